@@ -1,0 +1,3 @@
+"""Differentially private synthetic microdata releases. See docs/architecture.md."""
+
+__version__ = "0.1.0"

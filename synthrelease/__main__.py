@@ -1,0 +1,5 @@
+"""`python -m synthrelease` is the command line."""
+
+from synthrelease.cli import main
+
+main()

@@ -1,0 +1,72 @@
+"""One attempt up to the candidate: merge, generate, filter, project."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from synthrelease.configuration import Configuration
+from synthrelease.constraints import Plausibility
+from synthrelease.errors import RejectedRound
+from synthrelease.generators import Model
+from synthrelease.private import PrivateCounts
+from synthrelease.randomness import generator
+from synthrelease.schema import Transformation
+from synthrelease.table import Counts
+
+MAX_RESAMPLES = 1000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Candidate:
+    """A synthetic table over the bins of its configuration. Differentially private already: public from here on."""
+
+    configuration: Configuration
+    counts: Counts
+
+    @property
+    def transformation(self) -> Transformation:
+        return self.configuration.transformation
+
+    @property
+    def n(self) -> int:
+        return self.counts.total
+
+
+def make_candidate(
+    configuration: Configuration, private: PrivateCounts, plausibility: Plausibility, epsilon: Fraction
+) -> Candidate:
+    """Fit the generator, sample n plausible rows, project them.
+
+    Parameters
+    ----------
+    private : the private table, merged to the configuration's bins.
+    plausibility : rules for synthetic rows over the same bins.
+    epsilon : the generation budget.
+
+    Raises
+    ------
+    RejectedRound : when the noisy model yields no table.
+
+    Privacy
+    -------
+    Only the generator's fit reads private counts; it spends its own charge.
+    """
+    chosen = configuration.generator
+    model = chosen.fit(private, chosen.charge(epsilon), plausibility)
+    entropy = generator()
+    synthetic = sample_plausible(model, private.n, plausibility, entropy)
+    return Candidate(configuration=configuration, counts=configuration.projection.project(synthetic, entropy))
+
+
+def sample_plausible(model: Model, n: int, plausibility: Plausibility, entropy: np.random.Generator) -> Counts:
+    """n plausible rows by rejection: draw, drop implausible rows, draw the missing ones again."""
+    table = plausibility.filter(model.sample(n, entropy))
+    for _ in range(MAX_RESAMPLES):
+        missing = n - table.total
+        if not missing:
+            return table
+        table = table + plausibility.filter(model.sample(missing, entropy))
+    raise RejectedRound("the model gives too little mass to plausible rows")

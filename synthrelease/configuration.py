@@ -1,0 +1,70 @@
+"""Configurations and the space they are drawn from. Everything here is public and fixed before data are read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+
+from synthrelease.generators import Generator
+from synthrelease.projections import MinimumCount
+from synthrelease.randomness import pick
+from synthrelease.schema import Schema, Transformation
+
+
+@dataclass(frozen=True, kw_only=True)
+class Configuration:
+    """One draw: a binning for every column, a generator with its hyperparameters, a projection."""
+
+    transformation: Transformation
+    generator: Generator
+    projection: MinimumCount
+
+    def describe(self) -> dict[str, object]:
+        """Plain values for release.json and for the terminal."""
+        return {
+            "transformation": self.transformation.choice,
+            "generator": self.generator.model_dump(mode="json", exclude_none=True),
+            "projection": self.projection.model_dump(mode="json"),
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConfigurationSpace:
+    """The product of transformations, generators and projections, drawn from uniformly.
+
+    Draws are independent and with replacement, from a distribution fixed beforehand: anything else (taking turns,
+    avoiding rejected configurations) voids the selection theorem (theory 2).
+    """
+
+    schema: Schema
+    binnings: Mapping[str, tuple[str, ...]]
+    generators: tuple[Generator, ...]
+    projections: tuple[MinimumCount, ...]
+
+    @cached_property
+    def transformations(self) -> tuple[Transformation, ...]:
+        choices = [[column.alternatives[name] for name in self.binnings[column.name]] for column in self.schema.columns]
+        return tuple(Transformation(schema=self.schema, binnings=choice) for choice in product(*choices))
+
+    def __len__(self) -> int:
+        return len(self.transformations) * len(self.generators) * len(self.projections)
+
+    def __getitem__(self, index: int) -> Configuration:
+        if not 0 <= index < len(self):
+            raise IndexError(index)
+        rest, projection = divmod(index, len(self.projections))
+        transformation, generator = divmod(rest, len(self.generators))
+        return Configuration(
+            transformation=self.transformations[transformation],
+            generator=self.generators[generator],
+            projection=self.projections[projection],
+        )
+
+    def __iter__(self) -> Iterator[Configuration]:
+        return (self[index] for index in range(len(self)))
+
+    def draw(self) -> Configuration:
+        """A uniform draw with operating-system entropy."""
+        return self[pick(len(self))]

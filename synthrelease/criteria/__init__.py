@@ -1,0 +1,20 @@
+"""Acceptance criteria by the kind used in the acceptance file. To add one: one file, one line here."""
+
+from synthrelease.criteria.base import Criterion, Score, Setting
+from synthrelease.criteria.conditional_means import ConditionalMean
+from synthrelease.criteria.face_privacy import FacePrivacy
+from synthrelease.criteria.faithfulness import Faithfulness
+from synthrelease.criteria.linear_regression import RegressionCoefficients, RegressionPrediction
+from synthrelease.criteria.marginals import AbsoluteMarginalError, RelativeMarginalError
+
+CRITERIA: dict[str, type[Criterion]] = {
+    "absolute_marginal_error": AbsoluteMarginalError,
+    "relative_marginal_error": RelativeMarginalError,
+    "conditional_mean": ConditionalMean,
+    "regression_coefficients": RegressionCoefficients,
+    "regression_prediction": RegressionPrediction,
+    "faithfulness": Faithfulness,
+    "face_privacy": FacePrivacy,
+}
+
+__all__ = ["CRITERIA", "Criterion", "Score", "Setting"]

@@ -1,0 +1,176 @@
+"""The contract of every acceptance criterion: what it costs, and how it scores a candidate against the private table."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field
+
+from synthrelease.candidate import Candidate
+from synthrelease.constraints import Plausibility
+from synthrelease.errors import closest, listing
+from synthrelease.privacy import Charge, mechanism
+from synthrelease.private import PrivateCounts
+from synthrelease.randomness import laplace_figure
+from synthrelease.schema import Binning, Schema, Transformation
+from synthrelease.table import Counts
+
+
+@dataclass(frozen=True, kw_only=True)
+class Score:
+    """The outcome of one criterion, as it may be published.
+
+    `sensitivity` and `noise_sd` are in the units of `value`; None where no noise is added. A value that is not a number
+    does not pass.
+    """
+
+    name: str
+    kind: str
+    threshold: float
+    value: float
+    epsilon: Fraction
+    mechanism: str
+    sensitivity: float | None
+    noise_sd: float | None
+    passed: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """The public facts that a criterion may use: schema, group bins, and what combinations a raw row can have."""
+
+    schema: Schema
+    groups: Mapping[str, Binning]
+    raw: Plausibility
+    transformations: tuple[Transformation, ...]
+    criteria: Mapping[str, Criterion]
+
+    def possible(self, columns: tuple[str, ...], binnings: tuple[Binning, ...]) -> np.ndarray:
+        """(n_cells,) over the product of these bins: False where the raw rules exclude every record of the cell."""
+        chosen = dict(zip(columns, binnings, strict=True))
+        merged = self.raw.merge(
+            Transformation(
+                schema=self.schema,
+                binnings=tuple(chosen.get(column.name, column.atoms) for column in self.schema.columns),
+            )
+        )
+        return ~merged.structural_zeros([merged.layout.index(name) for name in columns]).ravel()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mistake:
+    """A mistake in a criterion's table that only shows against the schema: the field, what was expected and found."""
+
+    field: str
+    expected: str
+    found: str
+    suggestion: str | None = None
+
+
+class Criterion(BaseModel):
+    """One acceptance criterion, validated as it stands in the acceptance file.
+
+    Adding one takes one file with a subclass and one line in `CRITERIA`.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    name: str = Field(min_length=1, max_length=80)
+    kind: str
+    threshold: float = Field(gt=0, allow_inf_nan=False)
+    epsilon: Fraction = Field(gt=0)
+
+    def mistakes(self, setting: Setting, others: Mapping[str, Criterion]) -> Iterable[Mistake]:
+        """What is wrong with this table, given the schema and the criteria before it."""
+        return ()
+
+    def once(self) -> tuple[Charge, ...]:
+        """Charges before the loop."""
+        return ()
+
+    def per_round(self) -> tuple[Charge, ...]:
+        """Charges of every round."""
+        return (self.charge,)
+
+    @property
+    def charge(self) -> Charge:
+        return mechanism(f"criterion: {self.name}", self.epsilon, "Laplace mechanism")
+
+    def prepare(self, private: PrivateCounts, setting: Setting) -> object:
+        """Before the loop: spend the charges of `once` and return what later scores need, or None."""
+        return None
+
+    def score(self, private: PrivateCounts, candidate: Candidate, setting: Setting, earlier: dict[str, object]) -> Score:
+        """Score a candidate.
+
+        Parameters
+        ----------
+        private : the private table on the candidate's bins, with this round's meter.
+        earlier : what `prepare` returned, by criterion name; a criterion may add what it released in this round.
+        """
+        raise NotImplementedError
+
+    def _release(self, private: PrivateCounts, sensitivity: float, figure: Callable[[Counts], float]) -> Score:
+        """Release `figure(counts)` with Laplace noise and compare it with the threshold."""
+        noisy = private.spend(
+            self.charge,
+            lambda counts: laplace_figure(figure(counts), sensitivity=sensitivity, epsilon=self.epsilon),
+        )
+        return self._judged(noisy.value, "Laplace", sensitivity, noisy.noise_sd, self.epsilon)
+
+    def _judged(
+        self, value: float, mechanism_name: str, sensitivity: float | None, noise_sd: float | None, epsilon: Fraction
+    ) -> Score:
+        return Score(
+            name=self.name,
+            kind=self.kind,
+            threshold=self.threshold,
+            value=value,
+            epsilon=epsilon,
+            mechanism=mechanism_name,
+            sensitivity=sensitivity,
+            noise_sd=noise_sd,
+            passed=math.isfinite(value) and value <= self.threshold,
+        )
+
+
+def unknown_columns(schema: Schema, field: str, names: Iterable[str]) -> Iterable[Mistake]:
+    """A mistake for every name that is not a column."""
+    for name in names:
+        if name not in schema.by_name:
+            yield Mistake(
+                field=field,
+                expected=f"a column ({listing(schema.names)})",
+                found=repr(name),
+                suggestion=closest(name, schema.names),
+            )
+
+
+def unnumbered(setting: Setting, field: str, column: str) -> Iterable[Mistake]:
+    """A mistake when some binning of a column has bins without a number."""
+    for transformation in setting.transformations:
+        binning = transformation.binning(column)
+        if any(number is None for number in binning.numbers):
+            yield Mistake(
+                field=field,
+                expected=f"a number for every bin of {column!r} (give the column's categories `numbers`)",
+                found=f"bins without a number in {binning.name!r}",
+            )
+            return
+
+
+def not_inside(setting: Setting, field: str, column: str, coarser: Binning) -> Iterable[Mistake]:
+    """A mistake for every binning that a configuration may use with a bin that straddles two coarser bins."""
+    seen: set[str] = set()
+    for transformation in setting.transformations:
+        binning = transformation.binning(column)
+        if binning.name not in seen and not binning.refines(coarser):
+            yield Mistake(
+                field=field,
+                expected=f"bins of {column!r} into which every bin of every alternative fits",
+                found=f"alternative {binning.name!r} with a bin that straddles two of {listing(coarser.labels)}",
+            )
+        seen.add(binning.name)

@@ -1,0 +1,34 @@
+"""Face privacy as a criterion: no row of the candidate occurs fewer than `minimum_count` times (paper 4.6; theory 3.7)."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Literal
+
+from pydantic import Field
+
+from synthrelease.candidate import Candidate
+from synthrelease.criteria.base import Criterion, Score, Setting
+from synthrelease.privacy import Charge
+from synthrelease.private import PrivateCounts
+
+
+class FacePrivacy(Criterion):
+    """Number of distinct rows that occur fewer than `minimum_count` times; passes at 0.
+
+    Privacy
+    -------
+    Looks at the candidate alone, which is already differentially private: costs nothing.
+    """
+
+    kind: Literal["face_privacy"]
+    minimum_count: int = Field(ge=1)
+    threshold: float = Field(default=0.0, ge=0, le=0)
+    epsilon: Fraction = Field(default=Fraction(0), ge=0, le=0)
+
+    def per_round(self) -> tuple[Charge, ...]:
+        return ()
+
+    def score(self, private: PrivateCounts, candidate: Candidate, setting: Setting, earlier: dict[str, object]) -> Score:
+        rare = int((candidate.counts.counts < self.minimum_count).sum())
+        return self._judged(float(rare), "none: looks at synthetic rows only", None, None, self.epsilon)

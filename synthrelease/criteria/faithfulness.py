@@ -1,0 +1,87 @@
+"""Faithfulness: how many synthetic rows can be paired one to one with similar original rows (paper 4.5.5; theory 8)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Literal
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from synthrelease.candidate import Candidate
+from synthrelease.criteria.base import Criterion, Mistake, Score, Setting, unknown_columns
+from synthrelease.criteria.matching import Step, maximum_matching
+from synthrelease.private import PrivateCounts
+from synthrelease.schema import Transformation
+
+
+class Faithfulness(Criterion):
+    """1 - (largest number of pairs of similar rows) / n.
+
+    Two rows are similar when they agree on the columns `exact` and on all but `at_most` of the columns `within_one_bin`,
+    where they may be one bin apart. A bin of `exact_around` that holds the given value strictly inside must match exactly
+    (a clinically important age of 37 that falls inside the bin 35-39).
+
+    Privacy
+    -------
+    Sensitivity 1/n: a replaced record changes the size of a maximum matching by at most one pair (Proposition 10).
+    """
+
+    kind: Literal["faithfulness"]
+    exact: tuple[str, ...]
+    within_one_bin: tuple[str, ...]
+    at_most: int = Field(default=1, ge=0, le=1)
+    exact_around: Mapping[str, float] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _disjoint(self) -> Faithfulness:
+        both = [name for name in self.exact + self.within_one_bin if (self.exact + self.within_one_bin).count(name) > 1]
+        if both:
+            raise ValueError(f"each column may be named once; {both[0]!r} is named twice")
+        return self
+
+    def mistakes(self, setting: Setting, others: Mapping[str, Criterion]) -> Iterable[Mistake]:
+        found = [*unknown_columns(setting.schema, "exact", self.exact)]
+        found += unknown_columns(setting.schema, "within_one_bin", self.within_one_bin)
+        found += unknown_columns(setting.schema, "exact_around", self.exact_around)
+        if found:
+            return found
+        for name in setting.schema.names:
+            if name not in self.exact + self.within_one_bin:
+                found.append(
+                    Mistake(
+                        field="exact",
+                        expected=f"every column in exact or within_one_bin, also {name!r}",
+                        found="it in neither",
+                    )
+                )
+        for name in self.within_one_bin:
+            if not setting.schema[name].ordered:
+                found.append(Mistake(field="within_one_bin", expected="columns whose bins have an order", found=repr(name)))
+        for name in self.exact_around:
+            if name not in self.within_one_bin or setting.schema[name].kind == "category":
+                found.append(Mistake(field="exact_around", expected="numeric columns of within_one_bin", found=repr(name)))
+        return found
+
+    def score(self, private: PrivateCounts, candidate: Candidate, setting: Setting, earlier: dict[str, object]) -> Score:
+        steps = self.steps(candidate.transformation) if self.at_most else ()
+        return self._release(
+            private,
+            1 / private.n,
+            lambda counts: 1 - maximum_matching(counts, candidate.counts, steps) / private.n,
+        )
+
+    def steps(self, transformation: Transformation) -> tuple[Step, ...]:
+        """For each tolerant column: which bins may be matched with the next bin up."""
+        steps = []
+        for name in self.within_one_bin:
+            binning = transformation.binning(name)
+            allowed = np.ones(len(binning), dtype=bool)
+            allowed[-1] = False
+            if name in self.exact_around:
+                value, whole = self.exact_around[name], transformation.schema[name].kind == "integer"
+                lower, upper = np.array(binning.lower), np.array(binning.upper) - (1 if whole else 0)
+                strict = (lower < value) & (value < upper)
+                allowed &= ~strict & ~np.append(strict[1:], False)
+            steps.append(Step(column=transformation.layout.index(name), allowed=allowed))
+        return tuple(steps)

@@ -1,0 +1,193 @@
+"""The functional mechanism for least squares (Zhang et al., PVLDB 2012) in joint form: one noisy vector of moments.
+
+A least-squares line depends on the data only through sums over the records: of the features, of their products, of the
+target and of its products with the features. The whole vector is perturbed at once; no part of the budget is split off.
+Two public choices lower the noise without touching the guarantee (theory 3.4): every moment is scaled before the noise so
+that the moments that matter most get least of it, and the target is replaced by its residual from a public guess, so that
+the noise of the feature products multiplies only what the guess got wrong.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from synthrelease.randomness import discrete_laplace
+
+_RESOLUTION = 2**20
+"""Largest integer that one record adds to a moment; finer grids would not lower the noise visibly."""
+
+_INTERCEPT_WEIGHT = 0.3
+"""Importance of the intercept's moments relative to the slopes': the coefficient criterion looks at slopes only."""
+
+_PIECE = 2**16
+"""Cells that are looked at together while the domain is scanned, to bound memory."""
+
+_SMALLEST_EIGENVALUE = 1e-3
+"""Eigenvalues of the noisy mean feature products below this are raised to it, so that the fit always exists."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LinearModel:
+    """target = intercept + features @ coefficients, in raw units."""
+
+    intercept: float
+    coefficients: np.ndarray
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prior:
+    """A public guess of the line, in raw units, and typical values of the features. See `PriorGuess`."""
+
+    intercept: float
+    coefficients: np.ndarray
+    centres: np.ndarray
+    spreads: np.ndarray
+    uncertainty: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Design:
+    """The public domain of one record, as the product of the bins' numbers, and its integer moments.
+
+    Attributes
+    ----------
+    numbers : the number of every bin, per feature and then for the target; cells are their product, the target fastest.
+    scales : (k,) a record adds round(scale * real moment) to each moment sum.
+    sensitivity : l1 sensitivity of the moment sums under replacing one record, an exact integer.
+    """
+
+    numbers: tuple[np.ndarray, ...]
+    prior: Prior
+    scales: np.ndarray
+    sensitivity: int
+
+    @classmethod
+    def of(cls, numbers: tuple[np.ndarray, ...], possible: np.ndarray, prior: Prior | None) -> Design:
+        """Fix the scales and the sensitivity.
+
+        Parameters
+        ----------
+        possible : (n_cells,) False where the public raw rules exclude every record of the cell.
+        prior : a public guess; mid-range values when None.
+        """
+        prior = prior or _mid_range(numbers)
+        bare = cls(numbers=numbers, prior=prior, scales=np.ones(1), sensitivity=0)
+        pieces = np.array_split(np.flatnonzero(possible), max(1, possible.size // _PIECE))
+        largest = np.max([np.abs(bare.real_moments(piece)).max(axis=0, initial=1e-12) for piece in pieces], axis=0)
+        weights = np.sqrt(_importance(len(numbers) - 1, prior.uncertainty) / largest)
+        scales = weights * _RESOLUTION / (weights * largest).max()
+        scaled = cls(numbers=numbers, prior=prior, scales=scales, sensitivity=0)
+        sizes = [int(np.abs(scaled.moments(piece)).sum(axis=1).max(initial=1)) for piece in pieces]
+        return cls(numbers=numbers, prior=prior, scales=scales, sensitivity=2 * max(sizes))
+
+    def cells(self, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Features (n, d) and target (n,) of some cells."""
+        digits = np.unravel_index(indices, [len(axis) for axis in self.numbers])
+        values = [axis[digit] for axis, digit in zip(self.numbers, digits, strict=True)]
+        return np.column_stack(values[:-1]), values[-1]
+
+    def moments(self, indices: np.ndarray) -> np.ndarray:
+        """(n, k) integers that one record in each of these cells adds to the moment sums."""
+        return np.rint(self.real_moments(indices) * self.scales).astype(np.int64)
+
+    def real_moments(self, indices: np.ndarray) -> np.ndarray:
+        """(n, k): features, their products (upper triangle), residual, residual times each feature."""
+        features, target = self.cells(indices)
+        standard = (features - self.prior.centres) / self.prior.spreads
+        residual = target - self.prior.intercept - features @ self.prior.coefficients
+        rows, columns = np.triu_indices(standard.shape[1])
+        return np.column_stack([standard, standard[:, rows] * standard[:, columns], residual, standard * residual[:, None]])
+
+    def errors(self, model: LinearModel, lowest: float, highest: float) -> np.ndarray:
+        """(n_cells,) |target - clipped prediction| of a line in every cell."""
+        prediction = np.asarray(model.intercept)
+        for axis, slope in zip(self.numbers[:-1], model.coefficients, strict=True):
+            prediction = np.add.outer(prediction, axis * slope)
+        return np.abs(np.subtract.outer(np.clip(prediction, lowest, highest), self.numbers[-1])).ravel()
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoisyMoments:
+    """Moment sums after noise, back in real units: public."""
+
+    design: Design
+    sums: np.ndarray
+
+    def solve(self, n: int) -> LinearModel:
+        """The least-squares line of the noisy moments. Total: a line exists for every input. Post-processing."""
+        prior, d = self.design.prior, len(self.design.numbers) - 1
+        means = self.sums / n
+        products = np.empty((d + 1, d + 1))
+        products[0, 0] = 1.0
+        products[0, 1:] = products[1:, 0] = means[:d]
+        rows, columns = np.triu_indices(d)
+        products[rows + 1, columns + 1] = products[columns + 1, rows + 1] = means[d : d + len(rows)]
+        values, vectors = np.linalg.eigh(products)
+        inverse = vectors @ np.diag(1 / np.maximum(values, _SMALLEST_EIGENVALUE)) @ vectors.T
+        correction = inverse @ means[d + len(rows) :]
+        slopes = correction[1:] / prior.spreads
+        return LinearModel(
+            intercept=float(prior.intercept + correction[0] - slopes @ prior.centres),
+            coefficients=prior.coefficients + slopes,
+        )
+
+
+def private_least_squares(design: Design, table: np.ndarray, epsilon: Fraction) -> NoisyMoments:
+    """Release the moment sums of a private table.
+
+    Parameters
+    ----------
+    table : (n_cells,) private counts over the design's cells.
+
+    Privacy
+    -------
+    eps-DP, neighbours replace one record: the sums are exact integers; replacing one record changes them in l1 by at most
+    sum_k |t_k(z) - t_k(z')| <= 2 max_z sum_k |t_k(z)| = design.sensitivity, over all records z that the public domain
+    allows; each sum gets discrete Laplace noise of scale sensitivity / eps.
+    """
+    occupied = np.flatnonzero(table)
+    sums = table[occupied] @ design.moments(occupied)
+    noisy = discrete_laplace(sums, sensitivity=design.sensitivity, epsilon=epsilon)
+    return NoisyMoments(design=design, sums=noisy / design.scales)
+
+
+def least_squares(design: Design, table: np.ndarray) -> tuple[LinearModel, np.ndarray]:
+    """Ordinary least squares on public counts, and the features' standard deviations: (model, (d,) deviations)."""
+    occupied = np.flatnonzero(table)
+    weights = table[occupied].astype(float)
+    features, target = design.cells(occupied)
+    total = weights.sum()
+    means = weights @ features / total
+    centred = features - means
+    target_mean = weights @ target / total
+    products = centred.T @ (centred * weights[:, None]) / total
+    slopes = np.linalg.pinv(products, hermitian=True) @ (centred.T @ (weights * (target - target_mean)) / total)
+    model = LinearModel(intercept=float(target_mean - means @ slopes), coefficients=slopes)
+    return model, np.sqrt(np.maximum(np.diag(products), 0.0))
+
+
+def _importance(d: int, uncertainty: float) -> np.ndarray:
+    """How much an error in each mean moment moves the slopes, in units of the target (first-order perturbation).
+
+    delta slopes = A^-1 (delta v - delta A a) with A near the identity and |a| about `uncertainty`: product moments count
+    by the uncertainty, off-diagonal ones twice.
+    """
+    rows, columns = np.triu_indices(d)
+    products = uncertainty * np.where(rows == columns, 1.0, 2.0)
+    return np.concatenate([np.full(d, _INTERCEPT_WEIGHT * uncertainty), products, [_INTERCEPT_WEIGHT], np.ones(d)])
+
+
+def _mid_range(numbers: tuple[np.ndarray, ...]) -> Prior:
+    """Without a guess: features centred on the middle of their range, the target on its own."""
+    *features, target = numbers
+    spreads = np.array([max((axis.max() - axis.min()) / 4, 1e-9) for axis in features])
+    return Prior(
+        intercept=float((target.max() + target.min()) / 2),
+        coefficients=np.zeros(len(features)),
+        centres=np.array([(axis.max() + axis.min()) / 2 for axis in features]),
+        spreads=spreads,
+        uncertainty=float(max(target.max() - target.min(), 1e-9) / 8),
+    )

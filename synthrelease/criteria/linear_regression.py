@@ -1,0 +1,265 @@
+"""Linear regression: distance of the coefficients and of the prediction error (paper 4.5.4; theory 3.4, 3.5)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from synthrelease.candidate import Candidate
+from synthrelease.criteria.base import Criterion, Mistake, Score, Setting, not_inside, unknown_columns
+from synthrelease.criteria.functional_mechanism import Design, LinearModel, Prior, least_squares, private_least_squares
+from synthrelease.errors import closest, listing
+from synthrelease.privacy import Charge, mechanism
+from synthrelease.private import PrivateCounts
+from synthrelease.schema import Binning, Layout
+from synthrelease.table import DENSE_LIMIT, Counts
+
+
+class PriorGuess(BaseModel):
+    """Public guess of the regression, for example from the surrogate: it lowers the noise and costs nothing.
+
+    `centres` and `spreads` are typical values and deviations of the features; `intercept` and `coefficients` a guess of the
+    fitted line; `uncertainty` how far the coefficients may be off, in units of the target per spread. A wrong guess makes
+    the fit noisier, never less private.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    intercept: float = Field(allow_inf_nan=False)
+    coefficients: Mapping[str, float]
+    centres: Mapping[str, float]
+    spreads: Mapping[str, float]
+    uncertainty: float = Field(gt=0, allow_inf_nan=False)
+
+
+class RegressionCoefficients(Criterion):
+    """|| w_eps(R) - w(S) ||_1 over the slopes, in units of the target per standard deviation of each feature in S.
+
+    Attributes
+    ----------
+    target, features : columns, by the numbers of the bins of `representation`.
+    representation : the alternative of each of these columns on which R and S are compared, fixed for all candidates so
+        that the private fit does not depend on the configuration; every other alternative must fit inside it.
+    fit : "once", before the loop and outside the doubling (paper 4.14.1), or "every_round", as the paper ran it.
+    prior : a public guess that centres the private fit.
+
+    Privacy
+    -------
+    The private fit is eps-DP (functional mechanism in joint form, `private_least_squares`); everything else is
+    post-processing of it and of the candidate.
+    """
+
+    kind: Literal["regression_coefficients"]
+    target: str
+    features: tuple[str, ...] = Field(min_length=1)
+    representation: Mapping[str, str]
+    fit: Literal["once", "every_round"] = "once"
+    prior: PriorGuess | None = None
+
+    @model_validator(mode="after")
+    def _columns_once(self) -> RegressionCoefficients:
+        if len(set(self.columns)) != len(self.columns):
+            raise ValueError("the target and the features must be different columns")
+        return self
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Features, then the target."""
+        return (*self.features, self.target)
+
+    @property
+    def charge(self) -> Charge:
+        return mechanism(f"criterion: {self.name}", self.epsilon, "functional mechanism, joint form (Zhang et al. 2012)")
+
+    def once(self) -> tuple[Charge, ...]:
+        return (self.charge,) if self.fit == "once" else ()
+
+    def per_round(self) -> tuple[Charge, ...]:
+        return () if self.fit == "once" else (self.charge,)
+
+    def mistakes(self, setting: Setting, others: Mapping[str, Criterion]) -> Iterable[Mistake]:
+        schema = setting.schema
+        found = [*unknown_columns(schema, "target", [self.target]), *unknown_columns(schema, "features", self.features)]
+        if found:
+            return found
+        for name in self.columns:
+            known = schema[name].alternatives
+            chosen = self.representation.get(name, "")
+            if chosen not in known:
+                found.append(
+                    Mistake(
+                        field=f"representation.{name}",
+                        expected=f"an alternative of {name!r} ({listing(known)})",
+                        found=repr(chosen) if chosen else "nothing",
+                        suggestion=closest(chosen, known),
+                    )
+                )
+                continue
+            if any(number is None for number in known[chosen].numbers):
+                found.append(
+                    Mistake(field="features", expected=f"a number for every bin of {name!r}", found=f"none in {chosen!r}")
+                )
+            found += not_inside(setting, f"representation.{name}", name, known[chosen])
+        cells = math.prod(len(schema[name].alternatives.get(self.representation.get(name, ""), ())) for name in self.columns)
+        if cells > DENSE_LIMIT:
+            found.append(
+                Mistake(field="representation", expected=f"bins with at most {DENSE_LIMIT} combinations", found=f"{cells}")
+            )
+        found += unknown_columns(schema, "representation", set(self.representation) - set(self.columns))
+        if self.prior:
+            for field in ("coefficients", "centres", "spreads"):
+                if set(getattr(self.prior, field)) != set(self.features):
+                    found.append(
+                        Mistake(
+                            field=f"prior.{field}",
+                            expected=f"one number for each feature ({listing(self.features)})",
+                            found=listing(getattr(self.prior, field)) or "none",
+                        )
+                    )
+        return found
+
+    def binnings(self, setting: Setting) -> tuple[Binning, ...]:
+        return tuple(setting.schema[name].alternatives[self.representation[name]] for name in self.columns)
+
+    def design(self, setting: Setting) -> Design:
+        """The public domain of (features, target): every combination of bins that the raw rules allow."""
+        binnings = self.binnings(setting)
+        numbers = tuple(np.array(binning.numbers, dtype=float) for binning in binnings)
+        prior = None
+        if self.prior:
+            pick = self.prior
+            prior = Prior(
+                intercept=pick.intercept,
+                coefficients=np.array([pick.coefficients[name] for name in self.features]),
+                centres=np.array([pick.centres[name] for name in self.features]),
+                spreads=np.array([pick.spreads[name] for name in self.features]),
+                uncertainty=pick.uncertainty,
+            )
+        return Design.of(numbers, setting.possible(self.columns, binnings), prior)
+
+    def prepare(self, private: PrivateCounts, setting: Setting) -> Regression:
+        regression = Regression(design=self.design(setting), model=None)
+        if self.fit == "every_round":
+            return regression
+        atoms = tuple(setting.schema[name].atoms for name in self.columns)
+        return self.private_fit(private, setting, regression, atoms)
+
+    def private_fit(
+        self, private: PrivateCounts, setting: Setting, regression: Regression, present: tuple[Binning, ...]
+    ) -> Regression:
+        """w_eps(R). `present` are the bins that the private table has now."""
+        design, wanted = regression.design, self.binnings(setting)
+        noisy = private.spend(
+            self.charge,
+            lambda counts: private_least_squares(design, sub_table(counts, self.columns, present, wanted), self.epsilon),
+        )
+        return Regression(design=design, model=noisy.solve(private.n))
+
+    def score(self, private: PrivateCounts, candidate: Candidate, setting: Setting, earlier: dict[str, object]) -> Score:
+        present = tuple(candidate.transformation.binning(name) for name in self.columns)
+        regression = _regression(earlier, self.name)
+        if self.fit == "every_round":
+            regression = self.private_fit(private, setting, regression, present)
+            earlier[self.name] = regression
+        table = sub_table(candidate.counts, self.columns, present, self.binnings(setting))
+        synthetic, deviations = least_squares(regression.design, table)
+        distance = np.abs((regression.fitted.coefficients - synthetic.coefficients) * deviations).sum()
+        return self._judged(float(distance), "functional mechanism", None, None, self.epsilon)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Regression:
+    """The public design of a regression, and its private fit once it was made."""
+
+    design: Design
+    model: LinearModel | None
+
+    @property
+    def fitted(self) -> LinearModel:
+        if self.model is None:
+            raise LookupError("the private fit is missing")
+        return self.model
+
+
+class RegressionPrediction(Criterion):
+    """|MAE_R(w_eps(R)) - MAE_R(w(S))|, predictions clipped to `range` (train on synthetic, test on real).
+
+    `coefficients` names the criterion whose private fit w_eps(R) is used.
+
+    Privacy
+    -------
+    Both lines are public, and one record's absolute error lies in [0, U - L]: sensitivity 2 (U - L) / n (Proposition 9).
+    """
+
+    kind: Literal["regression_prediction"]
+    coefficients: str
+    range: tuple[float, float]
+
+    @model_validator(mode="after")
+    def _increasing(self) -> RegressionPrediction:
+        if not self.range[0] < self.range[1]:
+            raise ValueError("range must be [lowest, highest] with lowest < highest")
+        return self
+
+    def mistakes(self, setting: Setting, others: Mapping[str, Criterion]) -> Iterable[Mistake]:
+        known = [name for name, other in others.items() if isinstance(other, RegressionCoefficients)]
+        if self.coefficients not in known:
+            yield Mistake(
+                field="coefficients",
+                expected=f"the name of an earlier regression_coefficients criterion ({listing(known) or 'there is none'})",
+                found=repr(self.coefficients),
+                suggestion=closest(self.coefficients, known),
+            )
+            return
+        partner = _coefficients(others, self.coefficients)
+        numbers = [number for number in partner.binnings(setting)[-1].numbers if number is not None]
+        if any(not self.range[0] <= number <= self.range[1] for number in numbers):
+            yield Mistake(
+                field="range",
+                expected=f"a range that holds every number of the target ({min(numbers)} to {max(numbers)})",
+                found=str(list(self.range)),
+            )
+
+    def score(self, private: PrivateCounts, candidate: Candidate, setting: Setting, earlier: dict[str, object]) -> Score:
+        partner = _coefficients(setting.criteria, self.coefficients)
+        lowest, highest = self.range
+        wanted = partner.binnings(setting)
+        present = tuple(candidate.transformation.binning(name) for name in partner.columns)
+        regression = _regression(earlier, self.coefficients)
+        design = regression.design
+        synthetic, _ = least_squares(design, sub_table(candidate.counts, partner.columns, present, wanted))
+        gap = design.errors(regression.fitted, lowest, highest) - design.errors(synthetic, lowest, highest)
+
+        def figure(counts: Counts) -> float:
+            table = sub_table(counts, partner.columns, present, wanted)
+            return abs(math.fsum((table * gap).tolist())) / private.n
+
+        return self._release(private, 2 * (highest - lowest) / private.n, figure)
+
+
+def sub_table(table: Counts, columns: tuple[str, ...], present: tuple[Binning, ...], wanted: tuple[Binning, ...]) -> np.ndarray:
+    """(n_cells,) counts over the product of the wanted bins of `columns`, the last column varying fastest."""
+    into = {table.layout.index(column): now.map_to(then) for column, now, then in zip(columns, present, wanted, strict=True)}
+    layout = Layout(columns=columns, sizes=tuple(len(binning) for binning in wanted))
+    codes = np.zeros(len(table.codes), dtype=np.int64)
+    for (index, bins), stride in zip(into.items(), layout.strides, strict=True):
+        codes += (bins * stride)[table.digits(index)]
+    return Counts(layout, codes, table.counts).dense()
+
+
+def _regression(earlier: Mapping[str, object], name: str) -> Regression:
+    regression = earlier.get(name)
+    if not isinstance(regression, Regression):
+        raise LookupError(f"the regression {name!r} was not prepared")
+    return regression
+
+
+def _coefficients(criteria: Mapping[str, Criterion], name: str) -> RegressionCoefficients:
+    criterion = criteria[name]
+    if not isinstance(criterion, RegressionCoefficients):
+        raise LookupError(f"{name!r} is not a regression_coefficients criterion")
+    return criterion

@@ -1,0 +1,103 @@
+"""Marginals: the largest absolute error over all k-way tables, and the largest ratio over 1-way tables."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Literal
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from synthrelease.candidate import Candidate
+from synthrelease.criteria.base import Criterion, Score, Setting
+from synthrelease.private import PrivateCounts
+from synthrelease.table import Counts, column_subsets, difference_lattice
+
+
+class AbsoluteMarginalError(Criterion):
+    """max |q(R) - q(S)| / n over every cell of every table of at most `largest` columns (paper 4.5.2; theory 3.1).
+
+    Every cell of the public domain counts: cells absent from both tables differ by 0, cells absent from one by the count
+    of the other.
+
+    Privacy
+    -------
+    Sensitivity 1/n: replacing one record changes each cell's count by at most 1, and the sensitivity of a maximum is the
+    maximum of the sensitivities (Proposition 3).
+    """
+
+    kind: Literal["absolute_marginal_error"]
+    largest: int | None = Field(default=None, ge=1)
+
+    def score(self, private: PrivateCounts, candidate: Candidate, setting: Setting, earlier: dict[str, object]) -> Score:
+        n, largest = private.n, self.largest or len(private.layout.sizes)
+        return self._release(private, 1 / n, lambda counts: largest_difference(counts, candidate.counts, largest) / n)
+
+
+class RelativeMarginalError(Criterion):
+    """max of max{r/s, s/r} over the cells of all 1-way tables, r and s the counts plus 1, clipped to [1, clip].
+
+    Privacy
+    -------
+    Sensitivity: the largest step of g(r) = clip(max(r/s, s/r); 1, clip) when r moves by 1, over the public counts s of the
+    candidate: one replaced record moves each count of a 1-way table by at most 1 (theory 3.2; tighter than Proposition 5).
+    """
+
+    kind: Literal["relative_marginal_error"]
+    clip: float = Field(gt=1, allow_inf_nan=False)
+
+    @model_validator(mode="after")
+    def _threshold_below_clip(self) -> RelativeMarginalError:
+        if not self.threshold < self.clip:
+            raise ValueError(f"threshold must be below clip ({self.clip:g}): a clipped ratio must be able to fail")
+        return self
+
+    def score(self, private: PrivateCounts, candidate: Candidate, setting: Setting, earlier: dict[str, object]) -> Score:
+        synthetic = one_way(candidate.counts)
+        sensitivity = ratio_sensitivity(synthetic, self.clip)
+        return self._release(private, sensitivity, lambda counts: largest_ratio(one_way(counts), synthetic, self.clip))
+
+
+def largest_difference(left: Counts, right: Counts, largest: int) -> int:
+    """Largest difference of two tables' counts over all cells of all tables of at most `largest` columns."""
+    differences = difference_lattice(left, right)
+    worst = 0
+    for columns in column_subsets(len(left.layout.sizes), largest):
+        values = differences.values(columns)
+        worst = max(worst, int(values.max(initial=0)), -int(values.min(initial=0)))
+    return worst
+
+
+def one_way(table: Counts) -> np.ndarray:
+    """Counts of all bins of all columns, one after the other, empty bins included."""
+    return np.concatenate(
+        [
+            np.bincount(table.digits(i), weights=table.counts, minlength=size).astype(np.int64)
+            for i, size in enumerate(table.layout.sizes)
+        ]
+    )
+
+
+def largest_ratio(original: np.ndarray, synthetic: np.ndarray, clip: float) -> float:
+    """max over bins of max{r/s, s/r} with r = original + 1, s = synthetic + 1, clipped to [1, clip]."""
+    r, s = original + 1.0, synthetic + 1.0
+    return float(np.clip(np.maximum(r / s, s / r), 1.0, clip).max())
+
+
+def ratio_sensitivity(synthetic: np.ndarray, clip: float) -> float:
+    """Exact largest step of the clipped ratio between r and r + 1 for any of the synthetic counts.
+
+    For a fixed s the ratio s/r falls convexly and r/s rises linearly, so the largest step is next to where s/r leaves the
+    clip, next to its minimum at r = s, or where r/s enters the clip; only those r are tried.
+    """
+    return max(max(_steps(int(count) + 1, clip)) for count in np.unique(synthetic))
+
+
+def _steps(s: int, clip: float) -> Iterable[float]:
+    def g(r: int) -> float:
+        return min(max(r / s, s / r), clip)
+
+    near = {math.floor(s / clip), s, math.floor(s * clip)}
+    for r in {max(1, base + shift) for base in near for shift in range(-2, 3)}:
+        yield abs(g(r + 1) - g(r))

@@ -1,0 +1,94 @@
+"""Every exception that synthrelease raises on purpose.
+
+No message ever holds a private value: messages name columns, rules, files and places, never the content of a cell
+(docs/architecture.md, "Failures"). The exit codes are what the command line returns for each.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+
+class SynthreleaseError(Exception):
+    """Base of all errors that are meant for the user; the command line prints the message and no traceback."""
+
+    exit_code = 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class Problem:
+    """One mistake in a specification: where it is, what was expected, what was found, and perhaps the name meant."""
+
+    file: str
+    path: str
+    expected: str
+    found: str
+    suggestion: str | None = None
+
+    def __str__(self) -> str:
+        text = f"{self.file}: {self.path or '(top level)'}: expected {self.expected}; found {self.found}"
+        return f"{text}. Did you mean {self.suggestion!r}?" if self.suggestion else f"{text}."
+
+
+class SpecError(SynthreleaseError):
+    """The configuration or acceptance file cannot be used. Carries all the problems that were found."""
+
+    def __init__(self, problems: Iterable[Problem]):
+        self.problems = tuple(problems)
+        super().__init__("\n".join(str(problem) for problem in self.problems))
+
+    def __reduce__(self):
+        return type(self), (self.problems,)
+
+
+class InputError(SynthreleaseError):
+    """The private file cannot be read as the specification says. Holds column names and row positions, no values."""
+
+
+class OutputError(SynthreleaseError):
+    """The output folder cannot be written, or exists already."""
+
+
+class BudgetError(SynthreleaseError):
+    """A charge that was not planned, or a plan above the limit. Raised before a private count is read."""
+
+    exit_code = 4
+
+
+class PrivateFailure(SynthreleaseError):
+    """Code that was reading private counts failed.
+
+    Which input makes such code fail may itself depend on a person's record, so there is one message for all causes,
+    the whole planned budget counts as spent and nothing is published (theory 2).
+    """
+
+    exit_code = 1
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The run was stopped while private data were in use. The cause is not shown, because it could depend on "
+            "the data. The whole planned privacy budget counts as spent and nothing was published. Rehearse the same "
+            "configuration on public data of the same layout to find the cause."
+        )
+
+    def __reduce__(self):
+        return type(self), ()
+
+
+class RejectedRound(Exception):
+    """A round ended without a candidate for a reason that is a function of noisy, hence public, values (theory 2)."""
+
+
+def closest(name: str, known: Iterable[str]) -> str | None:
+    """The known name that `name` most probably stands for, or None."""
+    matches: Sequence[str] = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
+    return matches[0] if matches else None
+
+
+def listing(names: Iterable[str], limit: int = 12) -> str:
+    """Names for a message: quoted, comma separated, cut after `limit`."""
+    names = list(names)
+    shown = ", ".join(repr(name) for name in names[:limit])
+    return shown + (f" and {len(names) - limit} more" if len(names) > limit else "")

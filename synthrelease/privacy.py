@@ -1,0 +1,162 @@
+"""Privacy accounting as small frozen values: charges, their composition, and the private-selection theorem.
+
+All epsilons are exact rationals (`Fraction`), so that sums and comparisons with a limit are exact. Neighbouring
+tables differ in one record that is replaced by another (bounded differential privacy); n is public.
+
+This module is the only place where a selection doubles a charge (theory 2; Liu & Talwar, STOC 2019, Theorem 3.1).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+
+from synthrelease.errors import BudgetError
+
+NEIGHBOURS = "replace one record"
+UNIT = "one record"
+
+
+def exact(number: str | int | float | Decimal | Fraction) -> Fraction:
+    """An epsilon as an exact rational. Floats are read as they are printed (0.1 is 1/10).
+
+    Raises
+    ------
+    ValueError : for negative, infinite or not-a-number values.
+    """
+    if isinstance(number, bool) or not isinstance(number, str | int | float | Decimal | Fraction):
+        raise ValueError(f"expected a number, found {number!r}")
+    if not isinstance(number, Fraction) and not math.isfinite(float(number)):
+        raise ValueError(f"expected a finite number, found {number}")
+    value = number if isinstance(number, Fraction) else Fraction(str(number))
+    if value < 0:
+        raise ValueError(f"expected a number of at least 0, found {number}")
+    return value
+
+
+def decimal_text(value: Fraction) -> str:
+    """An exact rational as a decimal text, rounded up in the tenth place where it is not exact: never understated."""
+    scaled = -((-value * 10**10) // 1)
+    whole, digits = divmod(int(scaled), 10**10)
+    return f"{whole}.{digits:010d}".rstrip("0").rstrip(".")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Guarantee:
+    """What the release promises. delta = 0 is pure differential privacy.
+
+    `invariants` are the facts that are published exactly and are the same for all neighbours (theory 10).
+    """
+
+    epsilon: Fraction
+    delta: Fraction = Fraction(0)
+    neighbours: str = NEIGHBOURS
+    unit: str = UNIT
+    invariants: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Charge:
+    """A node of the charge tree.
+
+    Attributes
+    ----------
+    name : unique among the leaves of a plan.
+    epsilon, delta : what the node costs in total.
+    because : the theorem or mechanism behind it, in words.
+    parts : the charges it is made of; empty for a single mechanism.
+    """
+
+    name: str
+    epsilon: Fraction
+    delta: Fraction = Fraction(0)
+    because: str
+    parts: tuple[Charge, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.epsilon < 0 or not 0 <= self.delta < 1:
+            raise BudgetError(f"The charge {self.name!r} needs epsilon >= 0 and 0 <= delta < 1.")
+
+    def leaves(self) -> Iterator[Charge]:
+        """The single mechanisms below this node (the node itself when it has no parts)."""
+        if not self.parts:
+            yield self
+        for part in self.parts:
+            yield from part.leaves()
+
+
+def mechanism(name: str, epsilon: Fraction, because: str, delta: Fraction = Fraction(0)) -> Charge:
+    """One mechanism that reads private counts once."""
+    return Charge(name=name, epsilon=epsilon, delta=delta, because=because)
+
+
+def in_sequence(name: str, *parts: Charge, because: str = "sequential composition: the parts add up") -> Charge:
+    """Adaptive sequential composition: epsilons and deltas add (theory 1)."""
+    return Charge(
+        name=name,
+        epsilon=sum((part.epsilon for part in parts), Fraction(0)),
+        delta=sum((part.delta for part in parts), Fraction(0)),
+        because=because,
+        parts=parts,
+    )
+
+
+def private_selection(name: str, one_round: Charge) -> Charge:
+    """Rounds until one is accepted, or until a coin of the stop probability says "nothing".
+
+    Pure eps1-DP rounds with no cap on their number give 2 eps1 for any stop probability in [0, 1]: with A = Pr[accept]
+    and B = A + gamma (1 - A), every output has probability p_o / B, and p_o and B each move by at most e^eps1
+    (theory 2; Liu & Talwar, STOC 2019, Theorem 3.1). Only the accepted output may be published.
+
+    Raises
+    ------
+    BudgetError : for a round with delta > 0, which this theorem does not cover.
+    """
+    if one_round.delta != 0:
+        raise BudgetError(
+            "Private selection with a known threshold is only implemented for pure differential privacy; the round "
+            f"{one_round.name!r} has delta > 0."
+        )
+    return Charge(
+        name=name,
+        epsilon=2 * one_round.epsilon,
+        because="selection with a known threshold doubles the charge of one round (Liu & Talwar 2019, Theorem 3.1)",
+        parts=(one_round,),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """The whole charge tree of a release, computed from the specification alone.
+
+    Attributes
+    ----------
+    once : charges before the loop (for example the private regression).
+    per_round : charges of one round of the selection.
+    total : the tree.
+    """
+
+    once: tuple[Charge, ...]
+    per_round: tuple[Charge, ...]
+    total: Charge
+
+    @classmethod
+    def of(cls, *, once: tuple[Charge, ...], per_round: tuple[Charge, ...]) -> Plan:
+        """Compose: once + 2 x (sum per round). Raises BudgetError when two charges share a name."""
+        names = [charge.name for charge in once + per_round]
+        if len(set(names)) != len(names):
+            raise BudgetError("Two planned charges have the same name; names of criteria must differ.")
+        one_round = in_sequence("one round", *per_round)
+        total = in_sequence("release", *once, private_selection("selection", one_round))
+        return cls(once=once, per_round=per_round, total=total)
+
+    def check_limit(self, limit: Fraction | None) -> None:
+        """Raises BudgetError (exit code 4) when the plan costs more than the limit."""
+        if limit is not None and self.total.epsilon > limit:
+            raise BudgetError(
+                f"Refused: the plan costs epsilon = {decimal_text(self.total.epsilon)}, which is more than the limit "
+                f"of {decimal_text(limit)} in [budget]. Nothing was read and nothing was spent."
+            )

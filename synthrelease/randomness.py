@@ -1,0 +1,152 @@
+"""The only source of entropy and of noise.
+
+Privacy rests on two kinds of draws here: integer noise (`discrete_laplace`) and private choices (`choose`). Both come
+from the operating system's generator. Public randomness (drawing configurations, sampling from an already private model,
+the projection) comes from `generator()`, a fast generator seeded with 256 bits from the operating system: it must be
+independent of the data, which it is, but it need not be secret.
+
+There is no seed: a release cannot be repeated, which is what the guarantee requires.
+
+Floating point: noise is drawn as exact integers (OpenDP's discrete Laplace, after Canonne, Kamath & Steinke 2020), so the
+low bits of a released figure carry nothing about the data (theory 9; Mironov 2012).
+"""
+
+from __future__ import annotations
+
+import math
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+
+_MAX_STEPS = 2**62
+
+
+def discrete_laplace(values: np.ndarray, *, sensitivity: int, epsilon: Fraction) -> np.ndarray:
+    """Add independent discrete Laplace noise to a vector of integers.
+
+    Parameters
+    ----------
+    values : (k,) integers.
+    sensitivity : largest l1 distance between the vectors of two neighbours, an integer of at least 1.
+    epsilon : exact, > 0.
+
+    Returns
+    -------
+    (k,) int64: values + noise, Pr[noise = z] proportional to exp(-|z| epsilon / sensitivity).
+
+    Privacy
+    -------
+    epsilon-DP for neighbours whose vectors differ by at most `sensitivity` in l1 norm: the density ratio of two shifted
+    discrete Laplace vectors is at most exp(|shift|_1 / scale) (Ghosh, Roughgarden & Sundararajan 2009). The scale passed
+    to OpenDP is a float rounded up, so the claim holds for the scale that is used.
+    """
+    if sensitivity < 1 or epsilon <= 0:
+        raise ValueError("discrete Laplace noise needs sensitivity >= 1 and epsilon > 0")
+    scale = _round_up(Fraction(sensitivity) / epsilon)
+    if scale > 2.0**55 or (len(values) and int(np.abs(values).max()) > _MAX_STEPS):
+        raise ValueError("the noise scale or the values are too large for exact 64-bit noise")
+    return np.array(_laplace_measurement(scale)(np.ascontiguousarray(values, dtype=np.int64)), dtype=np.int64)
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoisyFigure:
+    """A released figure: its noisy value and the standard deviation of the noise, both in the figure's units."""
+
+    value: float
+    noise_sd: float
+
+
+def laplace_figure(value: float, *, sensitivity: float, epsilon: Fraction) -> NoisyFigure:
+    """Release one real figure through integer noise on a fixed grid.
+
+    Parameters
+    ----------
+    value : the exact figure, up to rounding errors far below sensitivity / 2**13 (sums behind it are exact integers
+        or correctly rounded sums, so their relative error is about 1e-15).
+    sensitivity : largest change of the exact figure between neighbours, > 0; public.
+    epsilon : exact, > 0.
+
+    Privacy
+    -------
+    epsilon-DP. The grid step g is the largest power of two not above sensitivity / 2**12, a public number. Values of
+    neighbours that differ by at most `sensitivity` plus computation error below g/2 round to grid points at most
+    ceil(sensitivity / g + 1/2) + 1 steps apart; that number is the integer sensitivity of the noise, so the rounding is
+    paid for (at most 0.1% more noise).
+    """
+    if not (math.isfinite(value) and math.isfinite(sensitivity) and sensitivity > 0):
+        raise ValueError("a figure and its sensitivity must be finite, and the sensitivity above 0")
+    step = 2.0 ** (math.floor(math.log2(sensitivity)) - 12)
+    steps = math.ceil(Fraction(sensitivity) / Fraction(step) + Fraction(1, 2)) + 1
+    if abs(value / step) > 2.0**52:
+        raise ValueError("the figure is too large for its sensitivity")
+    noisy = discrete_laplace(np.array([round(value / step)]), sensitivity=steps, epsilon=epsilon)
+    return NoisyFigure(value=float(noisy[0]) * step, noise_sd=step * laplace_sd(Fraction(steps) / epsilon))
+
+
+def laplace_sd(scale: Fraction) -> float:
+    """Standard deviation of discrete Laplace noise of this scale: with a = exp(-1/scale), sqrt(2a) / (1 - a)."""
+    decay = math.exp(-1 / float(scale))
+    return math.sqrt(2 * decay) / (1 - decay)
+
+
+def choose(scores: Sequence[int], *, sensitivity: int, epsilon: Fraction, mechanism: str) -> int:
+    """Privately choose the index of a high integer score.
+
+    Parameters
+    ----------
+    mechanism : "permute_and_flip" (McKenna & Sheldon 2020; never a lower expected score) or "exponential"
+        (McSherry & Talwar 2007).
+
+    Privacy
+    -------
+    epsilon-DP when each score changes by at most `sensitivity` between neighbours; both mechanisms, from diffprivlib,
+    weigh a score by exp(epsilon score / (2 sensitivity)) and draw from the operating system's generator. Scores are
+    exact integers; only the acceptance probabilities are floats (relative error about 1e-15).
+    """
+    from diffprivlib.mechanisms import Exponential, PermuteAndFlip
+
+    selector = {"permute_and_flip": PermuteAndFlip, "exponential": Exponential}[mechanism]
+    best = max(scores)  # shifting all scores by one constant changes neither mechanism and keeps the floats small
+    utility = [float(score - best) for score in scores]
+    return int(selector(epsilon=_round_down(epsilon), sensitivity=float(sensitivity), utility=utility).randomise())
+
+
+def coin(probability: Fraction) -> bool:
+    """True with exactly this probability."""
+    return secrets.randbelow(probability.denominator) < probability.numerator
+
+
+def pick(n_choices: int) -> int:
+    """A uniform index below n_choices."""
+    return secrets.randbelow(n_choices)
+
+
+def generator() -> np.random.Generator:
+    """A generator for public randomness, seeded by the operating system."""
+    return np.random.Generator(np.random.PCG64DXSM(secrets.randbits(256)))
+
+
+@lru_cache(maxsize=64)
+def _laplace_measurement(scale: float):
+    # opendp.prelude would import scikit-learn; the parts needed are small
+    from opendp.domains import atom_domain, vector_domain
+    from opendp.measurements import make_laplace
+    from opendp.metrics import l1_distance
+    from opendp.mod import enable_features
+
+    enable_features("contrib")
+    return make_laplace(vector_domain(atom_domain(T="i64")), l1_distance(T="i64"), scale)
+
+
+def _round_up(value: Fraction) -> float:
+    nearest = float(value)
+    return nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)
+
+
+def _round_down(value: Fraction) -> float:
+    nearest = float(value)
+    return nearest if Fraction(nearest) <= value else math.nextafter(nearest, 0.0)

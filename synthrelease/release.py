@@ -1,0 +1,86 @@
+"""A whole release: plan, read, fit what is fitted once, select, and return what may leave the enclave."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from synthrelease.attempt import Attempt, attempt, prepare
+from synthrelease.candidate import Candidate
+from synthrelease.criteria import Score
+from synthrelease.ingest import ingest
+from synthrelease.privacy import Charge, Guarantee
+from synthrelease.private import PrivateCounts
+from synthrelease.selection import select
+from synthrelease.spec import ReleaseSpec
+
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Release:
+    """The accepted output and its guarantee: everything in it may be published."""
+
+    spec: ReleaseSpec
+    guarantee: Guarantee
+    charges: Charge
+    candidate: Candidate
+    scores: tuple[Score, ...]
+
+
+def release(spec: ReleaseSpec, data: str | Path, *, jobs: int = 1, progress: Progress = lambda phase: None) -> Release | None:
+    """Release one dataset from a private file.
+
+    Parameters
+    ----------
+    jobs : processes that run rounds ahead of need.
+    progress : told the phase; it never learns how many rounds were run.
+
+    Returns
+    -------
+    The release, or None when the stop coin said "nothing".
+
+    Raises
+    ------
+    BudgetError : before anything is read, when the plan costs more than the limit.
+    InputError : when the file does not fit the specification; nothing is spent.
+    PrivateFailure : when private code failed; the budget counts as spent.
+
+    Privacy
+    -------
+    `spec.plan.total`: the one-off charges plus twice the charges of one round, pure differential privacy, neighbours
+    replace one record (theory 1, 2).
+    """
+    spec.plan.check_limit(spec.limit)
+    progress("reading the private file")
+    private = ingest(data, spec.schema, spec.input, spec.raw, spec.plan.once)
+    progress("fitting what is fitted once")
+    prepared = prepare(spec, private)
+    progress("selecting a dataset that meets all criteria")
+    accepted = select(partial(one_round, spec, private, prepared), spec.stop_probability, jobs)
+    if accepted is None:
+        return None
+    guarantee = Guarantee(
+        epsilon=spec.plan.total.epsilon,
+        delta=spec.plan.total.delta,
+        invariants=(
+            f"the number of rows, n = {private.n}",
+            "the schema: columns, bounds, bins and categories",
+            "the plausibility rules for the private rows: every private row follows them",
+        ),
+    )
+    return Release(
+        spec=spec,
+        guarantee=guarantee,
+        charges=spec.plan.total,
+        candidate=accepted.candidate,
+        scores=accepted.scores,
+    )
+
+
+def one_round(spec: ReleaseSpec, private: PrivateCounts, prepared: dict[str, object]) -> Attempt | None:
+    """Draw a configuration and attempt it; None when it is rejected."""
+    result = attempt(spec, spec.space.draw(), private, prepared)
+    return result if result.accepted else None

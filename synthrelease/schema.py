@@ -1,0 +1,168 @@
+"""The public shape of a table: columns, atomic bins, and the alternative binnings that a transformation may choose.
+
+Nothing here is ever learned from data: every edge, category and label comes from the specification, so the layout of
+any table, private or synthetic, is public (theory 10: the schema is part of the domain).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+MAX_ATOMIC_CELLS = 2**62
+
+
+@dataclass(frozen=True, kw_only=True)
+class Binning:
+    """One way to bin a column: labels, the number that stands for each bin, and the bin of every atomic bin.
+
+    Attributes
+    ----------
+    labels : one text per bin.
+    numbers : one number per bin, or None where the bin has none (an unordered category).
+    of_atom : (n_atoms,) the bin index of each atomic bin.
+    lower, upper : edges of each bin [lower, upper) for numeric columns; empty for categories.
+    """
+
+    name: str
+    labels: tuple[str, ...]
+    numbers: tuple[float | None, ...]
+    of_atom: tuple[int, ...]
+    lower: tuple[float, ...] = ()
+    upper: tuple[float, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def refines(self, coarser: Binning) -> bool:
+        """Whether every bin lies inside one bin of `coarser`."""
+        pairs = set(zip(self.of_atom, coarser.of_atom, strict=True))
+        return len(pairs) == len({mine for mine, _ in pairs})
+
+    def map_to(self, coarser: Binning) -> np.ndarray:
+        """(n_bins,) index of the coarser bin that holds each bin. Raises ValueError unless self refines it."""
+        if not self.refines(coarser):
+            raise ValueError(f"the binning {self.name!r} does not refine {coarser.name!r}")
+        into = np.zeros(len(self), dtype=np.int64)
+        into[list(self.of_atom)] = coarser.of_atom
+        return into
+
+
+@dataclass(frozen=True, kw_only=True)
+class Column:
+    """A column of the released table and how it is read from the private file.
+
+    Attributes
+    ----------
+    kind : "integer", "real" or "category".
+    description, unit : the steward's words, for the documents of the release.
+    source, part : the column of the file, and "year", "month" or "day" where only that part of a date is used.
+    bounds : public (lowest, highest) value of a numeric column.
+    edges : inner edges of the atomic bins of a numeric column, increasing; atom i is [edges[i-1], edges[i]).
+    values : for categories, the text in the file -> atomic index.
+    missing, outside : the public rule for missing values and for values outside the bounds or categories:
+        "drop" the row, "clip" (numeric only), or stop with an "error".
+    ordered : whether neighbouring bins are one step apart (needed by faithfulness).
+    atoms : the atomic bins as a binning of their own.
+    alternatives : name -> binning that a transformation may choose.
+    """
+
+    name: str
+    kind: str
+    description: str
+    unit: str
+    source: str
+    part: str | None
+    bounds: tuple[float, float] | None
+    edges: tuple[float, ...]
+    values: Mapping[str, int]
+    missing: str
+    outside: str
+    ordered: bool
+    atoms: Binning
+    alternatives: Mapping[str, Binning]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Layout:
+    """Column names and the number of bins of each: the public shape of a table of counts."""
+
+    columns: tuple[str, ...]
+    sizes: tuple[int, ...]
+
+    @cached_property
+    def n_cells(self) -> int:
+        """Number of cells of the whole domain (a Python integer: it may be large)."""
+        product = 1
+        for size in self.sizes:
+            product *= size
+        return product
+
+    @cached_property
+    def strides(self) -> tuple[int, ...]:
+        """Mixed-radix weight of each column in a cell's code; the last column varies fastest."""
+        strides, product = [], 1
+        for size in reversed(self.sizes):
+            strides.append(product)
+            product *= size
+        return tuple(reversed(strides))
+
+    def index(self, column: str) -> int:
+        return self.columns.index(column)
+
+    def subset(self, columns: tuple[int, ...]) -> Layout:
+        return Layout(columns=tuple(self.columns[i] for i in columns), sizes=tuple(self.sizes[i] for i in columns))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Schema:
+    """All columns, in the order in which they are released."""
+
+    columns: tuple[Column, ...]
+
+    def __getitem__(self, name: str) -> Column:
+        return self.by_name[name]
+
+    @cached_property
+    def by_name(self) -> dict[str, Column]:
+        return {column.name: column for column in self.columns}
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        return tuple(column.name for column in self.columns)
+
+    @cached_property
+    def layout(self) -> Layout:
+        """The layout of atomic cells."""
+        return Layout(columns=self.names, sizes=tuple(len(column.atoms) for column in self.columns))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Transformation:
+    """A choice of one binning per column: the public map from atomic cells to the cells of one attempt."""
+
+    schema: Schema
+    binnings: tuple[Binning, ...]
+
+    @cached_property
+    def layout(self) -> Layout:
+        return Layout(columns=self.schema.names, sizes=tuple(len(binning) for binning in self.binnings))
+
+    @cached_property
+    def choice(self) -> dict[str, str]:
+        return {name: binning.name for name, binning in zip(self.schema.names, self.binnings, strict=True)}
+
+    def binning(self, column: str) -> Binning:
+        return self.binnings[self.layout.index(column)]
+
+    @cached_property
+    def maps(self) -> tuple[np.ndarray, ...]:
+        """Per column: (n_atoms,) the bin of every atomic bin."""
+        return tuple(np.asarray(binning.of_atom, dtype=np.int64) for binning in self.binnings)
+
+    def numbers(self, column: str) -> np.ndarray:
+        """(n_bins,) the number that stands for each bin; NaN where the specification gives none."""
+        return np.array([np.nan if x is None else x for x in self.binning(column).numbers], dtype=float)

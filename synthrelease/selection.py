@@ -1,0 +1,105 @@
+"""Private selection with a known threshold (Liu & Talwar, STOC 2019, Theorem 3.1; theory 2). Knows no tables.
+
+    repeat: run a round; if it is accepted, output it and halt;
+            else with the stop probability output "nothing" and halt.
+
+Rounds are independent and identically distributed. If one round is eps-DP, the output is 2 eps-DP, for any stop
+probability, provided that nothing but the output is used: not the number of rounds, their times, or what was rejected.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from enum import Enum
+from fractions import Fraction
+from itertools import repeat
+from typing import Generic, NamedTuple, TypeVar
+
+from synthrelease.errors import BudgetError, PrivateFailure
+from synthrelease.randomness import coin
+
+T = TypeVar("T")
+
+
+class Verdict(Enum):
+    ACCEPTED = "accepted"
+    REJECTED = "rejected"
+    FAILED = "failed"
+
+
+class RoundResult(NamedTuple, Generic[T]):
+    """What a round hands to the loop: a value only when accepted."""
+
+    verdict: Verdict
+    value: T | None
+
+
+def select(run_round: Callable[[], T | None], stop_probability: Fraction, jobs: int = 1) -> T | None:
+    """Run rounds until one is accepted or the stop coin says so.
+
+    Parameters
+    ----------
+    run_round : one round; returns its output when accepted, None when rejected. Picklable when jobs > 1.
+    stop_probability : gamma in [0, 1]; at 0 the loop may never end.
+    jobs : rounds run ahead of need in this many processes. The outcome is that of the first round in order that ends the
+        loop, never of the first to finish, so the output has the same law for any number of jobs.
+
+    Returns
+    -------
+    The accepted output, or None for "nothing".
+
+    Raises
+    ------
+    PrivateFailure : when a round that the loop needs failed inside private code.
+    """
+    results = _results(run_round, jobs)
+    try:
+        for result in results:
+            if result.verdict is Verdict.ACCEPTED:
+                return result.value
+            if result.verdict is Verdict.FAILED:
+                raise PrivateFailure()
+            if coin(stop_probability):
+                return None
+    finally:
+        results.close()
+    raise PrivateFailure()
+
+
+def _results(run_round: Callable[[], T | None], jobs: int) -> Generator[RoundResult[T], None, None]:
+    """Results of rounds 0, 1, 2, ... in this order."""
+    if jobs == 1:
+        while True:
+            yield guarded(run_round)
+    from joblib import Parallel, delayed
+    from joblib.externals.loky.process_executor import TerminatedWorkerError
+
+    # max_nbytes=None: arrays travel through pipes; joblib would otherwise write private counts to files
+    parallel = Parallel(n_jobs=jobs, backend="loky", return_as="generator", pre_dispatch=jobs, batch_size=1, max_nbytes=None)
+    ordered = parallel(delayed(guarded)(run_round) for _ in repeat(None))
+    died = False
+    try:
+        yield from ordered
+    except TerminatedWorkerError:
+        died = True  # for example for lack of memory, which may depend on the data
+    finally:
+        ordered.close()
+    if died:
+        raise PrivateFailure()
+
+
+def guarded(run_round: Callable[[], T | None]) -> RoundResult[T]:
+    """Run a round; turn every failure into a verdict, so that one that is run ahead of need cannot end the loop.
+
+    A failure inside private code is FAILED. Any other failure is a function of noisy values, because only code inside
+    `PrivateCounts.spend` sees private ones: a rejected round (theory 2).
+    """
+    try:
+        value = run_round()
+    except PrivateFailure:
+        return RoundResult(Verdict.FAILED, None)
+    except BudgetError:
+        raise  # a mistake in the program, found before any private count was read
+    except Exception:  # RejectedRound, or whatever else the post-processing of noisy values met
+        return RoundResult(Verdict.REJECTED, None)
+    return RoundResult(Verdict.REJECTED if value is None else Verdict.ACCEPTED, value)
