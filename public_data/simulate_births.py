@@ -50,10 +50,6 @@ def systematic_sample(probabilities: Floats, n_rows: int, rng: np.random.Generat
     ----------
     probabilities : array of shape (n_classes,)
         Class probabilities, summing to one.
-    n_rows : int
-        Number of draws.
-    rng : numpy.random.Generator
-        Source of the one random offset.
 
     Returns
     -------
@@ -72,8 +68,6 @@ def stratified_scores(strata: Ints, rng: np.random.Generator) -> Floats:
     ----------
     strata : array of shape (n_rows,)
         Stratum of each row.
-    rng : numpy.random.Generator
-        Source of the offset and the order in each stratum.
 
     Returns
     -------
@@ -91,12 +85,7 @@ def stratified_scores(strata: Ints, rng: np.random.Generator) -> Floats:
 
 
 def cell_probabilities(facts: Facts) -> Floats:
-    """Compute the joint distribution of mother's age, parity and gestation week.
-
-    Parameters
-    ----------
-    facts : dict
-        The parsed facts file.
+    """Compute the joint distribution of mother's age, parity and gestation week from the parsed facts.
 
     Returns
     -------
@@ -122,7 +111,7 @@ def cell_probabilities(facts: Facts) -> Floats:
     return age[:, None, None] * parity[:, :, None] * weeks[age_band][:, parity_band]
 
 
-def draw_weights(births: pd.DataFrame, month: Ints, facts: dict[str, Any], rng: np.random.Generator) -> Ints:
+def draw_weights(births: pd.DataFrame, month: Ints, facts: Facts, rng: np.random.Generator) -> Ints:
     """Draw birth weights given all other columns.
 
     Parameters
@@ -132,9 +121,9 @@ def draw_weights(births: pd.DataFrame, month: Ints, facts: dict[str, Any], rng: 
     month : array of shape (n_rows,)
         Month of birth, 1 to 12.
     facts : dict
-        The ``birth_weight`` and ``groups`` tables of the facts file.
+        The parsed facts file.
     rng : numpy.random.Generator
-        Source of randomness.
+        Source of the scores and of the rounding.
 
     Returns
     -------
@@ -169,16 +158,7 @@ def draw_weights(births: pd.DataFrame, month: Ints, facts: dict[str, Any], rng: 
 
 
 def simulate(facts: Facts, n_rows: int, seed: int) -> pd.DataFrame:
-    """Draw a table of births from the facts.
-
-    Parameters
-    ----------
-    facts : dict
-        The parsed facts file.
-    n_rows : int
-        Number of births, at least 1.
-    seed : int
-        Seed of the draw.
+    """Draw a table of ``n_rows >= 1`` births from the parsed facts.
 
     Returns
     -------
@@ -191,13 +171,10 @@ def simulate(facts: Facts, n_rows: int, seed: int) -> pd.DataFrame:
     joint = cell_probabilities(facts)
     cells = systematic_sample(joint.ravel(), n_rows, rng)
     age, parity, week = np.unravel_index(rng.permutation(cells), joint.shape)
-    births = pd.DataFrame({
-        "mother_age": age + facts["mother_age"]["first_year"],
-        "parity": parity + 1,
-        "gestation_week": week + FIRST_WEEK,
-    })  # fmt: skip
+    age, parity, week = age + facts["mother_age"]["first_year"], parity + 1, week + FIRST_WEEK
+    births = pd.DataFrame({"mother_age": age, "parity": parity, "gestation_week": week})
     girls = np.asarray(facts["sex"]["girls_per_1000"]) / 1000
-    births["is_female"] = rng.random(n_rows) < girls[row_of(facts["sex"]["from_week"], births["gestation_week"])]
+    births["is_female"] = rng.random(n_rows) < girls[row_of(facts["sex"]["from_week"], week)]
     month = 1 + rng.permutation(systematic_sample(shares(facts["month"]["per_10000"]), n_rows, rng))
     births["birth_weight"] = draw_weights(births, month, facts, rng)
     births["date_of_birth"] = [f"2019-{m:02d}-15" for m in month]
@@ -205,7 +182,7 @@ def simulate(facts: Facts, n_rows: int, seed: int) -> pd.DataFrame:
 
 
 def write_gzip_csv(births: pd.DataFrame, path: Path) -> None:
-    """Write the table as gzip-compressed CSV without name or time in the header, so that equal tables give equal bytes."""
+    """Write the table as gzip-compressed CSV; the header holds no name or time, so equal tables give equal bytes."""
     buffer = io.StringIO()
     births.to_csv(buffer, index=False, lineterminator="\n")
     path.write_bytes(gzip.compress(buffer.getvalue().encode("ascii"), compresslevel=9, mtime=0))

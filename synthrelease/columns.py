@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 
 from synthrelease.bins import Interval, parse_bins
-from synthrelease.constraints import Rule, edges
 from synthrelease.errors import listing
+from synthrelease.rules import Rule, edges
 from synthrelease.schema import Binning, Column
 from synthrelease.spec_files import ColumnTable, InputTable
 
@@ -182,9 +182,8 @@ def _grouping(field: str, name: str, bins: Bins, labels: tuple[str, ...]) -> Bin
         raise ValueError(f"{field}: expected labels that do not start with = + - @, found {listing(bins)}")
     members = [(label, index) for index, group in enumerate(bins.values()) for label in group]
     if sorted(label for label, _ in members) != sorted(labels):
-        raise ValueError(
-            f"{field}: expected every category ({listing(labels)}) in exactly one group, found {listing(label for label, _ in members)}"
-        )
+        found = listing(label for label, _ in members)
+        raise ValueError(f"{field}: expected every category ({listing(labels)}) in exactly one group, found {found}")
     into = dict(members)
     return Binning(
         name=name,

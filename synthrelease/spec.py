@@ -15,12 +15,13 @@ from pydantic import BaseModel
 
 from synthrelease.columns import build_column, group_binning
 from synthrelease.configuration import ConfigurationSpace
-from synthrelease.constraints import Plausibility, Rule, RuleError, parse_rule
+from synthrelease.constraints import Plausibility
 from synthrelease.criteria import CRITERIA, Criterion, Setting
 from synthrelease.errors import Problem, SpecError, closest, listing
 from synthrelease.generators import GENERATORS, Generator
 from synthrelease.privacy import Charge, Plan, mechanism
 from synthrelease.projections import PROJECTIONS
+from synthrelease.rules import Rule, RuleError, parse_rule
 from synthrelease.schema import MAX_ATOMIC_CELLS, Binning, Column, Schema
 from synthrelease.spec_files import AcceptanceFile, InputTable, ReleaseFile, dotted, read_toml, validated
 
