@@ -34,13 +34,15 @@ Floats = NDArray[np.float64]
 
 def shares(weights: ArrayLike) -> Floats:
     """Scale non-negative weights of shape ``(..., n)`` so that the last axis sums to one."""
-    array = np.asarray(weights, dtype=float)
-    return array / array.sum(axis=-1, keepdims=True)
+    array: Floats = np.asarray(weights, dtype=float)
+    scaled: Floats = array / array.sum(axis=-1, keepdims=True)
+    return scaled
 
 
 def row_of(starts: ArrayLike, values: Ints) -> Ints:
     """Return for each value the index of the last entry of the ascending ``starts`` that does not exceed it."""
-    return np.searchsorted(np.asarray(starts), values, side="right") - 1
+    rows: Ints = np.searchsorted(np.asarray(starts), values, side="right") - 1
+    return rows
 
 
 def systematic_sample(probabilities: Floats, n_rows: int, rng: np.random.Generator) -> Ints:
@@ -50,6 +52,10 @@ def systematic_sample(probabilities: Floats, n_rows: int, rng: np.random.Generat
     ----------
     probabilities : array of shape (n_classes,)
         Class probabilities, summing to one.
+    n_rows : int
+        Number of draws.
+    rng : Generator
+        Source of the one random offset.
 
     Returns
     -------
@@ -68,6 +74,8 @@ def stratified_scores(strata: Ints, rng: np.random.Generator) -> Floats:
     ----------
     strata : array of shape (n_rows,)
         Stratum of each row.
+    rng : Generator
+        Source of the offset and the order in each stratum.
 
     Returns
     -------
@@ -108,28 +116,12 @@ def cell_probabilities(facts: Facts) -> Floats:
     weeks = np.concatenate([grouped[..., :1] * early, grouped[..., 1:-1], grouped[..., -1:] * late], axis=-1)
     age_band = row_of(facts["groups"]["mother_age"], ages)
     parity_band = row_of(facts["groups"]["parity"], np.arange(1, LAST_PARITY + 1))
-    return age[:, None, None] * parity[:, :, None] * weeks[age_band][:, parity_band]
+    joint: Floats = age[:, None, None] * parity[:, :, None] * weeks[age_band][:, parity_band]
+    return joint
 
 
 def draw_weights(births: pd.DataFrame, month: Ints, facts: Facts, rng: np.random.Generator) -> Ints:
-    """Draw birth weights given all other columns.
-
-    Parameters
-    ----------
-    births : DataFrame of n_rows rows
-        Columns mother_age, parity, gestation_week (weeks) and is_female.
-    month : array of shape (n_rows,)
-        Month of birth, 1 to 12.
-    facts : dict
-        The parsed facts file.
-    rng : numpy.random.Generator
-        Source of the scores and of the rounding.
-
-    Returns
-    -------
-    array of shape (n_rows,)
-        Birth weights in whole grams.
-    """
+    """Draw birth weights, in whole grams, of shape ``(n_rows,)``, given all other columns and the month, 1 to 12."""
     weight, groups = facts["birth_weight"], facts["groups"]
     week = births["gestation_week"].to_numpy()
     age_band = row_of(groups["mother_age"], births["mother_age"].to_numpy())
@@ -154,7 +146,8 @@ def draw_weights(births: pd.DataFrame, month: Ints, facts: Facts, rng: np.random
     grams *= np.asarray(weight["by_month"])[month - 1]
 
     unit = rng.choice(weight["rounding_grams"], size=len(births), p=shares(weight["rounding_per_100"]))
-    return np.rint(np.rint(grams / unit) * unit).astype(np.int64)
+    rounded: Ints = np.rint(np.rint(grams / unit) * unit).astype(np.int64)
+    return rounded
 
 
 def simulate(facts: Facts, n_rows: int, seed: int) -> pd.DataFrame:

@@ -8,7 +8,6 @@ This module is the only place where a selection doubles a charge (theory 2; Liu 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
@@ -29,9 +28,10 @@ def exact(number: str | int | float | Decimal | Fraction) -> Fraction:
     """
     if isinstance(number, bool) or not isinstance(number, str | int | float | Decimal | Fraction):
         raise ValueError(f"expected a number, found {number!r}")
-    if not isinstance(number, Fraction) and not math.isfinite(float(number)):
-        raise ValueError(f"expected a finite number, found {number}")
-    value = number if isinstance(number, Fraction) else Fraction(str(number))
+    try:
+        value = number if isinstance(number, Fraction) else Fraction(str(number))
+    except (ValueError, ZeroDivisionError):
+        raise ValueError(f"expected a finite number, found {number}") from None
     if value < 0:
         raise ValueError(f"expected a number of at least 0, found {number}")
     return value

@@ -9,6 +9,7 @@ probability, provided that nothing but the output is used: not the number of rou
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Generator
 from enum import Enum
 from fractions import Fraction
@@ -71,19 +72,23 @@ def _results(run_round: Callable[[], T | None], jobs: int) -> Generator[RoundRes
     if jobs == 1:
         while True:
             yield guarded(run_round)
+    from concurrent.futures import BrokenExecutor
+
     from joblib import Parallel, delayed
-    from joblib.externals.loky.process_executor import TerminatedWorkerError
 
     # max_nbytes=None: arrays travel through pipes; joblib would otherwise write private counts to files
     parallel = Parallel(n_jobs=jobs, backend="loky", return_as="generator", pre_dispatch=jobs, batch_size=1, max_nbytes=None)
     ordered = parallel(delayed(guarded)(run_round) for _ in repeat(None))
     died = False
     try:
-        yield from ordered
-    except TerminatedWorkerError:
+        for result in ordered:
+            yield result  # not "yield from": that would close joblib's generator outside the block below
+    except BrokenExecutor:
         died = True  # for example for lack of memory, which may depend on the data
     finally:
-        ordered.close()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # joblib would tell how many rounds were run in vain
+            ordered.close()
     if died:
         raise PrivateFailure()
 

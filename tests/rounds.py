@@ -1,0 +1,61 @@
+"""Rounds for the tests of the selection loop, in a module of their own so that worker processes can import them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import count
+from pathlib import Path
+
+from synthrelease.errors import PrivateFailure
+
+
+class Numbered:
+    """A round that learns its number when it is handed to a worker, for tests only."""
+
+    def __init__(self, run: Callable[[int, Path], str | None], folder: Path):
+        self.run, self.folder, self.numbers = run, folder, count()
+
+    def __reduce__(self):
+        return Fixed, (self.run, self.folder, next(self.numbers))
+
+
+class Fixed:
+    def __init__(self, run: Callable[[int, Path], str | None], folder: Path, number: int):
+        self.run, self.folder, self.number = run, folder, number
+
+    def __call__(self) -> str | None:
+        return self.run(self.number, self.folder)
+
+
+def wait_for(path: Path) -> None:
+    while not path.exists():
+        pass
+
+
+def first_is_slow(number: int, folder: Path) -> str | None:
+    """Round 0 ends only after round 1 has ended; both are accepted."""
+    if number == 0:
+        wait_for(folder / "1")
+    (folder / str(number)).touch()
+    return f"round {number}"
+
+
+def later_round_fails(number: int, folder: Path) -> str | None:
+    """Round 0 is accepted after round 1 has failed in private code."""
+    if number == 0:
+        wait_for(folder / "1")
+        return "round 0"
+    (folder / str(number)).touch()
+    raise PrivateFailure()
+
+
+def third_is_accepted(number: int, folder: Path) -> str | None:
+    return "third" if number == 2 else None
+
+
+def always_rejected() -> None:
+    return None
+
+
+def fails_privately() -> None:
+    raise PrivateFailure()

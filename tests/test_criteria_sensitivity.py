@@ -1,0 +1,125 @@
+"""Sensitivities by enumeration: every private table of n records, every neighbour, every synthetic table, exact figures.
+
+The figures are taken where the noise would be added, so they are the figures that a release uses; the sensitivities are
+those that the noise was calibrated to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from synthrelease.criteria import CRITERIA, Criterion, base
+from synthrelease.criteria.functional_mechanism import Design, LinearModel, Prior, private_least_squares
+from synthrelease.criteria.linear_regression import Regression
+from synthrelease.randomness import NoisyFigure
+from tests.small import World
+
+TWO_BY_TWO = World({"a": 1, "b": 1})
+TWO_BY_THREE = World({"a": 1, "b": 2}, groups={"b": ["0", "1-2"]})
+GUESS = Prior(
+    intercept=0.5,
+    coefficients=np.array([0.7]),
+    centres=np.array([0.4]),
+    spreads=np.array([0.5]),
+    uncertainty=0.3,
+)
+FITTED = LinearModel(intercept=0.3, coefficients=np.array([1.2]))
+
+
+def criterion(kind: str, **fields: object) -> Criterion:
+    return CRITERIA[kind].model_validate({"name": kind, "kind": kind, "threshold": 1.5, "epsilon": 1, **fields})
+
+
+def cases() -> Iterator[tuple[World, int, tuple[Criterion, ...], bool]]:
+    """(world, n, criteria of which the last is scored, whether its sensitivity is attained)."""
+    yield TWO_BY_THREE, 3, (criterion("absolute_marginal_error"),), True
+    yield TWO_BY_THREE, 3, (criterion("absolute_marginal_error", largest=1),), True
+    yield TWO_BY_THREE, 3, (criterion("relative_marginal_error", clip=2),), True
+    yield TWO_BY_TWO, 5, (criterion("relative_marginal_error", clip=3),), True
+    mean = {"column": "a", "by": ["b"], "range": (0, 1)}
+    yield TWO_BY_THREE, 3, (criterion("conditional_mean", size_margin=0, **mean),), True
+    yield TWO_BY_THREE, 3, (criterion("conditional_mean", size_margin=0.4, **mean),), True
+    faithful = {"exact": ["a"], "within_one_bin": ["b"]}
+    yield TWO_BY_THREE, 3, (criterion("faithfulness", **faithful),), True
+    yield TWO_BY_THREE, 3, (criterion("faithfulness", exact=["a", "b"], within_one_bin=[], at_most=0),), True
+    fit = {"target": "b", "features": ["a"], "representation": {"a": "single", "b": "single"}, "fit": "once"}
+    partner = criterion("regression_coefficients", **fit)
+    prediction = criterion("regression_prediction", coefficients="regression_coefficients", range=(0, 2))
+    yield TWO_BY_THREE, 3, (partner, prediction), False  # Proposition 9 allows for any two lines
+
+
+@pytest.mark.parametrize("case", list(cases()), ids=lambda case: f"{case[2][-1].kind}-n{case[1]}")
+def test_no_neighbour_moves_a_figure_by_more_than_its_sensitivity(
+    case: tuple[World, int, tuple[Criterion, ...], bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world, n, criteria, attained = case
+    scored = criteria[-1]
+    setting = world.setting(*criteria)
+    seen: list[tuple[float, float]] = []
+
+    def record(value: float, *, sensitivity: float, epsilon: Fraction) -> NoisyFigure:
+        seen.append((value, sensitivity))
+        return NoisyFigure(value=value, noise_sd=0.0)
+
+    monkeypatch.setattr(base, "laplace_figure", record)
+    tables = world.all_tables(n)
+    worst = 0.0
+    for synthetic in tables:
+        candidate = world.candidate(synthetic)
+        figures = {}
+        for original in tables:
+            private = world.private(original, scored.per_round())
+            design = None
+            if len(criteria) == 2:
+                design = Design.of((np.arange(2.0), np.arange(3.0)), np.ones(6, dtype=bool), None)
+            scored.score(private, candidate, setting, {"regression_coefficients": Regression(design=design, model=FITTED)})
+            figures[original] = seen.pop()
+        for original in tables:
+            for neighbour in world.neighbours(original):
+                (value, sensitivity), (other, claimed) = figures[original], figures[neighbour]
+                assert sensitivity == claimed  # public: it depends on the candidate and n alone
+                assert abs(value - other) <= sensitivity * (1 + 1e-9)
+                worst = max(worst, abs(value - other) / sensitivity)
+    if attained:
+        assert worst == pytest.approx(1.0)
+
+
+def test_cells_missing_from_one_side_count() -> None:
+    """A private cell that the synthetic table lacks is an error of its whole count, and the other way round."""
+    scored = criterion("absolute_marginal_error")
+    score = lambda original, synthetic: scored.score(  # noqa: E731
+        TWO_BY_TWO.private(original, scored.per_round()), TWO_BY_TWO.candidate(synthetic), TWO_BY_TWO.setting(scored), {}
+    )
+    large = 40_000  # noise of scale 1/n is then far below the distances looked at
+    assert score([0] * large, [3] * large).value == pytest.approx(1.0, abs=0.01)
+    assert score([3] * large, [0] * large).value == pytest.approx(1.0, abs=0.01)
+    assert score([0] * (large // 2) + [3] * (large // 2), [0] * large).value == pytest.approx(0.5, abs=0.01)
+
+
+@pytest.mark.parametrize("prior", [None, GUESS], ids=["none", "guess"])
+def test_moments_of_the_functional_mechanism(prior: Prior | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The l1 distance of the moment sums of neighbours, exact integers, never exceeds the sensitivity; it comes close."""
+    from synthrelease.criteria import functional_mechanism
+
+    monkeypatch.setattr(functional_mechanism, "discrete_laplace", lambda sums, sensitivity, epsilon: sums)
+    design = Design.of((np.arange(2.0), np.arange(3.0)), np.ones(6, dtype=bool), prior)
+    sums = {}
+    for table in TWO_BY_THREE.all_tables(3):
+        moments = private_least_squares(design, np.bincount(table, minlength=6), Fraction(1)).sums * design.scales
+        sums[table] = np.rint(moments).astype(int)
+    distances = [np.abs(sums[table] - sums[other]).sum() for table in sums for other in TWO_BY_THREE.neighbours(table)]
+    assert max(distances) <= design.sensitivity
+    assert max(distances) > 0.5 * design.sensitivity
+
+
+def test_impossible_cells_may_be_left_out_of_the_sensitivity() -> None:
+    """Cells that the raw rules exclude are in no private table: the noise on the first moment is smaller without them."""
+    everywhere = Design.of((np.arange(2.0), np.arange(3.0)), np.ones(6, dtype=bool), None)
+    inside = Design.of((np.arange(2.0), np.arange(3.0)), np.array([False, True, False, False, True, False]), None)
+    scaled = np.abs(inside.moments(np.array([1, 4]))).sum(axis=1)
+    assert inside.sensitivity == 2 * scaled.max()
+    assert inside.sensitivity / inside.scales[0] < everywhere.sensitivity / everywhere.scales[0]

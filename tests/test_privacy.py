@@ -1,0 +1,96 @@
+"""Accounting against trees computed by hand, and against diffprivlib's accountant."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from synthrelease.errors import BudgetError
+from synthrelease.privacy import Plan, decimal_text, exact, in_sequence, mechanism, private_selection
+from synthrelease.spec import load_spec
+
+# Table 2 of the paper: marginals .01 + .30, means .01 + .17 + .02, regression .43 + .04, faithfulness .01
+TABLE_2 = {"absolute": ".01", "ratio": ".30", "parity": ".01", "weight": ".17", "week": ".02", "fit": ".43",
+           "prediction": ".04", "faithfulness": ".01"}  # fmt: skip
+
+
+def charges(skip: str = "") -> tuple:
+    return tuple(mechanism(name, exact(value), "Laplace") for name, value in TABLE_2.items() if name != skip)
+
+
+def test_paper_with_the_regression_in_every_round_costs_9_98() -> None:
+    plan = Plan.of(once=(), per_round=(mechanism("generation", exact(4), "PrivBayes"), *charges()))
+    assert sum(part.epsilon for part in charges()) == Fraction("0.99")
+    assert plan.total.epsilon == Fraction("9.98")  # 2 (4 + 0.99)
+
+
+def test_regression_once_costs_9_55() -> None:
+    plan = Plan.of(
+        once=(mechanism("fit", exact(".43"), "functional"),),
+        per_round=(mechanism("generation", exact(4), "PrivBayes"), *charges(skip="fit")),
+    )
+    assert plan.total.epsilon == Fraction("9.55")  # 0.43 + 2 (4 + 0.56)
+
+
+def test_shipped_configuration_has_the_paper_budget(root: Path, tmp_path: Path) -> None:
+    """configs/births.toml gives 9.55, and 9.98 when its regression is fitted in every round."""
+    assert load_spec(root / "configs/births.toml").plan.total.epsilon == Fraction("9.55")
+    acceptance = (root / "acceptance/births.toml").read_text().replace('fit = "once"', 'fit = "every_round"')
+    (tmp_path / "acceptance.toml").write_text(acceptance)
+    config = (root / "configs/births.toml").read_text().replace("../acceptance/births.toml", "acceptance.toml")
+    (tmp_path / "config.toml").write_text(config)
+    assert load_spec(tmp_path / "config.toml").plan.total.epsilon == Fraction("9.98")
+
+
+def test_leaves_of_the_tree_are_the_planned_charges() -> None:
+    plan = Plan.of(once=(mechanism("a", exact(1), ""),), per_round=(mechanism("b", exact(2), ""),))
+    assert [leaf.name for leaf in plan.total.leaves()] == ["a", "b"]
+    assert plan.total.epsilon == 1 + 2 * 2
+
+
+def test_sequential_composition_agrees_with_diffprivlib() -> None:
+    """An independent check: diffprivlib's accountant adds the same charges (its slack 0 is pure composition)."""
+    from diffprivlib import BudgetAccountant
+
+    accountant = BudgetAccountant()
+    for charge in charges():
+        accountant.spend(float(charge.epsilon), 0)
+    total, delta = accountant.total()
+    assert total == pytest.approx(float(in_sequence("all", *charges()).epsilon), abs=1e-12)
+    assert delta == 0
+
+
+def test_selection_refuses_approximate_rounds() -> None:
+    """The pure theorem gives nothing for delta > 0."""
+    with pytest.raises(BudgetError, match="pure"):
+        private_selection("selection", mechanism("g", exact(1), "", delta=Fraction(1, 10**6)))
+
+
+def test_limit_is_compared_exactly() -> None:
+    plan = Plan.of(once=(), per_round=(mechanism("g", exact("4.99"), ""),))
+    plan.check_limit(Fraction("9.98"))
+    with pytest.raises(BudgetError, match="9.98"):
+        plan.check_limit(Fraction("9.98") - Fraction(1, 10**15))
+
+
+def test_equal_names_are_refused() -> None:
+    with pytest.raises(BudgetError, match="same name"):
+        Plan.of(once=(mechanism("a", exact(1), ""),), per_round=(mechanism("a", exact(1), ""),))
+
+
+@pytest.mark.parametrize("bad", ["-1", float("nan"), float("inf"), True, "one"])
+def test_epsilons_must_be_finite_and_not_negative(bad: object) -> None:
+    with pytest.raises(ValueError, match="expected"):
+        exact(bad)  # type: ignore[arg-type]
+
+
+def test_floats_are_read_as_they_are_printed() -> None:
+    assert exact(0.1) == Fraction(1, 10)
+
+
+def test_epsilon_is_never_printed_too_small() -> None:
+    assert decimal_text(Fraction("9.55")) == "9.55"
+    assert decimal_text(Fraction(4)) == "4"
+    assert Fraction(decimal_text(Fraction(1, 3))) > Fraction(1, 3)

@@ -1,0 +1,127 @@
+"""Noise and choices have the stated law; each statistical test would fail at a wrong scale (checked below)."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from synthrelease import randomness
+from synthrelease.randomness import choose, coin, discrete_laplace, laplace_figure, laplace_sd
+
+DRAWS = 40_000
+# A correct sampler fails a test at this level once in a million runs.
+LEVEL = 1e-6
+
+
+def laplace_p_value(noise: np.ndarray, scale: float) -> float:
+    """Chi-square test of integers against Pr[z] = (1-a)/(1+a) a^|z|, a = exp(-1/scale), tails pooled at 5 scales."""
+    a, edge = math.exp(-1 / scale), math.ceil(5 * scale)
+    z = np.arange(-edge, edge + 1)
+    probabilities = (1 - a) / (1 + a) * a ** np.abs(z)
+    tail = (1 - probabilities.sum()) / 2
+    observed = [np.sum(noise < -edge), *(np.sum(noise == value) for value in z), np.sum(noise > edge)]
+    return float(stats.chisquare(observed, len(noise) * np.array([tail, *probabilities, tail])).pvalue)
+
+
+def test_discrete_laplace_has_scale_sensitivity_over_epsilon() -> None:
+    noise = discrete_laplace(np.full(DRAWS, 17), sensitivity=4, epsilon=Fraction(2)) - 17
+    assert laplace_p_value(noise, 2.0) > LEVEL
+
+
+@pytest.mark.parametrize("wrong", [1.9, 2.1])
+def test_the_test_above_detects_a_scale_that_is_off_by_five_percent(wrong: float) -> None:
+    noise = discrete_laplace(np.zeros(DRAWS, dtype=int), sensitivity=4, epsilon=Fraction(2))
+    assert laplace_p_value(noise, wrong) < LEVEL
+
+
+def test_a_figure_lies_on_its_public_grid() -> None:
+    """Theory 9: the low bits of a released figure carry nothing, because every output is a multiple of a public step."""
+    sensitivity, step = 0.037, 2.0 ** (math.floor(math.log2(0.037)) - 12)
+    for value in (0.1, 0.1 + 1e-9, 1 / 3, math.pi):
+        released = laplace_figure(value, sensitivity=sensitivity, epsilon=Fraction(1)).value
+        assert (released / step).is_integer()
+
+
+def test_grid_sensitivity_covers_neighbours_that_round_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two values at distance `sensitivity` never round to points further apart than the integer sensitivity."""
+    seen: list[tuple[int, int]] = []
+
+    def record(values: np.ndarray, *, sensitivity: int, epsilon: Fraction) -> np.ndarray:
+        seen.append((int(values[0]), sensitivity))
+        return values
+
+    monkeypatch.setattr(randomness, "discrete_laplace", record)
+    generator = np.random.default_rng(1)
+    for _ in range(300):
+        sensitivity, value = generator.uniform(1e-6, 3), generator.uniform(-5, 5)
+        for neighbour in (value, value + sensitivity):
+            laplace_figure(neighbour, sensitivity=sensitivity, epsilon=Fraction(1))
+        (low, claimed), (high, _) = seen[-2:]
+        assert high - low <= claimed
+        assert claimed * 2.0 ** (math.floor(math.log2(sensitivity)) - 12) < 1.001 * sensitivity
+
+
+def test_noise_of_a_figure_has_the_reported_deviation() -> None:
+    figures = [laplace_figure(1.0, sensitivity=0.5, epsilon=Fraction(1, 2)) for _ in range(4000)]
+    reported = figures[0].noise_sd
+    assert reported == pytest.approx(math.sqrt(2) * 0.5 / 0.5, rel=1e-3)
+    # sd of the sample deviation of Laplace noise is about 1.12 / sqrt(n): 8% is more than 4 of them
+    assert np.std([figure.value for figure in figures]) == pytest.approx(reported, rel=0.08)
+
+
+def test_deviation_formula_against_a_sum() -> None:
+    z = np.arange(-400, 401)
+    weights = np.exp(-np.abs(z) / 7.0)
+    assert laplace_sd(Fraction(7)) == pytest.approx(math.sqrt((weights * z**2).sum() / weights.sum()))
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf])
+def test_figures_must_be_finite(bad: float) -> None:
+    with pytest.raises(ValueError, match="finite"):
+        laplace_figure(bad, sensitivity=1.0, epsilon=Fraction(1))
+    with pytest.raises(ValueError, match="finite"):
+        laplace_figure(1.0, sensitivity=bad, epsilon=Fraction(1))
+
+
+def permute_and_flip(scores: list[int], scale: float) -> np.ndarray:
+    """Exact law by summing over all orders: each candidate in turn is taken with probability exp(scale (s - max))."""
+    from itertools import permutations
+
+    law = np.zeros(len(scores))
+    orders = list(permutations(range(len(scores))))
+    for order in orders:
+        left = 1.0
+        for index in order:
+            take = math.exp(scale * (scores[index] - max(scores)))
+            law[index] += left * take / len(orders)
+            left *= 1 - take
+    return law
+
+
+def test_private_choices_follow_their_law() -> None:
+    scores, epsilon, sensitivity, draws = [0, 3, 5], Fraction(1), 4, 6000
+    scale = float(epsilon) / (2 * sensitivity)
+    softmax = np.exp(scale * np.array(scores))
+    expected = {"permute_and_flip": permute_and_flip(scores, scale), "exponential": softmax / softmax.sum()}
+    for mechanism, law in expected.items():
+        found = Counter(choose(scores, sensitivity=sensitivity, epsilon=epsilon, mechanism=mechanism) for _ in range(draws))
+        observed = [found[i] for i in range(3)]
+        assert stats.chisquare(observed, draws * law).pvalue > LEVEL
+        doubled = permute_and_flip(scores, 2 * scale)  # the law without the factor 2 of the sensitivity
+        assert stats.chisquare(observed, draws * doubled).pvalue < LEVEL
+
+
+def test_coin_is_exact_at_its_ends_and_fair_between() -> None:
+    assert not any(coin(Fraction(0)) for _ in range(50))
+    assert all(coin(Fraction(1)) for _ in range(50))
+    heads = sum(coin(Fraction(1, 4)) for _ in range(20_000))
+    assert stats.binomtest(heads, 20_000, 0.25).pvalue > LEVEL
+
+
+def test_two_generators_differ() -> None:
+    assert randomness.generator().integers(2**62) != randomness.generator().integers(2**62)

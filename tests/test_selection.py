@@ -1,0 +1,120 @@
+"""The law of the selection loop, exactly on a finite mechanism, and its order when rounds run side by side."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from synthrelease import selection
+from synthrelease.errors import BudgetError, PrivateFailure, RejectedRound
+from synthrelease.selection import Verdict, guarded, select
+from tests.rounds import Numbered, always_rejected, fails_privately, first_is_slow, later_round_fails, third_is_accepted
+
+Law = dict[str | None, Fraction]
+
+
+def exact_law(
+    accepted: dict[str, Fraction], gamma: Fraction, depth: int, monkeypatch: pytest.MonkeyPatch
+) -> tuple[Law, Fraction]:
+    """Output law of `select`, by running it on every sequence of round outcomes and coin tosses of up to `depth` rounds.
+
+    `accepted` are the probabilities with which a round outputs each value; what is left is rejection. Returns the law and
+    the probability that is still undecided after `depth` rounds.
+    """
+    rejected = 1 - sum(accepted.values())
+    law: Law = defaultdict(Fraction)
+    undecided = Fraction(0)
+    # a path is rounds rejected with coin "go on", then one deciding step
+    for rounds in range(depth):
+        before = (rejected * (1 - gamma)) ** rounds
+        endings = [(value, False, p) for value, p in accepted.items()] + [(None, True, rejected * gamma)]
+        for value, stop, probability in endings:
+            script = iter([None] * rounds + [value])
+            tosses = iter([False] * rounds + [stop])
+            monkeypatch.setattr(selection, "coin", lambda _, tosses=tosses: next(tosses))
+            output = select(lambda script=script: next(script), gamma)
+            assert next(script, "used up") == "used up"  # the loop ran exactly these rounds
+            law[output] += before * probability
+    undecided = (rejected * (1 - gamma)) ** depth
+    return law, undecided
+
+
+@pytest.mark.parametrize("gamma", [Fraction(0), Fraction(1, 1000), Fraction(1, 4), Fraction(1)])
+def test_output_law_is_that_of_the_theorem(gamma: Fraction, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pr[o] = p_o / B and Pr[nothing] = gamma (1 - A) / B with B = A + gamma (1 - A)."""
+    accepted = {"x": Fraction(1, 8), "y": Fraction(1, 4)}
+    law, undecided = exact_law(accepted, gamma, 60, monkeypatch)
+    total = sum(accepted.values())
+    scale = total + gamma * (1 - total)
+    for value, probability in accepted.items():
+        assert 0 <= probability / scale - law[value] <= undecided
+    assert 0 <= gamma * (1 - total) / scale - law[None] <= undecided
+
+
+def test_ratio_never_exceeds_twice_epsilon_and_can_exceed_epsilon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neighbours whose rounds differ by a factor e^eps = 2: outputs differ by at most 4, and by more than 2."""
+    worst = Fraction(0)
+    pairs = [(Fraction(a, 64), Fraction(b, 64)) for a in range(1, 9) for b in range(1, 9)]
+    for gamma in (Fraction(0), Fraction(1, 100)):
+        for x, y in pairs:
+            for x2, y2 in ((2 * x, y / 2), (x / 2, 2 * y), (2 * x, 2 * y), (x / 2, y / 2), (2 * x, y)):
+                laws = []
+                for p, q in ((x, y), (x2, y2)):
+                    b = p + q + gamma * (1 - p - q)
+                    laws.append({"x": p / b, "y": q / b, None: gamma * (1 - p - q) / b})
+                for output in laws[0]:
+                    if laws[1][output]:
+                        worst = max(
+                            worst, laws[0][output] / laws[1][output], laws[1][output] / max(laws[0][output], Fraction(1, 10**9))
+                        )
+    assert 2 < worst <= 4
+
+
+def test_the_first_round_in_order_wins_not_the_first_to_finish(tmp_path: Path) -> None:
+    assert select(Numbered(first_is_slow, tmp_path), Fraction(0), jobs=2) == "round 0"  # type: ignore[arg-type]
+    assert (tmp_path / "1").exists()
+
+
+def test_unused_rounds_are_not_reported(tmp_path: Path, recwarn: pytest.WarningsRecorder) -> None:
+    """joblib warns how many tasks were not used; that number must not reach a log."""
+    select(Numbered(first_is_slow, tmp_path), Fraction(0), jobs=2)  # type: ignore[arg-type]
+    assert [str(warning.message) for warning in recwarn if "tasks" in str(warning.message)] == []
+
+
+def test_a_failure_in_a_round_that_was_not_needed_changes_nothing(tmp_path: Path) -> None:
+    assert select(Numbered(later_round_fails, tmp_path), Fraction(0), jobs=2) == "round 0"  # type: ignore[arg-type]
+
+
+def test_parallel_rounds_go_on_until_one_is_accepted(tmp_path: Path) -> None:
+    assert select(Numbered(third_is_accepted, tmp_path), Fraction(0), jobs=2) == "third"  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_nothing_is_an_output(jobs: int) -> None:
+    assert select(always_rejected, Fraction(1), jobs=jobs) is None
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_failure_inside_private_code_ends_the_run(jobs: int) -> None:
+    with pytest.raises(PrivateFailure):
+        select(fails_privately, Fraction(0), jobs=jobs)
+
+
+def test_failures_on_noisy_values_are_rejected_rounds() -> None:
+    for error in (RejectedRound("no row"), ArithmeticError("singular"), MemoryError()):
+
+        def run(error: BaseException = error) -> None:
+            raise error
+
+        assert guarded(run).verdict is Verdict.REJECTED
+
+
+def test_an_unplanned_charge_is_not_a_rejected_round() -> None:
+    def run() -> None:
+        raise BudgetError("unplanned")
+
+    with pytest.raises(BudgetError):
+        guarded(run)
