@@ -1,0 +1,97 @@
+"""How often each configuration passes all criteria, on public data, with 95% Clopper-Pearson intervals.
+
+    python tests/benchmarks/acceptance.py --data FILE [--attempts 40] [--jobs 2] [--config configs/births.toml] [--json]
+
+Every attempt has its own private fit of the regression, so the figures average over it. Prints a Markdown table: the share
+of attempts that pass, and for each criterion the share that fails.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+import numpy as np
+from joblib import Parallel, delayed
+from scipy.stats import beta
+
+from synthrelease.attempt import attempt, prepare
+from synthrelease.configuration import Configuration
+from synthrelease.ingest import ingest
+from synthrelease.private import PrivateCounts
+from synthrelease.spec import ReleaseSpec, load_spec
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def clopper_pearson(passed: int, attempts: int, level: float = 0.95) -> tuple[float, float]:
+    """Exact confidence interval of a probability."""
+    tail = (1 - level) / 2
+    low = beta.ppf(tail, passed, attempts - passed + 1) if passed else 0.0
+    high = beta.ppf(1 - tail, passed + 1, attempts - passed) if passed < attempts else 1.0
+    return float(low), float(high)
+
+
+def outcomes(spec: ReleaseSpec, configuration: Configuration, private: PrivateCounts, attempts: int) -> np.ndarray:
+    """(attempts, n_criteria) whether each criterion passed."""
+    return np.array(
+        [
+            [score.passed for score in attempt(spec, configuration, private, prepared).scores]
+            for prepared in (prepare(spec, private.with_plan(spec.plan.once)) for _ in range(attempts))
+        ]
+    )
+
+
+def label(configuration: Configuration) -> str:
+    generator = configuration.generator.model_dump(mode="json", exclude_none=True)
+    flavour = (
+        f"{generator['flavour']} {generator[generator['flavour']]:g}, split {float(configuration.generator.epsilon_split):g}"
+    )
+    age = configuration.transformation.choice.get("mother_age", "")
+    return f"{flavour}, {age} ages, m = {configuration.projection.minimum_count}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--config", type=Path, default=ROOT / "configs/births.toml")
+    parser.add_argument("--attempts", type=int, default=40)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    spec = load_spec(options.config)
+    private = ingest(options.data, spec.schema, spec.input, spec.raw, spec.plan.once)
+    results = Parallel(n_jobs=options.jobs)(
+        delayed(outcomes)(spec, configuration, private, options.attempts) for configuration in spec.space
+    )
+    rows = []
+    for configuration, passed in zip(spec.space, results, strict=True):
+        accepted = int(passed.all(axis=1).sum())
+        low, high = clopper_pearson(accepted, options.attempts)
+        failing = {
+            criterion.name: round(float(1 - share), 3)
+            for criterion, share in zip(spec.criteria, passed.mean(axis=0), strict=True)
+        }
+        rows.append(
+            {
+                "configuration": label(configuration),
+                "pass": accepted / options.attempts,
+                "low": low,
+                "high": high,
+                "fails": failing,
+            }
+        )
+    if options.json:
+        print(json.dumps(rows, indent=2))
+        return
+    print("| configuration | passes | 95% interval | criteria that fail |")
+    print("|---|---|---|---|")
+    for row in rows:
+        fails = ", ".join(f"{name} {share:.0%}" for name, share in row["fails"].items() if share)
+        print(f"| {row['configuration']} | {row['pass']:.0%} | {row['low']:.0%} to {row['high']:.0%} | {fails} |")
+    print(f"\nMean over the space: {np.mean([row['pass'] for row in rows]):.1%} of {options.attempts} attempts each.")
+
+
+if __name__ == "__main__":
+    main()
