@@ -81,8 +81,8 @@ def _results(run_round: Callable[[], T | None], jobs: int) -> Generator[RoundRes
     ordered = parallel(delayed(guarded)(run_round) for _ in repeat(None))
     died = False
     try:
-        for result in ordered:
-            yield result  # not "yield from": that would close joblib's generator outside the block below
+        for result in ordered:  # noqa: UP028 ("yield from" would close joblib's generator outside the block below)
+            yield result
     except BrokenExecutor:
         died = True  # for example for lack of memory, which may depend on the data
     finally:
