@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,7 +20,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.tree import Tree
 
-from synthrelease.errors import SynthreleaseError
+from synthrelease.errors import Interrupted, SynthreleaseError
 from synthrelease.privacy import Charge, decimal_text
 
 NOTHING_RELEASED = 3
@@ -45,9 +46,22 @@ def main() -> None:
     except SynthreleaseError as error:
         _err.print(escape(str(error)), style="red")
         sys.exit(error.exit_code)
-    except KeyboardInterrupt:
-        _err.print("Stopped by hand. If private data had been read, the planned budget counts as spent.", style="red")
+    except Exception as error:  # its message and traceback could hold private values
+        _err.print(
+            f"synthrelease stopped because of a mistake in the program or the machine: {type(error).__name__} at "
+            f"{_place(error)}. The message is not shown, because it could hold private values. Nothing was published; if "
+            "private data had been read, the planned budget counts as spent.",
+            style="red",
+        )
         sys.exit(STOPPED)
+
+
+def _place(error: BaseException) -> str:
+    """File and line of synthrelease where an error passed last."""
+    package = Path(__file__).parent
+    frames = [(Path(frame.f_code.co_filename), line) for frame, line in traceback.walk_tb(error.__traceback__)]
+    inside = [f"{path.relative_to(package.parent).as_posix()}:{line}" for path, line in frames if package in path.parents]
+    return inside[-1] if inside else "the start of the program"
 
 
 @app.command()
@@ -155,14 +169,18 @@ def _release(config: Path, data: Path, out: Path, jobs: int) -> None:
 @contextmanager
 def _progress() -> Iterator[Any]:
     """A line with the phase and the elapsed time, on a terminal only. It never shows how many rounds were run."""
-    if not _err.is_terminal:
-        yield lambda phase: None
-        return
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+    try:
+        if not _err.is_terminal:
+            yield lambda phase: None
+            return
+        from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-    with Progress(SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn(), console=_err, transient=True) as bar:
-        task = bar.add_task("starting", total=None)
-        yield lambda phase: bar.update(task, description=phase)
+        columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
+        with Progress(*columns, console=_err, transient=True) as bar:
+            task = bar.add_task("starting", total=None)
+            yield lambda phase: bar.update(task, description=phase)
+    except KeyboardInterrupt:
+        raise Interrupted() from None
 
 
 def _print_plan(spec: Any) -> None:

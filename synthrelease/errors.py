@@ -77,6 +77,15 @@ class PrivateFailure(SynthreleaseError):
         return type(self), ()
 
 
+class Interrupted(SynthreleaseError):
+    """The user stopped the run by hand."""
+
+    exit_code = 1
+
+    def __init__(self) -> None:
+        super().__init__("Stopped by hand. If private data had been read, the whole planned budget counts as spent.")
+
+
 class RejectedRound(Exception):
     """A round ended without a candidate for a reason that is a function of noisy, hence public, values (theory 2)."""
 

@@ -1,0 +1,148 @@
+"""The rooms stay as docs/architecture.md draws them: found by walking the syntax trees of the package."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+
+PACKAGE = ROOT / "synthrelease"
+TREES = {path.relative_to(PACKAGE).as_posix(): ast.parse(path.read_text()) for path in sorted(PACKAGE.rglob("*.py"))}
+
+LAYERS = (
+    ("errors", "resources"),
+    ("bins", "schema", "rules"),
+    ("table",),
+    ("privacy",),
+    ("randomness",),
+    ("constraints",),
+    ("private",),
+    ("spec_files",),
+    ("columns", "reading"),
+    ("ingest",),
+    ("generators", "projections"),
+    ("configuration",),
+    ("candidate",),
+    ("criteria",),
+    ("spec",),
+    ("attempt", "memory"),
+    ("selection",),
+    ("release",),
+    ("bundle",),
+    ("cli",),
+    ("__main__", "__init__"),
+)
+"""A room imports only from its own line or from lines above it."""
+
+
+def room(path: str) -> str:
+    return path.split("/")[0].removesuffix(".py")
+
+
+def imported(tree: ast.AST) -> Iterator[str]:
+    """Full names of all imported modules, wherever in the file."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield node.module or ""
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def files_where(found: Callable[[ast.AST], bool]) -> set[str]:
+    return {path for path, tree in TREES.items() if any(found(node) for node in ast.walk(tree))}
+
+
+def calls(name: str) -> Callable[[ast.AST], bool]:
+    """Calls of name(...) or of anything.name(...)."""
+
+    def found(node: ast.AST) -> bool:
+        if not isinstance(node, ast.Call):
+            return False
+        called = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", None)
+        return called == name
+
+    return found
+
+
+@pytest.mark.parametrize("path", TREES)
+def test_every_room_imports_only_from_rooms_above_it(path: str) -> None:
+    level = {name: number for number, names in enumerate(LAYERS) for name in names}
+    assert room(path) in level, f"{room(path)} has no place in LAYERS"
+    below = {
+        name
+        for module in imported(TREES[path])
+        if module.startswith("synthrelease.")
+        for name in [module.split(".")[1]]
+        if level.get(name, -1) > level[room(path)]
+    }
+    assert below == set()
+
+
+def test_epsilon_is_spent_only_by_generators_and_criteria() -> None:
+    rooms = {room(path) for path in files_where(calls("spend"))}
+    assert rooms == {"generators", "criteria"}
+
+
+def test_only_the_command_line_prints() -> None:
+    assert files_where(calls("print")) == {"cli.py"}
+    assert {
+        path
+        for path, tree in TREES.items()
+        if any(name.split(".")[0] in ("rich", "logging", "warnings") for name in imported(tree))
+    } <= {
+        "cli.py",
+        "selection.py",  # silences joblib
+    }
+
+
+def test_all_entropy_comes_from_one_module() -> None:
+    def draws(node: ast.AST) -> bool:
+        return isinstance(node, ast.Attribute) and node.attr in ("urandom", "default_rng", "seed", "PCG64DXSM", "RandomState")
+
+    entropy = {"secrets", "random", "uuid", "numpy.random"}
+    assert {path for path, tree in TREES.items() if entropy & set(imported(tree))} | files_where(draws) == {"randomness.py"}
+
+
+@pytest.mark.parametrize("name", ["eval", "exec", "compile", "__import__"])
+def test_text_is_never_executed(name: str) -> None:
+    assert files_where(lambda node: isinstance(node, ast.Name) and node.id == name) == set()
+
+
+def test_no_module_pickles_or_opens_a_connection() -> None:
+    banned = {"pickle", "marshal", "shelve", "socket", "urllib", "http", "requests", "subprocess"}
+    assert {path for path, tree in TREES.items() if banned & {name.split(".")[0] for name in imported(tree)}} == set()
+
+
+def test_validation_never_rests_on_assert() -> None:
+    """Asserts vanish under `python -O`."""
+    assert files_where(lambda node: isinstance(node, ast.Assert)) == set()
+
+
+def test_the_doubling_is_in_one_place() -> None:
+    """Only privacy.py composes charges of a selection."""
+    assert files_where(calls("private_selection")) == {"privacy.py"}
+
+
+def test_private_counts_are_made_by_ingest_alone() -> None:
+    assert files_where(calls("PrivateCounts")) == {"ingest.py", "private.py"}
+
+
+def test_generic_code_knows_no_dataset() -> None:
+    words = ("birth", "parity", "gestation", "mother")
+    found = {path: word for path in TREES for word in words if word in code_without_texts(PACKAGE / path)}
+    assert found == {}
+
+
+def code_without_texts(path: Path) -> str:
+    """Names and constants of a file that are code: docstrings and comments may use births as examples."""
+    tree = ast.parse(path.read_text())
+    for node in ast.walk(tree):
+        body = getattr(node, "body", None)
+        if isinstance(body, list):
+            node.body = [part for part in body if not (isinstance(part, ast.Expr) and isinstance(part.value, ast.Constant))]
+    return ast.unparse(tree).replace("configs/births.toml", "").replace("public_data/births_surrogate.csv.gz", "")

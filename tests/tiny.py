@@ -1,0 +1,76 @@
+"""A tiny release for tests that need whole runs: two columns, 400 rows, a second of work."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+CONFIG = """
+title = "Coins"
+acceptance = "acceptance.toml"
+
+[columns.face]
+kind = "category"
+categories = ["head", "tail"]
+
+[columns.year]
+kind = "integer"
+bounds = [1, 8]
+alternatives.pairs = ["1-2", "3-4", "5-6", "7-8"]
+
+[[rules]]
+never = "face == 'tail' and year > 6"
+
+[[generators]]
+family = "privbayes"
+flavour = "degree"
+degree = 1
+epsilon_split = 0.5
+
+[[projections]]
+kind = "minimum_count"
+minimum_count = 2
+
+[budget]
+generation = 10
+limit = 25
+
+[selection]
+stop_probability = 0.001
+"""
+
+ACCEPTANCE = """
+[[criteria]]
+name = "marginals"
+kind = "absolute_marginal_error"
+threshold = 0.9
+epsilon = 0.5
+
+[[criteria]]
+name = "face privacy"
+kind = "face_privacy"
+minimum_count = 2
+"""
+
+EPSILON = 21
+"""2 x (10 + 0.5)"""
+
+
+def write_config(folder: Path, changes: Mapping[str, str] | None = None) -> Path:
+    """Write both files; `changes` replaces lines, each of which must be there."""
+    config, acceptance = CONFIG, ACCEPTANCE
+    for old, new in (changes or {}).items():
+        if old not in config + acceptance:
+            raise ValueError(f"no line {old!r}")
+        config, acceptance = config.replace(old, new), acceptance.replace(old, new)
+    (folder / "coins.toml").write_text(config)
+    (folder / "acceptance.toml").write_text(acceptance)
+    return folder / "coins.toml"
+
+
+def write_data(folder: Path) -> Path:
+    """400 plausible rows and one that is not."""
+    rows = [f"{face},{year}" for face in ("head", "tail") for year in range(1, 7) for _ in range(30)]
+    rows += ["head,7"] * 20 + ["head,8"] * 20 + ["tail,8"]
+    (folder / "coins.csv").write_text("face,year\n" + "\n".join(rows) + "\n")
+    return folder / "coins.csv"
