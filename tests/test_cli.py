@@ -126,10 +126,10 @@ marginals.largest_difference = fail
 
 def test_an_unforeseen_error_outside_private_code_shows_no_traceback_and_no_message(tmp_path: Path) -> None:
     broken = f"""
-import synthrelease.ingest as ingest
+import synthrelease.release as release
 def fail(*_):
     raise RuntimeError("{SECRET}")
-ingest._encode = fail
+release.ingest = fail
 """
     result = released(tmp_path, before=broken)
     assert result.returncode == 1
