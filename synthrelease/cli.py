@@ -157,7 +157,15 @@ def _release(config: Path, data: Path, out: Path, jobs: int) -> None:
             "budget is spent. Rehearse on public data to find configurations that are accepted more often."
         )
         raise typer.Exit(NOTHING_RELEASED)
-    table = Table("criterion", "threshold", "released value", "noise sd", "epsilon", title="Acceptance criteria")
+    table = Table(
+        "criterion",
+        "threshold",
+        "released value",
+        "noise sd",
+        "epsilon",
+        title="Acceptance criteria",
+        caption="Released values carry noise: a small one may lie below 0.",
+    )
     for score in result.scores:
         noise = "" if score.noise_sd is None else f"{score.noise_sd:.3g}"
         table.add_row(escape(score.name), f"{score.threshold:g}", f"{score.value:.4g}", noise, decimal_text(score.epsilon))

@@ -4,8 +4,9 @@ from synthrelease.criteria.base import Criterion, Score, Setting
 from synthrelease.criteria.conditional_means import ConditionalMean
 from synthrelease.criteria.face_privacy import FacePrivacy
 from synthrelease.criteria.faithfulness import Faithfulness
-from synthrelease.criteria.linear_regression import RegressionCoefficients, RegressionPrediction
+from synthrelease.criteria.linear_regression import RegressionCoefficients
 from synthrelease.criteria.marginals import AbsoluteMarginalError, RelativeMarginalError
+from synthrelease.criteria.regression_prediction import RegressionPrediction
 
 CRITERIA: dict[str, type[Criterion]] = {
     "absolute_marginal_error": AbsoluteMarginalError,

@@ -9,7 +9,7 @@ the noise of the feature products multiplies only what the guess got wrong.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -111,10 +111,11 @@ class Design:
 
 @dataclass(frozen=True, kw_only=True)
 class NoisyMoments:
-    """Moment sums after noise, back in real units: public."""
+    """Moment sums after noise, back in real units, and the scale of the noise on the integer grid: public."""
 
     design: Design
     sums: np.ndarray
+    noise_scale: float
 
     def solve(self, n: int) -> LinearModel:
         """The least-squares line of the noisy moments. Total: a line exists for every input. Post-processing."""
@@ -134,6 +135,14 @@ class NoisyMoments:
             coefficients=prior.coefficients + slopes,
         )
 
+    def redrawn(self, n: int, n_draws: int, entropy: np.random.Generator) -> np.ndarray:
+        """(n_draws, d) slopes after the same noise once more on these sums: how far noise moves them (a parametric bootstrap).
+
+        Post-processing: it starts from the noisy sums, never from the private ones.
+        """
+        noise = entropy.laplace(0.0, self.noise_scale, (n_draws, len(self.sums))) / self.design.scales
+        return np.array([replace(self, sums=self.sums + draw).solve(n).coefficients for draw in noise])
+
 
 def private_least_squares(design: Design, table: np.ndarray, epsilon: Fraction) -> NoisyMoments:
     """Release the moment sums of a private table.
@@ -151,7 +160,7 @@ def private_least_squares(design: Design, table: np.ndarray, epsilon: Fraction) 
     occupied = np.flatnonzero(table)
     sums = table[occupied] @ design.moments(occupied)
     noisy = discrete_laplace(sums, sensitivity=design.sensitivity, epsilon=epsilon)
-    return NoisyMoments(design=design, sums=noisy / design.scales)
+    return NoisyMoments(design=design, sums=noisy / design.scales, noise_scale=float(design.sensitivity / epsilon))
 
 
 def least_squares(design: Design, table: np.ndarray) -> tuple[LinearModel, np.ndarray]:

@@ -1,10 +1,10 @@
-"""Linear regression: distance of the coefficients and of the prediction error (paper 4.5.4; theory 3.4, 3.5)."""
+"""Linear regression: distance of the coefficients (paper 4.5.4; theory 3.4)."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
@@ -16,8 +16,12 @@ from synthrelease.criteria.functional_mechanism import Design, LinearModel, Prio
 from synthrelease.errors import closest, listing
 from synthrelease.privacy import Charge, mechanism
 from synthrelease.private import PrivateCounts
+from synthrelease.randomness import generator
 from synthrelease.schema import Binning, Layout
 from synthrelease.table import DENSE_LIMIT, Counts
+
+_REDRAWS = 200
+"""Draws behind the noise deviation of a distance: it is then known to about 5%."""
 
 
 class PriorGuess(BaseModel):
@@ -157,88 +161,39 @@ class RegressionCoefficients(Criterion):
             self.charge,
             lambda counts: private_least_squares(design, sub_table(counts, self.columns, present, wanted), self.epsilon),
         )
-        return Regression(design=design, model=noisy.solve(private.n))
+        redraws = noisy.redrawn(private.n, _REDRAWS, generator())
+        return Regression(design=design, model=noisy.solve(private.n), redraws=redraws)
 
     def score(self, private: PrivateCounts, candidate: Candidate, setting: Setting, earlier: dict[str, object]) -> Score:
         present = tuple(candidate.transformation.binning(name) for name in self.columns)
-        regression = _regression(earlier, self.name)
+        regression = prepared_regression(earlier, self.name)
         if self.fit == "every_round":
             regression = self.private_fit(private, setting, regression, present)
             earlier[self.name] = regression
         table = sub_table(candidate.counts, self.columns, present, self.binnings(setting))
         synthetic, deviations = least_squares(regression.design, table)
-        distance = np.abs((regression.fitted.coefficients - synthetic.coefficients) * deviations).sum()
-        return self._judged(float(distance), "functional mechanism", None, None, self.epsilon)
+        lines = np.vstack([regression.fitted.coefficients, *regression.redraws])
+        distances = np.abs((lines - synthetic.coefficients) * deviations).sum(axis=1)
+        noise_sd = float(np.std(distances[1:])) if len(regression.redraws) else None
+        return self._judged(float(distances[0]), "functional mechanism", None, noise_sd, self.epsilon)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Regression:
-    """The public design of a regression, and its private fit once it was made."""
+    """The public design of a regression, and its private fit once it was made.
+
+    `redraws` (n_draws, d) are slopes as the noise might have made them; they give the figure its noise deviation.
+    """
 
     design: Design
     model: LinearModel | None
+    redraws: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
 
     @property
     def fitted(self) -> LinearModel:
         if self.model is None:
             raise LookupError("the private fit is missing")
         return self.model
-
-
-class RegressionPrediction(Criterion):
-    """|MAE_R(w_eps(R)) - MAE_R(w(S))|, predictions clipped to `range` (train on synthetic, test on real).
-
-    `coefficients` names the criterion whose private fit w_eps(R) is used.
-
-    Privacy
-    -------
-    Both lines are public, and one record's absolute error lies in [0, U - L]: sensitivity 2 (U - L) / n (Proposition 9).
-    """
-
-    kind: Literal["regression_prediction"]
-    coefficients: str
-    range: tuple[float, float]
-
-    @model_validator(mode="after")
-    def _increasing(self) -> RegressionPrediction:
-        if not self.range[0] < self.range[1]:
-            raise ValueError("range must be [lowest, highest] with lowest < highest")
-        return self
-
-    def mistakes(self, setting: Setting, others: Mapping[str, Criterion]) -> Iterable[Mistake]:
-        known = [name for name, other in others.items() if isinstance(other, RegressionCoefficients)]
-        if self.coefficients not in known:
-            yield Mistake(
-                field="coefficients",
-                expected=f"the name of an earlier regression_coefficients criterion ({listing(known) or 'there is none'})",
-                found=repr(self.coefficients),
-                suggestion=closest(self.coefficients, known),
-            )
-            return
-        partner = _coefficients(others, self.coefficients)
-        numbers = [number for number in partner.binnings(setting)[-1].numbers if number is not None]
-        if any(not self.range[0] <= number <= self.range[1] for number in numbers):
-            yield Mistake(
-                field="range",
-                expected=f"a range that holds every number of the target ({min(numbers)} to {max(numbers)})",
-                found=str(list(self.range)),
-            )
-
-    def score(self, private: PrivateCounts, candidate: Candidate, setting: Setting, earlier: dict[str, object]) -> Score:
-        partner = _coefficients(setting.criteria, self.coefficients)
-        lowest, highest = self.range
-        wanted = partner.binnings(setting)
-        present = tuple(candidate.transformation.binning(name) for name in partner.columns)
-        regression = _regression(earlier, self.coefficients)
-        design = regression.design
-        synthetic, _ = least_squares(design, sub_table(candidate.counts, partner.columns, present, wanted))
-        gap = design.errors(regression.fitted, lowest, highest) - design.errors(synthetic, lowest, highest)
-
-        def figure(counts: Counts) -> float:
-            table = sub_table(counts, partner.columns, present, wanted)
-            return abs(math.fsum((table * gap).tolist())) / private.n
-
-        return self._release(private, 2 * (highest - lowest) / private.n, figure)
 
 
 def sub_table(table: Counts, columns: tuple[str, ...], present: tuple[Binning, ...], wanted: tuple[Binning, ...]) -> np.ndarray:
@@ -251,15 +206,8 @@ def sub_table(table: Counts, columns: tuple[str, ...], present: tuple[Binning, .
     return Counts(layout, codes, table.counts).dense()
 
 
-def _regression(earlier: Mapping[str, object], name: str) -> Regression:
+def prepared_regression(earlier: Mapping[str, object], name: str) -> Regression:
     regression = earlier.get(name)
     if not isinstance(regression, Regression):
         raise LookupError(f"the regression {name!r} was not prepared")
     return regression
-
-
-def _coefficients(criteria: Mapping[str, Criterion], name: str) -> RegressionCoefficients:
-    criterion = criteria[name]
-    if not isinstance(criterion, RegressionCoefficients):
-        raise LookupError(f"{name!r} is not a regression_coefficients criterion")
-    return criterion

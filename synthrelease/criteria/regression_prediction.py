@@ -1,0 +1,80 @@
+"""Linear regression: distance of the prediction errors (paper 4.5.4; theory 3.5)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import Literal
+
+from pydantic import model_validator
+
+from synthrelease.candidate import Candidate
+from synthrelease.criteria.base import Criterion, Mistake, Score, Setting
+from synthrelease.criteria.functional_mechanism import least_squares
+from synthrelease.criteria.linear_regression import RegressionCoefficients, prepared_regression, sub_table
+from synthrelease.errors import closest, listing
+from synthrelease.private import PrivateCounts
+from synthrelease.table import Counts
+
+
+class RegressionPrediction(Criterion):
+    """|MAE_R(w_eps(R)) - MAE_R(w(S))|, predictions clipped to `range` (train on synthetic, test on real).
+
+    `coefficients` names the criterion whose private fit w_eps(R) is used.
+
+    Privacy
+    -------
+    Both lines are public, and one record's absolute error lies in [0, U - L]: sensitivity 2 (U - L) / n (Proposition 9).
+    """
+
+    kind: Literal["regression_prediction"]
+    coefficients: str
+    range: tuple[float, float]
+
+    @model_validator(mode="after")
+    def _increasing(self) -> RegressionPrediction:
+        if not self.range[0] < self.range[1]:
+            raise ValueError("range must be [lowest, highest] with lowest < highest")
+        return self
+
+    def mistakes(self, setting: Setting, others: Mapping[str, Criterion]) -> Iterable[Mistake]:
+        known = [name for name, other in others.items() if isinstance(other, RegressionCoefficients)]
+        if self.coefficients not in known:
+            yield Mistake(
+                field="coefficients",
+                expected=f"the name of an earlier regression_coefficients criterion ({listing(known) or 'there is none'})",
+                found=repr(self.coefficients),
+                suggestion=closest(self.coefficients, known),
+            )
+            return
+        partner = _coefficients(others, self.coefficients)
+        numbers = [number for number in partner.binnings(setting)[-1].numbers if number is not None]
+        if any(not self.range[0] <= number <= self.range[1] for number in numbers):
+            yield Mistake(
+                field="range",
+                expected=f"a range that holds every number of the target ({min(numbers)} to {max(numbers)})",
+                found=str(list(self.range)),
+            )
+
+    def score(self, private: PrivateCounts, candidate: Candidate, setting: Setting, earlier: dict[str, object]) -> Score:
+        partner = _coefficients(setting.criteria, self.coefficients)
+        lowest, highest = self.range
+        wanted = partner.binnings(setting)
+        present = tuple(candidate.transformation.binning(name) for name in partner.columns)
+        regression = prepared_regression(earlier, self.coefficients)
+        design = regression.design
+        synthetic, _ = least_squares(design, sub_table(candidate.counts, partner.columns, present, wanted))
+        gap = design.errors(regression.fitted, lowest, highest) - design.errors(synthetic, lowest, highest)
+
+        def figure(counts: Counts) -> float:
+            table = sub_table(counts, partner.columns, present, wanted)
+            return abs(math.fsum((table * gap).tolist())) / private.n
+
+        return self._release(private, 2 * (highest - lowest) / private.n, figure)
+
+
+def _coefficients(criteria: Mapping[str, Criterion], name: str) -> RegressionCoefficients:
+    criterion = criteria[name]
+    if not isinstance(criterion, RegressionCoefficients):
+        raise LookupError(f"{name!r} is not a regression_coefficients criterion")
+    return criterion

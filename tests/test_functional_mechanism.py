@@ -1,0 +1,44 @@
+"""The private regression: how noisy it says it is, against how noisy it is."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+from synthrelease.criteria.functional_mechanism import Design, least_squares, private_least_squares
+
+EPSILON = Fraction(1)
+NUMBERS = np.array([0.0, 1.0, 2.0, 3.0]), np.array([0.0, 1.0]), np.array([0.0, 2.0, 4.0, 6.0, 8.0])
+
+
+def table() -> np.ndarray:
+    """20,000 records near target = 2 a + b."""
+    random = np.random.default_rng(5)
+    a, b = random.integers(0, 4, 20_000), random.integers(0, 2, 20_000)
+    target = np.clip(np.round((2 * a + b + random.normal(0, 1, a.size)) / 2), 0, 4).astype(int)
+    return np.bincount((a * 2 + b) * 5 + target, minlength=40)
+
+
+def slopes(design: Design, counts: np.ndarray, draws: int) -> np.ndarray:
+    n = int(counts.sum())
+    return np.array([private_least_squares(design, counts, EPSILON).solve(n).coefficients for _ in range(draws)])
+
+
+def test_the_stated_noise_of_the_slopes_is_that_of_repeated_fits() -> None:
+    """500 draws each: either deviation is known to 4%, so a factor of 1.3 is more than six of its own deviations."""
+    counts = table()
+    design = Design.of(NUMBERS, np.ones(40, dtype=bool), None)
+    fitted = private_least_squares(design, counts, EPSILON)
+    stated = fitted.redrawn(int(counts.sum()), 500, np.random.default_rng(1)).std(axis=0)
+    actual = slopes(design, counts, 500).std(axis=0)
+    assert (stated < 1.3 * actual).all()
+    assert (actual < 1.3 * stated).all()
+
+
+def test_repeated_fits_scatter_around_least_squares() -> None:
+    counts = table()
+    design = Design.of(NUMBERS, np.ones(40, dtype=bool), None)
+    found = slopes(design, counts, 400)
+    exact, _ = least_squares(design, counts)
+    assert (np.abs(found.mean(axis=0) - exact.coefficients) < 5 * found.std(axis=0) / 20).all()
