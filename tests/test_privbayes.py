@@ -52,6 +52,17 @@ def test_score_moves_by_at_most_its_sensitivity(parents: int, n: int) -> None:
     assert max(steps) > 0.4 * score_sensitivity(n)
 
 
+@pytest.mark.parametrize(("n", "first", "second"), [(100, 9, 9), (1000, 41, 30)])
+def test_score_comes_close_to_its_sensitivity_with_three_bins(n: int, first: int, second: int) -> None:
+    """The bound of 6 n + 4 cannot be lowered by much: a record that is alone in its row and column moves next to others."""
+    table = np.array([[first, 0, n - 1 - first - second], [0, 0, second], [0, 1, 0]])
+    neighbour = table.copy()
+    neighbour[2, 1] -= 1
+    neighbour[1, 0] += 1
+    step = abs(dependence_score(table, n) - dependence_score(neighbour, n))
+    assert 0.92 * score_sensitivity(n) < step <= score_sensitivity(n)
+
+
 def brute_force_parent_sets(sizes: list[int], placed: list[int], bound: float, most: int) -> set[tuple[int, ...]]:
     fits = lambda s: np.prod([sizes[i] for i in s]) <= bound  # noqa: E731
     subsets = [s for k in range(most + 1) for s in combinations(sorted(placed), k) if k == 0 or fits(s)]
@@ -87,6 +98,26 @@ def test_tables_change_by_two_per_table_when_a_record_is_replaced(monkeypatch: p
             worst = max(worst, int(np.abs(values - other).sum()))
             assert worst <= sensitivity
     assert worst == sensitivity == 4
+
+
+def test_measured_tables_carry_noise_of_twice_their_number_over_epsilon() -> None:
+    """Three tables of 2 + 6 + 4 cells at epsilon 2: each cell has its own Laplace noise of scale 2 * 3 / 2."""
+    world = World({"a": 1, "b": 2, "c": 1})
+    network = [((), 0), ((0,), 1), ((0,), 2)]
+    marginals = lattice(world.counts([0, 5, 7] * 20))
+    exact_cells = np.concatenate([marginals.get(columns).ravel() for columns in ((0,), (0, 1), (0, 2))])
+    draws = np.array(
+        [
+            np.concatenate([table.values.ravel() for table in privbayes._measure(marginals, network, Fraction(2))])
+            for _ in range(400)
+        ]
+    )
+    noise = draws - exact_cells
+    # 4800 draws of deviation 3 sqrt 2: the sample deviation has a relative error of 1.12 / sqrt(4800), 1.6%
+    assert noise.std() == pytest.approx(3 * np.sqrt(2), rel=0.08)
+    assert np.abs(noise.mean(axis=0)).max() < 6 * 3 * np.sqrt(2) / np.sqrt(400)
+    correlations = np.corrcoef(noise.T)[np.triu_indices(12, k=1)]
+    assert np.abs(correlations).max() < 0.35  # 7 standard deviations
 
 
 def test_the_budget_is_split_between_structure_and_tables(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -48,7 +48,10 @@ def test_a_figure_lies_on_its_public_grid() -> None:
 
 
 def test_grid_sensitivity_covers_neighbours_that_round_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two values at distance `sensitivity` never round to points further apart than the integer sensitivity."""
+    """Two values at distance `sensitivity` never round to points further apart than the integer sensitivity.
+
+    Also when both were computed with an error, of below half a grid step in all.
+    """
     seen: list[tuple[int, int]] = []
 
     def record(values: np.ndarray, *, sensitivity: int, epsilon: Fraction) -> np.ndarray:
@@ -59,11 +62,21 @@ def test_grid_sensitivity_covers_neighbours_that_round_apart(monkeypatch: pytest
     generator = np.random.default_rng(1)
     for _ in range(300):
         sensitivity, value = generator.uniform(1e-6, 3), generator.uniform(-5, 5)
-        for neighbour in (value, value + sensitivity):
+        step = 2.0 ** (math.floor(math.log2(sensitivity)) - 12)
+        for neighbour in (value, value + sensitivity + 0.49 * step):
             laplace_figure(neighbour, sensitivity=sensitivity, epsilon=Fraction(1))
         (low, claimed), (high, _) = seen[-2:]
         assert high - low <= claimed
-        assert claimed * 2.0 ** (math.floor(math.log2(sensitivity)) - 12) < 1.001 * sensitivity
+        assert claimed * step < 1.001 * sensitivity
+
+
+def test_the_scale_is_never_below_and_the_epsilon_of_a_choice_never_above_the_exact_number() -> None:
+    """Numbers that no double holds: the float is on the safe side, and next to the exact number."""
+    for numerator in range(1, 200):
+        exact = Fraction(numerator, 7 * 11 * 13)
+        up, down = randomness._round_up(exact), randomness._round_down(exact)
+        assert Fraction(down) <= exact <= Fraction(up)
+        assert up <= math.nextafter(down, math.inf)
 
 
 def test_noise_of_a_figure_has_the_reported_deviation() -> None:

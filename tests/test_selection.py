@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -22,8 +24,19 @@ def exact_law(
     """Output law of `select`, by running it on every sequence of round outcomes and coin tosses of up to `depth` rounds.
 
     `accepted` are the probabilities with which a round outputs each value; what is left is rejection. Returns the law and
-    the probability that is still undecided after `depth` rounds.
+    the probability that is still undecided after `depth` rounds. A loop that runs more rounds than a sequence has, or
+    tosses a coin of another probability, fails.
     """
+
+    def next_round(script: Iterator[str | None]) -> str | None:
+        for outcome in script:
+            return outcome
+        raise PrivateFailure()  # an ordinary exception would be one more rejected round, and the loop would not end
+
+    def next_toss(probability: Fraction, tosses: Iterator[bool]) -> bool:
+        assert probability == gamma
+        return next(tosses)
+
     rejected = 1 - sum(accepted.values())
     law: Law = defaultdict(Fraction)
     undecided = Fraction(0)
@@ -34,8 +47,8 @@ def exact_law(
         for value, stop, probability in endings:
             script = iter([None] * rounds + [value])
             tosses = iter([False] * rounds + [stop])
-            monkeypatch.setattr(selection, "coin", lambda _, tosses=tosses: next(tosses))
-            output = select(lambda script=script: next(script), gamma)
+            monkeypatch.setattr(selection, "coin", partial(next_toss, tosses=tosses))
+            output = select(partial(next_round, script), gamma)
             assert next(script, "used up") == "used up"  # the loop ran exactly these rounds
             law[output] += before * probability
     undecided = (rejected * (1 - gamma)) ** depth
@@ -71,6 +84,12 @@ def test_ratio_never_exceeds_twice_epsilon_and_can_exceed_epsilon(monkeypatch: p
                             worst, laws[0][output] / laws[1][output], laws[1][output] / max(laws[0][output], Fraction(1, 10**9))
                         )
     assert 2 < worst <= 4
+
+
+def test_a_failure_in_private_code_has_a_verdict_of_its_own() -> None:
+    """It is not a rejected round: the loop must not go on after it."""
+    assert guarded(fails_privately).verdict is Verdict.FAILED
+    assert guarded(always_rejected).verdict is Verdict.REJECTED
 
 
 def test_the_first_round_in_order_wins_not_the_first_to_finish(tmp_path: Path) -> None:

@@ -1,0 +1,515 @@
+"""Mutations of the code that privacy rests on, each of which some test must catch.
+
+Run by hand (a few minutes): `python tests/mutations.py` applies each mutation alone to a copy of the package, runs the
+tests named for it there and prints a Markdown table. `python tests/mutations.py WORD ...` runs those whose name holds one
+of the words. The working tree is never changed. tests/test_mutations.py runs the ones marked `core` in the default suite.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+COPIED = ("synthrelease", "tests", "configs", "acceptance", "pyproject.toml")
+TIMEOUT = 300  # seconds; a mutated loop may not end
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mutation:
+    """One wrong line. `old` occurs exactly once in `file`; `tests` (files or test ids) must fail when it is `new`."""
+
+    name: str
+    file: str
+    old: str
+    new: str
+    tests: tuple[str, ...]
+    core: bool = False
+
+
+class StaleMutation(Exception):
+    """The code has changed and the mutation no longer says where it belongs."""
+
+
+SENSITIVITY = "tests/test_criteria_sensitivity.py"
+VALUES = "tests/test_criteria_values.py"
+NEIGHBOURS = f"{SENSITIVITY}::test_no_neighbour_moves_a_figure_by_more_than_its_sensitivity"
+FIT = "tests/test_privbayes.py"
+CONTRACTS = "tests/test_contracts.py"
+
+MUTATIONS = (
+    # --- Sensitivities
+    Mutation(
+        name="absolute marginal error: sensitivity halved",
+        file="synthrelease/criteria/marginals.py",
+        old="return self._release(private, 1 / n, ",
+        new="return self._release(private, 0.5 / n, ",
+        tests=(f"{NEIGHBOURS}[absolute_marginal_error-n3-case0]",),
+        core=True,
+    ),
+    Mutation(
+        name="relative marginal error: sensitivity halved",
+        file="synthrelease/criteria/marginals.py",
+        old="sensitivity = ratio_sensitivity(synthetic, self.clip)",
+        new="sensitivity = ratio_sensitivity(synthetic, self.clip) / 2",
+        tests=(NEIGHBOURS,),
+    ),
+    Mutation(
+        name="relative marginal error: steps below the clip not tried",
+        file="synthrelease/criteria/marginals.py",
+        old="near = {math.floor(s / clip), s, math.floor(s * clip)}",
+        new="near = {math.floor(s * clip)}",
+        tests=(VALUES,),
+    ),
+    Mutation(
+        name="relative marginal error: not clipped",
+        file="synthrelease/criteria/marginals.py",
+        old="np.clip(np.maximum(r / s, s / r), 1.0, clip)",
+        new="np.maximum(r / s, s / r)",
+        tests=(NEIGHBOURS,),
+    ),
+    Mutation(
+        name="conditional mean: sensitivity halved",
+        file="synthrelease/criteria/conditional_means.py",
+        old="sensitivity = (highest - lowest) / min(",
+        new="sensitivity = (highest - lowest) / 2 / min(",
+        tests=(NEIGHBOURS,),
+    ),
+    Mutation(
+        name="conditional mean: largest group instead of the smallest",
+        file="synthrelease/criteria/conditional_means.py",
+        old="min(int(size.min()) for size in sizes)",
+        new="max(int(size.max()) for size in sizes)",
+        tests=(NEIGHBOURS,),
+    ),
+    Mutation(
+        name="conditional mean: short groups not filled up",
+        file="synthrelease/criteria/conditional_means.py",
+        old="(sums + short * fallback) / np.maximum(counts, sizes)",
+        new="(sums + (counts == 0) * fallback) / np.maximum(counts, 1)",
+        tests=(NEIGHBOURS,),
+    ),
+    Mutation(
+        name="conditional mean: values not clipped to the range",
+        file="synthrelease/criteria/conditional_means.py",
+        old="np.clip(candidate.transformation.numbers(self.column), lowest, highest)",
+        new="candidate.transformation.numbers(self.column)",
+        tests=(NEIGHBOURS,),
+    ),
+    Mutation(
+        name="regression prediction: sensitivity halved",
+        file="synthrelease/criteria/regression_prediction.py",
+        old="2 * (highest - lowest) / private.n",
+        new="(highest - lowest) / private.n",
+        tests=(NEIGHBOURS,),
+    ),
+    Mutation(
+        name="regression prediction: predictions not clipped",
+        file="synthrelease/criteria/functional_mechanism.py",
+        old="np.clip(prediction, lowest, highest)",
+        new="prediction",
+        tests=(NEIGHBOURS,),
+    ),
+    Mutation(
+        name="faithfulness: sensitivity halved",
+        file="synthrelease/criteria/faithfulness.py",
+        old="            1 / private.n,\n",
+        new="            0.5 / private.n,\n",
+        tests=(NEIGHBOURS,),
+    ),
+    Mutation(
+        name="functional mechanism: factor 2 of replacing dropped",
+        file="synthrelease/criteria/functional_mechanism.py",
+        old="sensitivity=2 * max(sizes)",
+        new="sensitivity=max(sizes)",
+        tests=(SENSITIVITY,),
+    ),
+    Mutation(
+        name="functional mechanism: the last cell of each piece is not scanned",
+        file="synthrelease/criteria/functional_mechanism.py",
+        old=".sum(axis=1).max(initial=1)) for piece in pieces]",
+        new=".sum(axis=1)[:-1].max(initial=1)) for piece in pieces]",
+        tests=(SENSITIVITY,),
+    ),
+    Mutation(
+        name="PrivBayes: table sensitivity d instead of 2 d",
+        file="synthrelease/generators/privbayes.py",
+        old="sensitivity=2 * len(tables)",
+        new="sensitivity=len(tables)",
+        tests=(f"{FIT}::test_tables_change_by_two_per_table_when_a_record_is_replaced",),
+        core=True,
+    ),
+    Mutation(
+        name="PrivBayes: score sensitivity halved",
+        file="synthrelease/generators/privbayes.py",
+        old="return 6 * n + 4",
+        new="return 3 * n + 2",
+        tests=(FIT,),
+    ),
+    Mutation(
+        name="PrivBayes: every choice gets the whole structure budget",
+        file="synthrelease/generators/privbayes.py",
+        old="share = epsilon / max(1, len(left))",
+        new="share = epsilon",
+        tests=(FIT,),
+    ),
+    Mutation(
+        name="PrivBayes: tables get the whole budget",
+        file="synthrelease/generators/privbayes.py",
+        old="epsilon_tables = charge.epsilon - epsilon_structure",
+        new="epsilon_tables = charge.epsilon",
+        tests=(FIT,),
+    ),
+    # --- Accounting
+    Mutation(
+        name="private selection: factor 2 dropped",
+        file="synthrelease/privacy.py",
+        old="epsilon=2 * one_round.epsilon",
+        new="epsilon=one_round.epsilon",
+        tests=("tests/test_privacy.py::test_regression_once_costs_9_55",),
+        core=True,
+    ),
+    Mutation(
+        name="private selection: delta > 0 accepted",
+        file="synthrelease/privacy.py",
+        old="if one_round.delta != 0:",
+        new="if one_round.delta > 1:",
+        tests=("tests/test_privacy.py",),
+    ),
+    Mutation(
+        name="limit: compared with the charge of one round",
+        file="synthrelease/privacy.py",
+        old="if limit is not None and self.total.epsilon > limit:",
+        new="if limit is not None and sum(charge.epsilon for charge in self.once + self.per_round) > limit:",
+        tests=("tests/test_privacy.py",),
+    ),
+    Mutation(
+        name="meter: a charge is not struck off",
+        file="synthrelease/private.py",
+        old="        del self._left[charge.name]\n",
+        new="",
+        tests=("tests/test_private.py::test_a_charge_opens_the_door_once",),
+        core=True,
+    ),
+    Mutation(
+        name="meter: the planned epsilon is not compared",
+        file="synthrelease/private.py",
+        old=" or planned.epsilon != charge.epsilon",
+        new="",
+        tests=("tests/test_private.py",),
+    ),
+    Mutation(
+        name="door: counts are read before the charge is taken",
+        file="synthrelease/private.py",
+        old="        self._meter.take(charge)\n        return _opaque(lambda: mechanism(self.__counts))",
+        new="        result = _opaque(lambda: mechanism(self.__counts))\n"
+        "        self._meter.take(charge)\n"
+        "        return result",
+        tests=("tests/test_private.py",),
+    ),
+    Mutation(
+        name="door: merged tables get a meter of their own",
+        file="synthrelease/private.py",
+        old="_opaque(lambda: self.__counts.merge(layout, maps)), self._meter)",
+        new="_opaque(lambda: self.__counts.merge(layout, maps)), Meter(tuple(self._meter._left.values())))",
+        tests=("tests/test_private.py",),
+    ),
+    Mutation(
+        name="door: a failure carries its cause as context",
+        file="synthrelease/private.py",
+        old="        pass  # the failure is raised below, outside this block, so that the cause is not attached to it\n",
+        new="        raise PrivateFailure() from None\n",
+        tests=("tests/test_private.py",),
+    ),
+    # --- Figures and verdicts
+    Mutation(
+        name="verdict: one passed criterion is enough",
+        file="synthrelease/attempt.py",
+        old="return all(score.passed",
+        new="return any(score.passed",
+        tests=(VALUES,),
+    ),
+    Mutation(
+        name="difference lattice: cells absent from one side dropped",
+        file="synthrelease/table.py",
+        old="        np.concatenate([left.codes, right.codes]),\n        np.concatenate([left.counts, -right.counts]),\n",
+        new="        np.intersect1d(left.codes, right.codes),\n"
+        "        left.counts[np.isin(left.codes, right.codes)] - right.counts[np.isin(right.codes, left.codes)],\n",
+        tests=("tests/test_table.py::test_differences_keep_cells_that_only_one_table_has",),
+        core=True,
+    ),
+    Mutation(
+        name="verdict: a value that is not a number passes",
+        file="synthrelease/criteria/base.py",
+        old="passed=math.isfinite(value) and value <= self.threshold,",
+        new="passed=not value > self.threshold,",
+        tests=(f"{VALUES}::test_what_is_not_a_number_never_passes",),
+    ),
+    Mutation(
+        name="verdict: an empty group is left out of the maximum",
+        file="synthrelease/criteria/conditional_means.py",
+        old="        if targets is None:\n",
+        new="        if False:\n",
+        tests=(VALUES,),
+    ),
+    Mutation(
+        name="verdict: an empty group is not paid for",
+        file="synthrelease/criteria/conditional_means.py",
+        old="            targets = None  #",
+        new='            return self._judged(math.nan, "Laplace", 1.0, 1.0, self.epsilon)  #',
+        tests=(VALUES,),
+    ),
+    # --- Noise
+    Mutation(
+        name="laplace_figure: no allowance for rounding",
+        file="synthrelease/randomness.py",
+        old="steps = math.ceil(Fraction(sensitivity) / Fraction(step) + Fraction(1, 2)) + 1",
+        new="steps = math.ceil(Fraction(sensitivity) / Fraction(step))",
+        tests=("tests/test_randomness.py",),
+    ),
+    Mutation(
+        name="laplace_figure: noise added off the grid",
+        file="synthrelease/randomness.py",
+        old="return NoisyFigure(value=float(noisy[0]) * step,",
+        new="return NoisyFigure(value=float(noisy[0]) * step + value - round(value / step) * step,",
+        tests=("tests/test_randomness.py",),
+    ),
+    Mutation(
+        name="discrete_laplace: epsilon ignored",
+        file="synthrelease/randomness.py",
+        old="scale = _round_up(Fraction(sensitivity) / epsilon)",
+        new="scale = _round_up(Fraction(sensitivity))",
+        tests=("tests/test_randomness.py",),
+    ),
+    Mutation(
+        name="discrete_laplace: half the scale",
+        file="synthrelease/randomness.py",
+        old="scale = _round_up(Fraction(sensitivity) / epsilon)",
+        new="scale = _round_up(Fraction(sensitivity) / epsilon / 2)",
+        tests=("tests/test_randomness.py::test_discrete_laplace_has_scale_sensitivity_over_epsilon",),
+        core=True,
+    ),
+    Mutation(
+        name="discrete_laplace: scale rounded to nearest, not up",
+        file="synthrelease/randomness.py",
+        old="return nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)",
+        new="return nearest",
+        tests=("tests/test_randomness.py",),
+    ),
+    Mutation(
+        name="discrete_laplace: one draw for the whole vector",
+        file="synthrelease/randomness.py",
+        old="return np.array(_laplace_measurement(scale)(np.ascontiguousarray(values, dtype=np.int64)), dtype=np.int64)",
+        new="return np.asarray(values, dtype=np.int64) + np.array(_laplace_measurement(scale)(np.zeros(1, dtype=np.int64)))",
+        tests=("tests/test_randomness.py",),
+    ),
+    Mutation(
+        name="choose: doubled epsilon",
+        file="synthrelease/randomness.py",
+        old="selector(epsilon=_round_down(epsilon),",
+        new="selector(epsilon=_round_down(2 * epsilon),",
+        tests=("tests/test_randomness.py",),
+    ),
+    Mutation(
+        name="coin: one side too likely",
+        file="synthrelease/randomness.py",
+        old="secrets.randbelow(probability.denominator) < probability.numerator",
+        new="secrets.randbelow(probability.denominator) <= probability.numerator",
+        tests=("tests/test_randomness.py",),
+    ),
+    Mutation(
+        name="criteria: figures released without noise",
+        file="synthrelease/randomness.py",
+        old="    return NoisyFigure(value=float(noisy[0]) * step,",
+        new="    return NoisyFigure(value=value,",
+        tests=(CONTRACTS,),
+    ),
+    Mutation(
+        name="functional mechanism: moments released without noise",
+        file="synthrelease/criteria/functional_mechanism.py",
+        old="sums=noisy / design.scales",
+        new="sums=sums / design.scales",
+        tests=(CONTRACTS,),
+    ),
+    Mutation(
+        name="PrivBayes: tables without noise",
+        file="synthrelease/generators/privbayes.py",
+        old="pieces = np.split(noisy,",
+        new="pieces = np.split(flat,",
+        tests=(FIT,),
+    ),
+    Mutation(
+        name="PrivBayes: the best pair chosen without noise",
+        file="synthrelease/generators/privbayes.py",
+        old="chosen = choose(\n",
+        new="chosen = (lambda scores, **_: scores.index(max(scores)))(\n",
+        tests=(FIT,),
+    ),
+    # --- Selection
+    Mutation(
+        name="selection: the first to finish wins",
+        file="synthrelease/selection.py",
+        old='return_as="generator"',
+        new='return_as="generator_unordered"',
+        tests=("tests/test_selection.py",),
+    ),
+    Mutation(
+        name="selection: the stop coin is ignored",
+        file="synthrelease/selection.py",
+        old="if coin(stop_probability):",
+        new="if coin(stop_probability) and False:",
+        tests=("tests/test_selection.py",),
+    ),
+    Mutation(
+        name="selection: a coin of another probability",
+        file="synthrelease/selection.py",
+        old="if coin(stop_probability):",
+        new="if coin(Fraction(0)):",
+        tests=("tests/test_selection.py",),
+    ),
+    Mutation(
+        name="selection: the coin is tossed before the verdict",
+        file="synthrelease/selection.py",
+        old="            if result.verdict is Verdict.ACCEPTED:\n",
+        new="            if coin(stop_probability):\n"
+        "                return None\n"
+        "            if result.verdict is Verdict.ACCEPTED:\n",
+        tests=("tests/test_selection.py",),
+    ),
+    Mutation(
+        name="selection: a failure in private code is a rejected round",
+        file="synthrelease/selection.py",
+        old="return RoundResult(Verdict.FAILED, None)",
+        new="return RoundResult(Verdict.REJECTED, None)",
+        tests=("tests/test_selection.py",),
+    ),
+    Mutation(
+        name="selection: an unplanned charge is a rejected round",
+        file="synthrelease/selection.py",
+        old="    except BudgetError:\n        raise",
+        new="    except BudgetError:\n        return RoundResult(Verdict.REJECTED, None)",
+        tests=("tests/test_selection.py",),
+    ),
+    # --- Projection
+    Mutation(
+        name="projection: minimum count m - 1",
+        file="synthrelease/projections/minimum_count.py",
+        old="m = self.minimum_count\n",
+        new="m = self.minimum_count - 1\n",
+        tests=("tests/test_minimum_count.py",),
+    ),
+    Mutation(
+        name="face privacy: rows that occur m - 1 times pass",
+        file="synthrelease/criteria/face_privacy.py",
+        old="candidate.counts.counts < self.minimum_count",
+        new="candidate.counts.counts < self.minimum_count - 1",
+        tests=(VALUES,),
+    ),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """What the tests said: "caught" (they failed), "survived" (they passed), "hung", or "broken" (they could not run)."""
+
+    verdict: str
+    output: str
+
+    @property
+    def caught_by(self) -> str:
+        """The first test that failed."""
+        lines = [line for line in self.output.splitlines() if line.startswith("FAILED ")]
+        return lines[0].split(" - ")[0].removeprefix("FAILED ").rpartition("::")[2] if lines else ""
+
+
+def mutated(mutation: Mutation, root: Path = ROOT) -> str:
+    """The text of the file with the mutation. Raises StaleMutation unless its place is found exactly once."""
+    text = (root / mutation.file).read_text()
+    found = text.count(mutation.old)
+    if found != 1:
+        raise StaleMutation(
+            f"tests/mutations.py is stale: for {mutation.name!r} the text {mutation.old!r} should occur once in "
+            f"{mutation.file}, found {found} times"
+        )
+    return text.replace(mutation.old, mutation.new)
+
+
+@contextmanager
+def copied_tree() -> Iterator[Path]:
+    """A copy of the package and its tests in a temporary folder; checks that Python imports the copy."""
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder).resolve()
+        for name in COPIED:
+            source = ROOT / name
+            if source.is_dir():
+                shutil.copytree(source, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
+            else:
+                shutil.copy(source, copy / name)
+        imported = _python(copy, "-c", "import synthrelease; print(synthrelease.__file__)").stdout.strip()
+        if not Path(imported).resolve().is_relative_to(copy):
+            raise RuntimeError("the copy of synthrelease is not the one that Python imports")
+        yield copy
+
+
+def run_tests(copy: Path, tests: Sequence[str]) -> Outcome:
+    """Run some tests of a copied tree until the first failure."""
+    try:
+        run = _python(copy, "-m", "pytest", "-x", "-p", "no:cacheprovider", "-p", "no:randomly", *tests)
+    except subprocess.TimeoutExpired:
+        return Outcome(verdict="hung", output="")
+    verdict = {0: "survived", 1: "caught"}.get(run.returncode, "broken")
+    return Outcome(verdict=verdict, output=run.stdout + run.stderr)
+
+
+def try_mutation(copy: Path, mutation: Mutation) -> Outcome:
+    """Apply a mutation to the copy, run its tests, and take it back."""
+    file = copy / mutation.file
+    original = file.read_text()
+    file.write_text(mutated(mutation, copy))
+    try:
+        return run_tests(copy, mutation.tests)
+    finally:
+        file.write_text(original)
+
+
+def _python(copy: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
+    return subprocess.run(
+        [sys.executable, *arguments], cwd=copy, env=environment, capture_output=True, text=True, timeout=TIMEOUT, check=False
+    )
+
+
+def main(words: Sequence[str]) -> int:
+    """Try all mutations (or those whose name holds a word); 0 when each was caught."""
+    chosen = [mutation for mutation in MUTATIONS if not words or any(word in mutation.name for word in words)]
+    try:
+        for mutation in chosen:
+            mutated(mutation)
+    except StaleMutation as stale:
+        print(stale)  # noqa: T201
+        return 2
+    with copied_tree() as copy:
+        before = run_tests(copy, sorted({test for mutation in chosen for test in mutation.tests}))
+        if before.verdict != "survived":
+            print(f"The tests do not pass without a mutation ({before.verdict}):\n{before.output}")  # noqa: T201
+            return 2
+        print("| Mutation | File | Verdict | Caught by |\n|---|---|---|---|")  # noqa: T201
+        verdicts = []
+        for mutation in chosen:
+            outcome = try_mutation(copy, mutation)
+            verdicts.append(outcome.verdict)
+            file = mutation.file.removeprefix("synthrelease/")
+            print(f"| {mutation.name} | `{file}` | {outcome.verdict} | {outcome.caught_by} |", flush=True)  # noqa: T201
+    print(f"\n{verdicts.count('caught')} of {len(verdicts)} caught.")  # noqa: T201
+    return 0 if set(verdicts) <= {"caught"} else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,464 @@
+"""What every generator, criterion and projection owes, checked for each entry of GENERATORS, CRITERIA and PROJECTIONS.
+
+A new entry is picked up by itself; it only needs a line of example parameters below.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from synthrelease.candidate import sample_plausible
+from synthrelease.constraints import Mask, Plausibility
+from synthrelease.criteria import CRITERIA, Criterion, Score, Setting
+from synthrelease.errors import BudgetError, RejectedRound
+from synthrelease.generators import GENERATORS, Generator, Model
+from synthrelease.privacy import Charge, exact, mechanism
+from synthrelease.private import Meter, PrivateCounts
+from synthrelease.projections import PROJECTIONS
+from synthrelease.table import Counts
+from tests.small import World, layout_of
+
+# One line per entry: the tables as they would stand in the TOML files, several where a parameter changes the course.
+GENERATOR_EXAMPLES: dict[str, list[dict[str, Any]]] = {
+    "privbayes": [
+        {"flavour": "theta", "theta": 0.5, "epsilon_split": "0.3"},
+        {"flavour": "degree", "degree": 2, "epsilon_split": "0.1", "selector": "exponential"},
+    ],
+}
+LINE = {"target": "c", "features": ["a", "b"], "representation": {"a": "single", "b": "single", "c": "single"}}
+# The last table is the one under test; those before it are criteria that it refers to.
+CRITERION_EXAMPLES: dict[str, list[list[dict[str, Any]]]] = {
+    "absolute_marginal_error": [[{}], [{"largest": 1}]],
+    "relative_marginal_error": [[{"clip": 3}]],
+    "conditional_mean": [
+        [{"column": "c", "by": ["a", "b"], "range": [0, 3], "size_margin": 0.1}],
+        [{"column": "c", "range": [1, 2], "size_margin": 0.0}],
+    ],
+    "regression_coefficients": [[{"fit": "once", **LINE}], [{"fit": "every_round", **LINE}]],
+    "regression_prediction": [
+        [
+            {"kind": "regression_coefficients", "name": "line", "fit": "once", **LINE},
+            {"coefficients": "line", "range": [0, 3]},
+        ]
+    ],
+    "faithfulness": [
+        [{"exact": ["a"], "within_one_bin": ["b", "c"], "exact_around": {"c": 1}}],
+        [{"exact": ["a", "b", "c"], "within_one_bin": [], "at_most": 0}],
+    ],
+    "face_privacy": [[{"minimum_count": 2, "threshold": 0, "epsilon": 0}]],
+}
+PROJECTION_EXAMPLES: dict[str, list[dict[str, Any]]] = {
+    "minimum_count": [{"minimum_count": 1}, {"minimum_count": 2}, {"minimum_count": 5}],
+}
+
+WORLD = World({"a": 1, "b": 2, "c": 3})
+RULES_FREE = Plausibility(layout=WORLD.layout, masks=())
+ROWS = [int(code) for code in np.random.default_rng(7).choice(24, size=300, p=np.arange(24, 0, -1) / 300)]
+
+
+def numbered(registry: Mapping[str, object], examples: Mapping[str, Sequence[object]]) -> list[Any]:
+    """(name, number of the example) for every entry of the registry; -1 where it has no example."""
+    return [
+        pytest.param(name, i, id=f"{name}-{i}" if i >= 0 else f"{name}-without-example")
+        for name in registry
+        for i in (range(len(examples[name])) if examples.get(name) else [-1])
+    ]
+
+
+def example(examples: Mapping[str, Sequence[Any]], table: str, name: str, number: int) -> Any:
+    if number < 0:
+        pytest.fail(f"{name!r} has no example: add a line for it to {table} in tests/test_contracts.py")
+    return examples[name][number]
+
+
+class Witness(Meter):
+    """A meter that writes down what was spent."""
+
+    def __init__(self, planned: Sequence[Charge]):
+        super().__init__(planned)
+        self.spent: list[Charge] = []
+
+    def take(self, charge: Charge) -> None:
+        super().take(charge)
+        self.spent.append(charge)
+
+
+class Untouchable:
+    """Stands where the private counts stand; writes down who looked at it."""
+
+    def __init__(self) -> None:
+        self.looked_at: list[str] = []
+
+    def __getattr__(self, name: str) -> object:
+        self.looked_at.append(name)
+        raise AssertionError("private counts were read")
+
+
+def guarded_door(private: PrivateCounts) -> Untouchable:
+    """Replace the counts behind the door; n and the layout, which are public, stay."""
+    guard = Untouchable()
+    private._PrivateCounts__counts = guard  # type: ignore[attr-defined]
+    return guard
+
+
+def test_an_entry_without_an_example_fails_with_advice() -> None:
+    (missing,) = numbered({"new": object()}, {})
+    with pytest.raises(pytest.fail.Exception, match="'new' has no example: add a line for it to WHERE"):
+        example({}, "WHERE", *missing.values)
+
+
+@pytest.mark.parametrize(
+    ("registry", "examples"),
+    [(GENERATORS, GENERATOR_EXAMPLES), (CRITERIA, CRITERION_EXAMPLES), (PROJECTIONS, PROJECTION_EXAMPLES)],
+    ids=["generators", "criteria", "projections"],
+)
+def test_no_example_is_left_over(registry: Mapping[str, object], examples: Mapping[str, object]) -> None:
+    assert set(examples) <= set(registry)
+
+
+# --- Generators
+
+each_generator = pytest.mark.parametrize(("name", "number"), numbered(GENERATORS, GENERATOR_EXAMPLES))
+BUDGET = exact("1.5")
+
+
+def make_generator(name: str, number: int) -> Generator:
+    return GENERATORS[name].model_validate(example(GENERATOR_EXAMPLES, "GENERATOR_EXAMPLES", name, number))
+
+
+def fitted(generator: Generator, world: World, rows: Sequence[int], plausibility: Plausibility, epsilon: Fraction) -> Model:
+    charge = generator.charge(epsilon)
+    return generator.fit(world.private(rows, [charge]), charge, plausibility)
+
+
+@each_generator
+def test_a_generator_is_found_under_its_family_name(name: str, number: int) -> None:
+    generator = make_generator(name, number)
+    assert generator.family == name
+    assert generator.guarantee in ("pure", "approximate")
+
+
+@each_generator
+@pytest.mark.parametrize("epsilon", ["0.25", "4"])
+def test_a_generator_charges_what_it_was_given_and_spends_it_once(name: str, number: int, epsilon: str) -> None:
+    generator = make_generator(name, number)
+    charge = generator.charge(exact(epsilon))
+    assert charge.epsilon == exact(epsilon)
+    assert (charge.delta == 0) == (generator.guarantee == "pure")
+    assert charge.because
+    other = mechanism("of something else", exact(1), "")
+    witness = Witness([charge, other])
+    generator.fit(PrivateCounts(WORLD.counts(ROWS), witness), charge, RULES_FREE)
+    assert witness.spent == [charge]
+    with pytest.raises(BudgetError):
+        witness.take(charge)
+    witness.take(other)  # nobody else's charge was touched
+
+
+@each_generator
+def test_a_fit_that_was_not_planned_raises_before_reading(name: str, number: int) -> None:
+    generator = make_generator(name, number)
+    charge, smaller = generator.charge(BUDGET), generator.charge(BUDGET / 2)
+    for planned in ([], [smaller]):
+        private = WORLD.private(ROWS, planned)
+        guard = guarded_door(private)
+        with pytest.raises(BudgetError):
+            generator.fit(private, charge, RULES_FREE)
+        assert guard.looked_at == []
+
+
+@each_generator
+def test_sampling_is_free_and_gives_exactly_the_rows_asked_for_inside_the_layout(name: str, number: int) -> None:
+    generator, witness = make_generator(name, number), Witness([make_generator(name, number).charge(BUDGET)])
+    model = generator.fit(PrivateCounts(WORLD.counts(ROWS), witness), generator.charge(BUDGET), RULES_FREE)
+    for n in (1, 2, 7, len(ROWS), 5000):
+        table = model.sample(n, np.random.default_rng(n))
+        assert table.total == n
+        assert table.layout == WORLD.layout
+        assert np.all((table.codes >= 0) & (table.codes < WORLD.layout.n_cells))
+        assert np.all(table.counts > 0)
+    assert len(witness.spent) == 1
+
+
+@each_generator
+def test_samples_differ_between_draws_and_repeat_with_the_generator(name: str, number: int) -> None:
+    model = fitted(make_generator(name, number), WORLD, ROWS, RULES_FREE, BUDGET)
+    tables = [model.sample(100, np.random.default_rng(seed)).dense() for seed in (0, 1, 2, 3, 0)]
+    assert {table.shape for table in tables} == {(24,)}
+    assert np.array_equal(tables[0], tables[4])
+    assert any(not np.array_equal(tables[0], table) for table in tables[1:4])
+
+
+@each_generator
+def test_two_fits_of_the_same_table_differ(name: str, number: int) -> None:
+    """There is noise: at a small budget no two fits give the same sample."""
+    generator = make_generator(name, number)
+    samples = [
+        fitted(generator, WORLD, ROWS, RULES_FREE, exact("0.1")).sample(300, np.random.default_rng(0)).dense() for _ in range(4)
+    ]
+    assert any(not np.array_equal(samples[0], sample) for sample in samples[1:])
+
+
+@each_generator
+@pytest.mark.parametrize("epsilon", ["0.01", "1", "50"])
+@pytest.mark.parametrize(
+    "rows", [[5], [0] * 40, [23] * 3, [0, 23]], ids=["one record", "first cell", "last cell", "two corners"]
+)
+def test_a_generator_is_total_on_degenerate_tables(name: str, number: int, rows: list[int], epsilon: str) -> None:
+    """Whatever the table, fitting raises nothing: a failure that depends on private counts would leak."""
+    model = fitted(make_generator(name, number), WORLD, rows, RULES_FREE, exact(epsilon))
+    assert model.sample(len(rows), np.random.default_rng(0)).total == len(rows)
+
+
+@each_generator
+@pytest.mark.parametrize("sizes", [(5,), (1,), (1, 1), (1, 4), (3, 1, 2)], ids=str)
+def test_a_generator_works_on_one_column_and_on_columns_of_one_bin(name: str, number: int, sizes: tuple[int, ...]) -> None:
+    layout = layout_of(*sizes)
+    generator = make_generator(name, number)
+    charge = generator.charge(BUDGET)
+    private = PrivateCounts(Counts(layout, np.arange(30) % layout.n_cells), Meter([charge]))
+    table = generator.fit(private, charge, Plausibility(layout=layout, masks=())).sample(30, np.random.default_rng(0))
+    assert table.total == 30
+    assert table.layout == layout
+
+
+def only(cell: tuple[int, ...], columns: tuple[int, ...]) -> Mask:
+    """Over these columns, everything but the given cell is forbidden."""
+    forbidden = np.ones([WORLD.layout.sizes[column] for column in columns], dtype=bool)
+    forbidden[tuple(cell[column] for column in columns)] = False
+    return Mask(columns=columns, forbidden=forbidden)
+
+
+@each_generator
+@pytest.mark.parametrize("epsilon", ["0.05", "20"])
+@pytest.mark.parametrize("cell", [(0, 0, 0), (1, 0, 1), (1, 2, 3)], ids=str)
+def test_a_generator_finds_the_only_plausible_row(name: str, number: int, cell: tuple[int, ...], epsilon: str) -> None:
+    """The rules on single columns leave one cell, and are structural zeros of every table; the private rows are anywhere."""
+    rules = Plausibility(layout=WORLD.layout, masks=tuple(only(cell, (column,)) for column in range(3)))
+    model = fitted(make_generator(name, number), WORLD, ROWS, rules, exact(epsilon))
+    table = sample_plausible(model, 50, rules, np.random.default_rng(0))
+    assert table.expand().tolist() == [list(cell)] * 50
+
+
+@each_generator
+@pytest.mark.parametrize("epsilon", ["0.05", "20"])
+def test_one_rule_over_all_columns_gives_plausible_rows_or_a_rejected_round(name: str, number: int, epsilon: str) -> None:
+    """A model of smaller tables may miss the only plausible cell; the round is then rejected, nothing else happens."""
+    cell = (0, 1, 1)
+    rules = Plausibility(layout=WORLD.layout, masks=(only(cell, (0, 1, 2)),))
+    try:
+        model = fitted(make_generator(name, number), WORLD, ROWS, rules, exact(epsilon))
+        table = sample_plausible(model, 50, rules, np.random.default_rng(0))
+    except RejectedRound:
+        assert epsilon == "0.05"  # with little noise the model knows that the cell is common
+        return
+    assert table.expand().tolist() == [list(cell)] * 50
+
+
+@each_generator
+def test_a_generator_learns_from_the_table_at_a_large_budget(name: str, number: int) -> None:
+    """The opposite of the tests above: with almost no noise the 1-way tables are those of the original."""
+    rows = ROWS * 20
+    sample = fitted(make_generator(name, number), WORLD, rows, RULES_FREE, exact(1000)).sample(
+        len(rows), np.random.default_rng(0)
+    )
+    for column in range(3):
+        assert np.abs(sample.marginal([column]) - WORLD.counts(rows).marginal([column])).max() < 0.02 * len(rows)
+
+
+@each_generator
+def test_the_memory_estimate_is_at_least_one_cell(name: str, number: int) -> None:
+    assert make_generator(name, number).peak_cells(24) >= 1
+
+
+# --- Criteria
+
+each_criterion = pytest.mark.parametrize(("name", "number"), numbered(CRITERIA, CRITERION_EXAMPLES))
+SYNTHETIC = [int(code) for code in np.random.default_rng(8).choice(24, size=300)]
+
+
+class Stage:
+    """A criterion under test, the criteria it refers to, and what was prepared for them."""
+
+    def __init__(self, name: str, number: int):
+        tables = example(CRITERION_EXAMPLES, "CRITERION_EXAMPLES", name, number)
+        self.criteria: list[Criterion] = []
+        for table in tables:
+            kind = name if table is tables[-1] else table["kind"]
+            fields = {"name": f"the {kind}", "kind": kind, "threshold": 1.2, "epsilon": "0.7", **table}
+            self.criteria.append(CRITERIA[kind].model_validate(fields))
+        self.judged = self.criteria[-1]
+        self.setting: Setting = WORLD.setting(*self.criteria)
+
+    def prepare(self) -> dict[str, object]:
+        private = WORLD.private(ROWS, [charge for each in self.criteria for charge in each.once()])
+        return {each.name: each.prepare(private, self.setting) for each in self.criteria}
+
+    def score(self, private: PrivateCounts, prepared: dict[str, object]) -> Score:
+        return self.judged.score(private, WORLD.candidate(SYNTHETIC), self.setting, dict(prepared))
+
+
+@each_criterion
+def test_a_criterion_is_found_under_its_kind_and_has_no_mistakes(name: str, number: int) -> None:
+    stage = Stage(name, number)
+    assert stage.judged.kind == name
+    assert list(stage.judged.mistakes(stage.setting, {each.name: each for each in stage.criteria[:-1]})) == []
+    with pytest.raises(ValueError, match="kind"):
+        CRITERIA[name].model_validate({**stage.judged.model_dump(), "kind": "another"})
+
+
+@each_criterion
+def test_a_criterion_charges_its_epsilon_once_in_all(name: str, number: int) -> None:
+    """Before the loop or in every round, never both, and the whole of it."""
+    judged = Stage(name, number).judged
+    charges = [*judged.once(), *judged.per_round()]
+    assert sum(charge.epsilon for charge in charges) == judged.epsilon
+    assert len(charges) == (1 if judged.epsilon else 0)
+    for charge in charges:
+        assert judged.name in charge.name
+        assert charge.delta == 0
+
+
+@each_criterion
+def test_a_criterion_spends_exactly_its_planned_charges(name: str, number: int) -> None:
+    stage = Stage(name, number)
+    other = mechanism("of something else", exact(1), "")
+    before = Witness([*stage.judged.once(), other])
+    stage.judged.prepare(PrivateCounts(WORLD.counts(ROWS), before), stage.setting)
+    assert before.spent == list(stage.judged.once())
+    prepared = stage.prepare()
+    in_round = Witness([*stage.judged.per_round(), other])
+    stage.score(PrivateCounts(WORLD.counts(ROWS), in_round), prepared)
+    assert in_round.spent == list(stage.judged.per_round())
+
+
+@each_criterion
+def test_an_unplanned_criterion_raises_before_a_figure_is_computed(name: str, number: int) -> None:
+    """Nothing behind the door is looked at, neither without a plan nor when the plan holds another epsilon."""
+    stage = Stage(name, number)
+    prepared = stage.prepare()
+    halves = [mechanism(charge.name, charge.epsilon / 2, charge.because) for charge in stage.judged.per_round()]
+    for planned in ([], halves):
+        private = WORLD.private(ROWS, planned)
+        guard = guarded_door(private)
+        if stage.judged.per_round():
+            with pytest.raises(BudgetError):
+                stage.score(private, prepared)
+        else:
+            assert isinstance(stage.score(private, prepared), Score)
+        assert guard.looked_at == []
+
+
+@each_criterion
+def test_an_unplanned_preparation_raises_before_reading(name: str, number: int) -> None:
+    stage = Stage(name, number)
+    private = WORLD.private(ROWS, [])
+    guard = guarded_door(private)
+    if stage.judged.once():
+        with pytest.raises(BudgetError):
+            stage.judged.prepare(private, stage.setting)
+    else:
+        stage.judged.prepare(private, stage.setting)
+    assert guard.looked_at == []
+
+
+@each_criterion
+def test_a_score_says_what_was_released(name: str, number: int) -> None:
+    stage = Stage(name, number)
+    found = stage.score(WORLD.private(ROWS, stage.judged.per_round()), stage.prepare())
+    judged = stage.judged
+    assert (found.name, found.kind, found.threshold, found.epsilon) == (
+        judged.name,
+        name,
+        judged.threshold,
+        judged.epsilon,
+    )
+    assert type(found.value) is float
+    assert found.mechanism
+    assert found.passed is bool(math.isfinite(found.value) and found.value <= judged.threshold)
+    assert (found.noise_sd is None) == (judged.epsilon == 0)  # what was paid for has noise of a known size
+    if found.noise_sd is not None:
+        assert 0 < found.noise_sd < math.inf
+    if found.sensitivity is not None:
+        assert 0 < found.sensitivity < math.inf
+        # Laplace noise of scale sensitivity / epsilon
+        assert found.noise_sd == pytest.approx(math.sqrt(2) * found.sensitivity / float(judged.epsilon), rel=0.01)
+
+
+@each_criterion
+def test_a_figure_that_reads_private_counts_is_noisy(name: str, number: int) -> None:
+    """What costs nothing is exact; what is paid for differs from one release to the next."""
+    stage = Stage(name, number)
+    values = set()
+    for _ in range(6):
+        prepared = stage.prepare()
+        values.add(stage.score(WORLD.private(ROWS, stage.judged.per_round()), prepared).value)
+    assert (len(values) > 1) == bool(stage.judged.epsilon)
+
+
+@each_criterion
+@pytest.mark.parametrize(
+    ("rows", "synthetic"),
+    [([0], [23]), ([5] * 30, [5] * 30), ([23] * 30, [0] * 30), (ROWS[:30], [0] * 29 + [23])],
+    ids=["one record", "the same cell", "opposite corners", "one rare row"],
+)
+def test_a_criterion_is_total_on_degenerate_tables(name: str, number: int, rows: list[int], synthetic: list[int]) -> None:
+    """Whatever the tables, there is a score, and it is paid for: a failure inside would end the run."""
+    stage = Stage(name, number)
+    prepared = stage.prepare()
+    witness = Witness(stage.judged.per_round())
+    private = PrivateCounts(WORLD.counts(rows), witness)
+    found = stage.judged.score(private, WORLD.candidate(synthetic), stage.setting, prepared)
+    assert witness.spent == list(stage.judged.per_round())
+    assert not (found.passed and math.isnan(found.value))
+
+
+# --- Projections
+
+each_projection = pytest.mark.parametrize(("name", "number"), numbered(PROJECTIONS, PROJECTION_EXAMPLES))
+LAYOUT = layout_of(5, 6)
+
+
+def make_projection(name: str, number: int) -> Any:
+    return PROJECTIONS[name].model_validate(example(PROJECTION_EXAMPLES, "PROJECTION_EXAMPLES", name, number))
+
+
+@each_projection
+def test_a_projection_is_found_under_its_kind(name: str, number: int) -> None:
+    assert make_projection(name, number).kind == name
+
+
+@each_projection
+@settings(max_examples=60, deadline=None)
+@given(counts=st.lists(st.integers(0, 7), min_size=30, max_size=30).filter(any), seed=st.integers(0, 1000))
+def test_a_projection_keeps_the_number_of_rows_and_leaves_none_too_rare(
+    name: str, number: int, counts: list[int], seed: int
+) -> None:
+    """The same size, no new row, each kept row at least `minimum_count` times; the input is not touched."""
+    projection = make_projection(name, number)
+    table = Counts(LAYOUT, np.arange(30), np.array(counts))
+    try:
+        projected = projection.project(table, np.random.default_rng(seed))
+    except RejectedRound:
+        assert max(counts) < projection.minimum_count  # what is frequent enough can always be kept
+        return
+    assert list(table.dense()) == counts
+    assert projected.layout == LAYOUT
+    assert projected.total == sum(counts)
+    assert projected.counts.min() >= projection.minimum_count
+    assert set(projected.codes) <= set(table.codes)
+
+
+@each_projection
+def test_a_table_of_frequent_rows_is_its_own_projection(name: str, number: int) -> None:
+    table = Counts(LAYOUT, np.arange(30), np.arange(30) % 3 * 1000)
+    projected = make_projection(name, number).project(table, np.random.default_rng(0))
+    assert np.array_equal(projected.dense(), table.dense())
