@@ -3,20 +3,30 @@
 The file is read in pieces, so that it may be larger than memory. Every value meets a public rule of the specification
 (missing, outside the bounds, plausible or not) or stops the run with an error that names the column and the place, never
 the value. Bins and layout come from the specification alone.
+
+How a text is read, in every kind of column: spaces around it do not count, and a number that is written as 12.0 (as
+pandas does where a column has missing values) is also the category or missing value "12". A text that the specification
+lists as a category is that category, even when it is also listed as a missing value. Integers may be written 12, 12.0,
++12 or 1e+05 (as R does); 1.5, 1,000 and 1_000 are not integers, and inf is not a number. Dates are yyyy-mm-dd, with or
+without a time of day after T or a space; the date is the one that is written, whatever the time zone.
 """
 
 from __future__ import annotations
 
+import math
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Mapping
+from datetime import date
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 
 from synthrelease.constraints import Plausibility
-from synthrelease.errors import InputError
+from synthrelease.errors import InputError, listing
 from synthrelease.privacy import Charge
 from synthrelease.private import Meter, PrivateCounts
-from synthrelease.reading import pieces
+from synthrelease.reading import Texts, pieces
 from synthrelease.schema import Column, Schema
 from synthrelease.spec_files import InputTable
 from synthrelease.table import Counts
@@ -24,7 +34,10 @@ from synthrelease.table import Counts
 MAX_ROWS = 2**30
 """Capacities of the matching are 32-bit, and products of two counts must fit 64 bits."""
 
-_DATE = r"^(?P<year>\d{4})-(?P<month>\d{2})-(?P<day>\d{2})(?:[T ].*)?$"
+_MISSING, _OUTSIDE, _WRONG = -1, -2, -3
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_WHOLE = re.compile(r"([+-]?\d+)\.0*", re.ASCII)
+_DATE = re.compile(r"(?P<year>\d{4})-(?P<month>\d{2})-(?P<day>\d{2})([T ]\d{2}:\d{2}.*)?", re.ASCII)
 
 
 def ingest(
@@ -38,91 +51,125 @@ def ingest(
 
     Raises
     ------
-    InputError : with column and place, no value.
+    InputError : with column and place, no value, and no cause or frame of the code that saw values.
 
     Privacy
     -------
     Neighbouring tables are tables of plausible rows: rows that break a raw rule are left out here, and their number is
     not kept. The number of rows that remain, n, is an invariant of the guarantee (theory 10).
     """
+    try:
+        return PrivateCounts(_read(Path(path), schema, rules, raw), Meter(planned))
+    except InputError as error:
+        problem = str(error)
+    except Exception:
+        problem = "expected a file that can be read, found one that cannot. The cause is not shown: it may hold values."
+    raise InputError(f"{path}: {problem}")  # outside the blocks above, so that nothing that saw values is attached to it
+
+
+def _read(path: Path, schema: Schema, rules: InputTable, raw: Plausibility) -> Counts:
     total: Counts | None = None
-    for first_row, frame in pieces(Path(path), schema, rules):
-        piece = _count(frame, first_row, schema, rules, raw)
+    for first_row, columns in pieces(path, schema, rules):
+        piece = _count(columns, first_row, schema, rules, raw)
         total = piece if total is None else total + piece
         if total.total > MAX_ROWS:
-            raise InputError(f"{path}: expected at most {MAX_ROWS} rows, found more.")
-    if total is None or not total.total:
-        raise InputError(f"{path}: expected at least one row that follows the plausibility rules, found none.")
-    return PrivateCounts(total, Meter(planned))
+            raise InputError(f"expected at most {MAX_ROWS} rows, found more.")
+    if total is None:
+        raise InputError("expected rows after the header, found none.")
+    if not total.total:
+        raise InputError("expected at least one row that follows the plausibility rules, found none.")
+    return total
 
 
-def _count(frame: pd.DataFrame, first_row: int, schema: Schema, rules: InputTable, raw: Plausibility) -> Counts:
-    kept = np.ones(len(frame), dtype=bool)
-    digits = []
-    for column in schema.columns:
-        values, usable = _encode(frame[column.source], column, rules, first_row)
-        digits.append(values)
-        kept &= usable
-    kept &= ~raw.forbidden(digits) if len(frame) else True
-    codes = sum(digit[kept] * stride for digit, stride in zip(digits, schema.layout.strides, strict=True))
-    return Counts(schema.layout, np.asarray(codes, dtype=np.int64))
+def _count(columns: Mapping[str, Texts], first_row: int, schema: Schema, rules: InputTable, raw: Plausibility) -> Counts:
+    digits = [_encode(columns[column.source], column, rules, first_row) for column in schema.columns]
+    kept = np.all([digit >= 0 for digit in digits], axis=0)
+    digits = [digit[kept] for digit in digits]
+    codes = sum(digit * stride for digit, stride in zip(digits, schema.layout.strides, strict=True))
+    return Counts(schema.layout, np.asarray(codes, dtype=np.int64)[~raw.forbidden(digits)])
 
 
-def _encode(series: pd.Series, column: Column, rules: InputTable, first_row: int) -> tuple[np.ndarray, np.ndarray]:
-    """(n,) atomic bins and (n,) whether the row is kept."""
-    missing = series.isna().to_numpy()
-    if series.dtype == object or isinstance(series.dtype, pd.StringDtype):
-        missing = missing | series.isin(list(rules.missing_values)).to_numpy()
-    if column.missing == "error":
-        _stop_at(missing, column, first_row, "a value in every row", "a missing value")
+def _encode(cells: Texts, column: Column, rules: InputTable, first_row: int) -> np.ndarray:
+    """(n_rows,) atomic bins, negative where the row is left out.
+
+    Raises
+    ------
+    InputError : at the first row that the rules of the column do not allow.
+    """
+    bin_of = _bin_of_text(column, rules)
+    digits = np.array([bin_of(text) for text in cells.texts], dtype=np.int64)[cells.codes]
     if column.kind == "category":
-        digits, outside = _categories(series, column, missing)
-        expected = "one of the categories of the specification"
+        expected = f"one of the categories {listing(column.values)}"
+    elif column.part:
+        expected = "dates such as 2014-12-31"
     else:
-        digits, outside = _numbers(series, column, missing, first_row)
-        expected = f"values within the public bounds {list(column.bounds or ())}"
-    if column.outside == "error":
-        _stop_at(outside, column, first_row, expected, "another value")
-    kept = ~missing & ~outside if column.outside == "drop" else ~missing
-    return np.where(kept, digits, 0), kept
+        expected = "whole numbers such as 12" if column.kind == "integer" else "numbers such as 1.5"
+    _stop_at(digits == _WRONG, column, first_row, expected, "something else")
+    if column.missing != "drop":
+        _stop_at(digits == _MISSING, column, first_row, "a value in every row", "a missing value")
+    if column.outside != "drop":  # clipped numbers are inside by now
+        if column.bounds is not None:
+            expected = "values within the public bounds {:.15g} to {:.15g}".format(*column.bounds)
+        _stop_at(digits == _OUTSIDE, column, first_row, expected, "another value")
+    return digits
 
 
-def _categories(series: pd.Series, column: Column, missing: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    index = series.astype(str).map(dict(column.values)).to_numpy(dtype=float, na_value=np.nan)
-    outside = np.isnan(index) & ~missing
-    return np.nan_to_num(index, nan=0).astype(np.int64), outside
+def _bin_of_text(column: Column, rules: InputTable) -> Callable[[str | None], int]:
+    """The reading of one text: its atomic bin, or one of _MISSING, _OUTSIDE and _WRONG."""
+    missing = {form for text in rules.missing_values for form in (text, text.strip())}
+    values = {text.strip(): index for text, index in column.values.items()} | dict(column.values)
+
+    def bin_of(text: str | None) -> int:
+        forms = list(_forms(text or ""))
+        index = next((values[form] for form in forms if form in values), None)
+        if index is not None:
+            return index
+        if text is None or any(form in missing for form in forms):
+            return _MISSING
+        return _OUTSIDE if column.kind == "category" else _bin_of_number(_number(text.strip(), column), column)
+
+    return bin_of
 
 
-def _numbers(series: pd.Series, column: Column, missing: np.ndarray, first_row: int) -> tuple[np.ndarray, np.ndarray]:
+def _forms(text: str) -> Iterator[str]:
+    """The ways in which the specification may write the same text, most exact first."""
+    yield text
+    yield text.strip()
+    if whole := _WHOLE.fullmatch(text.strip()):
+        yield whole[1]
+
+
+def _number(text: str, column: Column) -> float:
+    """The number, or the part of the date, that the text stands for; NaN when there is none."""
     if column.part:
-        numbers = _date_part(series, column.part)
-        expected = "dates written yyyy-mm-dd"
-    else:
-        numbers = pd.to_numeric(series.where(~missing), errors="coerce").to_numpy(dtype=float, na_value=np.nan)
-        expected = "whole numbers" if column.kind == "integer" else "numbers"
-    wrong = ~missing & ~np.isfinite(numbers)
-    if column.kind == "integer":
-        wrong |= ~missing & np.isfinite(numbers) & (numbers != np.floor(numbers))
-    _stop_at(wrong, column, first_row, expected, "something else")
-    low, high = column.bounds or (-np.inf, np.inf)
-    numbers = np.where(missing, low, numbers)
-    outside = (numbers < low) | (numbers > high)
-    return np.searchsorted(np.array(column.edges), np.clip(numbers, low, high), side="right"), outside
+        found = _DATE.fullmatch(text)
+        return _date_part(int(found["year"]), int(found["month"]), int(found["day"]), column.part) if found else math.nan
+    number = float(text) if _NUMBER.fullmatch(text) else math.nan
+    if column.kind == "integer" and math.isfinite(number) and not number.is_integer():
+        return math.nan
+    return number
 
 
-def _date_part(series: pd.Series, part: str) -> np.ndarray:
-    if pd.api.types.is_datetime64_any_dtype(series):
-        dates = series
-    else:
-        text = series.astype(str)
-        dates = pd.to_datetime(text.where(text.str.match(_DATE)).str.slice(0, 10), format="%Y-%m-%d", errors="coerce")
-    return getattr(dates.dt, part).to_numpy(dtype=float, na_value=np.nan)
+def _date_part(year: int, month: int, day: int, part: str) -> float:
+    try:
+        return float(getattr(date(year, month, day), part))
+    except ValueError:  # such as 30 February
+        return math.nan
+
+
+def _bin_of_number(number: float, column: Column) -> int:
+    if math.isnan(number):
+        return _WRONG
+    low, high = column.bounds or (-math.inf, math.inf)
+    if not low <= number <= high and column.outside != "clip":
+        return _OUTSIDE
+    return bisect_right(column.edges, number)  # beyond a bound: the first or last bin
 
 
 def _stop_at(bad: np.ndarray, column: Column, first_row: int, expected: str, found: str) -> None:
     if bad.any():
         row = first_row + int(np.argmax(bad))
         raise InputError(
-            f"Column {column.source!r}: expected {expected}, found {found} in data row {row} (counted from 1 after the "
-            f"header; the value is not shown)."
+            f"column {column.source!r}: expected {expected}, found {found} in data row {row} (the header and blank lines are "
+            "not counted; the value is not shown)."
         )

@@ -1,87 +1,162 @@
-"""Opening a private file: header checks and reading in pieces, for CSV (also gzip) and Parquet."""
+"""Opening a private file: header checks and reading in pieces, for CSV (also gzip) and Parquet.
+
+Both formats arrive as texts, so that one table is read the same from either: a number or date of Parquet as its shortest
+text, a boolean as "True" or "False". CSV is read by Python's own `csv`, in strict mode: pandas pads rows that are too
+short, cuts rows that are too long and cuts texts at a zero byte, all without a word.
+"""
 
 from __future__ import annotations
 
 import csv
 import gzip
 import io
+import json
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
-import pandas as pd
+import numpy as np
 
 from synthrelease.errors import InputError, closest, listing
 from synthrelease.schema import Schema
 from synthrelease.spec_files import InputTable
 
 ROWS_PER_PIECE = 100_000
-MAX_HEADER_BYTES = 1_000_000
+MAX_LINE = 10_000_000
 _GZIP, _PARQUET = b"\x1f\x8b", b"PAR1"
-_OTHER_MARKS = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16", b"PK\x03\x04": "a zip or Excel file"}
+_OTHER_MARKS = {
+    b"\xff\xfe": "UTF-16 text", b"\xfe\xff": "UTF-16 text", b"PK\x03\x04": "a zip or Excel file",
+    b"\xd0\xcf\x11\xe0": "an Excel file", b"$FL": "an SPSS file", b"<stata_": "a Stata file",
+    b"PARE": "an encrypted Parquet file", b"BZh": "a bzip2 file", b"\xfd7zXZ": "an xz file",
+    b"\x28\xb5\x2f\xfd": "a zstd file",
+}  # fmt: skip
+_DELIMITERS = {";": "a semicolon", "\t": "a tab", "|": "a bar", ",": "a comma", " ": "a space"}
+_EXPECTED = "expected a file with a header and rows"
 
 
-def pieces(path: Path, schema: Schema, rules: InputTable) -> Iterator[tuple[int, pd.DataFrame]]:
-    """(number of the first row, the needed columns) of each piece of the file, rows counted from 1.
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Texts:
+    """One column of one piece: its distinct texts and which of them each row holds. Private; the repr shows nothing.
+
+    Attributes
+    ----------
+    texts : (n_texts,) the texts; None stands for a null of Parquet. Some may occur twice, or in no row.
+    codes : (n_rows,) the index into `texts` of each row.
+    """
+
+    texts: Sequence[str | None]
+    codes: np.ndarray
+
+
+Piece = tuple[int, Mapping[str, Texts]]
+"""The number of the first row, counted from 1, and the needed columns by name."""
+
+
+def pieces(path: Path, schema: Schema, rules: InputTable) -> Iterator[Piece]:
+    """The pieces of the file, in order.
+
+    Blank lines of a CSV file are not rows. A piece has at most ROWS_PER_PIECE rows, so memory does not grow with the file.
 
     Raises
     ------
-    InputError : when the file cannot be read or its header does not fit; file content is never quoted, header names are.
+    InputError : when the file cannot be read, its header does not fit, or a row has not as many fields as the header.
+        The content of a row is never quoted; names from the header are. The caller adds the name of the file.
     """
-    try:
-        with path.open("rb") as file:
-            start = file.read(4)
-    except OSError as error:
-        found = "no such file" if isinstance(error, FileNotFoundError) else type(error).__name__
-        raise InputError(f"{path}: expected a readable file, found {found}.") from None
-    if not start:
-        raise InputError(f"{path}: expected a header and rows, found an empty file.")
+    start = _start(path)
     for mark, kind in _OTHER_MARKS.items():
         if start.startswith(mark):
-            raise InputError(f"{path}: expected CSV in UTF-8 (also gzip) or Parquet, found {kind}.")
+            raise InputError(f"expected CSV in UTF-8 (also gzip) or Parquet, found {kind}.")
     needed = list(dict.fromkeys(column.source for column in schema.columns))
-    if start == _PARQUET:
+    if start.startswith(_PARQUET):
         yield from _parquet(path, needed)
     else:
         yield from _csv(path, needed, rules, compressed=start.startswith(_GZIP))
 
 
-def _csv(path: Path, needed: list[str], rules: InputTable, compressed: bool) -> Iterator[tuple[int, pd.DataFrame]]:
-    problem = None
-    row = 1
+def _start(path: Path) -> bytes:
+    """The first bytes of the file, at least one."""
+    start = b""
+    try:
+        if path.is_dir():
+            found = "a folder"
+        else:
+            with path.open("rb") as file:
+                start = file.read(8)
+            found = "an empty file"
+    except FileNotFoundError:
+        found = "no such file"
+    except PermissionError:
+        found = "a file without permission to read it"
+    except (OSError, ValueError):
+        found = "something that cannot be opened"
+    if start:
+        return start
+    raise InputError(f"{_EXPECTED}, found {found}.")
+
+
+def _csv(path: Path, needed: list[str], rules: InputTable, compressed: bool) -> Iterator[Piece]:
+    row, rows, problem = 0, [], None
     try:
         with _open_text(path, compressed) as text:
-            header = next(csv.reader([text.readline(MAX_HEADER_BYTES)], delimiter=rules.delimiter), [])
-            _check_header(path, header, needed, rules.delimiter)
-            reader = pd.read_csv(
-                text,
-                names=header,
-                header=None,
-                usecols=needed,
-                sep=rules.delimiter,
-                dtype=str,
-                keep_default_na=False,
-                na_filter=False,
-                chunksize=ROWS_PER_PIECE,
-                index_col=False,
-                on_bad_lines="error",
-                engine="c",
-                low_memory=False,
-            )
-            for frame in reader:
-                yield row, frame
-                row += len(frame)
+            lines = _lines(text)
+            first = next(filter(str.strip, lines), "")
+            _check_delimiter(first, needed, rules.delimiter)
+            records = filter(None, _reader(chain([first], lines), rules.delimiter, strict=True))
+            header = [name if name in needed else name.strip() for name in next(records, [])]
+            _check_header(header, needed)
+            places = [header.index(name) for name in needed]
+            row = 1
+            for record in records:
+                if len(record) != len(header):
+                    raise _ragged(len(header), len(record))
+                rows.append([record[place] for place in places])
+                if len(rows) == ROWS_PER_PIECE:
+                    yield row, _columns(needed, rows)
+                    row, rows = row + len(rows), []
+            if rows:
+                yield row, _columns(needed, rows)
     except UnicodeDecodeError:
-        problem = "expected text in UTF-8, found other bytes"
+        problem = "expected text in UTF-8, found other bytes. Save the file as UTF-8 (in Excel: 'CSV UTF-8')."
     except (OSError, EOFError, zlib.error):
-        problem = "expected a whole file, found one that is cut off, damaged or unreadable"
-    except pd.errors.EmptyDataError:
-        problem = "expected rows after the header, found none"
-    except (pd.errors.ParserError, csv.Error, ValueError):
-        problem = f"expected rows with as many fields as the header, found another number or an open quote after row {row}"
-    if problem:  # raised here, so that the original message, which may quote a row, is not attached
-        raise InputError(f"{path}: {problem}.")
+        problem = "expected a whole file, found one that is cut off, damaged or unreadable."
+    except csv.Error:
+        problem = (
+            "expected quotes in pairs around a field, found a quote that is not closed, text after a closing quote, or a "
+            f"very long field in {_place(row + len(rows))}."
+        )
+    except _Unreadable as reason:
+        problem = f"{reason} in {_place(row + len(rows))}. {reason.advice}"
+    if problem:  # raised here, so that the original error, which may quote a row, is not attached
+        raise InputError(problem)
+
+
+def _place(row: int) -> str:
+    return f"data row {row} (the header and blank lines are not counted)" if row else "the header"
+
+
+def _reader(lines: Iterable[str], delimiter: str, strict: bool) -> Iterator[list[str]]:
+    return csv.reader(lines, delimiter=delimiter, strict=strict, skipinitialspace=delimiter != " ")
+
+
+class _Unreadable(Exception):
+    """A line of CSV that cannot be read: what was expected and found, without values, and what to do."""
+
+    def __init__(self, reason: str, advice: str):
+        super().__init__(reason)
+        self.advice = advice
+
+
+def _ragged(expected: int, found: int) -> _Unreadable:
+    advice = (
+        "The file may be cut off there, or a line break inside a field needs quotes around the field."
+        if found < expected
+        else "A field with a delimiter inside needs quotes around it. If every row ends with a delimiter, or starts with a "
+        "row number, the header needs a name for that column too."
+    )
+    return _Unreadable(f"expected {expected} fields, as in the header, found {found}", advice)
 
 
 def _open_text(path: Path, compressed: bool) -> IO[str]:
@@ -90,46 +165,101 @@ def _open_text(path: Path, compressed: bool) -> IO[str]:
     return path.open("r", encoding="utf-8-sig", newline="")
 
 
-def _parquet(path: Path, needed: list[str]) -> Iterator[tuple[int, pd.DataFrame]]:
+def _lines(text: IO[str]) -> Iterator[str]:
+    """The lines with their ends. Refuses what no text file holds, before it fills the memory."""
+    while line := text.readline(MAX_LINE):
+        if "\0" in line:
+            raise _Unreadable("expected text in UTF-8, found a zero byte", "The file may be UTF-16 or not a text file.")
+        if len(line) == MAX_LINE:
+            raise _Unreadable(f"expected lines of less than {MAX_LINE} characters, found more", "Is it a text file?")
+        yield line
+
+
+def _columns(needed: Sequence[str], rows: Iterable[Sequence[str]]) -> dict[str, Texts]:
+    return {name: _distinct(values) for name, values in zip(needed, zip(*rows, strict=True), strict=True)}
+
+
+def _distinct(values: Sequence[str]) -> Texts:
+    seen: dict[str, int] = {}
+    codes = np.fromiter((seen.setdefault(value, len(seen)) for value in values), dtype=np.int64, count=len(values))
+    return Texts(texts=list(seen), codes=codes)
+
+
+def _parquet(path: Path, needed: list[str]) -> Iterator[Piece]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    problem = None
-    row = 1
+    row, problem = 1, None
     try:
         with pq.ParquetFile(path) as file:
-            _check_header(path, list(file.schema_arrow.names), needed, None)
+            _check_header(file.schema_arrow.names, needed)
+            for name in needed:
+                _check_type(name, file.schema_arrow.field(name).type)
             for batch in file.iter_batches(batch_size=ROWS_PER_PIECE, columns=needed):
-                yield row, _plain(batch.to_pandas())
+                yield row, {name: _as_texts(batch.column(name)) for name in needed}
                 row += batch.num_rows
     except (OSError, pa.ArrowException):
-        problem = "expected a whole Parquet file, found one that is damaged or unreadable"
+        problem = "expected a whole Parquet file, found one that is cut off, damaged or unreadable."
     if problem:
-        raise InputError(f"{path}: {problem}.")
+        raise InputError(problem)
 
 
-def _plain(frame: pd.DataFrame) -> pd.DataFrame:
-    """Dictionary-encoded (categorical) columns as their plain values."""
-    return frame.apply(lambda column: column.astype(object) if isinstance(column.dtype, pd.CategoricalDtype) else column)
+def _check_type(name: str, kind: Any) -> None:
+    from pyarrow import types
+
+    values = kind.value_type if types.is_dictionary(kind) else kind
+    plain = (
+        types.is_integer, types.is_floating, types.is_decimal, types.is_boolean, types.is_string, types.is_large_string,
+        types.is_string_view, types.is_date, types.is_timestamp, types.is_null,
+    )  # fmt: skip
+    if not any(accepts(values) for accepts in plain):
+        raise InputError(f"column {name!r}: expected numbers, texts, booleans or dates, found the Parquet type {kind}.")
 
 
-def _check_header(path: Path, header: list[str], needed: list[str], delimiter: str | None) -> None:
-    """Names in the header are part of the public layout, so they may be shown."""
-    if any(header.count(name) > 1 for name in needed):
-        twice = next(name for name in needed if header.count(name) > 1)
-        raise InputError(f"{path}: expected each column once, found {twice!r} more than once in the header.")
+def _as_texts(array: Any) -> Texts:
+    """A column of Parquet as texts; nulls and NaN as None."""
+    from pyarrow import types
+
+    encoded = array.dictionary_encode()
+    values = encoded.dictionary
+    if types.is_floating(values.type):  # as numpy scalars, for the shortest text in their own precision
+        texts = [None if np.isnan(value) else str(value) for value in values.to_numpy(zero_copy_only=False)]
+    else:
+        texts = [None if value is None else str(value) for value in values.to_pylist()]
+    codes = encoded.indices.fill_null(len(texts)).to_numpy(zero_copy_only=False).astype(np.int64)
+    return Texts(texts=[*texts, None], codes=codes)
+
+
+def _check_delimiter(first: str, needed: list[str], delimiter: str) -> None:
+    """The first line holds the needed columns with the delimiter of the specification, or with none of the usual ones."""
+    if not first:
+        raise InputError(f"{_EXPECTED}, found nothing in it.")
+    for other, name in [(delimiter, ""), *_DELIMITERS.items()]:
+        if set(needed) <= {field.strip() for field in next(_reader([first], other, strict=False), [])}:
+            if other == delimiter:
+                return
+            raise InputError(
+                f"expected columns separated by {delimiter!r}, found {name} between them. "
+                f"Set delimiter = {json.dumps(other)} under [input] in the configuration."
+            )
+
+
+def _check_header(header: list[str], needed: list[str]) -> None:
+    """Every needed column once. A file without a header starts with a person's row: only what is surely a name is shown."""
+    for name in needed:
+        if header.count(name) > 1:
+            raise InputError(f"expected each column once, found {name!r} more than once in the header.")
     missing = [name for name in needed if name not in header]
     if not missing:
         return
-    if delimiter is not None and len(header) == 1:
-        for other, name in ((";", "a semicolon"), ("\t", "a tab"), ("|", "a bar"), (",", "a comma")):
-            if set(needed) <= set(next(csv.reader(header, delimiter=other), [])):
-                raise InputError(
-                    f"{path}: expected columns separated by {delimiter!r}, found {name} between them. "
-                    f"Set delimiter = {other!r} under [input] in the configuration."
-                )
-    guess = closest(missing[0], header)
-    raise InputError(
-        f"{path}: expected the columns {listing(needed)}, found no {missing[0]!r} in the header."
-        + (f" Is it {guess!r}? Set source = {guess!r} for that column." if guess else "")
-    )
+    none = len(missing) == len(needed)
+    same = next((name for name in header if name.casefold() == missing[0].casefold()), None)
+    guess = same or (None if none else closest(missing[0], header))
+    if guess:
+        advice = f"Is it {guess!r}? Then set source = {guess!r} for the column {missing[0]!r} in the configuration."
+    elif none:
+        advice = "Is the first line a header?"
+    else:
+        advice = "Set source for a column that has another name in the file."
+    found = "none of them" if none else f"no {listing(missing)}"
+    raise InputError(f"expected the columns {listing(needed)}, found {found} in the header. {advice}")

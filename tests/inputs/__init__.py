@@ -1,0 +1,1 @@
+"""Good private files of a tiny public world."""
