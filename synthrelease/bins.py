@@ -54,8 +54,11 @@ def parse_bins(texts: Sequence[str], *, whole_numbers: bool) -> tuple[Interval, 
         raise ValueError("expected at least one bin, found none")
     for left, right in zip(intervals, intervals[1:], strict=False):
         if left.upper != right.lower:
-            kind = "overlap" if left.upper > right.lower else "leave a gap"
-            raise ValueError(f"expected bins in increasing order that touch; {left.label!r} and {right.label!r} {kind}")
+            wrong = "are out of order" if left.lower > right.lower else "overlap"
+            wrong = wrong if left.upper > right.lower else "leave a gap"
+            raise ValueError(
+                f"expected bins in increasing order that touch, found {left.label!r} and {right.label!r}, which {wrong}"
+            )
     return tuple(intervals)
 
 
@@ -63,7 +66,8 @@ def _parse(text: str, whole_numbers: bool) -> list[Interval]:
     matches = ((name, pattern.match(text)) for name, pattern in _PATTERNS.items())
     name, match = next(((name, match) for name, match in matches if match), ("", None))
     if match is None:
-        raise ValueError(f"expected a bin such as '<18', '18-19', '18..44' or '>44', found {text!r}")
+        examples = "'<18', '18-19', '18..44' or '>44'" if whole_numbers else "'<500', '500 to 1000' or '>=1000'"
+        raise ValueError(f"expected a bin such as {examples}, found {text!r}")
     if name in ("below", "above"):
         value = _number(match[2], whole_numbers, text)
         return [_open_ended(text, match[1], value, whole_numbers)]
@@ -114,4 +118,4 @@ def _number(text: str, whole_numbers: bool, label: str) -> float:
 
 def _increasing(first: float, last: float, text: str) -> None:
     if not first < last:
-        raise ValueError(f"expected an increasing range, found {text!r}")
+        raise ValueError(f"expected a bin from a lower to a higher number, found {text!r}")

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from synthrelease.bins import Interval, parse_bins
-from synthrelease.errors import listing
+from synthrelease.errors import closest, listing
 from synthrelease.rules import Rule, edges
 from synthrelease.schema import Binning, Column
 from synthrelease.spec_files import ColumnTable, InputTable
 
-Bins = Sequence[str | int | float] | dict[str, list[str]]
+Bins = Sequence[str] | Mapping[str, list[str]]
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+
+
+class ColumnError(ValueError):
+    """A mistake in a column's table: the field (relative to the table, or "groups"), what was expected and found."""
+
+    def __init__(self, field: str, expected: str, found: str, suggestion: str | None = None):
+        super().__init__(f"{field}: expected {expected}, found {found}")
+        self.field, self.expected, self.found, self.suggestion = field, expected, found, suggestion
 
 
 def build_column(
@@ -22,31 +30,24 @@ def build_column(
 
     Raises
     ------
-    ValueError : "field: expected ..., found ..."; the field is relative to the column's table, or "groups".
+    ColumnError : for the first mistake.
     """
-    outside = table.outside or rules_of_input.outside
     if table.kind == "category":
-        return _category(name, table, rules_of_input, "error" if outside == "clip" else outside, groups)
+        return _category(name, table, rules_of_input, groups)
     whole = table.kind == "integer"
-    bounds = _bounds(table, whole)
+    if table.bounds is None:
+        raise ColumnError("bounds", "[lowest, highest] for a numeric column", "nothing")
+    bounds = table.bounds
     for field in ("categories", "numbers"):
         if getattr(table, field):
-            raise ValueError(f"{field}: expected no {field} in a numeric column, found some")
+            raise ColumnError(field, f"no {field} in a numeric column", "some")
     if not table.alternatives:
-        raise ValueError("alternatives: expected at least one list of bins, found none")
+        raise ColumnError("alternatives", "at least one list of bins", "none")
     parsed = {key: _numeric(f"alternatives.{key}", bins, whole, bounds) for key, bins in table.alternatives.items()}
     inner = {interval.lower for intervals in parsed.values() for interval in intervals[1:]}
     if groups is not None:
         inner |= {interval.lower for interval in _numeric("groups", groups, whole, bounds)[1:]}
-    for rule in rules:
-        limits = edges(rule, name, whole_numbers=whole)
-        outliers = sorted(limit for limit in limits if not bounds[0] < limit <= bounds[1] + 1)
-        if outliers:
-            raise ValueError(
-                f"bounds: expected bounds that hold every limit of the rules, found a rule that divides {name} at "
-                f"{outliers[0]:g} and bounds {list(bounds)}"
-            )
-        inner |= limits
+    inner = inner.union(*(edges(rule, name, bounds, whole_numbers=whole) for rule in rules))
     atoms = _atoms(sorted(inner), whole, bounds)
     return Column(
         name=name,
@@ -59,7 +60,7 @@ def build_column(
         edges=tuple(sorted(inner)),
         values={},
         missing=table.missing or rules_of_input.missing,
-        outside=outside,
+        outside=table.outside or rules_of_input.outside,
         ordered=table.ordered is not False,
         atoms=_binning("atoms", atoms, atoms),
         alternatives={key: _binning(key, intervals, atoms) for key, intervals in parsed.items()},
@@ -75,33 +76,22 @@ def group_binning(column: Column, bins: Bins) -> Binning:
     return _binning("groups", intervals, atoms)
 
 
-def _bounds(table: ColumnTable, whole: bool) -> tuple[float, float]:
-    if table.bounds is None:
-        raise ValueError("bounds: expected [lowest, highest] for a numeric column, found nothing")
-    low, high = table.bounds
-    if not (math.isfinite(low) and math.isfinite(high) and low < high and max(abs(low), abs(high)) <= 1e15):
-        raise ValueError(f"bounds: expected [lowest, highest] with lowest < highest, found {[low, high]}")
-    if whole and (low != int(low) or high != int(high)):
-        raise ValueError(f"bounds: expected whole numbers, found {[low, high]}")
-    return low, high
-
-
 def _numeric(field: str, bins: Bins, whole: bool, bounds: tuple[float, float]) -> tuple[Interval, ...]:
-    if isinstance(bins, dict):
-        raise ValueError(f"{field}: expected a list of bins for a numeric column, found a table")
+    if isinstance(bins, Mapping):
+        raise ColumnError(field, "a list of bins for a numeric column", "a table")
     try:
         intervals = parse_bins([str(text) for text in bins], whole_numbers=whole)
     except ValueError as error:
-        raise ValueError(f"{field}: {error}") from None
+        expected, _, found = str(error).removeprefix("expected ").partition(", found ")
+        raise ColumnError(field, expected, found) from None
     low, high = bounds
+    shown = f"[{low:.15g}, {high:.15g}]"
     if intervals[0].lower > low or intervals[-1].upper < high + (1 if whole else 0):
-        raise ValueError(
-            f"{field}: expected bins that cover the bounds {list(bounds)}, found {intervals[0].label!r} to "
-            f"{intervals[-1].label!r}"
-        )
+        reach = f"{intervals[0].label!r} to {intervals[-1].label!r}"
+        raise ColumnError(field, f"bins that cover the bounds {shown}", reach)
     for interval in intervals[1:]:
         if not low < interval.lower <= high:
-            raise ValueError(f"{field}: expected bins inside the bounds {list(bounds)}, found {interval.label!r}")
+            raise ColumnError(field, f"bins inside the bounds {shown}", repr(interval.label))
     return intervals
 
 
@@ -128,27 +118,28 @@ def _binning(name: str, intervals: Sequence[Interval], atoms: Sequence[Interval]
     )
 
 
-def _category(name: str, table: ColumnTable, rules_of_input: InputTable, outside: str, groups: Bins | None) -> Column:
-    if table.bounds is not None:
-        raise ValueError("bounds: expected no bounds in a column of categories, found some")
+def _category(name: str, table: ColumnTable, rules_of_input: InputTable, groups: Bins | None) -> Column:
+    for field in ("bounds", "part"):
+        if getattr(table, field) is not None:
+            raise ColumnError(field, f"no {field} in a column of categories", "some")
+    if table.outside == "clip":
+        raise ColumnError("outside", "'drop' or 'error' (there is no nearest category)", "'clip'")
     if not table.categories:
-        raise ValueError("categories: expected at least one category, found none")
+        raise ColumnError("categories", "at least one category", "none")
     texts = table.categories if isinstance(table.categories, dict) else {label: [label] for label in table.categories}
     labels, values = tuple(texts), {}
     if not isinstance(table.categories, dict) and len(labels) != len(table.categories):
-        raise ValueError("categories: expected different categories, found one twice")
+        twice = next(label for label in labels if table.categories.count(label) > 1)
+        raise ColumnError("categories", "different categories", f"{twice!r} twice")
+    _readable("categories", labels)
     for index, (label, spellings) in enumerate(texts.items()):
-        if label.startswith(_FORMULA_STARTS) or not label.strip() or len(label) > 200:
-            raise ValueError(
-                f"categories: expected labels that a spreadsheet shows as text (not starting with = + - @), found {label!r}"
-            )
+        if not spellings:
+            raise ColumnError("categories", f"at least one text of the file for {label!r}", "an empty list")
         for text in spellings:
             if text in values:
-                raise ValueError(f"categories: expected each text under one category, found {text!r} under two")
+                raise ColumnError("categories", "each text of the file under one category", f"{text!r} under two")
             values[text] = index
-    unknown = [label for label in table.numbers if label not in labels]
-    if unknown:
-        raise ValueError(f"numbers: expected categories ({listing(labels)}), found {unknown[0]!r}")
+    _known("numbers", table.numbers, labels)
     numbers = tuple(table.numbers.get(label) for label in labels)
     atoms = Binning(name="atoms", labels=labels, numbers=numbers, of_atom=tuple(range(len(labels))))
     alternatives = {key: _grouping(f"alternatives.{key}", key, bins, labels) for key, bins in table.alternatives.items()}
@@ -167,7 +158,7 @@ def _category(name: str, table: ColumnTable, rules_of_input: InputTable, outside
         edges=(),
         values=values,
         missing=table.missing or rules_of_input.missing,
-        outside=outside,
+        outside="error" if rules_of_input.outside == "clip" and not table.outside else table.outside or rules_of_input.outside,
         ordered=bool(table.ordered),
         atoms=atoms,
         alternatives=alternatives,
@@ -176,14 +167,16 @@ def _category(name: str, table: ColumnTable, rules_of_input: InputTable, outside
 
 def _grouping(field: str, name: str, bins: Bins, labels: tuple[str, ...]) -> Binning:
     """{"low": ["none", "primary"], ...}: every category in exactly one group."""
-    if not isinstance(bins, dict):
-        raise ValueError(f"{field}: expected a table of groups with their categories, found a list")
-    if any(group.startswith(_FORMULA_STARTS) for group in bins):
-        raise ValueError(f"{field}: expected labels that do not start with = + - @, found {listing(bins)}")
+    if not isinstance(bins, Mapping):
+        raise ColumnError(field, "a table of groups with their categories", "a list")
+    _readable(field, bins)
     members = [(label, index) for index, group in enumerate(bins.values()) for label in group]
-    if sorted(label for label, _ in members) != sorted(labels):
-        found = listing(label for label, _ in members)
-        raise ValueError(f"{field}: expected every category ({listing(labels)}) in exactly one group, found {found}")
+    named = [label for label, _ in members]
+    _known(field, named, labels)
+    wrong = [label for label in labels if named.count(label) != 1]
+    if wrong:
+        found = f"{wrong[0]!r} in {'two' if wrong[0] in named else 'none'}"
+        raise ColumnError(field, f"every category ({listing(labels)}) in exactly one group", found)
     into = dict(members)
     return Binning(
         name=name,
@@ -191,3 +184,15 @@ def _grouping(field: str, name: str, bins: Bins, labels: tuple[str, ...]) -> Bin
         numbers=tuple(None for _ in bins),
         of_atom=tuple(into[label] for label in labels),
     )
+
+
+def _known(field: str, names: Collection[str], labels: Collection[str]) -> None:
+    for name in names:
+        if name not in labels:
+            raise ColumnError(field, f"categories of the column ({listing(labels)})", repr(name), closest(name, labels))
+
+
+def _readable(field: str, labels: Collection[str]) -> None:
+    for label in labels:
+        if label.startswith(_FORMULA_STARTS) or not label.strip() or len(label) > 200:
+            raise ColumnError(field, "short labels that a spreadsheet shows as text (not starting with = + - @)", repr(label))

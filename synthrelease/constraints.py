@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from synthrelease.errors import closest, listing
+from synthrelease.errors import listing
 from synthrelease.rules import All, Any, Not, Rule, RuleError, comparisons
 from synthrelease.schema import Column, Layout, Transformation
 from synthrelease.table import Counts
@@ -121,16 +121,12 @@ def _evaluate(rule: Rule, axes: Mapping[str, tuple[int, Column]], n_axes: int) -
         return combine.reduce(np.broadcast_arrays(*[_evaluate(part, axes, n_axes) for part in rule.parts]))
     axis, column = axes[rule.column]
     if isinstance(rule.value, str):
-        if rule.value not in column.atoms.labels:
-            raise RuleError(
-                f"expected a category of {column.name!r} ({listing(column.atoms.labels)}), found {rule.value!r}",
-                closest(rule.value, column.atoms.labels),
-            )
         inside = np.array([label == rule.value for label in column.atoms.labels])
         inside = inside if rule.operator == "==" else ~inside
     else:
         # every limit is an edge, so an atomic bin satisfies the comparison just when its lowest value does
-        inside = _OPERATORS[rule.operator](np.array([-math.inf, *column.edges]), rule.value)
+        lowest = (column.bounds or (-math.inf, math.inf))[0]
+        inside = _OPERATORS[rule.operator](np.array([lowest, *column.edges]), rule.value)
     shape = [1] * n_axes
     shape[axis] = len(column.atoms)
     return inside.reshape(shape)

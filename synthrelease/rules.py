@@ -7,7 +7,8 @@
     operator   := "<" | "<=" | ">" | ">=" | "==" | "!="
     value      := number | 'category in quotes'
 
-A rule says what must **never** occur.
+A rule says what must **never** occur. Values outside the public bounds or categories of a column are mistakes: a rule that
+can never apply would give false comfort.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from synthrelease.errors import closest, listing
 
 OPERATORS = ("<", "<=", ">", ">=", "==", "!=")
 MAX_DEPTH = 100
-_TOKEN = re.compile(r"\s*(?:(<=|>=|==|!=|<|>|\(|\)|\[|\]|,)|(-?\d+(?:\.\d+)?)|'([^']*)'|\"([^\"]*)\"|([A-Za-z_]\w*))")
+_TOKEN = re.compile(r"\s*(?:(<=|>=|==|!=|<|>|=|\(|\)|\[|\]|,)|(-?\d+(?:\.\d+)?)|'([^']*)'|\"([^\"]*)\"|([A-Za-z_]\w*))")
 
 
 class RuleError(ValueError):
@@ -30,6 +31,22 @@ class RuleError(ValueError):
     def __init__(self, message: str, suggestion: str | None = None):
         super().__init__(message)
         self.suggestion = suggestion
+
+
+@dataclass(frozen=True, kw_only=True)
+class Domain:
+    """What a rule may compare a column with.
+
+    Attributes
+    ----------
+    kind : "integer", "real" or "category".
+    bounds : (lowest, highest) of a numeric column; None leaves its values unchecked.
+    categories : labels of a category column; empty leaves them unchecked.
+    """
+
+    kind: str
+    bounds: tuple[float, float] | None = None
+    categories: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -59,30 +76,32 @@ class Any:
 Rule = Comparison | Not | All | Any
 
 
-def parse_rule(text: str, kinds: Mapping[str, str]) -> Rule:
+def parse_rule(text: str, columns: Mapping[str, Domain]) -> Rule:
     """Read one rule.
 
     Parameters
     ----------
     text : for example "mother_age < 23 and parity > 6".
-    kinds : column name -> "integer", "real" or "category".
+    columns : what each column may be compared with.
 
     Raises
     ------
     RuleError : with what was expected and what was found where.
     """
-    return _Parser(text, kinds).parse()
+    return _Parser(text, columns).parse()
 
 
 class _Parser:
-    def __init__(self, text: str, kinds: Mapping[str, str]):
-        self.kinds = kinds
+    def __init__(self, text: str, columns: Mapping[str, Domain]):
+        self.columns = columns
         self.tokens: list[tuple[str, str]] = []
         position = 0
         while text[position:].strip():
             match = _TOKEN.match(text, position)
             if not match:
-                raise RuleError(f"expected a column, an operator or a value, found {text[position:].strip()[:20]!r}")
+                rest = text[position:].strip()
+                shown = rest if len(rest) <= 20 else rest[:17] + "..."
+                raise RuleError(f"expected a column, an operator or a value, found {shown!r}")
             symbol, number, single, double, word = match.groups()
             quoted = single if single is not None else double
             kind = "symbol" if symbol else "number" if number else "text" if quoted is not None else "word"
@@ -94,16 +113,21 @@ class _Parser:
     def parse(self) -> Rule:
         rule = self._any()
         if self.at < len(self.tokens):
-            raise RuleError(f"expected 'and', 'or' or the end of the rule, found {self._peek()[1]!r}")
+            raise RuleError(f"expected 'and', 'or' or the end of the rule, found {self._found()}")
         return rule
 
     def _peek(self) -> tuple[str, str]:
-        return self.tokens[self.at] if self.at < len(self.tokens) else ("end", "the end of the rule")
+        return self.tokens[self.at] if self.at < len(self.tokens) else ("end", "")
+
+    def _found(self) -> str:
+        """The next token for a message."""
+        kind, text = self._peek()
+        return "the end of the rule" if kind == "end" else f"the text {text!r}" if kind == "text" else repr(text)
 
     def _take(self, expected: str, kind: str | None = None, text: str | None = None) -> str:
         found = self._peek()
         if (kind and found[0] != kind) or (text and found[1] != text) or found[0] == "end":
-            raise RuleError(f"expected {expected}, found {found[1]!r}")
+            raise RuleError(f"expected {expected}, found {self._found()}")
         self.at += 1
         return found[1]
 
@@ -141,33 +165,44 @@ class _Parser:
             self.depth -= 1
 
     def _comparison(self) -> Rule:
-        column = self._take("a column name", "word")
-        if column not in self.kinds:
-            raise RuleError(f"expected a column ({listing(self.kinds)}), found {column!r}", closest(column, self.kinds))
+        name = self._take("a column name", "word")
+        if name not in self.columns:
+            raise RuleError(f"expected a column ({listing(self.columns)}), found {name!r}", closest(name, self.columns))
         if self._accept("in"):
             self._take("'['", "symbol", "[")
-            parts = [self._compare(column, "==")]
+            parts = [self._compare(name, "==", written="in")]
             while self._accept(","):
-                parts.append(self._compare(column, "=="))
+                parts.append(self._compare(name, "==", written="in"))
             self._take("']'", "symbol", "]")
             return Any(tuple(parts))
-        operator = self._take("one of < <= > >= == != in", "symbol")
-        if operator not in OPERATORS:
-            raise RuleError(f"expected one of < <= > >= == != in, found {operator!r}")
-        return self._compare(column, operator)
+        operator = self._peek()[1]
+        if operator not in OPERATORS or self._peek()[0] != "symbol":
+            suggestion = "==" if operator == "=" else None
+            raise RuleError(f"expected one of < <= > >= == != in after {name!r}, found {self._found()}", suggestion)
+        self.at += 1
+        return self._compare(name, operator, written=operator)
 
-    def _compare(self, column: str, operator: str) -> Comparison:
-        kind, text = self._peek()
-        column_kind = self.kinds[column]
-        if column_kind == "category":
+    def _compare(self, name: str, operator: str, written: str) -> Comparison:
+        domain = self.columns[name]
+        if domain.kind == "category":
             if operator not in ("==", "!="):
-                raise RuleError(f"expected == or != or in for the categories of {column!r}, found {operator!r}")
-            return Comparison(column, operator, self._take(f"a category of {column!r} in quotes", "text"))
-        if column_kind == "real" and operator not in ("<", ">="):
-            raise RuleError(f"expected < or >= for the real numbers of {column!r}, found {operator!r}")
-        if kind != "number":
-            raise RuleError(f"expected a number to compare {column!r} with, found {text!r}")
-        return Comparison(column, operator, float(self._take("a number")))
+                raise RuleError(f"expected == or != or in for the categories of {name!r}, found {written!r}")
+            label = self._take(f"a category of {name!r} in quotes", "text")
+            known = domain.categories
+            if known and label not in known:
+                raise RuleError(f"expected a category of {name!r} ({listing(known)}), found {label!r}", closest(label, known))
+            return Comparison(name, operator, label)
+        if domain.kind == "real" and operator not in ("<", ">="):
+            raise RuleError(f"expected < or >= for the real numbers of {name!r}, found {written!r}")
+        text = self._take(f"a number to compare {name!r} with", "number")
+        comparison = Comparison(name, operator, float(text))
+        if domain.bounds and not _divides(comparison, domain.bounds, whole_numbers=domain.kind == "integer"):
+            low, high = domain.bounds
+            raise RuleError(
+                f"expected a comparison that some values of {name!r} meet and others do not (its bounds are {low:.15g} and "
+                f"{high:.15g}), found '{name} {operator} {text}'"
+            )
+        return comparison
 
 
 def comparisons(rule: Rule) -> Iterable[Comparison]:
@@ -179,17 +214,29 @@ def comparisons(rule: Rule) -> Iterable[Comparison]:
             yield from comparisons(part)
 
 
-def edges(rule: Rule, column: str, *, whole_numbers: bool) -> set[float]:
-    """Edges that the atomic bins of a numeric column need so that every bin is wholly inside or outside the rule."""
-    needed: set[float] = set()
-    for part in comparisons(rule):
-        if part.column != column or isinstance(part.value, str):
-            continue
-        if not whole_numbers:
-            needed.add(part.value)
-            continue
-        if part.operator in ("<", ">=", "==", "!="):
-            needed.add(float(math.ceil(part.value)))
-        if part.operator in (">", "<=", "==", "!="):
-            needed.add(float(math.floor(part.value) + 1))
-    return needed
+def edges(rule: Rule, column: str, bounds: tuple[float, float], *, whole_numbers: bool) -> set[float]:
+    """Inner edges that the atomic bins of a numeric column need so that every bin is wholly inside or outside the rule."""
+    return {
+        edge
+        for part in comparisons(rule)
+        if part.column == column
+        for edge in _edges(part, whole_numbers)
+        if bounds[0] < edge <= bounds[1]
+    }
+
+
+def _divides(part: Comparison, bounds: tuple[float, float], *, whole_numbers: bool) -> bool:
+    """Whether the comparison is true for some of the values within the bounds and false for others."""
+    return any(bounds[0] < edge <= bounds[1] for edge in _edges(part, whole_numbers))
+
+
+def _edges(part: Comparison, whole_numbers: bool) -> set[float]:
+    """Where the comparison changes between true and false."""
+    if isinstance(part.value, str):
+        return set()
+    if not whole_numbers:
+        return {part.value}
+    first, beyond = float(math.ceil(part.value)), float(math.floor(part.value) + 1)
+    if part.operator in ("==", "!="):
+        return {first, beyond} if first < beyond else set()  # no whole number equals 2.5
+    return {first} if part.operator in ("<", ">=") else {beyond}

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
-from synthrelease.columns import build_column, group_binning
+from synthrelease.columns import ColumnError, build_column, group_binning
 from synthrelease.configuration import ConfigurationSpace
 from synthrelease.constraints import Plausibility
 from synthrelease.criteria import CRITERIA, Criterion, Setting
@@ -21,9 +21,9 @@ from synthrelease.errors import Problem, SpecError, closest, listing
 from synthrelease.generators import GENERATORS, Generator
 from synthrelease.privacy import Charge, Plan, mechanism
 from synthrelease.projections import PROJECTIONS
-from synthrelease.rules import Rule, RuleError, parse_rule
+from synthrelease.rules import Domain, Rule, RuleError, parse_rule
 from synthrelease.schema import MAX_ATOMIC_CELLS, Binning, Column, Schema
-from synthrelease.spec_files import AcceptanceFile, InputTable, ReleaseFile, dotted, read_toml, validated
+from synthrelease.spec_files import AcceptanceFile, InputTable, ReleaseFile, read_toml, validated
 
 MAX_CONFIGURATIONS = 1_000_000
 Model = TypeVar("Model", bound=BaseModel)
@@ -76,16 +76,17 @@ def load_spec(path: str | Path) -> ReleaseSpec:
     SpecError : with all problems that can be found at once.
     """
     path = Path(path)
-    release = _or_raise(validated(ReleaseFile, read_toml(path), str(path)))
-    acceptance_path = path.parent / release.acceptance
-    acceptance = _or_raise(validated(AcceptanceFile, read_toml(acceptance_path), str(acceptance_path)))
+    table = read_toml(path)
+    release = validated(ReleaseFile, table, str(path))
+    problems = release if isinstance(release, list) else []
+    named = table.get("acceptance")
+    if not isinstance(named, str):
+        raise SpecError(problems)
+    acceptance_path = path.parent / named
+    acceptance = validated(AcceptanceFile, read_toml(acceptance_path), str(acceptance_path))
+    if isinstance(release, list) or isinstance(acceptance, list):
+        raise SpecError(problems + (acceptance if isinstance(acceptance, list) else []))
     return _Builder(path, release, acceptance_path, acceptance).build()
-
-
-def _or_raise(result: Any) -> Any:
-    if isinstance(result, list):
-        raise SpecError(result)
-    return result
 
 
 class _Builder:
@@ -100,7 +101,6 @@ class _Builder:
         rules = self._rules()
         self._known_columns("transformations", self.release.transformations, self.file)
         self._known_columns("groups", self.acceptance.groups, self.acceptance_file)
-        self._stop_on_problems()
         schema, groups = self._schema(rules)
         self._stop_on_problems()
         raw, synthetic = (self._plausibility(schema, rules, kind) for kind in ("raw", "synthetic"))
@@ -148,11 +148,14 @@ class _Builder:
                 self._add(f"{where}.{name}", f"a column ({listing(known)})", repr(name), closest(name, known), file)
 
     def _rules(self) -> list[tuple[Rule, tuple[str, ...]]]:
-        kinds = {name: table.kind for name, table in self.release.columns.items()}
+        domains = {
+            name: Domain(kind=table.kind, bounds=table.bounds, categories=tuple(table.categories or ()))
+            for name, table in self.release.columns.items()
+        }
         parsed: list[tuple[Rule, tuple[str, ...]]] = []
         for index, table in enumerate(self.release.rules):
             try:
-                parsed.append((parse_rule(table.never, kinds), table.applies_to))
+                parsed.append((parse_rule(table.never, domains), table.applies_to))
             except RuleError as error:
                 expected, _, found = str(error).removeprefix("expected ").partition(", found ")
                 self._add(f"rules[{index}].never", expected, found or repr(table.never), error.suggestion)
@@ -165,15 +168,14 @@ class _Builder:
                 columns.append(
                     build_column(name, table, self.release.input, [rule for rule, _ in rules], self.acceptance.groups.get(name))
                 )
-            except ValueError as error:
-                where, _, message = str(error).partition(": ")
-                expected, _, found = message.removeprefix("expected ").partition(", found ")
-                in_groups = where == "groups"
+            except ColumnError as error:
+                in_groups = error.field == "groups"
                 self._add(
-                    f"groups.{name}" if in_groups else dotted(["columns", name, *where.split(".")]).rstrip("."),
-                    expected,
-                    found or "something else",
-                    file=self.acceptance_file if in_groups else None,
+                    f"groups.{name}" if in_groups else f"columns.{name}.{error.field}",
+                    error.expected,
+                    error.found,
+                    error.suggestion,
+                    self.acceptance_file if in_groups else None,
                 )
         if self.problems:
             return Schema(columns=()), {}
@@ -204,6 +206,9 @@ class _Builder:
                         repr(name),
                         closest(name, column.alternatives),
                     )
+            twice = [name for name in dict.fromkeys(names) if names.count(name) > 1]
+            if twice:
+                self._add(f"transformations.{column.name}", "different alternatives", f"{twice[0]!r} twice")
             binnings[column.name] = tuple(name for name in names if name in column.alternatives)
             if not names:
                 self._add(f"transformations.{column.name}", "at least one alternative", "an empty list")
@@ -223,7 +228,7 @@ class _Builder:
 
     def _expanded(self, where: str, key: str, tables: list[dict[str, Any]], known: Mapping[str, type[Any]]) -> list[Any]:
         """Every combination of the listed hyperparameters, each validated by its class."""
-        found: list[Any] = []
+        found: dict[str, Any] = {}
         for index, table in enumerate(tables):
             model = self._class_for(f"{where}[{index}]", key, table, known, self.file)
             if model is None:
@@ -237,17 +242,20 @@ class _Builder:
                 self._add(f"{where}[{index}]", f"at most {MAX_CONFIGURATIONS} combinations", "more")
                 continue
             seen: set[tuple[str, str]] = set()
+            repeated = False
             for values in product(*listed.values()):
                 item = validated(model, dict(zip(listed, values, strict=True)), self.file, f"{where}[{index}]")
                 if isinstance(item, list):
                     fresh = [problem for problem in item if (problem.path, problem.found) not in seen]
                     seen |= {(problem.path, problem.found) for problem in fresh}
                     self.problems += fresh
-                elif item in found:
-                    self._add(f"{where}[{index}]", "different combinations", "the same one twice")
                 else:
-                    found.append(item)
-        return found
+                    key = f"{type(item).__name__} {item.model_dump_json()}"
+                    repeated |= key in found
+                    found[key] = item
+            if repeated:
+                self._add(f"{where}[{index}]", "different combinations", "the same one twice")
+        return list(found.values())
 
     def _criterion(self, index: int, table: Mapping[str, Any]) -> Criterion | None:
         model = self._class_for(f"criteria[{index}]", "kind", table, CRITERIA, self.acceptance_file)
@@ -277,9 +285,12 @@ class _Builder:
 
     def _check_criteria(self, criteria: list[Criterion], setting: Setting) -> None:
         before: dict[str, Criterion] = {}
+        faulty: set[str] = set()
         for index, criterion in enumerate(criteria):
             if criterion.name in before:
                 self._add(f"criteria[{index}].name", "names that differ", repr(criterion.name), file=self.acceptance_file)
+            if any(value in faulty for value in criterion.model_dump().values() if isinstance(value, str)):
+                continue  # it builds on a criterion with a mistake: it is checked once that one is right
             for mistake in criterion.mistakes(setting, before):
                 self._add(
                     f"criteria[{index}].{mistake.field}",
@@ -288,4 +299,5 @@ class _Builder:
                     mistake.suggestion,
                     self.acceptance_file,
                 )
+                faulty.add(criterion.name)
             before[criterion.name] = criterion

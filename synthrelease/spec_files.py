@@ -3,19 +3,46 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Literal, TypeVar, get_args
+from typing import Annotated, Any, Literal, TypeVar, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 
 from synthrelease.errors import Problem, SpecError, closest, listing
 
 MAX_SPEC_BYTES = 1_000_000
 Model = TypeVar("Model", bound=BaseModel)
-_Bins = list[str | int | float] | dict[str, list[str]]
+
+
+def _bins(value: Any) -> Any:
+    """One message instead of one for each type that the bins could have had."""
+    if isinstance(value, Mapping):
+        if all(_is_texts(group) for group in value.values()):
+            return value
+    elif isinstance(value, list | tuple) and all(_is_bin(text) for text in value):
+        return [str(text) for text in value]
+    raise ValueError("expected a list of bins such as ['<18', '18-19'], or a table of groups of categories")
+
+
+def _categories(value: Any) -> Any:
+    if value is None or _is_texts(value) or (isinstance(value, Mapping) and all(_is_texts(texts) for texts in value.values())):
+        return value
+    raise ValueError("expected a list of texts, or a table of categories with their texts in the file")
+
+
+def _is_texts(value: Any) -> bool:
+    return isinstance(value, list | tuple) and all(isinstance(text, str) for text in value)
+
+
+def _is_bin(value: Any) -> bool:
+    return isinstance(value, str | int | float | Decimal) and not isinstance(value, bool)
+
+
+_Bins = Annotated[list[str] | dict[str, list[str]], BeforeValidator(_bins)]
+_Categories = Annotated[list[str] | dict[str, list[str]] | None, BeforeValidator(_categories)]
 
 
 class _Table(BaseModel):
@@ -40,12 +67,24 @@ class ColumnTable(_Table):
     source: str | None = None
     part: Literal["year", "month", "day"] | None = None
     bounds: tuple[float, float] | None = None
-    categories: list[str] | dict[str, list[str]] | None = None
+    categories: _Categories = None
     numbers: dict[str, float] = Field(default_factory=dict)
     ordered: bool | None = None
     missing: Literal["drop", "error"] | None = None
     outside: Literal["drop", "clip", "error"] | None = None
     alternatives: dict[str, _Bins] = Field(default_factory=dict)
+
+    @field_validator("bounds")
+    @classmethod
+    def _usable_bounds(cls, bounds: tuple[float, float] | None, info: ValidationInfo) -> tuple[float, float] | None:
+        if bounds is None:
+            return None
+        low, high = bounds
+        if not (low < high and max(abs(low), abs(high)) <= 1e15):
+            raise ValueError("expected [lowest, highest] with lowest < highest, both between -1e15 and 1e15")
+        if info.data.get("kind") == "integer" and (low != int(low) or high != int(high)):
+            raise ValueError("expected whole numbers")
+        return bounds
 
 
 class RuleTable(_Table):
@@ -90,7 +129,7 @@ class ReleaseFile(_Table):
     def _plain_names(cls, columns: dict[str, ColumnTable]) -> dict[str, ColumnTable]:
         for name in columns:
             if not name.isidentifier() or name in {"and", "or", "not", "in"}:
-                raise ValueError(f"column names made of letters, digits and underscores, found {name!r}")
+                raise ValueError(f"expected column names made of letters, digits and underscores, found {name!r}")
         return columns
 
 
@@ -107,19 +146,37 @@ def read_toml(path: Path) -> dict[str, Any]:
 
     Raises
     ------
-    SpecError : when the file is missing, too large, not UTF-8 or not TOML.
+    SpecError : when the file is missing, too large, not UTF-8 or not TOML, or holds "inf" or "nan", which nothing means.
     """
     try:
         if path.stat().st_size > MAX_SPEC_BYTES:
             raise SpecError([Problem(file=str(path), path="", expected="a file of at most 1 MB", found="a larger one")])
-        return tomllib.loads(path.read_bytes().decode("utf-8-sig"), parse_float=Decimal)
+        tables = tomllib.loads(path.read_bytes().decode("utf-8-sig"), parse_float=Decimal)
     except OSError as error:
         found = "no such file" if isinstance(error, FileNotFoundError) else type(error).__name__
+        found = "a folder" if path.is_dir() else found
         raise SpecError([Problem(file=str(path), path="", expected="a readable TOML file", found=found)]) from None
     except UnicodeDecodeError:
         raise SpecError([Problem(file=str(path), path="", expected="UTF-8 text", found="other bytes")]) from None
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise SpecError([Problem(file=str(path), path="", expected="valid TOML", found=str(error)[:200])]) from None
+    endless = [
+        Problem(file=str(path), path=dotted(steps), expected="a finite number", found=_shown(value))
+        for steps, value in _leaves(tables)
+        if isinstance(value, Decimal) and not value.is_finite()
+    ]
+    if endless:
+        raise SpecError(endless)
+    return tables
+
+
+def _leaves(value: Any, steps: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], Any]]:
+    """Every value that is neither a table nor a list, with its place."""
+    if isinstance(value, Mapping | list):
+        for step, inner in value.items() if isinstance(value, Mapping) else enumerate(value):
+            yield from _leaves(inner, (*steps, step))
+    else:
+        yield steps, value
 
 
 def validated(model: type[Model], table: Mapping[str, Any], file: str, path: str = "") -> Model | list[Problem]:
@@ -127,38 +184,84 @@ def validated(model: type[Model], table: Mapping[str, Any], file: str, path: str
     try:
         return model.model_validate(dict(table))
     except ValidationError as error:
-        return [_problem(model, item, file, path) for item in error.errors(include_url=False)]
+        found = [_problem(model, item, file, path) for item in error.errors(include_url=False)]
+    misspelt = {_beside(problem.path, problem.suggestion) for problem in found if problem.suggestion}
+    return [
+        problem
+        for problem in found
+        if problem.path not in misspelt
+        and not any(other.path.startswith((f"{problem.path}[", f"{problem.path}.")) for other in found)
+    ]
+
+
+def _beside(path: str, name: str) -> str:
+    """The path of another key of the same table."""
+    return f"{path.rpartition('.')[0]}.{name}".lstrip(".")
 
 
 def _problem(model: type[BaseModel], item: Mapping[str, Any], file: str, prefix: str) -> Problem:
-    steps = [step for step in item["loc"] if not (isinstance(step, str) and ("[" in step or step in _TYPE_NAMES))]
+    steps = item["loc"]
     path = dotted([prefix, *steps]) if prefix else dotted(steps)
     if item["type"] == "extra_forbidden":
-        known = _fields_at(model, steps[:-1])
-        name = str(steps[-1])
-        return Problem(
-            file=file,
-            path=path,
-            expected=f"one of {listing(known, 30)}",
-            found=repr(name),
-            suggestion=closest(name, known),
-        )
+        known, name = _fields_at(model, steps[:-1]), str(steps[-1])
+        expected = f"one of {listing(known, 30)}"
+        return Problem(file=file, path=path, expected=expected, found=repr(name), suggestion=closest(name, known))
     if item["type"] == "missing":
         return Problem(file=file, path=path, expected="a value: it is required", found="nothing")
-    message = item["msg"].removeprefix("Value error, ").removeprefix("Input should be ").removeprefix("expected ")
+    if item["type"] == "value_error":
+        message, _, found = str(item["ctx"]["error"]).partition(", found ")
+        if not message.startswith("expected "):  # a rule about several values of one table
+            return Problem(file=file, path=path, expected="values that fit together", found=f"a mistake: {message}")
+        return Problem(file=file, path=path, expected=message.removeprefix("expected "), found=found or _shown(item["input"]))
+    limits = {name: f"{value:g}" if isinstance(value, float) else value for name, value in item.get("ctx", {}).items()}
+    expected = _EXPECTED.get(item["type"], "{message}").format(message=item["msg"], **limits)
     suggestion = None
     if item["type"] == "literal_error" and isinstance(item["input"], str):
-        suggestion = closest(item["input"], [part.strip(" '") for part in message.replace(" or ", ",").split(",")])
-    return Problem(file=file, path=path, expected=message, found=_shown(item["input"]), suggestion=suggestion)
+        suggestion = closest(item["input"], [part.strip(" '") for part in expected.replace(" or ", ",").split(",")])
+    return Problem(file=file, path=path, expected=expected, found=_shown(item["input"]), suggestion=suggestion)
 
 
-_TYPE_NAMES = {"str", "int", "float", "is-instance", "function-after", "function-before"}
+_EXPECTED = {
+    "literal_error": "{expected}",
+    "string_type": "a text in quotes",
+    "string_too_short": "a text of at least {min_length} character(s)",
+    "string_too_long": "a text of at most {max_length} character(s)",
+    "bool_type": "true or false",
+    "bool_parsing": "true or false",
+    "int_type": "a whole number",
+    "int_parsing": "a whole number",
+    "int_from_float": "a whole number",
+    "float_type": "a number",
+    "float_parsing": "a number",
+    "fraction_parsing": "a number",
+    "finite_number": "a finite number",
+    "greater_than": "a number greater than {gt}",
+    "greater_than_equal": "a number of at least {ge}",
+    "less_than": "a number less than {lt}",
+    "less_than_equal": "a number of at most {le}",
+    "list_type": "a list",
+    "tuple_type": "a list",
+    "too_short": "at least {min_length} value(s)",
+    "too_long": "at most {max_length} value(s)",
+    "dict_type": "a table",
+    "mapping_type": "a table",
+    "model_type": "a table",
+}
+"""What to write instead of pydantic's messages, by its type of error."""
 
 
 def _shown(value: Any) -> str:
     if isinstance(value, Mapping):
         return "a table"
-    text = str(value) if isinstance(value, Decimal | Fraction) else repr(value)
+    if isinstance(value, list | tuple):
+        inner = [_shown(part) for part in value]
+        text = "a list of tables" if "a table" in inner else f"[{', '.join(inner)}]" if inner else "an empty list"
+    elif isinstance(value, bool):
+        text = str(value).lower()
+    elif isinstance(value, Decimal) and not value.is_finite():
+        text = str(value).lower().replace("infinity", "inf")
+    else:
+        text = str(value) if isinstance(value, Decimal | Fraction) else repr(value)
     return text if len(text) <= 80 else text[:77] + "..."
 
 
