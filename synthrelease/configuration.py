@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import product
 
 from synthrelease.generators import Generator
-from synthrelease.projections import MinimumCount
+from synthrelease.projections import Projection
 from synthrelease.randomness import pick
 from synthrelease.schema import Schema, Transformation
 
@@ -19,7 +19,7 @@ class Configuration:
 
     transformation: Transformation
     generator: Generator
-    projection: MinimumCount
+    projection: Projection
 
     def describe(self) -> dict[str, object]:
         """Plain values for release.json and for the terminal."""
@@ -41,7 +41,7 @@ class ConfigurationSpace:
     schema: Schema
     binnings: Mapping[str, tuple[str, ...]]
     generators: tuple[Generator, ...]
-    projections: tuple[MinimumCount, ...]
+    projections: tuple[Projection, ...]
 
     @cached_property
     def transformations(self) -> tuple[Transformation, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import product
@@ -23,7 +23,8 @@ from synthrelease.privacy import Charge, Plan, mechanism
 from synthrelease.projections import PROJECTIONS
 from synthrelease.rules import Domain, Rule, RuleError, parse_rule
 from synthrelease.schema import MAX_ATOMIC_CELLS, Binning, Column, Schema
-from synthrelease.spec_files import AcceptanceFile, InputTable, ReleaseFile, read_toml, validated
+from synthrelease.spec_files import AcceptanceFile, InputTable, ReleaseFile, validated
+from synthrelease.toml_files import ConfigurationFile, read_configuration, read_toml
 
 MAX_CONFIGURATIONS = 1_000_000
 Model = TypeVar("Model", bound=BaseModel)
@@ -75,25 +76,32 @@ def load_spec(path: str | Path) -> ReleaseSpec:
     ------
     SpecError : with all problems that can be found at once.
     """
-    path = Path(path)
-    table = read_toml(path)
-    release = validated(ReleaseFile, table, str(path))
+    file = read_configuration(Path(path))
+    release = validated(ReleaseFile, file.tables, str(file.path))
     problems = release if isinstance(release, list) else []
-    named = table.get("acceptance")
+    named = file.tables.get("acceptance")
     if not isinstance(named, str):
-        raise SpecError(problems)
-    acceptance_path = path.parent / named
+        raise SpecError(_located(problems, file))
+    acceptance_path = file.file_of("acceptance").parent / named
     acceptance = validated(AcceptanceFile, read_toml(acceptance_path), str(acceptance_path))
     if isinstance(release, list) or isinstance(acceptance, list):
-        raise SpecError(problems + (acceptance if isinstance(acceptance, list) else []))
-    return _Builder(path, release, acceptance_path, acceptance).build()
+        raise SpecError(_located(problems, file) + (acceptance if isinstance(acceptance, list) else []))
+    return _Builder(file, release, acceptance_path, acceptance).build()
+
+
+def _located(problems: list[Problem], file: ConfigurationFile) -> list[Problem]:
+    """Problems of a configuration, those in inherited tables under the name of the file that holds them."""
+    own = str(file.path)
+    return [replace(problem, file=str(file.file_of(problem.path))) if problem.file == own else problem for problem in problems]
 
 
 class _Builder:
     """Turns validated files into a spec, collecting mistakes; later steps run only when earlier ones found none."""
 
-    def __init__(self, path: Path, release: ReleaseFile, acceptance_path: Path, acceptance: AcceptanceFile):
-        self.file, self.release = str(path), release
+    def __init__(
+        self, configuration: ConfigurationFile, release: ReleaseFile, acceptance_path: Path, acceptance: AcceptanceFile
+    ):
+        self.configuration, self.file, self.release = configuration, str(configuration.path), release
         self.acceptance_file, self.acceptance = str(acceptance_path), acceptance
         self.problems: list[Problem] = []
 
@@ -139,7 +147,7 @@ class _Builder:
 
     def _stop_on_problems(self) -> None:
         if self.problems:
-            raise SpecError(self.problems)
+            raise SpecError(_located(self.problems, self.configuration))
 
     def _known_columns(self, where: str, table: Mapping[str, object], file: str) -> None:
         known = self.release.columns
@@ -250,9 +258,9 @@ class _Builder:
                     seen |= {(problem.path, problem.found) for problem in fresh}
                     self.problems += fresh
                 else:
-                    key = f"{type(item).__name__} {item.model_dump_json()}"
-                    repeated |= key in found
-                    found[key] = item
+                    identity = f"{type(item).__name__} {item.model_dump_json()}"
+                    repeated |= identity in found
+                    found[identity] = item
             if repeated:
                 self._add(f"{where}[{index}]", "different combinations", "the same one twice")
         return list(found.values())

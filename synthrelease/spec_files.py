@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
-from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 
-from synthrelease.errors import Problem, SpecError, closest, listing
+from synthrelease.errors import Problem, closest, listing
+from synthrelease.toml_files import dotted, shown
 
-MAX_SPEC_BYTES = 1_000_000
 Model = TypeVar("Model", bound=BaseModel)
 
 
@@ -45,11 +43,21 @@ _Bins = Annotated[list[str] | dict[str, list[str]], BeforeValidator(_bins)]
 _Categories = Annotated[list[str] | dict[str, list[str]] | None, BeforeValidator(_categories)]
 
 
-class _Table(BaseModel):
+class SpecTable(BaseModel):
+    """Base of everything that stands in the two files: unknown keys are mistakes, and true is not a number."""
+
     model_config = ConfigDict(extra="forbid", frozen=True)
 
+    @field_validator("*", mode="before")
+    @classmethod
+    def _no_boolean_numbers(cls, value: Any, info: ValidationInfo) -> Any:
+        annotation = cls.model_fields[info.field_name or ""].annotation
+        if isinstance(value, bool) and {Fraction, float, int} & {annotation, *get_args(annotation)}:
+            raise ValueError("expected a number")
+        return value
 
-class InputTable(_Table):
+
+class InputTable(SpecTable):
     """[input]: public rules for reading the private file."""
 
     delimiter: str = Field(default=",", min_length=1, max_length=1)
@@ -58,7 +66,7 @@ class InputTable(_Table):
     outside: Literal["drop", "clip", "error"] = "error"
 
 
-class ColumnTable(_Table):
+class ColumnTable(SpecTable):
     """[columns.NAME]: a column of the released table."""
 
     kind: Literal["integer", "real", "category"]
@@ -87,7 +95,7 @@ class ColumnTable(_Table):
         return bounds
 
 
-class RuleTable(_Table):
+class RuleTable(SpecTable):
     """[[rules]]: what must never occur."""
 
     never: str = Field(min_length=1, max_length=1000)
@@ -95,23 +103,24 @@ class RuleTable(_Table):
     why: str = ""
 
 
-class BudgetTable(_Table):
+class BudgetTable(SpecTable):
     """[budget]: epsilon of one fit, and the most that the whole release may cost."""
 
     generation: Fraction = Field(gt=0)
     limit: Fraction | None = Field(default=None, gt=0)
 
 
-class SelectionTable(_Table):
+class SelectionTable(SpecTable):
     """[selection]: how rounds are repeated."""
 
     mode: Literal["known_threshold"] = "known_threshold"
     stop_probability: Fraction = Field(default=Fraction(1, 1000), ge=0, le=1)
 
 
-class ReleaseFile(_Table):
+class ReleaseFile(SpecTable):
     """configs/<release>.toml"""
 
+    extends: str | None = None
     title: str = Field(min_length=1, max_length=300)
     description: str = ""
     acceptance: str
@@ -133,50 +142,12 @@ class ReleaseFile(_Table):
         return columns
 
 
-class AcceptanceFile(_Table):
+class AcceptanceFile(SpecTable):
     """acceptance/<release>.toml"""
 
     description: str = ""
     groups: dict[str, _Bins] = Field(default_factory=dict)
     criteria: list[dict[str, Any]] = Field(min_length=1)
-
-
-def read_toml(path: Path) -> dict[str, Any]:
-    """The tables of a TOML file, numbers with a point as exact decimals.
-
-    Raises
-    ------
-    SpecError : when the file is missing, too large, not UTF-8 or not TOML, or holds "inf" or "nan", which nothing means.
-    """
-    try:
-        if path.stat().st_size > MAX_SPEC_BYTES:
-            raise SpecError([Problem(file=str(path), path="", expected="a file of at most 1 MB", found="a larger one")])
-        tables = tomllib.loads(path.read_bytes().decode("utf-8-sig"), parse_float=Decimal)
-    except OSError as error:
-        found = "no such file" if isinstance(error, FileNotFoundError) else type(error).__name__
-        found = "a folder" if path.is_dir() else found
-        raise SpecError([Problem(file=str(path), path="", expected="a readable TOML file", found=found)]) from None
-    except UnicodeDecodeError:
-        raise SpecError([Problem(file=str(path), path="", expected="UTF-8 text", found="other bytes")]) from None
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise SpecError([Problem(file=str(path), path="", expected="valid TOML", found=str(error)[:200])]) from None
-    endless = [
-        Problem(file=str(path), path=dotted(steps), expected="a finite number", found=_shown(value))
-        for steps, value in _leaves(tables)
-        if isinstance(value, Decimal) and not value.is_finite()
-    ]
-    if endless:
-        raise SpecError(endless)
-    return tables
-
-
-def _leaves(value: Any, steps: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], Any]]:
-    """Every value that is neither a table nor a list, with its place."""
-    if isinstance(value, Mapping | list):
-        for step, inner in value.items() if isinstance(value, Mapping) else enumerate(value):
-            yield from _leaves(inner, (*steps, step))
-    else:
-        yield steps, value
 
 
 def validated(model: type[Model], table: Mapping[str, Any], file: str, path: str = "") -> Model | list[Problem]:
@@ -212,13 +183,13 @@ def _problem(model: type[BaseModel], item: Mapping[str, Any], file: str, prefix:
         message, _, found = str(item["ctx"]["error"]).partition(", found ")
         if not message.startswith("expected "):  # a rule about several values of one table
             return Problem(file=file, path=path, expected="values that fit together", found=f"a mistake: {message}")
-        return Problem(file=file, path=path, expected=message.removeprefix("expected "), found=found or _shown(item["input"]))
+        return Problem(file=file, path=path, expected=message.removeprefix("expected "), found=found or shown(item["input"]))
     limits = {name: f"{value:g}" if isinstance(value, float) else value for name, value in item.get("ctx", {}).items()}
     expected = _EXPECTED.get(item["type"], "{message}").format(message=item["msg"], **limits)
     suggestion = None
     if item["type"] == "literal_error" and isinstance(item["input"], str):
         suggestion = closest(item["input"], [part.strip(" '") for part in expected.replace(" or ", ",").split(",")])
-    return Problem(file=file, path=path, expected=expected, found=_shown(item["input"]), suggestion=suggestion)
+    return Problem(file=file, path=path, expected=expected, found=shown(item["input"]), suggestion=suggestion)
 
 
 _EXPECTED = {
@@ -250,21 +221,6 @@ _EXPECTED = {
 """What to write instead of pydantic's messages, by its type of error."""
 
 
-def _shown(value: Any) -> str:
-    if isinstance(value, Mapping):
-        return "a table"
-    if isinstance(value, list | tuple):
-        inner = [_shown(part) for part in value]
-        text = "a list of tables" if "a table" in inner else f"[{', '.join(inner)}]" if inner else "an empty list"
-    elif isinstance(value, bool):
-        text = str(value).lower()
-    elif isinstance(value, Decimal) and not value.is_finite():
-        text = str(value).lower().replace("infinity", "inf")
-    else:
-        text = str(value) if isinstance(value, Decimal | Fraction) else repr(value)
-    return text if len(text) <= 80 else text[:77] + "..."
-
-
 def _fields_at(model: type[BaseModel], steps: Sequence[str | int]) -> list[str]:
     """Field names of the model that a path inside `model` leads to."""
     for step in steps:
@@ -279,11 +235,3 @@ def _models_in(annotation: Any) -> list[type[BaseModel]]:
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return [annotation]
     return [model for part in get_args(annotation) for model in _models_in(part)]
-
-
-def dotted(steps: Iterable[str | int]) -> str:
-    """A TOML path: ["criteria", 2, "by"] is criteria[2].by, counting from 0."""
-    text = ""
-    for step in steps:
-        text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else str(step)
-    return text

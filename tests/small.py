@@ -15,7 +15,7 @@ from synthrelease.criteria import Criterion, Setting
 from synthrelease.generators.privbayes import PrivBayes
 from synthrelease.privacy import Charge
 from synthrelease.private import Meter, PrivateCounts
-from synthrelease.projections import MinimumCount
+from synthrelease.projections.minimum_count import MinimumCount
 from synthrelease.schema import Layout, Schema, Transformation
 from synthrelease.spec_files import ColumnTable, InputTable
 from synthrelease.table import Counts

@@ -15,6 +15,7 @@ TREES = {path.relative_to(PACKAGE).as_posix(): ast.parse(path.read_text()) for p
 
 LAYERS = (
     ("errors", "resources"),
+    ("toml_files",),
     ("bins", "schema", "rules"),
     ("table",),
     ("privacy",),

@@ -59,7 +59,7 @@ def test_plan_prints_the_charges_of_the_births_release_as_json() -> None:
     assert result.returncode == 0
     assert document["total"] == {"epsilon": 9.55, "delta": 0.0}
     assert document["charges"]["parts"][1]["epsilon"] == 9.12
-    assert document["configurations"] == 20
+    assert document["configurations"] == 16
     assert 200 < document["memory_mb"] < 600
 
 

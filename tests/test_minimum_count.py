@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synthrelease.errors import RejectedRound
-from synthrelease.projections import MinimumCount
+from synthrelease.projections.minimum_count import MinimumCount
 from synthrelease.table import Counts
 from tests.small import layout_of
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from synthrelease.candidate import Candidate
 from synthrelease.constraints import Plausibility
@@ -17,6 +17,7 @@ from synthrelease.privacy import Charge, mechanism
 from synthrelease.private import PrivateCounts
 from synthrelease.randomness import laplace_figure
 from synthrelease.schema import Binning, Schema, Transformation
+from synthrelease.spec_files import SpecTable
 from synthrelease.table import Counts
 
 
@@ -71,13 +72,12 @@ class Mistake:
     suggestion: str | None = None
 
 
-class Criterion(BaseModel):
+class Criterion(SpecTable):
     """One acceptance criterion, validated as it stands in the acceptance file.
 
     Adding one takes one file with a subclass and one line in `CRITERIA`.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
     name: str = Field(min_length=1, max_length=80)
     kind: str
     threshold: float = Field(gt=0, allow_inf_nan=False)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from synthrelease.candidate import Candidate
 from synthrelease.criteria.base import Criterion, Mistake, Score, Setting, not_inside, unknown_columns
@@ -18,13 +18,14 @@ from synthrelease.privacy import Charge, mechanism
 from synthrelease.private import PrivateCounts
 from synthrelease.randomness import generator
 from synthrelease.schema import Binning, Layout
+from synthrelease.spec_files import SpecTable
 from synthrelease.table import DENSE_LIMIT, Counts
 
 _REDRAWS = 200
 """Draws behind the noise deviation of a distance: it is then known to about 5%."""
 
 
-class PriorGuess(BaseModel):
+class PriorGuess(SpecTable):
     """Public guess of the regression, for example from the surrogate: it lowers the noise and costs nothing.
 
     `centres` and `spreads` are typical values and deviations of the features; `intercept` and `coefficients` a guess of the
@@ -32,7 +33,6 @@ class PriorGuess(BaseModel):
     the fit noisier, never less private.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
     intercept: float = Field(allow_inf_nan=False)
     coefficients: Mapping[str, float]
     centres: Mapping[str, float]

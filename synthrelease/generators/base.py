@@ -6,11 +6,11 @@ from fractions import Fraction
 from typing import ClassVar, Protocol
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict
 
 from synthrelease.constraints import Plausibility
 from synthrelease.privacy import Charge
 from synthrelease.private import PrivateCounts
+from synthrelease.spec_files import SpecTable
 from synthrelease.table import Counts
 
 
@@ -22,13 +22,12 @@ class Model(Protocol):
         ...
 
 
-class Generator(BaseModel):
+class Generator(SpecTable):
     """Hyperparameters of one family, validated as they stand in the configuration file.
 
     Adding a family takes one file with a subclass and one line in `GENERATORS`.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
     family: str
     guarantee: ClassVar[str]
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from synthrelease.errors import RejectedRound
+from synthrelease.projections.base import Projection
 from synthrelease.table import Counts
 
 
-class MinimumCount(BaseModel):
+class MinimumCount(Projection):
     """Projection to a table in which every row that occurs, occurs at least `minimum_count` times."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
     kind: Literal["minimum_count"] = "minimum_count"
     minimum_count: int = Field(ge=1, le=1000)
 
