@@ -1,6 +1,7 @@
 """How often each configuration passes all criteria, on public data, with 95% Clopper-Pearson intervals.
 
-    python tests/benchmarks/acceptance.py --data FILE [--attempts 40] [--jobs 2] [--config configs/births.toml] [--json]
+    python tests/benchmarks/acceptance.py --data FILE [--attempts 40] [--jobs 2] [--config configs/births.toml]
+        [--sample 30 --seed 1] [--json]
 
 Every attempt has its own private fit of the regression, so the figures average over it. Prints a Markdown table: the share
 of attempts that pass, and for each criterion the share that fails.
@@ -10,6 +11,8 @@ from __future__ import annotations
 
 import argparse
 import json
+import random
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +21,7 @@ from scipy.stats import beta
 
 from synthrelease.attempt import attempt, prepare
 from synthrelease.configuration import Configuration
+from synthrelease.errors import RejectedRound
 from synthrelease.ingest import ingest
 from synthrelease.private import PrivateCounts
 from synthrelease.spec import ReleaseSpec, load_spec
@@ -34,13 +38,13 @@ def clopper_pearson(passed: int, attempts: int, level: float = 0.95) -> tuple[fl
 
 
 def outcomes(spec: ReleaseSpec, configuration: Configuration, private: PrivateCounts, attempts: int) -> np.ndarray:
-    """(attempts, n_criteria) whether each criterion passed."""
-    return np.array(
-        [
-            [score.passed for score in attempt(spec, configuration, private, prepared).scores]
-            for prepared in (prepare(spec, private.with_plan(spec.plan.once)) for _ in range(attempts))
-        ]
-    )
+    """(attempts, n_criteria) whether each criterion passed; none did where no candidate was made."""
+    passed = np.zeros((attempts, len(spec.criteria)), dtype=bool)
+    for row in passed:
+        prepared = prepare(spec, private.with_plan(spec.plan.once))
+        with suppress(RejectedRound):
+            row[:] = [score.passed for score in attempt(spec, configuration, private, prepared).scores]
+    return passed
 
 
 def label(configuration: Configuration) -> str:
@@ -48,8 +52,15 @@ def label(configuration: Configuration) -> str:
     flavour = (
         f"{generator['flavour']} {generator[generator['flavour']]:g}, split {float(configuration.generator.epsilon_split):g}"
     )
-    age = configuration.transformation.choice.get("mother_age", "")
-    return f"{flavour}, {age} ages, m = {configuration.projection.minimum_count}"
+    projection = configuration.projection.model_dump()
+    bins = [
+        f"{column} {name}" for column, name in configuration.transformation.choice.items() if _varies(configuration, column)
+    ]
+    return f"{flavour}, {', '.join(bins)}, m = {projection.get('minimum_count', 1)}"
+
+
+def _varies(configuration: Configuration, column: str) -> bool:
+    return len(configuration.transformation.schema[column].alternatives) > 1
 
 
 def main() -> None:
@@ -58,15 +69,20 @@ def main() -> None:
     parser.add_argument("--config", type=Path, default=ROOT / "configs/births.toml")
     parser.add_argument("--attempts", type=int, default=40)
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--sample", type=int, help="only so many configurations, drawn with --seed")
+    parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     spec = load_spec(options.config)
     private = ingest(options.data, spec.schema, spec.input, spec.raw, spec.plan.once)
+    chosen = list(spec.space)
+    if options.sample:
+        chosen = random.Random(options.seed).sample(chosen, options.sample)
     results = Parallel(n_jobs=options.jobs)(
-        delayed(outcomes)(spec, configuration, private, options.attempts) for configuration in spec.space
+        delayed(outcomes)(spec, configuration, private, options.attempts) for configuration in chosen
     )
     rows = []
-    for configuration, passed in zip(spec.space, results, strict=True):
+    for configuration, passed in zip(chosen, results, strict=True):
         accepted = int(passed.all(axis=1).sum())
         low, high = clopper_pearson(accepted, options.attempts)
         failing = {

@@ -17,16 +17,21 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
 from functools import partial
 from pathlib import Path
 
 from synthrelease.attempt import Attempt, attempt, prepare
 from synthrelease.configuration import Configuration
 from synthrelease.ingest import ingest
-from synthrelease.private import PrivateCounts
+from synthrelease.privacy import mechanism
+from synthrelease.private import Meter, PrivateCounts
 from synthrelease.spec import ReleaseSpec, load_spec
+from synthrelease.table import Counts
 
 ROOT = Path(__file__).resolve().parents[2]
+WHOLE = mechanism("the whole table", Fraction(1), "simulated rows")
 
 
 def timed(action: Callable[[], object]) -> float:
@@ -83,15 +88,37 @@ def one_configuration(
 
 
 def rows_ratio(spec: ReleaseSpec, ratio: int, repeats: int) -> dict[str, float]:
-    """Time of an attempt on `ratio` times as many simulated births, relative to 160,000."""
-    medians = []
+    """Time of an attempt on `ratio` times as many simulated births, relative to 160,000.
+
+    - same_cells: every row that often, and theta times as large, so that PrivBayes measures as many cells: the cost of rows.
+    - same_theta: every row that often; theta lets the measured tables grow with the number of rows.
+    - new_rows: rows drawn anew, which also fill more distinct cells.
+    """
     with tempfile.TemporaryDirectory() as folder:
-        for rows in (160_000, 160_000 * ratio):
-            out = Path(folder) / f"{rows}.csv.gz"
+        files = [Path(folder) / "small.csv.gz", Path(folder) / "large.csv.gz"]
+        for rows, out in zip((160_000, 160_000 * ratio), files, strict=True):
             script = [sys.executable, str(ROOT / "public_data/simulate_births.py"), "--rows", str(rows), "--seed", "1"]
             subprocess.run([*script, "--facts", str(ROOT / "public_data/births_facts.toml"), "--out", str(out)], check=True)
-            medians.append(measure(spec, out, repeats)["attempt_s"])
-    return {"attempt_s": medians[0], f"attempt_{ratio}x_s": medians[1], "ratio": round(medians[1] / medians[0], 2)}
+        small, new = (ingest(out, spec.schema, spec.input, spec.raw, spec.plan.once) for out in files)
+    counts = small.with_plan([WHOLE]).spend(WHOLE, lambda counts: counts)  # simulated: nobody's
+    repeated = PrivateCounts(Counts(counts.layout, counts.codes, counts.counts * ratio), Meter(spec.plan.once))
+    cases = {"small": (small, 1), "same_cells": (repeated, ratio), "same_theta": (repeated, 1), "new_rows": (new, 1)}
+    seconds = {name: median_attempt(spec, private, factor, repeats) for name, (private, factor) in cases.items()}
+    return {"attempt_s": seconds["small"]} | {
+        f"{name}_{ratio}x": round(value / seconds["small"], 2) for name, value in seconds.items() if name != "small"
+    }
+
+
+def median_attempt(spec: ReleaseSpec, private: PrivateCounts, theta_factor: int, repeats: int) -> float:
+    """Median seconds of an attempt, with every theta multiplied."""
+    prepared = prepare(spec, private.with_plan(spec.plan.once))
+    times = []
+    for index in range(repeats + 1):
+        configuration = spec.space[index % len(spec.space)]
+        generator = configuration.generator
+        scaled = generator.model_copy(update={"theta": generator.theta * theta_factor})
+        times.append(timed(partial(attempt, spec, replace(configuration, generator=scaled), private, prepared)))
+    return round(statistics.median(times[1:]), 4)
 
 
 def main() -> None:
