@@ -12,7 +12,6 @@ from synthrelease.constraints import Plausibility
 from synthrelease.errors import RejectedRound
 from synthrelease.generators import Model
 from synthrelease.private import PrivateCounts
-from synthrelease.randomness import generator
 from synthrelease.schema import Transformation
 from synthrelease.table import Counts
 
@@ -56,7 +55,7 @@ def make_candidate(
     """
     chosen = configuration.generator
     model = chosen.fit(private, chosen.charge(epsilon), plausibility)
-    entropy = generator()
+    entropy = private.entropy.generator()
     synthetic = sample_plausible(model, private.n, plausibility, entropy)
     return Candidate(configuration=configuration, counts=configuration.projection.project(synthetic, entropy))
 

@@ -9,7 +9,7 @@ from itertools import product
 
 from synthrelease.generators import Generator
 from synthrelease.projections import Projection
-from synthrelease.randomness import pick
+from synthrelease.randomness import SYSTEM
 from synthrelease.schema import Schema, Transformation
 
 
@@ -67,4 +67,4 @@ class ConfigurationSpace:
 
     def draw(self) -> Configuration:
         """A uniform draw with operating-system entropy."""
-        return self[pick(len(self))]
+        return self[SYSTEM.pick(len(self))]

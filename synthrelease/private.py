@@ -13,6 +13,7 @@ import numpy as np
 
 from synthrelease.errors import BudgetError, PrivateFailure
 from synthrelease.privacy import Charge
+from synthrelease.randomness import SYSTEM, SeededEntropy, SystemEntropy
 from synthrelease.schema import Layout
 from synthrelease.table import Counts
 
@@ -38,12 +39,14 @@ class Meter:
 class PrivateCounts:
     """The private table as counts, readable only by spending a planned charge.
 
-    Public facts: `n` (the number of rows, an invariant) and `layout`. The representation never shows counts.
+    Public facts: `n` (the number of rows, an invariant) and `layout`. The representation never shows counts. Mechanisms draw
+    from `entropy`, which is the operating system's in every release.
     """
 
-    def __init__(self, counts: Counts, meter: Meter):
+    def __init__(self, counts: Counts, meter: Meter, entropy: SystemEntropy = SYSTEM):
         self.__counts = counts
         self._meter = meter
+        self.entropy = entropy
         self.n = counts.total
         self.layout = counts.layout
 
@@ -52,11 +55,15 @@ class PrivateCounts:
 
     def merge(self, layout: Layout, maps: Sequence[np.ndarray]) -> PrivateCounts:
         """The same table on coarser public bins, behind the same meter. Reveals nothing, costs nothing."""
-        return PrivateCounts(_opaque(lambda: self.__counts.merge(layout, maps)), self._meter)
+        return PrivateCounts(_opaque(lambda: self.__counts.merge(layout, maps)), self._meter, self.entropy)
 
     def with_plan(self, planned: Sequence[Charge]) -> PrivateCounts:
         """The same table with a fresh meter: the charges of one more round, which the selection theorem covers."""
-        return PrivateCounts(self.__counts, Meter(planned))
+        return PrivateCounts(self.__counts, Meter(planned), self.entropy)
+
+    def with_seed(self, *key: int) -> PrivateCounts:
+        """The same table with repeatable noise. For public data only: such noise protects nobody."""
+        return PrivateCounts(self.__counts, self._meter, SeededEntropy(*key))
 
     def spend(self, charge: Charge, mechanism: Callable[[Counts], Result]) -> Result:
         """Run a mechanism that satisfies the guarantee of `charge` on the private counts and return its output.

@@ -5,7 +5,8 @@ from the operating system's generator. Public randomness (drawing configurations
 the projection) comes from `generator()`, a fast generator seeded with 256 bits from the operating system: it must be
 independent of the data, which it is, but it need not be secret.
 
-There is no seed: a release cannot be repeated, which is what the guarantee requires.
+There is no seed in a release: it cannot be repeated, which is what the guarantee requires. `SeededEntropy` exists for
+rehearsals on public data alone; only the rehearsal makes one (tests/test_architecture.py).
 
 Floating point: noise is drawn as exact integers (OpenDP's discrete Laplace, after Canonne, Kamath & Steinke 2020), so the
 low bits of a released figure carry nothing about the data (theory 9; Mironov 2012).
@@ -25,7 +26,52 @@ import numpy as np
 _MAX_STEPS = 2**62
 
 
-def discrete_laplace(values: np.ndarray, *, sensitivity: int, epsilon: Fraction) -> np.ndarray:
+class SystemEntropy:
+    """The operating system's generator: where every draw of a release comes from."""
+
+    def add_laplace(self, values: np.ndarray, scale: float) -> np.ndarray:
+        """(k,) int64 values plus exact discrete Laplace noise, from OpenDP."""
+        return np.array(_laplace_measurement(scale)(np.ascontiguousarray(values, dtype=np.int64)), dtype=np.int64)
+
+    def library_seed(self) -> int | None:
+        """For diffprivlib's mechanisms; None makes them draw from the operating system."""
+        return None
+
+    def pick(self, n_choices: int) -> int:
+        """A uniform index below n_choices."""
+        return secrets.randbelow(n_choices)
+
+    def generator(self) -> np.random.Generator:
+        """A generator for public randomness, seeded by the operating system."""
+        return np.random.Generator(np.random.PCG64DXSM(secrets.randbits(256)))
+
+
+class SeededEntropy(SystemEntropy):
+    """Repeatable draws from a key of integers, for public data only: noise from it protects nobody."""
+
+    def __init__(self, *key: int):
+        self._generator = np.random.Generator(np.random.PCG64DXSM(np.random.SeedSequence(key)))
+
+    def add_laplace(self, values: np.ndarray, scale: float) -> np.ndarray:
+        # the difference of two geometric variables is discrete Laplace
+        stop = -math.expm1(-1 / scale)
+        noise = self._generator.geometric(stop, (2, len(values)))
+        return np.asarray(values, dtype=np.int64) + noise[0] - noise[1]
+
+    def library_seed(self) -> int | None:
+        return int(self._generator.integers(2**31))
+
+    def pick(self, n_choices: int) -> int:
+        return int(self._generator.integers(n_choices))
+
+    def generator(self) -> np.random.Generator:
+        return self._generator
+
+
+SYSTEM = SystemEntropy()
+
+
+def discrete_laplace(values: np.ndarray, *, sensitivity: int, epsilon: Fraction, entropy: SystemEntropy = SYSTEM) -> np.ndarray:
     """Add independent discrete Laplace noise to a vector of integers.
 
     Parameters
@@ -49,7 +95,7 @@ def discrete_laplace(values: np.ndarray, *, sensitivity: int, epsilon: Fraction)
     scale = _round_up(Fraction(sensitivity) / epsilon)
     if scale > 2.0**55 or (len(values) and int(np.abs(values).max()) > _MAX_STEPS):
         raise ValueError("the noise scale or the values are too large for exact 64-bit noise")
-    return np.array(_laplace_measurement(scale)(np.ascontiguousarray(values, dtype=np.int64)), dtype=np.int64)
+    return entropy.add_laplace(values, scale)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +106,7 @@ class NoisyFigure:
     noise_sd: float
 
 
-def laplace_figure(value: float, *, sensitivity: float, epsilon: Fraction) -> NoisyFigure:
+def laplace_figure(value: float, *, sensitivity: float, epsilon: Fraction, entropy: SystemEntropy = SYSTEM) -> NoisyFigure:
     """Release one real figure through integer noise on a fixed grid.
 
     Parameters
@@ -83,7 +129,7 @@ def laplace_figure(value: float, *, sensitivity: float, epsilon: Fraction) -> No
     steps = math.ceil(Fraction(sensitivity) / Fraction(step) + Fraction(1, 2)) + 1
     if abs(value / step) > 2.0**52:
         raise ValueError("the figure is too large for its sensitivity")
-    noisy = discrete_laplace(np.array([round(value / step)]), sensitivity=steps, epsilon=epsilon)
+    noisy = discrete_laplace(np.array([round(value / step)]), sensitivity=steps, epsilon=epsilon, entropy=entropy)
     return NoisyFigure(value=float(noisy[0]) * step, noise_sd=step * laplace_sd(Fraction(steps) / epsilon))
 
 
@@ -93,7 +139,9 @@ def laplace_sd(scale: Fraction) -> float:
     return math.sqrt(2 * decay) / (1 - decay)
 
 
-def choose(scores: Sequence[int], *, sensitivity: int, epsilon: Fraction, mechanism: str) -> int:
+def choose(
+    scores: Sequence[int], *, sensitivity: int, epsilon: Fraction, mechanism: str, entropy: SystemEntropy = SYSTEM
+) -> int:
     """Privately choose the index of a high integer score.
 
     Parameters
@@ -112,22 +160,18 @@ def choose(scores: Sequence[int], *, sensitivity: int, epsilon: Fraction, mechan
     selector = {"permute_and_flip": PermuteAndFlip, "exponential": Exponential}[mechanism]
     best = max(scores)  # shifting all scores by one constant changes neither mechanism and keeps the floats small
     utility = [float(score - best) for score in scores]
-    return int(selector(epsilon=_round_down(epsilon), sensitivity=float(sensitivity), utility=utility).randomise())
+    chosen = selector(
+        epsilon=_round_down(epsilon),
+        sensitivity=float(sensitivity),
+        utility=utility,
+        random_state=entropy.library_seed(),
+    )
+    return int(chosen.randomise())
 
 
 def coin(probability: Fraction) -> bool:
     """True with exactly this probability."""
     return secrets.randbelow(probability.denominator) < probability.numerator
-
-
-def pick(n_choices: int) -> int:
-    """A uniform index below n_choices."""
-    return secrets.randbelow(n_choices)
-
-
-def generator() -> np.random.Generator:
-    """A generator for public randomness, seeded by the operating system."""
-    return np.random.Generator(np.random.PCG64DXSM(secrets.randbits(256)))
 
 
 @lru_cache(maxsize=64)

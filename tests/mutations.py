@@ -217,8 +217,8 @@ MUTATIONS = (
     Mutation(
         name="door: merged tables get a meter of their own",
         file="synthrelease/private.py",
-        old="_opaque(lambda: self.__counts.merge(layout, maps)), self._meter)",
-        new="_opaque(lambda: self.__counts.merge(layout, maps)), Meter(tuple(self._meter._left.values())))",
+        old="_opaque(lambda: self.__counts.merge(layout, maps)), self._meter,",
+        new="_opaque(lambda: self.__counts.merge(layout, maps)), Meter(tuple(self._meter._left.values())),",
         tests=("tests/test_private.py",),
     ),
     Mutation(
@@ -313,8 +313,8 @@ MUTATIONS = (
     Mutation(
         name="choose: doubled epsilon",
         file="synthrelease/randomness.py",
-        old="selector(epsilon=_round_down(epsilon),",
-        new="selector(epsilon=_round_down(2 * epsilon),",
+        old="epsilon=_round_down(epsilon),",
+        new="epsilon=_round_down(2 * epsilon),",
         tests=("tests/test_randomness.py",),
     ),
     Mutation(

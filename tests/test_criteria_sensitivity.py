@@ -68,7 +68,7 @@ def test_no_neighbour_moves_a_figure_by_more_than_its_sensitivity(
     setting = world.setting(*criteria)
     seen: list[tuple[float, float]] = []
 
-    def record(value: float, *, sensitivity: float, epsilon: Fraction) -> NoisyFigure:
+    def record(value: float, *, sensitivity: float, epsilon: Fraction, entropy: object) -> NoisyFigure:
         seen.append((value, sensitivity))
         return NoisyFigure(value=value, noise_sd=0.0)
 
@@ -112,7 +112,7 @@ def test_moments_of_the_functional_mechanism(prior: Prior | None, monkeypatch: p
     """The l1 distance of the moment sums of neighbours, exact integers, never exceeds the sensitivity; it comes close."""
     from synthrelease.criteria import functional_mechanism
 
-    monkeypatch.setattr(functional_mechanism, "discrete_laplace", lambda sums, sensitivity, epsilon: sums)
+    monkeypatch.setattr(functional_mechanism, "discrete_laplace", lambda sums, sensitivity, epsilon, entropy: sums)
     design = Design.of((np.arange(2.0), np.arange(3.0)), np.ones(6, dtype=bool), prior)
     sums = {}
     for table in TWO_BY_THREE.all_tables(3):

@@ -40,11 +40,11 @@ random_tables = settings(max_examples=80, deadline=None, suppress_health_check=[
 def noise_free(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every figure is released as it is, and the noise of the functional mechanism is left out."""
 
-    def figure(value: float, *, sensitivity: float, epsilon: Fraction) -> NoisyFigure:
+    def figure(value: float, *, sensitivity: float, epsilon: Fraction, entropy: object) -> NoisyFigure:
         return NoisyFigure(value=value, noise_sd=0.0)
 
     monkeypatch.setattr(base, "laplace_figure", figure)
-    monkeypatch.setattr(functional_mechanism, "discrete_laplace", lambda sums, sensitivity, epsilon: sums)
+    monkeypatch.setattr(functional_mechanism, "discrete_laplace", lambda sums, sensitivity, epsilon, entropy: sums)
 
 
 def criterion(kind: str, **fields: object) -> Criterion:

@@ -28,6 +28,7 @@ from synthrelease.generators.bayesian_network import (
 )
 from synthrelease.generators.privbayes import PrivBayes, dependence_score, maximal_parent_sets, score_sensitivity
 from synthrelease.privacy import exact
+from synthrelease.randomness import SystemEntropy
 from synthrelease.table import Counts, lattice
 from tests.small import World, layout_of
 
@@ -84,7 +85,7 @@ def test_tables_change_by_two_per_table_when_a_record_is_replaced(monkeypatch: p
     network = [((), 0), ((0,), 1)]
     seen: list[tuple[np.ndarray, int]] = []
 
-    def record(values: np.ndarray, *, sensitivity: int, epsilon: Fraction) -> np.ndarray:
+    def record(values: np.ndarray, *, sensitivity: int, epsilon: Fraction, entropy: object) -> np.ndarray:
         seen.append((values, sensitivity))
         return values
 
@@ -126,12 +127,12 @@ def test_the_budget_is_split_between_structure_and_tables(monkeypatch: pytest.Mo
     spent: list[tuple[str, Fraction]] = []
     bounds: list[float] = []
 
-    def choose(scores: list[int], *, sensitivity: int, epsilon: Fraction, mechanism: str) -> int:
+    def choose(scores: list[int], *, sensitivity: int, epsilon: Fraction, mechanism: str, entropy: object) -> int:
         assert sensitivity == 6 * 60 + 4
         spent.append(("structure", epsilon))
         return 0
 
-    def noise(values: np.ndarray, *, sensitivity: int, epsilon: Fraction) -> np.ndarray:
+    def noise(values: np.ndarray, *, sensitivity: int, epsilon: Fraction, entropy: object) -> np.ndarray:
         spent.append(("tables", epsilon))
         return values
 
@@ -142,7 +143,7 @@ def test_the_budget_is_split_between_structure_and_tables(monkeypatch: pytest.Mo
     monkeypatch.setattr(privbayes, "choose", choose)
     monkeypatch.setattr(privbayes, "discrete_laplace", noise)
     monkeypatch.setattr(privbayes, "maximal_parent_sets", sets)
-    monkeypatch.setattr(privbayes, "pick", lambda n: 0)
+    monkeypatch.setattr(SystemEntropy, "pick", lambda self, n: 0)
     generator = PrivBayes(flavour="theta", theta=2, epsilon_split=Fraction(1, 4))
     charge = generator.charge(exact(4))
     generator.fit(world.private([0, 5, 7] * 20, [charge]), charge, no_rules(world.layout))

@@ -99,9 +99,9 @@ def test_draws_cover_the_space_evenly(births: ReleaseSpec) -> None:
         return str(configuration.describe())
 
     per_configuration = 200
-    drawn = Counter(name(births.space.draw()) for _ in range(20 * per_configuration))
+    drawn = Counter(name(births.space.draw()) for _ in range(len(births.space) * per_configuration))
     assert set(drawn) == {name(configuration) for configuration in births.space}
-    # chi squared with 19 degrees of freedom exceeds 80 with probability 2e-9
+    # chi squared with 15 degrees of freedom exceeds 80 with probability below 1e-9
     assert sum((count - per_configuration) ** 2 / per_configuration for count in drawn.values()) < 80
 
 

@@ -117,7 +117,9 @@ class Criterion(SpecTable):
         """Release `figure(counts)` with Laplace noise and compare it with the threshold."""
         noisy = private.spend(
             self.charge,
-            lambda counts: laplace_figure(figure(counts), sensitivity=sensitivity, epsilon=self.epsilon),
+            lambda counts: laplace_figure(
+                figure(counts), sensitivity=sensitivity, epsilon=self.epsilon, entropy=private.entropy
+            ),
         )
         return self._judged(noisy.value, "Laplace", sensitivity, noisy.noise_sd, self.epsilon)
 

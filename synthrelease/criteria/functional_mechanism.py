@@ -14,7 +14,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from synthrelease.randomness import discrete_laplace
+from synthrelease.randomness import SYSTEM, SystemEntropy, discrete_laplace
 
 _RESOLUTION = 2**20
 """Largest integer that one record adds to a moment; finer grids would not lower the noise visibly."""
@@ -144,7 +144,9 @@ class NoisyMoments:
         return np.array([replace(self, sums=self.sums + draw).solve(n).coefficients for draw in noise])
 
 
-def private_least_squares(design: Design, table: np.ndarray, epsilon: Fraction) -> NoisyMoments:
+def private_least_squares(
+    design: Design, table: np.ndarray, epsilon: Fraction, entropy: SystemEntropy = SYSTEM
+) -> NoisyMoments:
     """Release the moment sums of a private table.
 
     Parameters
@@ -159,7 +161,7 @@ def private_least_squares(design: Design, table: np.ndarray, epsilon: Fraction) 
     """
     occupied = np.flatnonzero(table)
     sums = table[occupied] @ design.moments(occupied)
-    noisy = discrete_laplace(sums, sensitivity=design.sensitivity, epsilon=epsilon)
+    noisy = discrete_laplace(sums, sensitivity=design.sensitivity, epsilon=epsilon, entropy=entropy)
     return NoisyMoments(design=design, sums=noisy / design.scales, noise_scale=float(design.sensitivity / epsilon))
 
 

@@ -16,7 +16,6 @@ from synthrelease.criteria.functional_mechanism import Design, LinearModel, Prio
 from synthrelease.errors import closest, listing
 from synthrelease.privacy import Charge, mechanism
 from synthrelease.private import PrivateCounts
-from synthrelease.randomness import generator
 from synthrelease.schema import Binning, Layout
 from synthrelease.spec_files import SpecTable
 from synthrelease.table import DENSE_LIMIT, Counts
@@ -159,9 +158,11 @@ class RegressionCoefficients(Criterion):
         design, wanted = regression.design, self.binnings(setting)
         noisy = private.spend(
             self.charge,
-            lambda counts: private_least_squares(design, sub_table(counts, self.columns, present, wanted), self.epsilon),
+            lambda counts: private_least_squares(
+                design, sub_table(counts, self.columns, present, wanted), self.epsilon, private.entropy
+            ),
         )
-        redraws = noisy.redrawn(private.n, _REDRAWS, generator())
+        redraws = noisy.redrawn(private.n, _REDRAWS, private.entropy.generator())
         return Regression(design=design, model=noisy.solve(private.n), redraws=redraws)
 
     def score(self, private: PrivateCounts, candidate: Candidate, setting: Setting, earlier: dict[str, object]) -> Score:

@@ -21,7 +21,7 @@ from synthrelease.generators.base import Generator
 from synthrelease.generators.bayesian_network import BayesianNetwork, NoisyTable, build_network
 from synthrelease.privacy import Charge, exact, mechanism
 from synthrelease.private import PrivateCounts
-from synthrelease.randomness import choose, discrete_laplace, pick
+from synthrelease.randomness import SYSTEM, SystemEntropy, choose, discrete_laplace
 from synthrelease.schema import Layout
 from synthrelease.table import DENSE_LIMIT, Counts, Lattice, lattice
 
@@ -76,8 +76,8 @@ class PrivBayes(Generator):
 
         def measured(counts: Counts) -> list[NoisyTable]:
             marginals = lattice(counts)
-            network = _choose_structure(marginals, private.n, parent_sets, epsilon_structure, self.selector)
-            return _measure(marginals, network, epsilon_tables)
+            network = _choose_structure(marginals, private.n, parent_sets, epsilon_structure, self.selector, private.entropy)
+            return _measure(marginals, network, epsilon_tables, private.entropy)
 
         return build_network(private.spend(charge, measured), private.n, private.layout, plausibility)
 
@@ -137,7 +137,12 @@ def score_sensitivity(n: int) -> int:
 
 
 def _choose_structure(
-    marginals: Lattice, n: int, parent_sets: ParentSets, epsilon: Fraction, selector: str
+    marginals: Lattice,
+    n: int,
+    parent_sets: ParentSets,
+    epsilon: Fraction,
+    selector: str,
+    entropy: SystemEntropy = SYSTEM,
 ) -> list[tuple[tuple[int, ...], int]]:
     """(parents, column) pairs in sampling order.
 
@@ -147,7 +152,7 @@ def _choose_structure(
     sensitivity 6n + 4 (theory 6); which pairs compete depends only on public sizes and earlier choices.
     """
     sizes = marginals.layout.sizes
-    first = pick(len(sizes))
+    first = entropy.pick(len(sizes))
     network: list[tuple[tuple[int, ...], int]] = [((), first)]
     placed, left = [first], [column for column in range(len(sizes)) if column != first]
     share = epsilon / max(1, len(left))
@@ -162,6 +167,7 @@ def _choose_structure(
             sensitivity=score_sensitivity(n),
             epsilon=share,
             mechanism=selector,
+            entropy=entropy,
         )
         network.append(pairs[chosen])
         placed.append(pairs[chosen][1])
@@ -169,7 +175,9 @@ def _choose_structure(
     return network
 
 
-def _measure(marginals: Lattice, network: list[tuple[tuple[int, ...], int]], epsilon: Fraction) -> list[NoisyTable]:
+def _measure(
+    marginals: Lattice, network: list[tuple[tuple[int, ...], int]], epsilon: Fraction, entropy: SystemEntropy = SYSTEM
+) -> list[NoisyTable]:
     """One noisy joint table per column, axes (parents..., column).
 
     Privacy
@@ -179,7 +187,7 @@ def _measure(marginals: Lattice, network: list[tuple[tuple[int, ...], int]], eps
     """
     tables = [_joint(marginals, parents, column) for parents, column in network]
     flat = np.concatenate([table.ravel() for table in tables])
-    noisy = discrete_laplace(flat, sensitivity=2 * len(tables), epsilon=epsilon)
+    noisy = discrete_laplace(flat, sensitivity=2 * len(tables), epsilon=epsilon, entropy=entropy)
     pieces = np.split(noisy, np.cumsum([table.size for table in tables])[:-1])
     return [
         NoisyTable(columns=(*parents, column), values=piece.reshape(table.shape).astype(float))
