@@ -103,7 +103,8 @@ def _open_ended(text: str, sign: str, value: float, whole_numbers: bool) -> Inte
 
 
 def _closed(first: float, last: float) -> Interval:
-    label = f"{first:.0f}" if first == last else f"{first:.0f}-{last:.0f}"
+    between = "-" if first >= 0 else " to "  # a spreadsheet would compute -5--3
+    label = f"{first:.0f}" if first == last else f"{first:.0f}{between}{last:.0f}"
     return Interval(label=label, lower=first, upper=last + 1, number=(first + last) / 2)
 
 

@@ -98,7 +98,11 @@ class ConditionalMean(Criterion):
 
 
 def _sums(table: Counts, column: int, numbers: np.ndarray, group: tuple[int, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """(n_groups,) counts and sums. Numbers are halves of integers at worst, so the sums are exact in doubles."""
+    """(n_groups,) counts and sums, added up in the order of the cells.
+
+    Sums of whole numbers and halves are exact; others have a relative error of about 1e-12 at worst, far below the grid of the
+    noise (`laplace_figure`).
+    """
     by, into = group
     values, members = numbers[table.digits(column)], into[table.digits(by)]
     n_groups = int(into.max()) + 1

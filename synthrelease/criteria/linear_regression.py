@@ -112,7 +112,7 @@ class RegressionCoefficients(Criterion):
             found.append(
                 Mistake(field="representation", expected=f"bins with at most {DENSE_LIMIT} combinations", found=f"{cells}")
             )
-        found += unknown_columns(schema, "representation", set(self.representation) - set(self.columns))
+        found += unknown_columns(schema, "representation", self.representation)
         if self.prior:
             for field in ("coefficients", "centres", "spreads"):
                 if set(getattr(self.prior, field)) != set(self.features):
