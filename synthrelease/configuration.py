@@ -35,13 +35,15 @@ class ConfigurationSpace:
     """The product of transformations, generators and projections, drawn from uniformly.
 
     Draws are independent and with replacement, from a distribution fixed beforehand: anything else (taking turns,
-    avoiding rejected configurations) voids the selection theorem (theory 2).
+    avoiding rejected configurations) voids the selection theorem (theory 2). A `shortlist` of indices into the product, drawn
+    up on public data, narrows the space to these.
     """
 
     schema: Schema
     binnings: Mapping[str, tuple[str, ...]]
     generators: tuple[Generator, ...]
     projections: tuple[Projection, ...]
+    shortlist: tuple[int, ...] | None = None
 
     @cached_property
     def transformations(self) -> tuple[Transformation, ...]:
@@ -49,11 +51,15 @@ class ConfigurationSpace:
         return tuple(Transformation(schema=self.schema, binnings=choice) for choice in product(*choices))
 
     def __len__(self) -> int:
+        if self.shortlist is not None:
+            return len(self.shortlist)
         return len(self.transformations) * len(self.generators) * len(self.projections)
 
     def __getitem__(self, index: int) -> Configuration:
         if not 0 <= index < len(self):
             raise IndexError(index)
+        if self.shortlist is not None:
+            index = self.shortlist[index]
         rest, projection = divmod(index, len(self.projections))
         transformation, generator = divmod(rest, len(self.generators))
         return Configuration(

@@ -13,7 +13,7 @@ import numpy as np
 
 from synthrelease.errors import BudgetError, PrivateFailure
 from synthrelease.privacy import Charge
-from synthrelease.randomness import SYSTEM, SeededEntropy, SystemEntropy
+from synthrelease.randomness import SYSTEM, SystemEntropy
 from synthrelease.schema import Layout
 from synthrelease.table import Counts
 
@@ -61,9 +61,9 @@ class PrivateCounts:
         """The same table with a fresh meter: the charges of one more round, which the selection theorem covers."""
         return PrivateCounts(self.__counts, Meter(planned), self.entropy)
 
-    def with_seed(self, *key: int) -> PrivateCounts:
-        """The same table with repeatable noise. For public data only: such noise protects nobody."""
-        return PrivateCounts(self.__counts, self._meter, SeededEntropy(*key))
+    def rehearsed(self, entropy: SystemEntropy) -> PrivateCounts:
+        """The same table with another source of noise. For public data only: such noise protects nobody."""
+        return PrivateCounts(self.__counts, self._meter, entropy)
 
     def spend(self, charge: Charge, mechanism: Callable[[Counts], Result]) -> Result:
         """Run a mechanism that satisfies the guarantee of `charge` on the private counts and return its output.

@@ -5,8 +5,8 @@ from the operating system's generator. Public randomness (drawing configurations
 the projection) comes from `generator()`, a fast generator seeded with 256 bits from the operating system: it must be
 independent of the data, which it is, but it need not be secret.
 
-There is no seed in a release: it cannot be repeated, which is what the guarantee requires. `SeededEntropy` exists for
-rehearsals on public data alone; only the rehearsal makes one (tests/test_architecture.py).
+There is no seed in a release: it cannot be repeated, which is what the guarantee requires. `SeededEntropy` and `NoNoise`
+exist for public data alone; only the rehearsal and the simulation of surrogates make them (tests/test_architecture.py).
 
 Floating point: noise is drawn as exact integers (OpenDP's discrete Laplace, after Canonne, Kamath & Steinke 2020), so the
 low bits of a released figure carry nothing about the data (theory 9; Mironov 2012).
@@ -66,6 +66,13 @@ class SeededEntropy(SystemEntropy):
 
     def generator(self) -> np.random.Generator:
         return self._generator
+
+
+class NoNoise(SystemEntropy):
+    """Adds nothing: shows exact figures of public data."""
+
+    def add_laplace(self, values: np.ndarray, scale: float) -> np.ndarray:
+        return np.asarray(values, dtype=np.int64)
 
 
 SYSTEM = SystemEntropy()

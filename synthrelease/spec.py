@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -39,11 +41,13 @@ class ReleaseSpec:
     raw, synthetic : plausibility rules over atomic cells, for rows of the private file and for released rows.
     setting : the public facts that criteria use.
     generation_epsilon : budget of one generator fit; `limit` : the most the whole release may cost.
+    digest : sha256 of the content of both files, comments apart.
     """
 
     title: str
     description: str
     path: str
+    digest: str
     input: InputTable
     schema: Schema
     rules: tuple[str, ...]
@@ -86,7 +90,9 @@ def load_spec(path: str | Path) -> ReleaseSpec:
     acceptance = validated(AcceptanceFile, read_toml(acceptance_path), str(acceptance_path))
     if isinstance(release, list) or isinstance(acceptance, list):
         raise SpecError(_located(problems, file) + (acceptance if isinstance(acceptance, list) else []))
-    return _Builder(file, release, acceptance_path, acceptance).build()
+    content = json.dumps([release.model_dump(mode="json"), acceptance.model_dump(mode="json")], sort_keys=True, default=str)
+    digest = hashlib.sha256(content.encode()).hexdigest()
+    return _Builder(file, release, acceptance_path, acceptance, digest).build()
 
 
 def _located(problems: list[Problem], file: ConfigurationFile) -> list[Problem]:
@@ -99,8 +105,14 @@ class _Builder:
     """Turns validated files into a spec, collecting mistakes; later steps run only when earlier ones found none."""
 
     def __init__(
-        self, configuration: ConfigurationFile, release: ReleaseFile, acceptance_path: Path, acceptance: AcceptanceFile
+        self,
+        configuration: ConfigurationFile,
+        release: ReleaseFile,
+        acceptance_path: Path,
+        acceptance: AcceptanceFile,
+        digest: str,
     ):
+        self.digest = digest
         self.configuration, self.file, self.release = configuration, str(configuration.path), release
         self.acceptance_file, self.acceptance = str(acceptance_path), acceptance
         self.problems: list[Problem] = []
@@ -129,6 +141,7 @@ class _Builder:
             title=self.release.title,
             description=self.release.description,
             path=self.file,
+            digest=self.digest,
             input=self.release.input,
             schema=schema,
             rules=tuple(f"{rule.never} ({', '.join(rule.applies_to)})" for rule in self.release.rules),

@@ -33,7 +33,7 @@ LAYERS = (
     ("attempt", "memory"),
     ("selection",),
     ("release",),
-    ("bundle",),
+    ("bundle", "rehearsal", "simulation"),
     ("cli",),
     ("__main__", "__init__"),
 )
@@ -129,10 +129,10 @@ def test_the_doubling_is_in_one_place() -> None:
     assert files_where(calls("private_selection")) == {"privacy.py"}
 
 
-def test_seeds_are_for_rehearsals_alone() -> None:
-    """Noise from a seed protects nobody: only the rehearsal, which reads public data, may ask for it."""
-    assert {room(path) for path in files_where(calls("with_seed"))} <= {"rehearsal"}
-    assert files_where(calls("SeededEntropy")) == {"private.py"}
+def test_noise_that_protects_nobody_is_for_public_data_alone() -> None:
+    assert {room(path) for path in files_where(calls("rehearsed"))} <= {"rehearsal"}
+    for name in ("SeededEntropy", "NoNoise"):
+        assert {room(path) for path in files_where(calls(name))} <= {"rehearsal", "simulation"}
 
 
 def test_private_counts_are_made_by_ingest_alone() -> None:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -78,6 +79,8 @@ class Criterion(SpecTable):
     Adding one takes one file with a subclass and one line in `CRITERIA`.
     """
 
+    figure_gets_noise: ClassVar[bool] = True
+    """Whether the figure itself is released with Laplace noise, rather than computed from something already public."""
     name: str = Field(min_length=1, max_length=80)
     kind: str
     threshold: float = Field(gt=0, allow_inf_nan=False)

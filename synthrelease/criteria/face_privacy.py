@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
@@ -21,6 +21,7 @@ class FacePrivacy(Criterion):
     Looks at the candidate alone, which is already differentially private: costs nothing.
     """
 
+    figure_gets_noise: ClassVar[bool] = False
     kind: Literal["face_privacy"]
     minimum_count: int = Field(ge=1)
     threshold: float = Field(default=0.0, ge=0, le=0)

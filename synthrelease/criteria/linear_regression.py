@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -56,6 +56,7 @@ class RegressionCoefficients(Criterion):
     post-processing of it and of the candidate.
     """
 
+    figure_gets_noise: ClassVar[bool] = False
     kind: Literal["regression_coefficients"]
     target: str
     features: tuple[str, ...] = Field(min_length=1)
