@@ -58,13 +58,33 @@ def ingest(
     Neighbouring tables are tables of plausible rows: rows that break a raw rule are left out here, and their number is
     not kept. The number of rows that remain, n, is an invariant of the guarantee (theory 10).
     """
+    found = _counts_or_problem(path, schema, rules, raw)
+    if isinstance(found, str):
+        raise InputError(found)
+    return PrivateCounts(found, Meter(planned))
+
+
+def read_public(path: str | Path, schema: Schema, rules: InputTable, raw: Plausibility) -> Counts:
+    """The same for a file that is public: counts that anybody may see. Only the rehearsal may call it.
+
+    Raises
+    ------
+    InputError : as `ingest`.
+    """
+    found = _counts_or_problem(path, schema, rules, raw)
+    if isinstance(found, str):
+        raise InputError(found)
+    return found
+
+
+def _counts_or_problem(path: str | Path, schema: Schema, rules: InputTable, raw: Plausibility) -> Counts | str:
+    """The counts, or what is wrong: a text, so that no error carries a frame or cause that saw values."""
     try:
-        return PrivateCounts(_read(Path(path), schema, rules, raw), Meter(planned))
+        return _read(Path(path), schema, rules, raw)
     except InputError as error:
-        problem = str(error)
+        return f"{path}: {error}"
     except Exception:
-        problem = "expected a file that can be read, found one that cannot. The cause is not shown: it may hold values."
-    raise InputError(f"{path}: {problem}")  # outside the blocks above, so that nothing that saw values is attached to it
+        return f"{path}: expected a file that can be read, found one that cannot. The cause is not shown: it may hold values."
 
 
 def _read(path: Path, schema: Schema, rules: InputTable, raw: Plausibility) -> Counts:

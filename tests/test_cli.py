@@ -51,6 +51,7 @@ def left_in(folder: Path) -> set[str]:
 
 
 INPUTS = {"coins.toml", "acceptance.toml", "coins.csv"}
+LEDGER = {"out.ledger", "out.ledger.head"}
 
 
 def test_plan_prints_the_charges_of_the_births_release_as_json() -> None:
@@ -71,14 +72,15 @@ def test_plan_prints_a_tree_that_names_every_criterion() -> None:
 
 
 def test_plan_loads_no_heavy_library() -> None:
-    assert loaded("plan", "configs/births.toml", among=HEAVY | EXTRAS) == set()
+    for options in ((), ("--json",)):
+        assert loaded("plan", "configs/births.toml", *options, among=HEAVY | EXTRAS) == set()
 
 
 def test_a_release_ends_with_0_and_writes_the_files(tmp_path: Path) -> None:
     result = released(tmp_path)
     assert result.returncode == 0
     assert f"with epsilon = {EPSILON}" in words(result.stdout)
-    assert left_in(tmp_path) == INPUTS | {"out"}
+    assert left_in(tmp_path) == INPUTS | LEDGER | {"out"}
     assert left_in(tmp_path / "out") == {"data.csv", "release.json"}
 
 
@@ -98,7 +100,7 @@ def test_nothing_released_ends_with_3_and_leaves_no_file(tmp_path: Path) -> None
     result = released(tmp_path, changes=never | {"stop_probability = 0.001": "stop_probability = 1"})
     assert result.returncode == 3
     assert "Nothing was released" in result.stderr
-    assert left_in(tmp_path) == INPUTS
+    assert left_in(tmp_path) == INPUTS | LEDGER
 
 
 def test_a_plan_above_the_limit_ends_with_4_before_the_data_are_opened(tmp_path: Path) -> None:
@@ -108,6 +110,52 @@ def test_a_plan_above_the_limit_ends_with_4_before_the_data_are_opened(tmp_path:
     assert "Refused: the plan costs epsilon = 21, which is more than the limit of 20.999" in words(refused.stderr)
     assert run("plan", config).returncode == 4
     assert left_in(tmp_path) == INPUTS - {"coins.csv"}
+
+
+def test_a_second_release_beyond_the_limit_of_its_ledger_ends_with_4_and_spends_nothing(tmp_path: Path) -> None:
+    ledger = tmp_path / "coins.ledger"
+    opened = run("ledger", "open", ledger, "--dataset", "coins", "--limit", "30")
+    assert (opened.returncode, "0 of 30" in words(opened.stdout)) == (0, True)
+    assert released(tmp_path, "--ledger", ledger).returncode == 0
+
+    config, data = tmp_path / "coins.toml", tmp_path / "coins.csv"
+    second = run("release", config, "--data", data, "--out", tmp_path / "again", "--ledger", ledger)
+    assert second.returncode == 4
+    assert "30 in all, 21 are spent, and this run costs 21" in words(second.stderr)
+    assert not (tmp_path / "again").exists()
+    assert "Spent epsilon 21 of 30" in words(run("ledger", "show", ledger).stdout)
+    assert (
+        run("release", config, "--data", data, "--out", tmp_path / "again", "--ledger", ledger, "--dataset", "x").returncode
+        == 4
+    )
+
+
+def test_the_budget_is_in_the_ledger_before_a_private_byte_is_read(tmp_path: Path) -> None:
+    stopped = "import synthrelease.release as r\ndef stop(*_):\n    raise KeyboardInterrupt\nr.ingest = stop"
+    assert released(tmp_path, before=stopped).returncode == 1
+    assert "Spent epsilon 21 of 25" in words(run("ledger", "show", tmp_path / "out.ledger").stdout)
+
+
+def test_a_file_that_is_not_there_costs_nothing(tmp_path: Path) -> None:
+    result = run("release", write_config(tmp_path), "--data", tmp_path / "absent.csv", "--out", tmp_path / "out")
+    assert result.returncode == 2
+    assert left_in(tmp_path) == INPUTS - {"coins.csv"}
+
+
+def test_a_shortlist_narrows_what_a_release_draws_from(tmp_path: Path) -> None:
+    config = write_config(tmp_path, {"minimum_count = 2\n\n[budget]": "minimum_count = [2, 3, 4]\n\n[budget]"})
+    shortlist = tmp_path / "shortlist.toml"
+    shortlist.write_text(
+        """[[configurations]]
+transformation = { face = "categories", year = "pairs" }
+generator = { family = "privbayes", flavour = "degree", degree = 1, epsilon_split = "1/2", selector = "permute_and_flip" }
+projection = { kind = "minimum_count", minimum_count = 4 }
+"""
+    )
+    result = run("release", config, "--data", write_data(tmp_path), "--out", tmp_path / "out", "--shortlist", shortlist)
+    assert result.returncode == 0
+    document = json.loads((tmp_path / "out" / "release.json").read_text())
+    assert document["configuration"]["projection"]["minimum_count"] == 4
 
 
 def test_a_failure_in_private_code_ends_with_1_and_tells_no_cause(tmp_path: Path) -> None:
@@ -121,7 +169,7 @@ marginals.largest_difference = fail
     assert result.returncode == 1
     assert "The whole planned privacy budget counts as spent" in words(result.stderr)
     assert SECRET not in result.stdout + result.stderr
-    assert left_in(tmp_path) == INPUTS
+    assert left_in(tmp_path) == INPUTS | LEDGER
 
 
 def test_an_unforeseen_error_outside_private_code_shows_no_traceback_and_no_message(tmp_path: Path) -> None:
@@ -135,7 +183,7 @@ release.ingest = fail
     assert result.returncode == 1
     assert "RuntimeError" in result.stderr
     assert SECRET not in result.stdout + result.stderr
-    assert left_in(tmp_path) == INPUTS
+    assert left_in(tmp_path) == INPUTS | LEDGER
 
 
 def test_stopping_by_hand_ends_with_1_and_leaves_no_file(tmp_path: Path) -> None:
@@ -143,7 +191,7 @@ def test_stopping_by_hand_ends_with_1_and_leaves_no_file(tmp_path: Path) -> None
     result = released(tmp_path, before=stopped)
     assert result.returncode == 1
     assert "Stopped by hand" in result.stderr
-    assert left_in(tmp_path) == INPUTS
+    assert left_in(tmp_path) == INPUTS | LEDGER
 
 
 def test_mistakes_of_the_user_end_with_2_and_say_where(tmp_path: Path) -> None:

@@ -63,7 +63,8 @@ def write_bundle(release: Release, folder: str | Path) -> Path:
 
 def _write(path: Path, content: bytes) -> None:
     """Write a file of mode 0600 and wait until it is on the disk."""
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+    binary = getattr(os, "O_BINARY", 0)  # on Windows, line ends would be changed without it
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | binary, 0o600), "wb") as file:
         file.write(content)
         file.flush()
         os.fsync(file.fileno())

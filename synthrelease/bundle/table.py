@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-import pandas as pd
 
 from synthrelease.candidate import Candidate
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def labelled(candidate: Candidate) -> pd.DataFrame:
     """The released table: one line per row, bin labels as text, rows in increasing order of their bins."""
+    import pandas as pd  # half a second to import: only when a table is written
+
     rows = candidate.counts.expand()
     return pd.DataFrame(
         {

@@ -1,0 +1,58 @@
+"""The command line: the only room that prints.
+
+Exit codes: 0 released; 1 stopped while private data were in use; 2 a mistake in the specification or the input;
+3 nothing released; 4 refused because of the budget.
+"""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from pathlib import Path
+
+import typer
+from rich.markup import escape
+
+from synthrelease.cli import accounting
+from synthrelease.cli.planning import check, plan
+from synthrelease.cli.rehearsing import rehearse, simulate
+from synthrelease.cli.releasing import demo, release
+from synthrelease.cli.terminal import STOPPED, err
+from synthrelease.errors import SynthreleaseError
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    help="Release differentially private synthetic microdata. Start with `synthrelease demo --out DIR`.",
+    epilog="Exit codes: 0 released or fine, 1 stopped while private data were in use (the budget counts as spent), "
+    "2 a mistake in the specification or the input, 3 nothing released, 4 refused because of the budget.",
+)
+for command in (plan, check, simulate, rehearse, release, demo):
+    app.command()(command)
+app.add_typer(accounting.app, name="ledger")
+
+
+def main() -> None:
+    """Run the command line; a user's mistake ends with its message and exit code, never with a traceback."""
+    try:
+        app()
+    except SynthreleaseError as error:
+        err.print(escape(str(error)), style="red")
+        sys.exit(error.exit_code)
+    except Exception as error:  # its message and traceback could hold private values
+        err.print(
+            f"synthrelease stopped because of a mistake in the program or the machine: {type(error).__name__} at "
+            f"{_place(error)}. The message is not shown, because it could hold private values. Nothing was published; if "
+            "private data had been read, the planned budget counts as spent.",
+            style="red",
+        )
+        sys.exit(STOPPED)
+
+
+def _place(error: BaseException) -> str:
+    """File and line of synthrelease where an error passed last."""
+    package = Path(__file__).parent
+    frames = [(Path(frame.f_code.co_filename), line) for frame, line in traceback.walk_tb(error.__traceback__)]
+    inside = [f"{path.relative_to(package.parent).as_posix()}:{line}" for path, line in frames if package in path.parents]
+    return inside[-1] if inside else "the start of the program"

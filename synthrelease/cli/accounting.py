@@ -1,0 +1,67 @@
+"""ledger: the privacy budget of a dataset across releases."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from synthrelease.cli.terminal import out as terminal
+from synthrelease.privacy import decimal_text
+
+app = typer.Typer(no_args_is_help=True, help="The privacy budget of a dataset across releases.")
+File = Annotated[Path, typer.Argument(metavar="FILE", help="The ledger.")]
+Head = Annotated[str, typer.Option("--expect-head", help="The head from your logbook.")]
+
+
+@app.command("open")
+def open_new(
+    file: File,
+    dataset: Annotated[str, typer.Option("--dataset", help="What the dataset is called; one ledger for each dataset.")],
+    limit: Annotated[str, typer.Option("--limit", metavar="EPS", help="The most epsilon that all its releases may cost.")],
+) -> None:
+    """Open the ledger of a private dataset, once."""
+    from synthrelease.errors import BudgetError
+    from synthrelease.ledger import open_ledger
+    from synthrelease.privacy import exact
+
+    try:
+        epsilon = exact(limit)
+    except ValueError as error:
+        problem = str(error)
+    else:
+        problem = ""
+    if problem:
+        raise BudgetError(f"--limit: {problem}.")
+    statement = open_ledger(file, dataset, epsilon).statement()
+    terminal.print(f"Opened {escape(str(file))}. For your logbook: {escape(statement.logbook_line())}")
+
+
+@app.command()
+def show(file: File, expect_head: Annotated[str | None, typer.Option(help="The head from your logbook.")] = None) -> None:
+    """Show what was spent. Verifies every entry first."""
+    from synthrelease.ledger import load_ledger
+
+    statement = load_ledger(file, expect_head=expect_head).statement()
+    table = Table("no.", "reserved (UTC)", "for", "epsilon", "delta", title=escape(statement.dataset))
+    for entry in statement.entries:
+        delta = f"{float(entry.delta):g}"
+        table.add_row(str(entry.number), entry.started, escape(entry.what), decimal_text(entry.epsilon), delta)
+    terminal.print(table)
+    left = statement.epsilon_limit - statement.epsilon
+    terminal.print(
+        f"Spent epsilon {decimal_text(statement.epsilon)} of {decimal_text(statement.epsilon_limit)}; left {float(left):g}. "
+        f"For your logbook: {escape(statement.logbook_line())}"
+    )
+
+
+@app.command()
+def renew(file: File, expect_head: Head) -> None:
+    """Make a lost head file anew, against the head in your logbook."""
+    from synthrelease.ledger import renew_head
+
+    statement = renew_head(file, expect_head)
+    terminal.print(f"Renewed the head of {escape(str(file))}. For your logbook: {escape(statement.logbook_line())}")

@@ -1,0 +1,103 @@
+"""rehearse and simulate: the commands for public data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from synthrelease.cli.terminal import STOPPED, Config, Jobs, progress_bars
+from synthrelease.cli.terminal import out as terminal
+from synthrelease.privacy import decimal_text
+
+
+def rehearse(
+    config: Config,
+    data: Annotated[Path, typer.Option("--data", metavar="FILE", help="A PUBLIC file with the layout of the private one.")],
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="A folder for the results; an earlier one is continued.")],
+    jobs: Jobs = 1,
+    target: Annotated[float, typer.Option(min=0.001, max=0.999, help="Acceptance probability that is wanted.")] = 0.1,
+    keep: Annotated[int, typer.Option(min=1, help="Configurations on the shortlist.")] = 10,
+    minutes: Annotated[float | None, typer.Option(min=0.01, help="Start no attempts after so many minutes.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="The same seed gives the same report. Public data only.")] = None,
+    noise_level: Annotated[
+        float, typer.Option(min=0.001, max=0.499, help="Wanted bound on decisions that noise turns around.")
+    ] = 0.05,
+    copies: Annotated[int, typer.Option(min=0, help="Synthetic copies for the utility and risk figures; below 2 none.")] = 3,
+    quasi_identifiers: Annotated[
+        str | None, typer.Option(metavar="A,B,...", help="Columns that an intruder is taken to know.")
+    ] = None,
+    backend: Annotated[str, typer.Option(help="loky (this machine), dask or ray.")] = "loky",
+    address: Annotated[str | None, typer.Option(help="Of the Dask scheduler or Ray cluster.")] = None,
+) -> None:
+    """Try the configurations on PUBLIC data: which pass, how often, how long it takes, which budget is enough.
+
+    Writes shortlist.toml (for release --shortlist), report.html and rehearsal.json. Reads nothing private, spends nothing.
+    """
+    from synthrelease.rehearsal.parallel import Workers
+    from synthrelease.rehearsal.racing import RaceRules
+    from synthrelease.rehearsal.rehearse import rehearse as run
+    from synthrelease.rehearsal.report import write_report
+    from synthrelease.spec import load_spec
+
+    spec = load_spec(config)
+    workers = Workers(backend=backend, jobs=jobs, address=address)
+    with progress_bars() as progress:
+        found = run(
+            spec,
+            data,
+            out,
+            rules=RaceRules(target=target, keep=keep),
+            workers=workers,
+            seed=seed,
+            minutes=minutes,
+            copies=copies,
+            quasi_identifiers=quasi_identifiers.split(",") if quasi_identifiers else None,
+            noise_level=noise_level,
+            progress=progress,
+        )
+    write_report(found, out, noise_level)
+    _print_rehearsal(found, out)
+    if not found.complete:
+        raise typer.Exit(STOPPED)
+
+
+def simulate(
+    facts: Annotated[
+        Path, typer.Argument(metavar="FACTS", help="Published tables and means, a TOML file (docs/simulation.md).")
+    ],
+    rows: Annotated[int, typer.Option("-n", "--rows", min=1, help="Rows to draw.")],
+    out: Annotated[Path, typer.Option("--out", metavar="FILE", help="A new file: .csv, .csv.gz or .parquet.")],
+    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same rows.")] = 1,
+) -> None:
+    """Draw a public surrogate table from published figures, when no public microdata exist. No row is a person."""
+    from synthrelease.simulation import check_table_path, simulate, write_table
+
+    check_table_path(out)
+    write_table(simulate(facts, rows, seed=seed), out)
+    terminal.print(f"{rows} simulated rows are in {escape(str(out))}. They follow the published figures; no row is a person.")
+
+
+def _print_rehearsal(found: Any, out: Path) -> None:
+    from synthrelease.rehearsal.report import describe
+
+    table = Table("configuration", "accepted", "95% interval", "attempts", title="Shortlist")
+    for c in found.shortlist:
+        estimate = found.race.estimates[c]
+        interval = f"{estimate.low:.0%} to {estimate.high:.0%}"
+        table.add_row(escape(describe(found.spec.space[c])), f"{estimate.share:.0%}", interval, str(estimate.trials))
+    if found.shortlist:
+        terminal.print(table)
+    else:
+        terminal.print("No configuration was accepted often enough; the report shows which criterion binds.")
+    if found.outlook and found.shortlist:
+        terminal.print(
+            f"A release from this shortlist: {found.outlook.expected_rounds:.1f} rounds on average; nothing is released with "
+            f"probability {found.outlook.nothing:.2g}; epsilon = {decimal_text(found.spec.plan.total.epsilon)}."
+        )
+    if not found.complete:
+        terminal.print("Not complete: the time was used up or the run was stopped. The same command goes on where it ended.")
+    terminal.print(f"{found.n_attempts} attempts. The report is {escape(str(out / 'report.html'))}.")

@@ -1,0 +1,111 @@
+"""release and demo: the commands that spend."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from synthrelease.cli.terminal import NOTHING_RELEASED, Config, Jobs, err, print_plan, progress_line
+from synthrelease.cli.terminal import out as terminal
+from synthrelease.errors import InputError
+from synthrelease.privacy import decimal_text
+
+if TYPE_CHECKING:
+    from synthrelease.spec import ReleaseSpec
+
+
+def release(
+    config: Config,
+    data: Annotated[Path, typer.Option("--data", metavar="FILE", help="The private file: CSV (also gzip) or Parquet.")],
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="A new folder for the released files.")],
+    jobs: Jobs = 1,
+    shortlist: Annotated[
+        Path | None, typer.Option("--shortlist", metavar="FILE", help="Draw from these configurations (see rehearse).")
+    ] = None,
+    ledger: Annotated[
+        Path | None, typer.Option("--ledger", metavar="FILE", help="The budget ledger of the dataset (see ledger open).")
+    ] = None,
+    dataset: Annotated[str | None, typer.Option("--dataset", help="The name that the ledger must have.")] = None,
+    expect_head: Annotated[
+        str | None, typer.Option("--expect-head", help="The head from your logbook, against an old copy of the ledger.")
+    ] = None,
+) -> None:
+    """Release one dataset that meets all acceptance criteria. Spends the planned privacy budget, once, whatever happens.
+
+    The whole budget is written into a ledger before the first private byte is read. Without --ledger that is OUT.ledger,
+    which knows only of releases into that folder.
+    """
+    from synthrelease.ledger import ledger_beside, reserve_for_release
+
+    def reserve(spec: ReleaseSpec) -> None:
+        path = ledger or ledger_beside(out, spec.plan, spec.title, spec.limit)
+        receipt = reserve_for_release(path, spec.plan, spec.title, dataset=dataset, expect_head=expect_head)
+        terminal.print(f"Reserved in {escape(str(path))}. For your logbook: {escape(receipt.logbook_line())}")
+        if ledger is None:
+            terminal.print("This ledger sees only releases into this folder. With --ledger FILE one ledger guards a dataset.")
+
+    _release(config, data, out, jobs, shortlist, reserve)
+
+
+def demo(
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="A new folder for the released files.")],
+    jobs: Jobs = 1,
+) -> None:
+    """Run a whole release on public surrogate births that come with synthrelease. Needs nothing from outside."""
+    from synthrelease.resources import resource
+
+    config, simulated = resource("configs/births.toml"), resource("public_data/births_surrogate.csv.gz")
+    _release(config, simulated, out, jobs, None, lambda spec: None)  # nobody's data: no ledger
+
+
+def _release(
+    config: Path, data: Path, out: Path, jobs: int, shortlist: Path | None, reserve: Callable[[ReleaseSpec], None]
+) -> None:
+    from synthrelease.bundle import check_free, write_bundle
+    from synthrelease.release import release as run
+    from synthrelease.spec import load_spec
+
+    spec = load_spec(config)
+    if shortlist is not None:
+        from synthrelease.shortlist import narrowed
+
+        spec = narrowed(spec, shortlist)
+    print_plan(spec)
+    check_free(out)
+    spec.plan.check_limit(spec.limit)
+    if not data.is_file():  # a mistake that would cost the whole budget
+        raise InputError(f"{data}: expected a file with a header and rows, found no such file. Nothing was spent.")
+    reserve(spec)
+    with progress_line() as phase:
+        result = run(spec, data, jobs=jobs, progress=phase)
+        if result is not None:
+            phase("writing the release")
+            write_bundle(result, out)
+    if result is None:
+        err.print(
+            "Nothing was released: the search ended by the stop probability before a dataset met all criteria. The planned "
+            "budget is spent. Rehearse on public data to find configurations that are accepted more often."
+        )
+        raise typer.Exit(NOTHING_RELEASED)
+    table = Table(
+        "criterion",
+        "threshold",
+        "released value",
+        "noise sd",
+        "epsilon",
+        title="Acceptance criteria",
+        caption="Released values carry noise: a small one may lie below 0.",
+    )
+    for score in result.scores:
+        noise = "" if score.noise_sd is None else f"{score.noise_sd:.3g}"
+        table.add_row(escape(score.name), f"{score.threshold:g}", f"{score.value:.4g}", noise, decimal_text(score.epsilon))
+    terminal.print(table)
+    terminal.print(f"Released {result.candidate.n} synthetic rows with epsilon = {decimal_text(result.guarantee.epsilon)}.")
+    terminal.print(
+        f"The data are in {escape(str(out / 'data.csv'))}, the documentation in {escape(str(out / 'release.json'))}."
+    )

@@ -1,0 +1,78 @@
+"""What all commands print alike: the plan, and progress lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.tree import Tree
+
+from synthrelease.errors import Interrupted
+from synthrelease.privacy import Charge, decimal_text
+
+NOTHING_RELEASED = 3
+STOPPED = 1
+
+Config = Annotated[Path, typer.Argument(metavar="CONFIG", help="The configuration of the release, a TOML file.")]
+Jobs = Annotated[int, typer.Option("--jobs", min=1, help="Processes that try configurations side by side.")]
+out, err = Console(), Console(stderr=True)
+
+
+@contextmanager
+def progress_line() -> Iterator[Any]:
+    """A line with the phase and the elapsed time, on a terminal only. It never shows how many rounds were run."""
+    try:
+        if not err.is_terminal:
+            yield lambda phase: None
+            return
+        from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+        columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
+        with Progress(*columns, console=err, transient=True) as bar:
+            task = bar.add_task("starting", total=None)
+            yield lambda phase: bar.update(task, description=phase)
+    except KeyboardInterrupt:
+        raise Interrupted() from None
+
+
+@contextmanager
+def progress_bars() -> Iterator[Any]:
+    """Progress bars with rates and time left, on a terminal only. For rehearsals: they read public data."""
+    if not err.is_terminal:
+        yield lambda phase, done, total: None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+    left = TextColumn("left"), TimeRemainingColumn()
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[rate]}")
+    with Progress(*columns, TimeElapsedColumn(), *left, console=err) as bars:
+        tasks: dict[str, Any] = {}
+
+        def progress(phase: str, done: int, total: int) -> None:
+            if phase not in tasks:
+                tasks[phase] = bars.add_task(phase, total=total or None, rate="")
+            task = next(task for task in bars.tasks if task.id == tasks[phase])
+            rate = f"{task.speed:.1f}/s" if task.speed else ""
+            bars.update(tasks[phase], completed=done, total=total or None, rate=rate)
+
+        yield progress
+
+
+def print_plan(spec: Any) -> None:
+    total = spec.plan.total
+    tree = Tree(f"[bold]{escape(spec.title)}[/bold]: epsilon = {decimal_text(total.epsilon)}, delta = {float(total.delta):g}")
+    for part in total.parts:
+        _grow(tree, part)
+    out.print(tree)
+    out.print("Guarantee: pure differential privacy; neighbouring tables differ in one record that is replaced.")
+
+
+def _grow(tree: Tree, charge: Charge) -> None:
+    branch = tree.add(f"{decimal_text(charge.epsilon)}  {escape(charge.name)} [dim]({escape(charge.because)})[/dim]")
+    for part in charge.parts:
+        _grow(branch, part)

@@ -1,0 +1,142 @@
+"""What a ledger says, as values: its entries, their sums and the chain of hashes. Knows no files.
+
+The first hash covers the format, the dataset and its limits; the hash of an entry covers the hash before it and the entry.
+Rationals are written "numerator/denominator" in lowest terms, never as floats, so that sums and comparisons are exact.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from synthrelease.errors import BudgetError
+from synthrelease.privacy import decimal_text, exact
+
+FORMAT = 1
+_RATIONAL = re.compile(r"(0|[1-9][0-9]{0,99})/([1-9][0-9]{0,99})")
+_BEGINNING = re.compile(r"[0-9a-f]{16,64}")
+
+Row = tuple[int, str, str, str, str, str]
+"""An entry as it is stored: number, started, what, epsilon, delta, hash."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Head:
+    """How far a ledger had come: the number of its charges and the hash of the last one."""
+
+    number: int
+    hash: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """One charge: when its run started (UTC), what for, and what it cost. `hash` covers it and all before it."""
+
+    number: int
+    started: str
+    what: str
+    epsilon: Fraction
+    delta: Fraction
+    hash: str
+
+    def row(self) -> Row:
+        """The entry as it is stored."""
+        return self.number, self.started, self.what, to_text(self.epsilon), to_text(self.delta), self.hash
+
+
+@dataclass(frozen=True, kw_only=True)
+class Statement:
+    """A ledger as it was found: the account and its entries in order."""
+
+    dataset: str
+    epsilon_limit: Fraction
+    delta_limit: Fraction
+    entries: tuple[Entry, ...] = ()
+
+    @property
+    def epsilon(self) -> Fraction:
+        """Epsilon charged so far."""
+        return sum((entry.epsilon for entry in self.entries), Fraction(0))
+
+    @property
+    def delta(self) -> Fraction:
+        """Delta charged so far."""
+        return sum((entry.delta for entry in self.entries), Fraction(0))
+
+    @property
+    def head(self) -> Head:
+        """The last hash, for the head file and the steward's logbook."""
+        return Head(number=len(self.entries), hash=self._hash(len(self.entries)))
+
+    def holds(self, head: Head) -> bool:
+        """Whether the entry of that number is here and has that hash."""
+        return head.number <= len(self.entries) and self._hash(head.number) == head.hash
+
+    def knows(self, beginning: str) -> bool:
+        """Whether some entry's hash, or the first one, starts so (at least 16 hexadecimal digits)."""
+        hashes = (self._hash(number) for number in range(len(self.entries) + 1))
+        return _BEGINNING.fullmatch(beginning) is not None and any(found.startswith(beginning) for found in hashes)
+
+    def with_charge(self, *, started: str, what: str, epsilon: Fraction, delta: Fraction) -> Statement:
+        """The ledger with one more entry at its end."""
+        number = len(self.entries) + 1
+        digest = _digest([self.head.hash, number, started, what, to_text(epsilon), to_text(delta)])
+        entry = Entry(number=number, started=started, what=what, epsilon=epsilon, delta=delta, hash=digest)
+        return replace(self, entries=(*self.entries, entry))
+
+    def logbook_line(self) -> str:
+        """What a steward writes down after each run: the sums and the beginning of the last hash."""
+        return (
+            f"{self.dataset}: {len(self.entries)} charges, epsilon {shown(self.epsilon)} of {shown(self.epsilon_limit)}, "
+            f"delta {shown(self.delta)} of {shown(self.delta_limit)}, head {self.head.hash[:16]}"
+        )
+
+    def _hash(self, number: int) -> str:
+        if number > 0:
+            return self.entries[number - 1].hash
+        account = [self.dataset, to_text(self.epsilon_limit), to_text(self.delta_limit)]
+        return _digest(["synthrelease ledger", FORMAT, *account])
+
+
+def _digest(fields: list[str | int]) -> str:
+    return hashlib.sha256(json.dumps(fields, ensure_ascii=True, separators=(",", ":")).encode("ascii")).hexdigest()
+
+
+def to_text(value: Fraction) -> str:
+    """A rational as "numerator/denominator" in lowest terms."""
+    return f"{value.numerator}/{value.denominator}"
+
+
+def from_text(text: object) -> Fraction:
+    """The rational of such a text. Raises ValueError for any other text, also for one that is not in lowest terms."""
+    match = _RATIONAL.fullmatch(text) if isinstance(text, str) else None
+    if match is None:
+        raise ValueError("expected numerator/denominator")
+    value = Fraction(int(match[1]), int(match[2]))
+    if to_text(value) != text:
+        raise ValueError("expected lowest terms")
+    return value
+
+
+def amount(name: str, number: str | int | float | Fraction) -> Fraction:
+    """An exact epsilon, delta or limit. Raises BudgetError when it is none, or has more than a hundred digits."""
+    try:
+        return from_text(to_text(exact(number)))
+    except ValueError:
+        raise BudgetError(f"{name}: expected a number of at least 0 with at most 100 digits, found another.") from None
+
+
+def line(name: str, text: str, longest: int) -> str:
+    """A text of one printable line. Raises BudgetError otherwise."""
+    if not (0 < len(text) <= longest and text.isprintable() and text.strip() == text):
+        raise BudgetError(f"{name}: expected one line of 1 to {longest} printable characters, found something else.")
+    return text
+
+
+def shown(value: Fraction) -> str:
+    """An exact rational for reading: as a decimal where that is exact, else as a fraction."""
+    text = decimal_text(value)
+    return text if Fraction(text) == value else to_text(value)

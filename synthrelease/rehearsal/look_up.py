@@ -1,0 +1,100 @@
+"""Looking persons up: how many rows of a synthetic table match each cell of a public one on its quasi-identifiers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+
+from synthrelease.rehearsal.public_table import PublicTable
+from synthrelease.table import Counts
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class LookUp:
+    """How to find the matches of every cell of the public table.
+
+    `windows[q]` has, for each step between bins of quasi-identifier q, the (n_bins,) mask of the bins from which the step
+    leads to a bin in range.
+    """
+
+    public: PublicTable
+    columns: tuple[int, ...]
+    windows: tuple[Mapping[int, np.ndarray], ...]
+
+    @classmethod
+    def of(cls, public: PublicTable, quasi_identifiers: Sequence[str], within: Mapping[str, float]) -> LookUp:
+        if not quasi_identifiers:
+            raise ValueError("quasi_identifiers: expected at least one column, found none.")
+        columns = public.indices("quasi_identifiers", quasi_identifiers)
+        public.indices("within", within)
+        for name, distance in within.items():
+            if name not in quasi_identifiers:
+                raise ValueError(f"within: expected quasi-identifiers, found {name!r}, which is none.")
+            if not (0 <= distance < math.inf):
+                raise ValueError(f"within.{name}: expected a distance of at least 0, found {distance}.")
+        windows = []
+        for name, column in zip(quasi_identifiers, columns, strict=True):
+            bins = np.arange(public.counts.layout.sizes[column])
+            near = bins[:, None] == bins
+            if name in within:
+                numbers = public.numbers("within", name)
+                near = np.abs(numbers[:, None] - numbers) <= within[name]
+            steps = {step: np.diagonal(near, step) for step in range(1 - len(bins), len(bins))}
+            windows.append({step: _from(mask, step, len(bins)) for step, mask in steps.items() if mask.any()})
+        return cls(public=public, columns=columns, windows=tuple(windows))
+
+    def matching(self, table: Counts) -> np.ndarray:
+        """(n_cells,) rows of `table` that match the quasi-identifiers of each public cell."""
+        return self._found(_project(table, self.columns), self.columns)
+
+    def agreeing(self, table: Counts) -> np.ndarray:
+        """(n_cells,) those of the matching rows that agree in all other columns."""
+        return self._found(table, tuple(range(len(table.layout.sizes))))
+
+    def _found(self, table: Counts, columns: tuple[int, ...]) -> np.ndarray:
+        """`table` has the given columns of the public table, in this order."""
+        targets, strides = self.public.counts, dict(zip(columns, table.layout.strides, strict=True))
+        digits = {column: targets.digits(column) for column in columns}
+        home = np.zeros(len(targets.codes), dtype=np.int64)
+        for column, stride in strides.items():
+            home += digits[column] * stride
+        found = np.zeros(len(home), dtype=np.int64)
+        for steps in self._steps():
+            inside = np.all([mask[digits[column]] for column, _, mask in steps], axis=0)
+            found[inside] += _counts_at(table, home[inside] + sum(step * strides[column] for column, step, _ in steps))
+        return found
+
+    def _steps(self) -> Iterator[tuple[tuple[int, int, np.ndarray], ...]]:
+        """Every combination of steps: (column, step, mask of the bins it may start from) per quasi-identifier."""
+        yield from product(
+            *(
+                [(column, step, mask) for step, mask in windows.items()]
+                for column, windows in zip(self.columns, self.windows, strict=True)
+            )
+        )
+
+
+def _from(diagonal: np.ndarray, step: int, size: int) -> np.ndarray:
+    """(size,) mask by starting bin, from the diagonal of a matrix of pairs (from, to)."""
+    mask = np.zeros(size, dtype=bool)
+    start = max(0, -step)
+    mask[start : start + len(diagonal)] = diagonal
+    return mask
+
+
+def _project(table: Counts, columns: tuple[int, ...]) -> Counts:
+    layout = table.layout.subset(columns)
+    codes = np.zeros(len(table.codes), dtype=np.int64)
+    for column, stride in zip(columns, layout.strides, strict=True):
+        codes += table.digits(column) * stride
+    return Counts(layout, codes, table.counts)
+
+
+def _counts_at(table: Counts, codes: np.ndarray) -> np.ndarray:
+    """Counts of a table at any cells; 0 where it has none."""
+    places = np.minimum(np.searchsorted(table.codes, codes), len(table.codes) - 1)
+    return np.where(table.codes[places] == codes, table.counts[places], 0)

@@ -1,0 +1,118 @@
+"""Many attempts side by side, through joblib alone: on this machine, or on an existing Dask or Ray cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from synthrelease.errors import InputError
+
+BACKENDS = ("loky", "dask", "ray")
+CONNECT_SECONDS = 15
+
+
+@dataclass(frozen=True, kw_only=True)
+class Workers:
+    """Where attempts run.
+
+    Attributes
+    ----------
+    backend : "loky" (processes of this machine), "dask" or "ray".
+    jobs : processes of this machine; with a cluster, tasks that are handed out at a time (all its workers when 0).
+    address : of the scheduler, for example tcp://10.0.0.5:8786 or ray://10.0.0.5:10001.
+    """
+
+    backend: str = "loky"
+    jobs: int = 1
+    address: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.backend not in BACKENDS:
+            raise InputError(f"--backend: expected one of {', '.join(BACKENDS)}, found {self.backend!r}.")
+        if self.backend == "loky" and self.address:
+            raise InputError("--address: expected it with --backend dask or ray, found it with loky, which has no cluster.")
+        if self.backend == "dask" and not self.address:
+            raise InputError("--address: expected the address of the Dask scheduler, for example tcp://127.0.0.1:8786.")
+
+
+Run = Callable[[Callable[..., Any], Iterable[tuple[Any, ...]]], Generator[Any, None, None]]
+
+
+@contextmanager
+def running(workers: Workers) -> Iterator[Run]:
+    """A function that calls `action(*arguments)` for each of many arguments and yields the results as they come.
+
+    Raises
+    ------
+    InputError : when the cluster cannot be reached or its package is not installed.
+    """
+    if workers.backend == "dask":
+        with _dask(workers) as jobs:
+            yield _runner("dask", jobs)
+    elif workers.backend == "ray":
+        with _ray(workers) as jobs:
+            yield _runner("ray", jobs)
+    else:
+        yield _runner("loky", workers.jobs)
+
+
+def _runner(backend: str, jobs: int) -> Run:
+    from joblib import Parallel, delayed, parallel_config
+
+    def run(action: Callable[..., Any], arguments: Iterable[tuple[Any, ...]]) -> Generator[Any, None, None]:
+        with parallel_config(backend=backend, n_jobs=jobs):
+            parallel = Parallel(return_as="generator_unordered", batch_size=1, pre_dispatch=2 * jobs, max_nbytes=None)
+            yield from parallel(delayed(action)(*chosen) for chosen in arguments)
+
+    return run
+
+
+@contextmanager
+def _dask(workers: Workers) -> Iterator[int]:
+    try:
+        from distributed import Client
+    except ImportError:
+        raise InputError("--backend dask: expected the package distributed, found none. Install synthrelease[dask].") from None
+    client = None
+    try:
+        client = Client(workers.address, timeout=CONNECT_SECONDS, set_as_default=True)
+        client.wait_for_workers(1, timeout=CONNECT_SECONDS)
+    except Exception as error:  # OSError, TimeoutError, ValueError for a malformed address, and Dask's own
+        problem = type(error).__name__
+    else:
+        problem = ""
+    try:
+        if problem or client is None:
+            raise InputError(
+                f"--address {workers.address}: expected a Dask scheduler with workers, reached none within {CONNECT_SECONDS} s "
+                f"({problem}). Is it running, and does a firewall let it through? Results so far are kept."
+            )
+        yield workers.jobs or sum(client.nthreads().values())
+    finally:
+        if client is not None:
+            client.close()
+
+
+@contextmanager
+def _ray(workers: Workers) -> Iterator[int]:
+    try:
+        import ray
+        from ray.util.joblib import register_ray
+    except ImportError:
+        raise InputError("--backend ray: expected the package ray, found none. Install synthrelease[ray].") from None
+    try:
+        ray.init(address=workers.address or "auto", log_to_driver=False, logging_level="error")
+        problem = ""
+    except Exception as error:
+        problem = type(error).__name__
+    if problem:
+        raise InputError(
+            f"--address {workers.address or 'auto'}: expected a Ray cluster, reached none ({problem}). Results so far are kept."
+        )
+    try:
+        register_ray()
+        yield workers.jobs or int(ray.cluster_resources().get("CPU", 1))
+    finally:
+        ray.shutdown()

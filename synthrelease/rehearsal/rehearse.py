@@ -1,0 +1,278 @@
+"""A whole rehearsal: the race, the budget advice, and what is written about them."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+from synthrelease.errors import InputError, OutputError
+from synthrelease.ingest import read_public
+from synthrelease.private import Meter, PrivateCounts
+from synthrelease.randomness import SYSTEM
+from synthrelease.rehearsal.advice import (
+    BUDGET_FACTORS,
+    BudgetPoint,
+    CriterionAdvice,
+    Outlook,
+    criterion_advice,
+    frontier,
+    outlook,
+)
+from synthrelease.rehearsal.attempts import AttemptResult, run_attempts
+from synthrelease.rehearsal.copies import Comparison, CopyFigures, copy_figures
+from synthrelease.rehearsal.parallel import Run, Workers, running
+from synthrelease.rehearsal.racing import Race, RaceRules
+from synthrelease.rehearsal.store import RehearsalStore, open_store
+from synthrelease.spec import ReleaseSpec
+from synthrelease.table import Counts
+
+STORE = "attempts.sqlite"
+CHUNK = 8
+BUDGET_ATTEMPTS = 6
+"""Attempts per shortlisted configuration and generation budget."""
+
+RACE_SHARE = 0.8
+"""Share of the time budget after which the race stops, so that the budgets can still be tried."""
+
+Progress = Callable[[str, int, int], None]
+"""Told the phase, the attempts done in it and their number."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rehearsal:
+    """What a rehearsal found out.
+
+    Attributes
+    ----------
+    results : per configuration, its attempts at the planned generation budget, by number.
+    by_budget : attempts of the shortlist by generation budget.
+    copies : utility and risk figures of the shortlisted configurations, without noise, by `comparison`.
+    complete : False when the time was used up or the user stopped it; everything then rests on fewer attempts.
+    """
+
+    spec: ReleaseSpec
+    race: Race
+    results: tuple[tuple[AttemptResult, ...], ...]
+    shortlist: tuple[int, ...]
+    criteria: tuple[CriterionAdvice, ...]
+    budgets: tuple[BudgetPoint, ...]
+    outlook: Outlook | None
+    comparison: Comparison
+    copies: tuple[CopyFigures, ...]
+    seed: int
+    n_rows: int
+    complete: bool
+
+    @property
+    def n_attempts(self) -> int:
+        return sum(len(attempts) for attempts in self.results)
+
+
+def rehearse(
+    spec: ReleaseSpec,
+    data: str | Path,
+    out: str | Path,
+    *,
+    rules: RaceRules,
+    workers: Workers,
+    seed: int | None = None,
+    minutes: float | None = None,
+    copies: int = 3,
+    quasi_identifiers: Sequence[str] | None = None,
+    noise_level: float = 0.05,
+    progress: Progress = lambda phase, done, total: None,
+) -> Rehearsal:
+    """Rehearse a release on public data. Reads nothing private and promises no privacy.
+
+    The results are kept in `out`/attempts.sqlite as they come; the same call goes on where an earlier one ended.
+
+    Parameters
+    ----------
+    data : a **public** file of the layout of the private one.
+    seed : makes the attempts repeatable; drawn at random, and kept, when None.
+    minutes : time after which no new attempts are started.
+    copies, quasi_identifiers : synthetic tables per shortlisted configuration for the utility and risk figures (none below 2),
+        and the columns that an intruder is taken to know (by default all but the regression's target).
+    noise_level : bound on false acceptance and rejection for the advice on the criteria's budgets.
+
+    Raises
+    ------
+    InputError : when the file, the cluster or the results of an earlier run do not fit.
+    OutputError : when results cannot be written.
+    """
+    deadline = time.monotonic() + 60 * minutes if minutes else None
+    out = Path(out)
+    progress("reading the public file", 0, 0)
+    comparison = Comparison.of(spec, copies, quasi_identifiers)
+    public = read_public(data, spec.schema, spec.input, spec.raw)
+    about = {
+        "format": "1",
+        "specification": spec.digest,
+        "data": hashlib.sha256(Path(data).read_bytes()).hexdigest(),
+        "seed": "" if seed is None else str(seed),
+    }
+    _make_folder(out)
+    about_now = about if seed is not None or (out / STORE).exists() else about | {"seed": str(SYSTEM.pick(2**32))}
+    with open_store(out / STORE, about_now) as store, running(workers) as run:
+        return _Course(spec, public, store, run, rules, deadline, noise_level, comparison, progress).run_all()
+
+
+def _make_folder(out: Path) -> None:
+    problem = None
+    try:
+        out.mkdir(exist_ok=True)
+    except OSError as error:
+        problem = f"{out}: expected a folder to write the results into, found none and could not make it ({error.strerror})."
+    if problem:
+        raise OutputError(problem)
+    strangers = sorted(path.name for path in out.iterdir())
+    if strangers and STORE not in strangers:
+        raise InputError(
+            f"{out}: expected a new folder or one of an earlier rehearsal, found other files such as {strangers[0]!r}."
+        )
+
+
+class _Course:
+    """One rehearsal on its way."""
+
+    def __init__(
+        self,
+        spec: ReleaseSpec,
+        counts: Counts,
+        store: RehearsalStore,
+        run: Run,
+        rules: RaceRules,
+        deadline: float | None,
+        noise_level: float,
+        comparison: Comparison,
+        progress: Progress,
+    ):
+        self.spec, self.store, self.run, self.rules = spec, store, run, rules
+        self.counts, self.public = counts, PrivateCounts(counts, Meter(()))  # public rows, as the code of a release takes them
+        self.comparison = comparison
+        self.noise_level, self.progress = noise_level, progress
+        self.seed = int(store.about["seed"])
+        self.deadline = deadline
+        self.race_deadline = None if deadline is None else time.monotonic() + RACE_SHARE * (deadline - time.monotonic())
+        self.stopped = False
+
+    def run_all(self) -> Rehearsal:
+        planned, thresholds = self.spec.generation_epsilon, [criterion.threshold for criterion in self.spec.criteria]
+        results: list[dict[int, AttemptResult]] = [{} for _ in range(len(self.spec.space))]
+        for result in self.store.results(planned):
+            results[result.configuration][result.number] = result
+
+        def keep(result: AttemptResult) -> None:
+            results[result.configuration][result.number] = result
+
+        race = Race.of(results, thresholds, self.rules)
+        while race.missing and not self._late(self.race_deadline):
+            phase = "pilot" if race.stage == 0 else f"race, {race.stage} attempts each"
+            self._attempts(race.missing, planned, phase, self.race_deadline, keep)
+            race = Race.of(results, thresholds, self.rules)
+        shortlist = race.shortlist()
+        by_budget = self._budgets(shortlist, planned, results)
+        return self._summary(race, results, shortlist, by_budget, self._copies(shortlist))
+
+    def _budgets(
+        self, shortlist: Sequence[int], planned: Fraction, results: Sequence[dict[int, AttemptResult]]
+    ) -> dict[Fraction, list[AttemptResult]]:
+        """Attempts of the shortlist at other generation budgets."""
+        wanted = [(c, number) for number in range(BUDGET_ATTEMPTS) for c in shortlist]
+        found = {planned: [result for c in shortlist for result in results[c].values()]}
+        for generation in (factor * planned for factor in BUDGET_FACTORS if factor != 1):
+            known = {(result.configuration, result.number): result for result in self.store.results(generation)}
+            missing = [attempt for attempt in wanted if attempt not in known]
+            phase = f"generation budget {float(generation):g}"
+            kept: list[AttemptResult] = []
+            self._attempts(missing, generation, phase, self.deadline, kept.append)
+            known |= {(result.configuration, result.number): result for result in kept}
+            found[generation] = [known[attempt] for attempt in wanted if attempt in known]
+        return found
+
+    def _copies(self, shortlist: Sequence[int]) -> tuple[CopyFigures, ...]:
+        """Utility and risk figures of the shortlist, in its order."""
+        found: dict[int, CopyFigures] = {}
+        if not shortlist or self.comparison.copies < 2 or self._late(self.deadline):
+            return ()
+        phase = "utility and risk"
+        self.progress(phase, 0, len(shortlist))
+        arguments = [(self.spec, self.public, self.counts, self.seed, c, self.comparison) for c in shortlist]
+        try:
+            with closing(self.run(copy_figures, arguments)) as figures:
+                for one in figures:
+                    found[one.configuration] = one
+                    self.progress(phase, len(found), len(shortlist))
+        except KeyboardInterrupt:
+            self.stopped = True
+        return tuple(found[c] for c in shortlist if c in found)
+
+    def _attempts(
+        self,
+        missing: Sequence[tuple[int, int]],
+        generation: Fraction,
+        phase: str,
+        deadline: float | None,
+        keep: Callable[[AttemptResult], None],
+    ) -> None:
+        """Run attempts and keep each as it comes; ends early when the time is used or the user stops it."""
+        if not missing or self._late(deadline):
+            return
+        done = 0
+        self.progress(phase, done, len(missing))
+        arguments = (
+            (self.spec, self.public, self.seed, chunk, generation) for chunk in chunks(missing) if not self._late(deadline)
+        )  # drawn as workers become free: when the time is used no more are handed out, and those in flight are kept
+        try:
+            with closing(self.run(run_attempts, arguments)) as batches:
+                for batch in batches:
+                    self.store.add(batch)
+                    for result in batch:
+                        keep(result)
+                    done += len(batch)
+                    self.progress(phase, done, len(missing))
+        except KeyboardInterrupt:
+            self.stopped = True
+
+    def _late(self, deadline: float | None) -> bool:
+        return self.stopped or (deadline is not None and time.monotonic() >= deadline)
+
+    def _summary(
+        self,
+        race: Race,
+        results: Sequence[dict[int, AttemptResult]],
+        shortlist: tuple[int, ...],
+        by_budget: dict[Fraction, list[AttemptResult]],
+        copies: tuple[CopyFigures, ...],
+    ) -> Rehearsal:
+        chosen = set(shortlist)
+        kept = [result for c in shortlist for result in results[c].values()]
+        others = [result for c, attempts in enumerate(results) if c not in chosen for result in attempts.values()]
+        return Rehearsal(
+            spec=self.spec,
+            race=race,
+            results=tuple(tuple(attempts[number] for number in sorted(attempts)) for attempts in results),
+            shortlist=shortlist,
+            criteria=criterion_advice(self.spec.criteria, kept or others, others, self.noise_level),
+            budgets=frontier(self.spec, by_budget, self.rules.level),
+            outlook=outlook(kept, self.spec.stop_probability),
+            comparison=self.comparison,
+            copies=copies,
+            seed=self.seed,
+            n_rows=self.public.n,
+            complete=not race.missing and not self.stopped,
+        )
+
+
+def chunks(attempts: Sequence[tuple[int, int]]) -> list[list[tuple[int, int]]]:
+    """Attempts in small groups of the same number, which share their private fit."""
+    groups: dict[int, list[tuple[int, int]]] = {}
+    for attempt in attempts:
+        groups.setdefault(attempt[1], []).append(attempt)
+    size = max(1, min(CHUNK, len(attempts) // 16))
+    return [group[start : start + size] for group in groups.values() for start in range(0, len(group), size)]

@@ -1,0 +1,293 @@
+"""What a rehearsal leaves: shortlist.toml for the release, rehearsal.json for programs, report.html for people."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from synthrelease.configuration import Configuration
+from synthrelease.errors import OutputError
+from synthrelease.privacy import decimal_text
+from synthrelease.rehearsal.advice import MARGIN, BudgetPoint, CriterionAdvice, cheapest
+from synthrelease.rehearsal.copies import CopyFigures
+from synthrelease.rehearsal.intervals import Estimate
+from synthrelease.rehearsal.rehearse import Rehearsal
+from synthrelease.shortlist import shortlist_text
+
+FILES = ("shortlist.toml", "rehearsal.json", "report.html")
+_PICTURED = 30
+
+
+def write_report(rehearsal: Rehearsal, out: Path, noise_level: float) -> None:
+    """Write the three files; each replaces an earlier one as a whole. Without a shortlist there is no shortlist.toml.
+
+    Raises
+    ------
+    OutputError : when one cannot be written.
+    """
+    texts = {
+        "rehearsal.json": json.dumps(document(rehearsal), indent=2, allow_nan=False) + "\n",
+        "report.html": page(rehearsal, noise_level),
+    }
+    if rehearsal.shortlist:
+        texts["shortlist.toml"] = shortlist_text(
+            rehearsal.spec.title, [_shortlisted(rehearsal, c) for c in rehearsal.shortlist]
+        )
+    problem = None
+    try:
+        for name, text in texts.items():
+            temporary = out / f".{name}.new"
+            temporary.write_text(text, encoding="utf-8", newline="\n")
+            os.replace(temporary, out / name)
+        if not rehearsal.shortlist:
+            (out / "shortlist.toml").unlink(missing_ok=True)
+    except OSError as error:
+        problem = f"{out}: the report could not be written ({error.strerror}). The results in attempts.sqlite are kept."
+    if problem:
+        raise OutputError(problem)
+
+
+def describe(configuration: Configuration) -> str:
+    """A configuration in a line: what differs between configurations, not what all share."""
+    generator = configuration.generator.model_dump(mode="json", exclude_none=True, exclude={"family", "selector"})
+    columns = configuration.transformation.schema.by_name
+    bins = [
+        f"{_words(name)} {_words(chosen)}"
+        for name, chosen in configuration.transformation.choice.items()
+        if len(columns[name].alternatives) > 1
+    ]
+    projection = configuration.projection.model_dump(mode="json", exclude={"kind"})
+    parts = [
+        configuration.generator.family,
+        *(f"{_words(key)} {_plain(value)}" for key, value in generator.items() if key != "flavour"),
+    ]
+    return ", ".join([*parts, *bins, *(f"{_words(key)} {_plain(value)}" for key, value in projection.items())])
+
+
+def document(rehearsal: Rehearsal) -> dict[str, Any]:
+    """rehearsal.json: everything of the report but the times, so that the same seed gives the same file."""
+    race = rehearsal.race
+    return {
+        "title": rehearsal.spec.title,
+        "complete": rehearsal.complete,
+        "seed": rehearsal.seed,
+        "n_rows": rehearsal.n_rows,
+        "attempts": rehearsal.n_attempts,
+        "configurations": [
+            {
+                "index": c,
+                "standing": standing.value,
+                "shortlisted": c in rehearsal.shortlist,
+                **_interval(estimate),
+                "rejected_by": _rejections(rehearsal, c),
+                **rehearsal.spec.space[c].describe(),
+            }
+            for c, (estimate, standing) in enumerate(zip(race.estimates, race.standings, strict=True))
+        ],
+        "criteria": [
+            {
+                "name": advice.name,
+                "threshold": advice.threshold,
+                "epsilon": float(advice.epsilon),
+                "median_figure": advice.figure,
+                "noise_sd": advice.noise_sd,
+                "rejected_share": advice.fails,
+                "false_decision": advice.false_rejection,
+                "good_rejected": advice.good_rejected,
+                "bad_accepted": advice.bad_accepted,
+                "smallest_epsilon": advice.smallest_epsilon,
+            }
+            for advice in rehearsal.criteria
+        ],
+        "budgets": [
+            {"generation": float(point.generation), "total": float(point.total), **_interval(point.acceptance)}
+            for point in rehearsal.budgets
+        ],
+        "copies": {
+            "number": rehearsal.comparison.copies,
+            "quasi_identifiers": list(rehearsal.comparison.quasi_identifiers),
+            "regression_target": rehearsal.comparison.target,
+            "figures": [
+                {"index": one.configuration, "utility": _finite(one.utility), "risk": _finite(one.risk)}
+                for one in rehearsal.copies
+            ],
+        },
+        "outlook": _finite(vars(rehearsal.outlook)) if rehearsal.outlook else None,
+    }
+
+
+def page(rehearsal: Rehearsal, noise_level: float) -> str:
+    """report.html: one file that needs nothing else."""
+    from synthrelease.rehearsal import pictures
+
+    rules, race = rehearsal.race.rules, rehearsal.race
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent / "templates"), autoescape=True, undefined=StrictUndefined
+    )
+    times = [result.seconds for attempts in rehearsal.results for result in attempts]
+    shown = sorted(rehearsal.shortlist, key=lambda c: -race.estimates[c].share)
+    rows = [_row(rehearsal, str(number + 1), c) for number, c in enumerate(shown)]
+    best = cheapest(rehearsal.budgets, rules.target)
+    names, ratios = _ratios(rehearsal)
+    estimates = [race.estimates[c] for c in shown[:_PICTURED]]
+    labels = [row["label"] for row in rows[:_PICTURED]]
+    return environment.get_template("report.html").render(
+        title=rehearsal.spec.title,
+        n_rows=rehearsal.n_rows,
+        complete=rehearsal.complete,
+        n_configurations=len(race.estimates),
+        n_attempts=rehearsal.n_attempts,
+        seconds=f"{np.mean(times):.2f}" if times else "0",
+        shortlist=rows,
+        outlook=rehearsal.outlook,
+        total=decimal_text(rehearsal.spec.plan.total.epsilon),
+        keep=rules.keep,
+        target=rules.target,
+        level=rules.level,
+        margin=MARGIN,
+        noise_level=noise_level,
+        criteria=[_criterion_row(advice) for advice in rehearsal.criteria],
+        budgets=[_budget_row(point, best) for point in rehearsal.budgets],
+        cheapest=None if best is None else _budget_row(best, best),
+        copies=[_copies_row(rows, shown, one) for one in rehearsal.copies],
+        n_copies=rehearsal.comparison.copies,
+        quasi_identifiers=", ".join(map(_words, rehearsal.comparison.quasi_identifiers)),
+        regression_target=_words(rehearsal.comparison.target or ""),
+        seed=rehearsal.seed,
+        version=version("synthrelease"),
+        percent=_percent,
+        small=lambda value: f"{value:.2g}" if value >= 1e-6 else "under 0.000001",
+        picture_shortlist=Markup(pictures.acceptance(labels, estimates, rules.target)) if rows else "",
+        picture_criteria=Markup(pictures.relative_figures(names, ratios)) if names else "",
+        picture_budget=Markup(pictures.budget_frontier(rehearsal.budgets, rules.target)) if rehearsal.budgets else "",
+        picture_times=Markup(pictures.seconds(times)) if times else "",
+    )
+
+
+def _ratios(rehearsal: Rehearsal) -> tuple[list[str], list[list[float]]]:
+    """Per criterion with figures: its name and figure / threshold of the shortlist's candidates (of all without one)."""
+    chosen = rehearsal.shortlist or range(len(rehearsal.results))
+    attempts = [result for c in chosen for result in rehearsal.results[c]]
+    names, ratios = [], []
+    for index, criterion in enumerate(rehearsal.spec.criteria):
+        values = [figure / criterion.threshold for result in attempts if (figure := result.figures[index]) is not None
+                  and criterion.threshold > 0]  # fmt: skip
+        if values:
+            names.append(criterion.name)
+            ratios.append(values)
+    return names, ratios
+
+
+def _shortlisted(rehearsal: Rehearsal, c: int) -> dict[str, Any]:
+    estimate = rehearsal.race.estimates[c]
+    described = rehearsal.spec.space[c].describe()
+    return {**described, "acceptance": round(estimate.share, 4), "interval": [round(estimate.low, 4), round(estimate.high, 4)],
+            "attempts": estimate.trials}  # fmt: skip
+
+
+def _interval(estimate: Estimate) -> dict[str, Any]:
+    return {"accepted": estimate.successes, "trials": estimate.trials, "low": estimate.low, "high": estimate.high}
+
+
+def _rejections(rehearsal: Rehearsal, c: int) -> dict[str, int]:
+    """How many attempts of a configuration each criterion rejected."""
+    counts = {
+        criterion.name: sum(not result.passed[index] for result in rehearsal.results[c])
+        for index, criterion in enumerate(rehearsal.spec.criteria)
+    }
+    return {name: count for name, count in counts.items() if count}
+
+
+def _row(rehearsal: Rehearsal, label: str, c: int) -> dict[str, Any]:
+    estimate = rehearsal.race.estimates[c]
+    times = [result.seconds for result in rehearsal.results[c]]
+    return {
+        "label": label,
+        "text": describe(rehearsal.spec.space[c]),
+        "share": estimate.share,
+        "low": estimate.low,
+        "high": estimate.high,
+        "trials": estimate.trials,
+        "seconds": f"{np.median(times):.2f}",
+    }
+
+
+def _criterion_row(advice: CriterionAdvice) -> dict[str, str]:
+    relative = None if advice.noise_sd is None else advice.noise_sd / advice.threshold
+    return {
+        "name": advice.name,
+        "threshold": f"{advice.threshold:g}",
+        "figure": _number(advice.figure),
+        "fails": _percent(advice.fails),
+        "epsilon": decimal_text(advice.epsilon) if advice.epsilon else "",
+        "noise_sd": _number(advice.noise_sd),
+        "relative": "" if relative is None else _percent(relative),
+        "false": "" if advice.false_rejection is None else _percent(advice.false_rejection),
+        "good_rejected": "" if advice.good_rejected is None else _percent(advice.good_rejected),
+        "bad_accepted": "none seen" if advice.bad_accepted is None else _percent(advice.bad_accepted),
+        "smallest": _number(advice.smallest_epsilon),
+    }
+
+
+def _finite(figures: dict[str, float]) -> dict[str, float | None]:
+    return {name: value if math.isfinite(value) else None for name, value in figures.items()}
+
+
+def _copies_row(rows: list[dict[str, Any]], shown: list[int], one: CopyFigures) -> dict[str, str]:
+    """The figures of one configuration under the number that the shortlist's table gives it."""
+
+    def text(figures: dict[str, float], name: str) -> str:
+        value = figures.get(name, math.nan)
+        return f"{value:.3g}" if math.isfinite(value) else ""
+
+    return {
+        "label": rows[shown.index(one.configuration)]["label"],
+        "ratio": text(one.utility, "pmse_ratio"),
+        "overlap": text(one.utility, "mean_interval_overlap"),
+        "difference": text(one.utility, "mean_standardised_difference"),
+        "match_risk": text(one.risk, "mean_risk"),
+        "own_risk": text(one.risk, "mean_risk_of_original"),
+        "highest_risk": text(one.risk, "highest_risk"),
+        "true_match": text(one.risk, "true_match_rate"),
+        "false_match": text(one.risk, "false_match_rate") or "no match",
+    }
+
+
+def _budget_row(point: BudgetPoint, best: BudgetPoint | None) -> dict[str, Any]:
+    estimate = point.acceptance
+    return {
+        "generation": decimal_text(point.generation),
+        "total": decimal_text(point.total),
+        "share": estimate.share,
+        "low": estimate.low,
+        "high": estimate.high,
+        "trials": estimate.trials,
+        "chosen": point is best,
+    }
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.3g}"
+
+
+def _percent(value: float) -> str:
+    return f"{value:.0%}" if value >= 0.1 or value == 0 else f"{value:.1%}" if value >= 0.001 else "under 0.1%"
+
+
+def _words(name: str) -> str:
+    return name.replace("_", " ")
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, str) and "/" in value:
+        numerator, denominator = value.split("/")
+        return f"{int(numerator) / int(denominator):g}"
+    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,115 @@
+"""shortlist.toml: the configurations that a release draws from, found in a rehearsal on public data."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field
+
+from synthrelease.configuration import ConfigurationSpace
+from synthrelease.errors import Problem, SpecError
+from synthrelease.spec import ReleaseSpec
+from synthrelease.spec_files import SpecTable, validated
+from synthrelease.toml_files import read_toml
+
+
+class ShortlistTable(SpecTable):
+    """[[configurations]]: one configuration, as `Configuration.describe` writes it, and what was found out about it."""
+
+    transformation: dict[str, str]
+    generator: dict[str, Any]
+    projection: dict[str, Any]
+    acceptance: float | None = None
+    interval: list[float] = Field(default_factory=list)
+    attempts: int | None = None
+
+
+class ShortlistFile(SpecTable):
+    """shortlist.toml"""
+
+    title: str = ""
+    configurations: list[ShortlistTable] = Field(min_length=1)
+
+
+def narrowed(spec: ReleaseSpec, path: str | Path) -> ReleaseSpec:
+    """The specification with its space narrowed to a shortlist.
+
+    Drawing stays uniform, from a set that was fixed beforehand on public data (theory 2). The charges stay the same.
+
+    Raises
+    ------
+    SpecError : when the file cannot be read, or names a configuration that the space does not have.
+    """
+    file = validated(ShortlistFile, read_toml(Path(path)), str(path))
+    if isinstance(file, list):
+        raise SpecError(file)
+    places = _places(spec.space)
+    indices, problems = [], []
+    for number, table in enumerate(file.configurations):
+        described = table.model_dump(include={"transformation", "generator", "projection"})
+        index = _index(spec.space, places, described)
+        if index is None:
+            expected = f"a configuration of {spec.path}"
+            found = "one that its space does not have; was the space changed since the rehearsal?"
+            problems.append(Problem(file=str(path), path=f"configurations[{number}]", expected=expected, found=found))
+        elif index in indices:
+            problems.append(
+                Problem(file=str(path), path=f"configurations[{number}]", expected="each once", found="the same one twice")
+            )
+        else:
+            indices.append(index)
+    if problems:
+        raise SpecError(problems)
+    return replace(spec, space=replace(spec.space, shortlist=tuple(indices)))
+
+
+def _places(space: ConfigurationSpace) -> tuple[dict[str, int], dict[str, int], dict[str, int]]:
+    """Index of every transformation, generator and projection by its description."""
+    generators = [item.model_dump(mode="json", exclude_none=True) for item in space.generators]
+    projections = [item.model_dump(mode="json") for item in space.projections]
+    choices = [transformation.choice for transformation in space.transformations]
+    first, second, third = ({_key(item): i for i, item in enumerate(items)} for items in (choices, generators, projections))
+    return first, second, third
+
+
+def _index(
+    space: ConfigurationSpace, places: tuple[dict[str, int], dict[str, int], dict[str, int]], described: Mapping[str, Any]
+) -> int | None:
+    parts = ("transformation", "generator", "projection")
+    transformation, generator, projection = (
+        place.get(_key(described[part])) for place, part in zip(places, parts, strict=True)
+    )
+    if transformation is None or generator is None or projection is None:
+        return None
+    return (transformation * len(space.generators) + generator) * len(space.projections) + projection
+
+
+def _key(item: Mapping[str, Any]) -> str:
+    """The same text for 20, 20.0 and the decimal 20."""
+    plain = {name: float(value) if isinstance(value, int | float | Decimal) else str(value) for name, value in item.items()}
+    return json.dumps(plain, sort_keys=True)
+
+
+def shortlist_text(title: str, configurations: Sequence[Mapping[str, Any]]) -> str:
+    """The text of shortlist.toml; each configuration has the fields of `ShortlistTable`."""
+    lines = [
+        "# Drawn up by `synthrelease rehearse` on public data, for `synthrelease release --shortlist`. Configurations may be",
+        "# taken out by hand, before any private data are read.",
+        f"title = {_toml(title)}",
+    ]
+    for table in configurations:
+        lines += ["", "[[configurations]]"] + [f"{key} = {_toml(value)}" for key, value in table.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{_toml(key)} = {_toml(inner)}" for key, inner in value.items()) + " }"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(_toml(inner) for inner in value) + "]"
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")  # TOML knows no surrogate pairs, and no raw DEL
