@@ -55,7 +55,7 @@ def narrowed(spec: ReleaseSpec, path: str | Path) -> ReleaseSpec:
         index = _index(spec.space, places, described)
         if index is None:
             expected = f"a configuration of {spec.path}"
-            found = "one that its space does not have; was the space changed since the rehearsal?"
+            found = "one that its space does not have; perhaps the space was changed since the rehearsal"
             problems.append(Problem(file=str(path), path=f"configurations[{number}]", expected=expected, found=found))
         elif index in indices:
             problems.append(

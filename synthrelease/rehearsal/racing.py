@@ -32,8 +32,8 @@ PILOT_SIZE, PILOT_ATTEMPTS = 60, 3
 STAGES = (1, 3, 6, 12, 24, 48, 96, 192, 384)
 """Attempts per configuration after each stage: doubling wastes at most half of what an oracle would spend."""
 
-_LAST_STAGE = 96
-"""After a stage of k attempts at most keep * 96 / k configurations run on, so that each stage costs about the same."""
+_LAST_STAGE = 48
+"""After a stage of k attempts at most keep * 48 / k configurations run on, so that each stage costs about the same."""
 
 _DEVIATIONS = 3.0
 """The mean of a configuration's figures is taken to be at most so many standard errors better than what was seen."""

@@ -17,24 +17,16 @@ from pathlib import Path
 
 import numpy as np
 from joblib import Parallel, delayed
-from scipy.stats import beta
 
 from synthrelease.attempt import attempt, prepare
 from synthrelease.configuration import Configuration
 from synthrelease.errors import RejectedRound
 from synthrelease.ingest import ingest
 from synthrelease.private import PrivateCounts
+from synthrelease.rehearsal.intervals import clopper_pearson
 from synthrelease.spec import ReleaseSpec, load_spec
 
 ROOT = Path(__file__).resolve().parents[2]
-
-
-def clopper_pearson(passed: int, attempts: int, level: float = 0.95) -> tuple[float, float]:
-    """Exact confidence interval of a probability."""
-    tail = (1 - level) / 2
-    low = beta.ppf(tail, passed, attempts - passed + 1) if passed else 0.0
-    high = beta.ppf(1 - tail, passed + 1, attempts - passed) if passed < attempts else 1.0
-    return float(low), float(high)
 
 
 def outcomes(spec: ReleaseSpec, configuration: Configuration, private: PrivateCounts, attempts: int) -> np.ndarray:
@@ -83,8 +75,7 @@ def main() -> None:
     )
     rows = []
     for configuration, passed in zip(chosen, results, strict=True):
-        accepted = int(passed.all(axis=1).sum())
-        low, high = clopper_pearson(accepted, options.attempts)
+        found = clopper_pearson(int(passed.all(axis=1).sum()), options.attempts)
         failing = {
             criterion.name: round(float(1 - share), 3)
             for criterion, share in zip(spec.criteria, passed.mean(axis=0), strict=True)
@@ -92,9 +83,9 @@ def main() -> None:
         rows.append(
             {
                 "configuration": label(configuration),
-                "pass": accepted / options.attempts,
-                "low": low,
-                "high": high,
+                "pass": found.share,
+                "low": found.low,
+                "high": found.high,
                 "fails": failing,
             }
         )

@@ -22,8 +22,9 @@ from synthrelease.constraints import Plausibility
 from synthrelease.generators import bayesian_network, privbayes
 from synthrelease.ingest import ingest
 from synthrelease.private import PrivateCounts
+from synthrelease.rehearsal.intervals import clopper_pearson
 from synthrelease.spec import ReleaseSpec, load_spec
-from tests.benchmarks.acceptance import clopper_pearson, label
+from tests.benchmarks.acceptance import label
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -94,10 +95,10 @@ def main() -> None:
         with only_first(n_steps):
             found = figures(spec, configuration, private, options.attempts)
         passed = int(found[:, :, 1].all(axis=1).sum())
-        low, high = clopper_pearson(passed, options.attempts)
+        interval = clopper_pearson(passed, options.attempts)
         title = "clip, normalise, draw (paper)" if n_steps == 0 else f"+ {STEPS[n_steps - 1][0]}"
         medians = " | ".join(f"{value:.3g}" for value in np.median(found[:, : len(names), 0], axis=0))
-        print(f"| {title} | {passed / options.attempts:.0%} | {low:.0%} to {high:.0%} | {medians} |", flush=True)
+        print(f"| {title} | {interval.share:.0%} | {interval.low:.0%} to {interval.high:.0%} | {medians} |", flush=True)
 
 
 if __name__ == "__main__":
