@@ -126,6 +126,17 @@ def test_the_outlook_by_hand() -> None:
     assert found.nothing == pytest.approx((0.5 * 0.2 / 0.6 + 0.75 * 0.2 / 0.4) / 2)
 
 
+def test_a_fit_with_too_few_attempts_is_no_unlucky_fit() -> None:
+    """One rejected candidate under a fit of its own would otherwise count as a release that is never accepted."""
+    found = outlook(results([[0.5, 0.5], [0.0]]), Fraction(1, 1000), least_per_fit=2)
+    pooled = outlook(results([[0.6], [0.0]]), Fraction(1, 1000), least_per_fit=2)
+    assert found is not None
+    assert pooled is not None
+    assert found.acceptance == 0.5
+    assert pooled.acceptance == pytest.approx(0.3)
+    assert pooled.expected_rounds == pytest.approx(1 / (0.3 * 0.999 + 0.001))
+
+
 def test_the_outlook_is_what_the_loop_does() -> None:
     """60 000 releases: fits 0.3 and 0.7 half the time each. The tolerances are ten standard errors."""
     gamma, draw, n = 0.1, np.random.default_rng(2), 60_000

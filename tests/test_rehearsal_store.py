@@ -227,3 +227,15 @@ def test_of_two_rehearsals_that_start_together_the_second_waits_for_the_first(
     with open_store(path, ABOUT) as store:
         assert store.about == ABOUT
     assert LooksTwice.others == ["database is locked"]
+
+
+def test_a_file_that_was_begun_and_never_filled_draws_a_seed_and_keeps_it(tmp_path: Path) -> None:
+    """What a crash between making the file and the first note leaves."""
+    path = tmp_path / "attempts.sqlite"
+    path.touch()
+    about = {"specification": "a", "data": "b", "seed": ""}
+    with open_store(path, about) as store:
+        drawn = store.about["seed"]
+    with open_store(path, about) as store:
+        assert store.about["seed"] == drawn
+    assert drawn.isdigit()

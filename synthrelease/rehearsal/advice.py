@@ -34,7 +34,7 @@ class CriterionAdvice:
     ----------
     epsilon, threshold, noise_sd : as planned; noise_sd with the median sensitivity seen, None without noise on the figure.
     figure : median of the exact figures of the shortlist's candidates; None without.
-    fails : share of the shortlist's attempts that this criterion rejected.
+    fails : share of the shortlist's attempts (of all, when it is empty) that this criterion rejected.
     false_rejection : probability that noise rejects a candidate whose figure is `MARGIN` of the threshold below it; by
         symmetry also that noise accepts one that is as far above it.
     good_rejected, bad_accepted : mean probability, over the candidates seen, that noise rejects one at or below the threshold,
@@ -165,15 +165,23 @@ def cheapest(points: Sequence[BudgetPoint], target: float) -> BudgetPoint | None
     return next((point for point in sorted(points, key=lambda point: point.total) if point.acceptance.low >= target), None)
 
 
-def outlook(results: Sequence[AttemptResult], stop_probability: Fraction) -> Outlook | None:
-    """What to expect of a release from these attempts of the shortlist; None without attempts."""
+def outlook(results: Sequence[AttemptResult], stop_probability: Fraction, least_per_fit: int = 1) -> Outlook | None:
+    """What to expect of a release from these attempts of the shortlist; None without attempts.
+
+    Parameters
+    ----------
+    least_per_fit : fits with fewer attempts say too little by themselves (one unlucky candidate would look like an unlucky
+        fit) and are left out; when no fit has as many, all attempts are taken together.
+    """
     by_fit: dict[int, list[float]] = {}
     for result in results:
         by_fit.setdefault(result.number, []).append(result.chance)
     if not by_fit:
         return None
+    told = [chances for chances in by_fit.values() if len(chances) >= least_per_fit]
+    groups = told or [[chance for chances in by_fit.values() for chance in chances]]
     stop = float(stop_probability)
-    shares = np.array([np.mean(chances) for chances in by_fit.values()])
+    shares = np.array([np.mean(chances) for chances in groups])
     ends = shares * (1 - stop) + stop  # the probability that a round ends the search
     with np.errstate(divide="ignore", invalid="ignore"):
         rounds, nothing = 1 / ends, np.where(ends > 0, (1 - shares) * stop / ends, 0.0)

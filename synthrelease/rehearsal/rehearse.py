@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
@@ -13,7 +14,6 @@ from pathlib import Path
 from synthrelease.errors import InputError, OutputError
 from synthrelease.ingest import read_public
 from synthrelease.private import Meter, PrivateCounts
-from synthrelease.randomness import SYSTEM
 from synthrelease.rehearsal.advice import (
     BUDGET_FACTORS,
     BudgetPoint,
@@ -117,8 +117,7 @@ def rehearse(
         "seed": "" if seed is None else str(seed),
     }
     _make_folder(out)
-    about_now = about if seed is not None or (out / STORE).exists() else about | {"seed": str(SYSTEM.pick(2**32))}
-    with open_store(out / STORE, about_now) as store, running(workers) as run:
+    with open_store(out / STORE, about) as store, running(workers) as run:
         return _Course(spec, public, store, run, rules, deadline, noise_level, comparison, progress).run_all()
 
 
@@ -239,6 +238,10 @@ class _Course:
         except KeyboardInterrupt:
             self.stopped = True
 
+    def _least_per_fit(self, shortlist: Sequence[int]) -> int:
+        """Attempts that tell something about a private fit: half of the shortlist; none do where nothing is fitted once."""
+        return max(1, (len(shortlist) + 1) // 2) if self.spec.plan.once else sys.maxsize
+
     def _late(self, deadline: float | None) -> bool:
         return self.stopped or (deadline is not None and time.monotonic() >= deadline)
 
@@ -260,7 +263,7 @@ class _Course:
             shortlist=shortlist,
             criteria=criterion_advice(self.spec.criteria, kept or others, others, self.noise_level),
             budgets=frontier(self.spec, by_budget, self.rules.level),
-            outlook=outlook(kept, self.spec.stop_probability),
+            outlook=outlook(kept, self.spec.stop_probability, self._least_per_fit(shortlist)),
             comparison=self.comparison,
             copies=copies,
             seed=self.seed,

@@ -10,6 +10,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from synthrelease.errors import InputError, OutputError
+from synthrelease.randomness import SYSTEM
 from synthrelease.rehearsal.attempts import AttemptResult
 
 _TABLES = """
@@ -74,7 +75,7 @@ def open_store(path: Path, about: dict[str, str]) -> Iterator[RehearsalStore]:
     Parameters
     ----------
     about : what the results depend on (specification, data, seed, versions). A file of another rehearsal is refused, but a
-        seed that is "" takes the one that the file has.
+        seed that is "" takes the one that the file has; a new file draws one.
 
     Raises
     ------
@@ -102,6 +103,7 @@ def _checked(connection: sqlite3.Connection, path: Path, about: dict[str, str]) 
         connection.execute("BEGIN IMMEDIATE")  # a deferred one would start only after the look
         known = dict(connection.execute("SELECT name, value FROM about"))
         if not known:
+            about = about | {"seed": about.get("seed") or str(SYSTEM.pick(2**32))}
             connection.executemany("INSERT INTO about VALUES (?, ?)", about.items())
             return about
     if not about.get("seed"):

@@ -90,12 +90,15 @@ def measured(spec: ReleaseSpec, path: Path) -> tuple[np.ndarray, np.ndarray, np.
     rows, sensitivities = [], []
     for c in sorted(groups):
         figures = np.array([[np.nan if value is None else value for value in result.figures] for result in groups[c]])
-        with np.errstate(divide="ignore", invalid="ignore"):
-            rows.append(np.nanmean(np.where(figures > 0, np.log(figures), np.nan), axis=0))
+        positive = figures > 0
+        with np.errstate(divide="ignore", invalid="ignore"):  # a figure that is always 0 has the logarithm -inf
+            rows.append(np.where(positive, np.log(figures), 0.0).sum(axis=0) / positive.sum(axis=0))
         sensitivities += [[np.nan if value is None else value for value in result.sensitivities] for result in groups[c]]
     epsilons = np.array([float(criterion.epsilon) or np.nan for criterion in spec.criteria])
-    noise = math.sqrt(2) * np.nanmedian(np.array(sensitivities, dtype=float), axis=0) / epsilons
-    return np.nan_to_num(np.array(rows), nan=-50.0), np.nan_to_num(scatter), np.nan_to_num(noise)
+    known = np.array(sensitivities, dtype=float)
+    medians = [np.median(column[~np.isnan(column)]) if (~np.isnan(column)).any() else 0.0 for column in known.T]
+    noise = math.sqrt(2) * np.array(medians) / epsilons
+    return np.where(np.isnan(rows), -np.inf, rows), np.nan_to_num(scatter), np.nan_to_num(noise)
 
 
 def main() -> None:
