@@ -55,6 +55,9 @@ def progress_bars() -> Iterator[Any]:
 
         def progress(phase: str, done: int, total: int) -> None:
             if phase not in tasks:
+                for earlier in bars.tasks:
+                    if earlier.total is None:  # a phase without a count is over when the next begins
+                        bars.update(earlier.id, total=1, completed=1)
                 tasks[phase] = bars.add_task(phase, total=total or None, rate="")
             task = next(task for task in bars.tasks if task.id == tasks[phase])
             rate = f"{task.speed:.1f}/s" if task.speed else ""

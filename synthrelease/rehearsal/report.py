@@ -157,7 +157,7 @@ def page(rehearsal: Rehearsal, noise_level: float) -> str:
         criteria=[_criterion_row(advice) for advice in rehearsal.criteria],
         budgets=[_budget_row(point, best) for point in rehearsal.budgets],
         cheapest=None if best is None else _budget_row(best, best),
-        copies=[_copies_row(rows, shown, one) for one in rehearsal.copies],
+        copies=sorted((_copies_row(rows, shown, one) for one in rehearsal.copies), key=lambda row: int(row["label"])),
         n_copies=rehearsal.comparison.copies,
         quasi_identifiers=", ".join(map(_words, rehearsal.comparison.quasi_identifiers)),
         regression_target=_words(rehearsal.comparison.target or ""),
