@@ -32,7 +32,9 @@ def command(tmp_path: Path) -> list[str]:
 
 
 def started(arguments: Sequence[str]) -> subprocess.Popen[str]:
-    code = "from synthrelease.cli import main; main()"
+    # a shell that starts the tests in the background makes their children ignore Ctrl-C
+    heed = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+    code = f"{heed}; from synthrelease.cli import main; main()"
     return subprocess.Popen(
         [sys.executable, "-c", code, *arguments], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
