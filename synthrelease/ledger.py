@@ -31,7 +31,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from synthrelease.errors import BudgetError
-from synthrelease.ledger_entries import FORMAT, Head, Statement, amount, from_text, line, shown, to_text
+from synthrelease.ledger_entries import FORMAT, Head, Statement, amount, from_text, line, printable, shown, to_text
 from synthrelease.ledger_files import cause, connected, create, read_head, refusal, restore, settle, write_head
 from synthrelease.privacy import Charge, Plan
 
@@ -196,9 +196,8 @@ def reserve_for_release(
     path: str | Path, plan: Plan, title: str, *, dataset: str | None = None, expect_head: str | None = None
 ) -> Statement:
     """Charge the whole plan of a release, before the first private byte is read. Raises as `Ledger.reserve`."""
-    what = "".join(character if character.isprintable() else " " for character in title).strip()[:200].strip()
     ledger = Ledger(path=Path(path).resolve(), dataset=dataset, expect_head=expect_head)
-    return ledger.reserve(plan.total, what or "a release without a title")
+    return ledger.reserve(plan.total, printable(title, 200) or "a release without a title")
 
 
 def ledger_beside(out: str | Path, plan: Plan, title: str, limit: Fraction | None) -> Path:
@@ -210,10 +209,8 @@ def ledger_beside(out: str | Path, plan: Plan, title: str, limit: Fraction | Non
     out = Path(out).absolute()
     path = out.with_name(out.name + ".ledger")
     if not path.exists():
-        dataset = "".join(character if character.isprintable() else " " for character in title).strip()[:100].strip()
-        open_ledger(
-            path, dataset or "without a title", plan.total.epsilon if limit is None else limit, delta_limit=plan.total.delta
-        )
+        dataset = printable(title, 100) or "without a title"
+        open_ledger(path, dataset, plan.total.epsilon if limit is None else limit, delta_limit=plan.total.delta)
     return path
 
 

@@ -136,6 +136,11 @@ def line(name: str, text: str, longest: int) -> str:
     return text
 
 
+def printable(text: str, longest: int) -> str:
+    """A title as `line` takes it: other characters become spaces, and what is too long is cut. May be empty."""
+    return "".join(character if character.isprintable() else " " for character in text).strip()[:longest].strip()
+
+
 def shown(value: Fraction) -> str:
     """An exact rational for reading: as a decimal where that is exact, else as a fraction."""
     text = decimal_text(value)

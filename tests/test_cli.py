@@ -181,7 +181,7 @@ release.ingest = fail
 """
     result = released(tmp_path, before=broken)
     assert result.returncode == 1
-    assert "RuntimeError" in result.stderr
+    assert "RuntimeError at synthrelease/release.py:" in words(result.stderr)
     assert SECRET not in result.stdout + result.stderr
     assert left_in(tmp_path) == INPUTS | LEDGER
 

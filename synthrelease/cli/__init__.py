@@ -52,7 +52,7 @@ def main() -> None:
 
 def _place(error: BaseException) -> str:
     """File and line of synthrelease where an error passed last."""
-    package = Path(__file__).parent
+    package = Path(__file__).parent.parent
     frames = [(Path(frame.f_code.co_filename), line) for frame, line in traceback.walk_tb(error.__traceback__)]
     inside = [f"{path.relative_to(package.parent).as_posix()}:{line}" for path, line in frames if package in path.parents]
     return inside[-1] if inside else "the start of the program"

@@ -24,24 +24,14 @@ def open_new(
     limit: Annotated[str, typer.Option("--limit", metavar="EPS", help="The most epsilon that all its releases may cost.")],
 ) -> None:
     """Open the ledger of a private dataset, once."""
-    from synthrelease.errors import BudgetError
     from synthrelease.ledger import open_ledger
-    from synthrelease.privacy import exact
 
-    try:
-        epsilon = exact(limit)
-    except ValueError as error:
-        problem = str(error)
-    else:
-        problem = ""
-    if problem:
-        raise BudgetError(f"--limit: {problem}.")
-    statement = open_ledger(file, dataset, epsilon).statement()
+    statement = open_ledger(file, dataset, limit).statement()
     terminal.print(f"Opened {escape(str(file))}. For your logbook: {escape(statement.logbook_line())}")
 
 
 @app.command()
-def show(file: File, expect_head: Annotated[str | None, typer.Option(help="The head from your logbook.")] = None) -> None:
+def show(file: File, expect_head: Head | None = None) -> None:
     """Show what was spent. Verifies every entry first."""
     from synthrelease.ledger import load_ledger
 

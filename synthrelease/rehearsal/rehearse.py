@@ -113,12 +113,18 @@ def rehearse(
     about = {
         "format": "1",
         "specification": spec.digest,
-        "data": hashlib.sha256(Path(data).read_bytes()).hexdigest(),
+        "data": file_digest(data),
         "seed": "" if seed is None else str(seed),
     }
     _make_folder(out)
     with open_store(out / STORE, about) as store, running(workers) as run:
         return _Course(spec, public, store, run, rules, deadline, noise_level, comparison, progress).run_all()
+
+
+def file_digest(path: str | Path) -> str:
+    """sha256 of a file, read in pieces."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _make_folder(out: Path) -> None:

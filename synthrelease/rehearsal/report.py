@@ -22,7 +22,6 @@ from synthrelease.rehearsal.intervals import Estimate
 from synthrelease.rehearsal.rehearse import Rehearsal
 from synthrelease.shortlist import shortlist_text
 
-FILES = ("shortlist.toml", "rehearsal.json", "report.html")
 _PICTURED = 30
 
 
