@@ -1,38 +1,104 @@
-"""One whole attempt: draw nothing, decide nothing; make the candidate of one configuration and score it."""
+"""One whole attempt: draw nothing, decide nothing else; make the candidate of one configuration and judge it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from synthrelease.candidate import Candidate, make_candidate
 from synthrelease.configuration import Configuration
 from synthrelease.criteria import Score
+from synthrelease.generators import Background, MeasuringGenerator, NoisyMarginals
+from synthrelease.ingest import read_public
 from synthrelease.private import PrivateCounts
 from synthrelease.spec import ReleaseSpec
+from synthrelease.table import Counts
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prepared:
+    """What all rounds share: public once its charges are spent.
+
+    Attributes
+    ----------
+    fitted : what each criterion prepared, by its name.
+    priors : public tables over atomic cells that generators start from, by their name in the configuration.
+    measured : shared measurements over the common bins of the space; None where every round measures afresh.
+    """
+
+    fitted: Mapping[str, object]
+    priors: Mapping[str, Counts] = field(default_factory=dict)
+    measured: NoisyMarginals | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Attempt:
-    """A candidate with its noisy scores. Accepted when every criterion passed."""
+    """A judged candidate: by its noisy scores, or by a joint test, and then its figures are released after acceptance."""
 
     candidate: Candidate
-    scores: tuple[Score, ...]
+    scores: tuple[Score, ...] = ()
+    joint_verdict: bool | None = None
 
     @property
     def accepted(self) -> bool:
-        return all(score.passed for score in self.scores)
+        if self.joint_verdict is not None:
+            return self.joint_verdict
+        return bool(self.scores) and all(score.passed for score in self.scores)
 
 
-def prepare(spec: ReleaseSpec, private: PrivateCounts) -> dict[str, object]:
-    """What the criteria compute once before the loop (spends the one-off charges of the plan)."""
-    return {criterion.name: criterion.prepare(private, spec.setting) for criterion in spec.criteria}
+def read_priors(spec: ReleaseSpec) -> dict[str, Counts]:
+    """The public tables that generators start from. Raises InputError when one does not fit the specification."""
+    return {name: read_public(path, spec.schema, spec.input, spec.raw) for name, path in spec.priors.items()}
 
 
-def attempt(spec: ReleaseSpec, configuration: Configuration, private: PrivateCounts, prepared: Mapping[str, object]) -> Attempt:
-    """Generate and score one candidate.
+def prepare(spec: ReleaseSpec, private: PrivateCounts, priors: Mapping[str, Counts] | None = None) -> Prepared:
+    """What the criteria fit, and the generators measure, once before the loop.
 
-    Every criterion is scored whatever the others said, so that the time of a round does not tell which one failed.
+    Parameters
+    ----------
+    private : the private table on atomic cells, with a meter for `spec.plan.once`.
+
+    Privacy
+    -------
+    Spends the one-off charges of the plan.
+    """
+    measured = None
+    if spec.shared_measurements:
+        common, generator = spec.space.common, spec.space.generators[0]
+        if not isinstance(generator, MeasuringGenerator):
+            raise TypeError(f"{generator.family} does not measure apart from modelling")
+        measured = generator.measure(private.merge(common.layout, common.maps), spec.generation_charge)
+    fitted = {criterion.name: criterion.prepare(private, spec.setting) for criterion in spec.criteria}
+    return Prepared(fitted=fitted, priors=priors or {}, measured=measured)
+
+
+def generate(
+    spec: ReleaseSpec, configuration: Configuration, private: PrivateCounts, prepared: Prepared
+) -> tuple[PrivateCounts, Candidate]:
+    """The candidate of a configuration, and the private table on its bins with what is left of the round's charges.
+
+    Raises
+    ------
+    RejectedRound : when the noisy model yields no candidate.
+    """
+    transformation = configuration.transformation
+    merged = private.with_plan(spec.plan.per_round).merge(transformation.layout, transformation.maps)
+    prior = prepared.priors.get(configuration.generator.prior_file or "")
+    background = Background(
+        plausibility=spec.synthetic.merge(transformation),
+        prior=None if prior is None else prior.merge(transformation.layout, transformation.maps),
+    )
+    shared = prepared.measured
+    if shared is not None:
+        common = zip(spec.space.common.binnings, transformation.binnings, strict=True)
+        shared = shared.merge(transformation.layout, [finer.map_to(coarser) for finer, coarser in common])
+    return merged, make_candidate(configuration, merged, background, spec.generation_epsilon, shared)
+
+
+def attempt(spec: ReleaseSpec, configuration: Configuration, private: PrivateCounts, prepared: Prepared) -> Attempt:
+    """Generate and judge one candidate.
+
+    Every criterion is looked at whatever the others said, so that the time of a round does not tell which one failed.
 
     Raises
     ------
@@ -40,11 +106,28 @@ def attempt(spec: ReleaseSpec, configuration: Configuration, private: PrivateCou
 
     Privacy
     -------
-    Spends the charges of one round, `spec.plan.per_round`, each once (the fresh meter enforces it).
+    Spends the charges of one round, `spec.plan.per_round`, each at most once (the fresh meter enforces it).
     """
-    transformation = configuration.transformation
-    merged = private.with_plan(spec.plan.per_round).merge(transformation.layout, transformation.maps)
-    candidate = make_candidate(configuration, merged, spec.synthetic.merge(transformation), spec.generation_epsilon)
-    earlier = dict(prepared)
+    merged, candidate = generate(spec, configuration, private, prepared)
+    earlier = dict(prepared.fitted)
+    if spec.joint_test is not None:
+        asked = [(each, each.query(merged.n, candidate, spec.setting, earlier)) for each in spec.criteria]
+        return Attempt(candidate=candidate, joint_verdict=spec.joint_test.passes(merged, asked))
     scores = tuple(criterion.score(merged, candidate, spec.setting, earlier) for criterion in spec.criteria)
     return Attempt(candidate=candidate, scores=scores)
+
+
+def released_figures(spec: ReleaseSpec, accepted: Attempt, private: PrivateCounts, prepared: Prepared) -> tuple[Score, ...]:
+    """The figures of the accepted candidate. Those that a joint test accepted get their noise here, and count as passed.
+
+    Privacy
+    -------
+    Spends `spec.plan.after`, by adaptive composition after the selection (theory 4): nothing when figures decided.
+    """
+    if spec.joint_test is None:
+        return accepted.scores
+    transformation = accepted.candidate.transformation
+    merged = private.with_plan(spec.plan.after).merge(transformation.layout, transformation.maps)
+    earlier = dict(prepared.fitted)
+    scores = [criterion.score(merged, accepted.candidate, spec.setting, earlier) for criterion in spec.criteria]
+    return tuple(replace(score, passed=True) for score in scores)

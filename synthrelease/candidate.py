@@ -10,7 +10,7 @@ import numpy as np
 from synthrelease.configuration import Configuration
 from synthrelease.constraints import Plausibility
 from synthrelease.errors import RejectedRound
-from synthrelease.generators import Model
+from synthrelease.generators import Background, MeasuringGenerator, Model, NoisyMarginals
 from synthrelease.private import PrivateCounts
 from synthrelease.schema import Transformation
 from synthrelease.table import Counts
@@ -20,10 +20,14 @@ MAX_RESAMPLES = 1000
 
 @dataclass(frozen=True, kw_only=True)
 class Candidate:
-    """A synthetic table over the bins of its configuration. Differentially private already: public from here on."""
+    """A synthetic table over the bins of its configuration. Differentially private already: public from here on.
+
+    `measured` are the noisy marginals it was made from, where its generator has such.
+    """
 
     configuration: Configuration
     counts: Counts
+    measured: NoisyMarginals | None = None
 
     @property
     def transformation(self) -> Transformation:
@@ -35,15 +39,20 @@ class Candidate:
 
 
 def make_candidate(
-    configuration: Configuration, private: PrivateCounts, plausibility: Plausibility, epsilon: Fraction
+    configuration: Configuration,
+    private: PrivateCounts,
+    background: Background,
+    epsilon: Fraction,
+    shared: NoisyMarginals | None = None,
 ) -> Candidate:
     """Fit the generator, sample n plausible rows, project them.
 
     Parameters
     ----------
     private : the private table, merged to the configuration's bins.
-    plausibility : rules for synthetic rows over the same bins.
-    epsilon : the generation budget.
+    background : rules and prior over the same bins.
+    epsilon : the generation budget of one fit.
+    shared : measurements over the configuration's bins, made once for all rounds; then nothing is spent here.
 
     Raises
     ------
@@ -51,13 +60,19 @@ def make_candidate(
 
     Privacy
     -------
-    Only the generator's fit reads private counts; it spends its own charge.
+    Only the generator's fit reads private counts; it spends its own charge. With `shared` nothing does.
     """
-    chosen = configuration.generator
-    model = chosen.fit(private, chosen.charge(epsilon), plausibility)
+    chosen, measured = configuration.generator, shared
+    if isinstance(chosen, MeasuringGenerator):
+        if measured is None:
+            measured = chosen.measure(private, chosen.charge(epsilon))
+        model = chosen.model(measured, background)
+    else:
+        model = chosen.fit(private, chosen.charge(epsilon), background)
     entropy = private.entropy.generator()
-    synthetic = sample_plausible(model, private.n, plausibility, entropy)
-    return Candidate(configuration=configuration, counts=configuration.projection.project(synthetic, entropy))
+    synthetic = sample_plausible(model, private.n, background.plausibility, entropy)
+    counts = configuration.projection.project(synthetic, entropy)
+    return Candidate(configuration=configuration, counts=counts, measured=measured)
 
 
 def sample_plausible(model: Model, n: int, plausibility: Plausibility, entropy: np.random.Generator) -> Counts:

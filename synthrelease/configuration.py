@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -10,7 +10,7 @@ from itertools import product
 from synthrelease.generators import Generator
 from synthrelease.projections import Projection
 from synthrelease.randomness import SYSTEM
-from synthrelease.schema import Schema, Transformation
+from synthrelease.schema import Binning, Column, Schema, Transformation
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,6 +28,20 @@ class Configuration:
             "generator": self.generator.model_dump(mode="json", exclude_none=True),
             "projection": self.projection.model_dump(mode="json"),
         }
+
+
+def join(column: Column, binnings: Sequence[Binning]) -> Binning:
+    """The common refinement of some binnings of a column: one of them, where it refines all others."""
+    for binning in binnings:
+        if all(binning.refines(other) for other in binnings):
+            return binning
+    bins: dict[tuple[int, ...], int] = {}
+    of_atom = tuple(bins.setdefault(key, len(bins)) for key in zip(*(b.of_atom for b in binnings), strict=True))
+    labels = tuple(
+        " or ".join(label for label, at in zip(column.atoms.labels, of_atom, strict=True) if at == index)
+        for index in range(len(bins))
+    )
+    return Binning(name="common", labels=labels, numbers=(None,) * len(bins), of_atom=of_atom)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,6 +63,14 @@ class ConfigurationSpace:
     def transformations(self) -> tuple[Transformation, ...]:
         choices = [[column.alternatives[name] for name in self.binnings[column.name]] for column in self.schema.columns]
         return tuple(Transformation(schema=self.schema, binnings=choice) for choice in product(*choices))
+
+    @cached_property
+    def common(self) -> Transformation:
+        """The coarsest bins that every transformation's bins are unions of: what measurements for all of them are made on."""
+        joined = [
+            join(column, [column.alternatives[name] for name in self.binnings[column.name]]) for column in self.schema.columns
+        ]
+        return Transformation(schema=self.schema, binnings=tuple(joined))
 
     def __len__(self) -> int:
         if self.shortlist is not None:

@@ -136,22 +136,28 @@ class Plan:
     ----------
     once : charges before the loop (for example the private regression).
     per_round : charges of one round of the selection.
+    after : charges after a round was accepted (figures of the accepted candidate); outside the selection, so not doubled.
     total : the tree.
     """
 
     once: tuple[Charge, ...]
     per_round: tuple[Charge, ...]
+    after: tuple[Charge, ...] = ()
     total: Charge
 
     @classmethod
-    def of(cls, *, once: tuple[Charge, ...], per_round: tuple[Charge, ...]) -> Plan:
-        """Compose: once + 2 x (sum per round). Raises BudgetError when two charges share a name."""
-        names = [charge.name for charge in once + per_round]
+    def of(cls, *, once: tuple[Charge, ...], per_round: tuple[Charge, ...], after: tuple[Charge, ...] = ()) -> Plan:
+        """Compose: once + 2 x (sum per round) + after (adaptive composition; theory 1, 4).
+
+        Raises BudgetError when two charges share a name.
+        """
+        names = [charge.name for charge in once + per_round + after]
         if len(set(names)) != len(names):
             raise BudgetError("Two planned charges have the same name; names of criteria must differ.")
         one_round = in_sequence("one round", *per_round)
-        total = in_sequence("release", *once, private_selection("selection", one_round))
-        return cls(once=once, per_round=per_round, total=total)
+        figures = (in_sequence("figures of the accepted dataset", *after),) if after else ()
+        total = in_sequence("release", *once, private_selection("selection", one_round), *figures)
+        return cls(once=once, per_round=per_round, after=after, total=total)
 
     def check_limit(self, limit: Fraction | None) -> None:
         """Raises BudgetError (exit code 4) when the plan costs more than the limit."""

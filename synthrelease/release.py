@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from synthrelease.attempt import Attempt, attempt, prepare
+from synthrelease.attempt import Attempt, Prepared, attempt, prepare, read_priors, released_figures
 from synthrelease.candidate import Candidate
 from synthrelease.criteria import Score
+from synthrelease.generators import NoisyMarginals
 from synthrelease.ingest import ingest
 from synthrelease.privacy import Charge, Guarantee
 from synthrelease.private import PrivateCounts
@@ -21,13 +22,17 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True, kw_only=True)
 class Release:
-    """The accepted output and its guarantee: everything in it may be published."""
+    """The accepted output and its guarantee: everything in it may be published.
+
+    `measured` are the noisy marginals that the table was made from, where the specification publishes them.
+    """
 
     spec: ReleaseSpec
     guarantee: Guarantee
     charges: Charge
     candidate: Candidate
     scores: tuple[Score, ...]
+    measured: NoisyMarginals | None = None
 
 
 def release(spec: ReleaseSpec, data: str | Path, *, jobs: int = 1, progress: Progress = lambda phase: None) -> Release | None:
@@ -50,18 +55,21 @@ def release(spec: ReleaseSpec, data: str | Path, *, jobs: int = 1, progress: Pro
 
     Privacy
     -------
-    `spec.plan.total`: the one-off charges plus twice the charges of one round, pure differential privacy, neighbours
-    replace one record (theory 1, 2).
+    `spec.plan.total`: the one-off charges, twice the charges of one round, and the charges after acceptance; pure
+    differential privacy, neighbours replace one record (theory 1, 2, 4, 5).
     """
     spec.plan.check_limit(spec.limit)
+    priors = read_priors(spec)
     progress("reading the private file")
     private = ingest(data, spec.schema, spec.input, spec.raw, spec.plan.once)
     progress("fitting what is fitted once")
-    prepared = prepare(spec, private)
+    prepared = prepare(spec, private, priors)
     progress("selecting a dataset that meets all criteria")
     accepted = select(partial(one_round, spec, private, prepared), spec.stop_probability, jobs)
     if accepted is None:
         return None
+    progress("releasing the figures")
+    scores = released_figures(spec, accepted, private, prepared)
     guarantee = Guarantee(
         epsilon=spec.plan.total.epsilon,
         delta=spec.plan.total.delta,
@@ -76,11 +84,12 @@ def release(spec: ReleaseSpec, data: str | Path, *, jobs: int = 1, progress: Pro
         guarantee=guarantee,
         charges=spec.plan.total,
         candidate=accepted.candidate,
-        scores=accepted.scores,
+        scores=scores,
+        measured=(prepared.measured or accepted.candidate.measured) if spec.publish_measurements else None,
     )
 
 
-def one_round(spec: ReleaseSpec, private: PrivateCounts, prepared: dict[str, object]) -> Attempt | None:
+def one_round(spec: ReleaseSpec, private: PrivateCounts, prepared: Prepared) -> Attempt | None:
     """Draw a configuration and attempt it; None when it is rejected."""
     result = attempt(spec, spec.space.draw(), private, prepared)
     return result if result.accepted else None

@@ -1,7 +1,8 @@
-"""Where the files that come with synthrelease are, in a checkout and in an installed package."""
+"""Files: where those that come with synthrelease are, in a checkout and in an installed package, and what is in one."""
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 
 
@@ -17,3 +18,9 @@ def resource(name: str) -> Path:
         if (root / name).exists():
             return root / name
     raise FileNotFoundError(name)
+
+
+def file_digest(path: str | Path) -> str:
+    """sha256 of a file, read in pieces."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

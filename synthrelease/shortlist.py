@@ -9,10 +9,12 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from pydantic import Field
+from pydantic import BaseModel, Field
 
 from synthrelease.configuration import ConfigurationSpace
 from synthrelease.errors import Problem, SpecError
+from synthrelease.generators import GENERATORS
+from synthrelease.projections import PROJECTIONS
 from synthrelease.spec import ReleaseSpec
 from synthrelease.spec_files import SpecTable, validated
 from synthrelease.toml_files import read_toml
@@ -51,7 +53,11 @@ def narrowed(spec: ReleaseSpec, path: str | Path) -> ReleaseSpec:
     places = _places(spec.space)
     indices, problems = [], []
     for number, table in enumerate(file.configurations):
-        described = table.model_dump(include={"transformation", "generator", "projection"})
+        described = {
+            "transformation": table.transformation,
+            "generator": _with_defaults(table.generator, GENERATORS, "family"),
+            "projection": _with_defaults(table.projection, PROJECTIONS, "kind"),
+        }
         index = _index(spec.space, places, described)
         if index is None:
             expected = f"a configuration of {spec.path}"
@@ -87,6 +93,14 @@ def _index(
     if transformation is None or generator is None or projection is None:
         return None
     return (transformation * len(space.generators) + generator) * len(space.projections) + projection
+
+
+def _with_defaults(table: Mapping[str, Any], known: Mapping[str, type[BaseModel]], key: str) -> dict[str, Any]:
+    """The settings with those that were left out: a shortlist may be older than a setting."""
+    model = known.get(str(table.get(key)))
+    fields = model.model_fields if model else {}
+    defaults = {name: field.default for name, field in fields.items() if not field.is_required() and field.default is not None}
+    return {**defaults, **table}
 
 
 def _key(item: Mapping[str, Any]) -> str:

@@ -3,11 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from typing import Annotated, Any, Literal, TypeVar, get_args
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
 from synthrelease.errors import Problem, closest, listing
 from synthrelease.toml_files import dotted, shown
@@ -55,6 +65,16 @@ class SpecTable(BaseModel):
         if isinstance(value, bool) and {Fraction, float, int} & {annotation, *get_args(annotation)}:
             raise ValueError("expected a number")
         return value
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mistake:
+    """A mistake in one table that only shows against the schema: the field, what was expected and found."""
+
+    field: str
+    expected: str
+    found: str
+    suggestion: str | None = None
 
 
 class InputTable(SpecTable):
@@ -111,10 +131,31 @@ class BudgetTable(SpecTable):
 
 
 class SelectionTable(SpecTable):
-    """[selection]: how rounds are repeated."""
+    """[selection]: how rounds are repeated, what is tested in a round, and what is measured.
+
+    Attributes
+    ----------
+    test : "each" criterion by its own noisy figure in every round, or all by one noisy test ("joint"; theory 4), with the
+        figures released once after acceptance.
+    test_epsilon, false_acceptance : of the joint test: its budget, and the largest probability that a round with a criterion
+        above its threshold passes.
+    measurements : "fresh" in every round, or once before the loop and "shared" by all rounds (theory 5).
+    publish_measurements : put the noisy marginals that the released table was made from into the release.
+    """
 
     mode: Literal["known_threshold"] = "known_threshold"
     stop_probability: Fraction = Field(default=Fraction(1, 1000), ge=0, le=1)
+    test: Literal["each", "joint"] = "each"
+    test_epsilon: Fraction | None = Field(default=None, gt=0)
+    false_acceptance: Fraction = Field(default=Fraction(1, 100), gt=0, lt=Fraction(1, 2))
+    measurements: Literal["fresh", "shared"] = "fresh"
+    publish_measurements: bool = False
+
+    @model_validator(mode="after")
+    def _fits(self) -> SelectionTable:
+        if (self.test == "joint") != (self.test_epsilon is not None):
+            raise ValueError('test = "joint" needs test_epsilon, and test = "each" must not have it')
+        return self
 
 
 class ReleaseFile(SpecTable):

@@ -170,6 +170,24 @@ def difference_lattice(left: Counts, right: Counts) -> Lattice:
     )
 
 
+def rare_first(digits: Sequence[np.ndarray], weights: np.ndarray) -> np.ndarray:
+    """An order of cells in which those of a rare bin stand together: by the rarest bin that each is in, then by their bins.
+
+    Sampling at equal distances along it (systematic sampling) keeps the totals of rare bins nearly exact.
+
+    Parameters
+    ----------
+    digits : per column, (n_cells,) the bin of every cell.
+    weights : (n_cells,) how much of each cell there is.
+    """
+    rarest, column_of = np.full(len(weights), np.inf), np.zeros(len(weights), dtype=np.int64)
+    for column, bins in enumerate(digits):
+        totals = np.bincount(bins, weights=weights)[bins] if len(bins) else rarest
+        rarer = totals < rarest
+        rarest, column_of = np.where(rarer, totals, rarest), np.where(rarer, column, column_of)
+    return np.lexsort([*reversed(digits), column_of, rarest])
+
+
 def column_subsets(n_columns: int, largest: int) -> Iterator[tuple[int, ...]]:
     """All non-empty column subsets of at most `largest` columns, larger ones first."""
     for size in range(min(n_columns, largest), 0, -1):

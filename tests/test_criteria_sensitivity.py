@@ -83,7 +83,12 @@ def test_no_neighbour_moves_a_figure_by_more_than_its_sensitivity(
             design = None
             if len(criteria) == 2:
                 design = Design.of((np.arange(2.0), np.arange(3.0)), np.ones(6, dtype=bool), None)
-            scored.score(private, candidate, setting, {"regression_coefficients": Regression(design=design, model=FITTED)})
+            scored.score(
+                private,
+                candidate,
+                setting,
+                {"regression_coefficients": Regression(design=design, possible=np.ones(6, dtype=bool), model=FITTED)},
+            )
             figures[original] = seen.pop()
         for original in tables:
             for neighbour in world.neighbours(original):

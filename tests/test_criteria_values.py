@@ -319,7 +319,9 @@ def test_prediction_error_is_the_difference_of_mean_absolute_errors(seed: int, r
     trained = LinearModel(intercept=line[0], coefficients=line[1:])
     table = rows(WIDE, original)
     expected = abs(slow_mean_error(table, fitted, *range_) - slow_mean_error(table, trained, *range_))
-    prepared = {partner.name: Regression(design=whole_domain(), model=fitted)}
+    prepared = {
+        partner.name: Regression(design=whole_domain(), possible=np.ones(WIDE.layout.n_cells, dtype=bool), model=fitted)
+    }
     private = WIDE.private(list(original), judged.per_round())
     found = judged.score(private, WIDE.candidate(list(synthetic)), WIDE.setting(partner, judged), prepared)
     assert found.value == pytest.approx(expected, abs=1e-9)

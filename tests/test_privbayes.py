@@ -14,7 +14,7 @@ from scipy import optimize
 
 from synthrelease.constraints import Mask, Plausibility
 from synthrelease.errors import PrivateFailure
-from synthrelease.generators import privbayes
+from synthrelease.generators import Background, privbayes
 from synthrelease.generators.bayesian_network import (
     BayesianNetwork,
     Family,
@@ -146,7 +146,7 @@ def test_the_budget_is_split_between_structure_and_tables(monkeypatch: pytest.Mo
     monkeypatch.setattr(SystemEntropy, "pick", lambda self, n: 0)
     generator = PrivBayes(flavour="theta", theta=2, epsilon_split=Fraction(1, 4))
     charge = generator.charge(exact(4))
-    generator.fit(world.private([0, 5, 7] * 20, [charge]), charge, no_rules(world.layout))
+    generator.fit(world.private([0, 5, 7] * 20, [charge]), charge, Background(plausibility=no_rules(world.layout)))
     assert spent == [("structure", Fraction(1, 2))] * 2 + [("tables", Fraction(3))]
     # n eps2 / (2 d theta) = 60 * 3 / (2 * 3 * 2) = 15 cells, over the 3 cells of column b, the first candidate
     assert bounds[0] == pytest.approx(15 / 3)
@@ -321,7 +321,7 @@ def test_whole_fit_on_a_known_table(fields: dict[str, object]) -> None:
     rows = np.random.default_rng(3).choice(12, size=20_000, p=known_joint().ravel())
     generator = PrivBayes(epsilon_split=Fraction(1, 2), **fields)  # type: ignore[arg-type]
     charge = generator.charge(exact(100))
-    model = generator.fit(world.private(list(rows), [charge]), charge, no_rules(world.layout))
+    model = generator.fit(world.private(list(rows), [charge]), charge, Background(plausibility=no_rules(world.layout)))
     sample = model.sample(20_000, np.random.default_rng(4))
     assert sample.total == 20_000
     original = Counts(world.layout, rows).dense()
@@ -346,4 +346,4 @@ def test_a_failing_structure_choice_is_opaque(monkeypatch: pytest.MonkeyPatch) -
     generator = PrivBayes(flavour="degree", degree=1, epsilon_split=Fraction(1, 2))
     charge = generator.charge(exact(1))
     with pytest.raises(PrivateFailure):
-        generator.fit(world.private([0, 1], [charge]), charge, no_rules(world.layout))
+        generator.fit(world.private([0, 1], [charge]), charge, Background(plausibility=no_rules(world.layout)))

@@ -1,11 +1,13 @@
 """Acceptance criteria by the kind used in the acceptance file. To add one: one file, one line here."""
 
-from synthrelease.criteria.base import Criterion, Score, Setting
+from synthrelease.criteria.base import Criterion, Query, Score, Setting
 from synthrelease.criteria.conditional_means import ConditionalMean
 from synthrelease.criteria.face_privacy import FacePrivacy
 from synthrelease.criteria.faithfulness import Faithfulness
+from synthrelease.criteria.joint_test import JointTest
 from synthrelease.criteria.linear_regression import RegressionCoefficients
 from synthrelease.criteria.marginals import AbsoluteMarginalError, RelativeMarginalError
+from synthrelease.criteria.regression_one_step import RegressionOneStep
 from synthrelease.criteria.regression_prediction import RegressionPrediction
 
 CRITERIA: dict[str, type[Criterion]] = {
@@ -13,9 +15,10 @@ CRITERIA: dict[str, type[Criterion]] = {
     "relative_marginal_error": RelativeMarginalError,
     "conditional_mean": ConditionalMean,
     "regression_coefficients": RegressionCoefficients,
+    "regression_one_step": RegressionOneStep,
     "regression_prediction": RegressionPrediction,
     "faithfulness": Faithfulness,
     "face_privacy": FacePrivacy,
 }
 
-__all__ = ["CRITERIA", "Criterion", "Score", "Setting"]
+__all__ = ["CRITERIA", "Criterion", "JointTest", "Query", "Score", "Setting"]

@@ -18,7 +18,7 @@ from synthrelease.privacy import Charge, mechanism
 from synthrelease.private import PrivateCounts
 from synthrelease.randomness import laplace_figure
 from synthrelease.schema import Binning, Schema, Transformation
-from synthrelease.spec_files import SpecTable
+from synthrelease.spec_files import Mistake, SpecTable
 from synthrelease.table import Counts
 
 
@@ -39,6 +39,25 @@ class Score:
     sensitivity: float | None
     noise_sd: float | None
     passed: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Query:
+    """What a criterion asks of the private table about one candidate. Asking is public; only `figure` and `slack` see counts.
+
+    Attributes
+    ----------
+    figure : the exact figure of a private table; total.
+    sensitivity : largest change of the figure when one record is replaced, > 0.
+    slack : how far a private table is from failing: at or above 0 just when the figure is at or below the threshold, and of
+        sensitivity 1. By default (threshold - figure) / sensitivity; a criterion may know a sharper one.
+    void : the candidate fails whatever the private table is (a group without rows, say); the figure is paid for all the same.
+    """
+
+    figure: Callable[[Counts], float]
+    sensitivity: float
+    slack: Callable[[Counts], float] | None = None
+    void: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,16 +82,6 @@ class Setting:
         return ~merged.structural_zeros([merged.layout.index(name) for name in columns]).ravel()
 
 
-@dataclass(frozen=True, kw_only=True)
-class Mistake:
-    """A mistake in a criterion's table that only shows against the schema: the field, what was expected and found."""
-
-    field: str
-    expected: str
-    found: str
-    suggestion: str | None = None
-
-
 class Criterion(SpecTable):
     """One acceptance criterion, validated as it stands in the acceptance file.
 
@@ -95,7 +104,7 @@ class Criterion(SpecTable):
         return ()
 
     def per_round(self) -> tuple[Charge, ...]:
-        """Charges of every round."""
+        """Charges of one `score`: in every round, or once after acceptance when the rounds are tested jointly."""
         return (self.charge,)
 
     @property
@@ -106,25 +115,43 @@ class Criterion(SpecTable):
         """Before the loop: spend the charges of `once` and return what later scores need, or None."""
         return None
 
+    def query(self, n: int, candidate: Candidate, setting: Setting, earlier: Mapping[str, object]) -> Query | Score:
+        """What to ask of the private table about a candidate; a score where nothing private is left to ask.
+
+        Parameters
+        ----------
+        n : the public number of rows.
+        earlier : what `prepare` returned, by criterion name, and what was released in this round.
+        """
+        raise NotImplementedError
+
     def score(self, private: PrivateCounts, candidate: Candidate, setting: Setting, earlier: dict[str, object]) -> Score:
-        """Score a candidate.
+        """Ask the query, release its figure with noise and compare it with the threshold.
 
         Parameters
         ----------
         private : the private table on the candidate's bins, with this round's meter.
-        earlier : what `prepare` returned, by criterion name; a criterion may add what it released in this round.
+        earlier : as for `query`; a criterion may add what it released in this round.
         """
-        raise NotImplementedError
+        found = self.query(private.n, candidate, setting, earlier)
+        return found if isinstance(found, Score) else self._release(private, found)
 
-    def _release(self, private: PrivateCounts, sensitivity: float, figure: Callable[[Counts], float]) -> Score:
-        """Release `figure(counts)` with Laplace noise and compare it with the threshold."""
+    def slack(self, query: Query, counts: Counts) -> float:
+        """How far a private table is from failing this query; sensitivity 1 (see `Query`). Not a number never passes."""
+        if query.void:
+            return -math.inf
+        return query.slack(counts) if query.slack else (self.threshold - query.figure(counts)) / query.sensitivity
+
+    def _release(self, private: PrivateCounts, query: Query) -> Score:
+        """Release the figure of a query with Laplace noise."""
         noisy = private.spend(
             self.charge,
             lambda counts: laplace_figure(
-                figure(counts), sensitivity=sensitivity, epsilon=self.epsilon, entropy=private.entropy
+                query.figure(counts), sensitivity=query.sensitivity, epsilon=self.epsilon, entropy=private.entropy
             ),
         )
-        return self._judged(noisy.value, "Laplace", sensitivity, noisy.noise_sd, self.epsilon)
+        value = math.nan if query.void else noisy.value
+        return self._judged(value, "Laplace", query.sensitivity, noisy.noise_sd, self.epsilon)
 
     def _judged(
         self, value: float, mechanism_name: str, sensitivity: float | None, noise_sd: float | None, epsilon: Fraction

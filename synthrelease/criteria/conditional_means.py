@@ -10,8 +10,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from synthrelease.candidate import Candidate
-from synthrelease.criteria.base import Criterion, Mistake, Score, Setting, not_inside, unknown_columns, unnumbered
-from synthrelease.private import PrivateCounts
+from synthrelease.criteria.base import Criterion, Mistake, Query, Setting, not_inside, unknown_columns, unnumbered
 from synthrelease.table import Counts
 
 
@@ -59,7 +58,7 @@ class ConditionalMean(Criterion):
                 found += not_inside(setting, "by", column, setting.groups[column])
         return found
 
-    def score(self, private: PrivateCounts, candidate: Candidate, setting: Setting, earlier: dict[str, object]) -> Score:
+    def query(self, n: int, candidate: Candidate, setting: Setting, earlier: Mapping[str, object]) -> Query:
         lowest, highest = self.range
         groups = self._groups(candidate, setting)
         numbers = np.clip(candidate.transformation.numbers(self.column), lowest, highest)
@@ -67,23 +66,18 @@ class ConditionalMean(Criterion):
         synthetic = [_sums(candidate.counts, column, numbers, group) for group in groups]
         margin = math.ceil(self.size_margin * candidate.n)
         sizes = [np.maximum(1, counts - margin) for counts, _ in synthetic]
-        if any((counts == 0).any() for counts, _ in synthetic):
-            targets = None  # an empty group has no mean: the criterion fails, but is paid for all the same
-        else:
-            targets = [sums / counts for counts, sums in synthetic]
+        void = any((counts == 0).any() for counts, _ in synthetic)  # an empty group has no mean
+        targets = [sums / np.maximum(counts, 1) for counts, sums in synthetic]
         sensitivity = (highest - lowest) / min(int(size.min()) for size in sizes)
 
         def figure(counts: Counts) -> float:
             worst = 0.0
-            for group, size, target in zip(groups, sizes, targets or [np.zeros(1)] * len(groups), strict=True):
+            for group, size, target in zip(groups, sizes, targets, strict=True):
                 means = resized_means(*_sums(counts, column, numbers, group), size, (lowest + highest) / 2)
                 worst = max(worst, float(np.abs(means - target).max()))
             return worst
 
-        score = self._release(private, sensitivity, figure)
-        if targets is None:
-            return self._judged(math.nan, score.mechanism, score.sensitivity, score.noise_sd, score.epsilon)
-        return score
+        return Query(sensitivity=sensitivity, figure=figure, void=void)
 
     def _groups(self, candidate: Candidate, setting: Setting) -> list[tuple[int, np.ndarray]]:
         """(column index, group of every bin) for each grouping; all bins in group 0 for the overall mean."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import ClassVar, Literal
 
@@ -10,7 +11,6 @@ from pydantic import Field
 from synthrelease.candidate import Candidate
 from synthrelease.criteria.base import Criterion, Score, Setting
 from synthrelease.privacy import Charge
-from synthrelease.private import PrivateCounts
 
 
 class FacePrivacy(Criterion):
@@ -30,6 +30,6 @@ class FacePrivacy(Criterion):
     def per_round(self) -> tuple[Charge, ...]:
         return ()
 
-    def score(self, private: PrivateCounts, candidate: Candidate, setting: Setting, earlier: dict[str, object]) -> Score:
+    def query(self, n: int, candidate: Candidate, setting: Setting, earlier: Mapping[str, object]) -> Score:
         rare = int((candidate.counts.counts < self.minimum_count).sum())
         return self._judged(float(rare), "none: looks at synthetic rows only", None, None, self.epsilon)

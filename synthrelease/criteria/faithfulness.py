@@ -9,9 +9,8 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from synthrelease.candidate import Candidate
-from synthrelease.criteria.base import Criterion, Mistake, Score, Setting, unknown_columns
+from synthrelease.criteria.base import Criterion, Mistake, Query, Setting, unknown_columns
 from synthrelease.criteria.matching import Step, maximum_matching
-from synthrelease.private import PrivateCounts
 from synthrelease.schema import Transformation
 
 
@@ -63,12 +62,11 @@ class Faithfulness(Criterion):
                 found.append(Mistake(field="exact_around", expected="numeric columns of within_one_bin", found=repr(name)))
         return found
 
-    def score(self, private: PrivateCounts, candidate: Candidate, setting: Setting, earlier: dict[str, object]) -> Score:
+    def query(self, n: int, candidate: Candidate, setting: Setting, earlier: Mapping[str, object]) -> Query:
         steps = self.steps(candidate.transformation) if self.at_most else ()
-        return self._release(
-            private,
-            1 / private.n,
-            lambda counts: 1 - maximum_matching(counts, candidate.counts, steps) / private.n,
+        return Query(
+            sensitivity=1 / n,
+            figure=lambda counts: 1 - maximum_matching(counts, candidate.counts, steps) / n,
         )
 
     def steps(self, transformation: Transformation) -> tuple[Step, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -79,8 +79,13 @@ class RegressionCoefficients(Criterion):
     def charge(self) -> Charge:
         return mechanism(f"criterion: {self.name}", self.epsilon, "functional mechanism, joint form (Zhang et al. 2012)")
 
+    @property
+    def fit_charge(self) -> Charge | None:
+        """What the private fit costs; None where there is none."""
+        return self.charge
+
     def once(self) -> tuple[Charge, ...]:
-        return (self.charge,) if self.fit == "once" else ()
+        return (self.fit_charge,) if self.fit == "once" and self.fit_charge else ()
 
     def per_round(self) -> tuple[Charge, ...]:
         return () if self.fit == "once" else (self.charge,)
@@ -129,7 +134,7 @@ class RegressionCoefficients(Criterion):
     def binnings(self, setting: Setting) -> tuple[Binning, ...]:
         return tuple(setting.schema[name].alternatives[self.representation[name]] for name in self.columns)
 
-    def design(self, setting: Setting) -> Design:
+    def design(self, setting: Setting, possible: np.ndarray) -> Design:
         """The public domain of (features, target): every combination of bins that the raw rules allow."""
         binnings = self.binnings(setting)
         numbers = tuple(np.array(binning.numbers, dtype=float) for binning in binnings)
@@ -143,11 +148,12 @@ class RegressionCoefficients(Criterion):
                 spreads=np.array([pick.spreads[name] for name in self.features]),
                 uncertainty=pick.uncertainty,
             )
-        return Design.of(numbers, setting.possible(self.columns, binnings), prior)
+        return Design.of(numbers, possible, prior)
 
     def prepare(self, private: PrivateCounts, setting: Setting) -> Regression:
-        regression = Regression(design=self.design(setting), model=None)
-        if self.fit == "every_round":
+        possible = setting.possible(self.columns, self.binnings(setting))
+        regression = Regression(design=self.design(setting, possible), possible=possible, model=None)
+        if self.fit == "every_round" or self.fit_charge is None:
             return regression
         atoms = tuple(setting.schema[name].atoms for name in self.columns)
         return self.private_fit(private, setting, regression, atoms)
@@ -156,22 +162,25 @@ class RegressionCoefficients(Criterion):
         self, private: PrivateCounts, setting: Setting, regression: Regression, present: tuple[Binning, ...]
     ) -> Regression:
         """w_eps(R). `present` are the bins that the private table has now."""
-        design, wanted = regression.design, self.binnings(setting)
+        design, wanted, charge = regression.design, self.binnings(setting), self.fit_charge or self.charge
         noisy = private.spend(
-            self.charge,
+            charge,
             lambda counts: private_least_squares(
-                design, sub_table(counts, self.columns, present, wanted), self.epsilon, private.entropy
+                design, sub_table(counts, self.columns, present, wanted), charge.epsilon, private.entropy
             ),
         )
         redraws = noisy.redrawn(private.n, _REDRAWS, private.entropy.generator())
-        return Regression(design=design, model=noisy.solve(private.n), redraws=redraws)
+        return replace(regression, model=noisy.solve(private.n), redraws=redraws)
 
     def score(self, private: PrivateCounts, candidate: Candidate, setting: Setting, earlier: dict[str, object]) -> Score:
+        if self.fit == "every_round":
+            present = tuple(candidate.transformation.binning(name) for name in self.columns)
+            earlier[self.name] = self.private_fit(private, setting, prepared_regression(earlier, self.name), present)
+        return super().score(private, candidate, setting, earlier)
+
+    def query(self, n: int, candidate: Candidate, setting: Setting, earlier: Mapping[str, object]) -> Score:
         present = tuple(candidate.transformation.binning(name) for name in self.columns)
         regression = prepared_regression(earlier, self.name)
-        if self.fit == "every_round":
-            regression = self.private_fit(private, setting, regression, present)
-            earlier[self.name] = regression
         table = sub_table(candidate.counts, self.columns, present, self.binnings(setting))
         synthetic, deviations = least_squares(regression.design, table)
         lines = np.vstack([regression.fitted.coefficients, *regression.redraws])
@@ -184,10 +193,12 @@ class RegressionCoefficients(Criterion):
 class Regression:
     """The public design of a regression, and its private fit once it was made.
 
+    `possible` (n_cells,) is False where the public raw rules exclude every record of a cell of the design.
     `redraws` (n_draws, d) are slopes as the noise might have made them; they give the figure its noise deviation.
     """
 
     design: Design
+    possible: np.ndarray
     model: LinearModel | None
     redraws: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Literal
 
 import numpy as np
 from pydantic import Field, model_validator
 
 from synthrelease.candidate import Candidate
-from synthrelease.criteria.base import Criterion, Score, Setting
-from synthrelease.private import PrivateCounts
+from synthrelease.criteria.base import Criterion, Query, Setting
 from synthrelease.table import Counts, column_subsets, difference_lattice
 
 
@@ -30,9 +29,9 @@ class AbsoluteMarginalError(Criterion):
     kind: Literal["absolute_marginal_error"]
     largest: int | None = Field(default=None, ge=1)
 
-    def score(self, private: PrivateCounts, candidate: Candidate, setting: Setting, earlier: dict[str, object]) -> Score:
-        n, largest = private.n, self.largest or len(private.layout.sizes)
-        return self._release(private, 1 / n, lambda counts: largest_difference(counts, candidate.counts, largest) / n)
+    def query(self, n: int, candidate: Candidate, setting: Setting, earlier: Mapping[str, object]) -> Query:
+        largest = self.largest or len(candidate.counts.layout.sizes)
+        return Query(sensitivity=1 / n, figure=lambda counts: largest_difference(counts, candidate.counts, largest) / n)
 
 
 class RelativeMarginalError(Criterion):
@@ -42,6 +41,8 @@ class RelativeMarginalError(Criterion):
     -------
     Sensitivity: the largest step of g(r) = clip(max(r/s, s/r); 1, clip) when r moves by 1, over the public counts s of the
     candidate: one replaced record moves each count of a 1-way table by at most 1 (theory 3.2; tighter than Proposition 5).
+    Slack: how many records each r is inside [s / threshold, threshold s], the least over all bins: sensitivity 1, because
+    every r moves by at most 1.
     """
 
     kind: Literal["relative_marginal_error"]
@@ -53,10 +54,13 @@ class RelativeMarginalError(Criterion):
             raise ValueError(f"threshold must be below clip ({self.clip:g}): a clipped ratio must be able to fail")
         return self
 
-    def score(self, private: PrivateCounts, candidate: Candidate, setting: Setting, earlier: dict[str, object]) -> Score:
+    def query(self, n: int, candidate: Candidate, setting: Setting, earlier: Mapping[str, object]) -> Query:
         synthetic = one_way(candidate.counts)
-        sensitivity = ratio_sensitivity(synthetic, self.clip)
-        return self._release(private, sensitivity, lambda counts: largest_ratio(one_way(counts), synthetic, self.clip))
+        return Query(
+            sensitivity=ratio_sensitivity(synthetic, self.clip),
+            figure=lambda counts: largest_ratio(one_way(counts), synthetic, self.clip),
+            slack=lambda counts: records_inside(one_way(counts), synthetic, self.threshold),
+        )
 
 
 def largest_difference(left: Counts, right: Counts, largest: int) -> int:
@@ -83,6 +87,12 @@ def largest_ratio(original: np.ndarray, synthetic: np.ndarray, clip: float) -> f
     """max over bins of max{r/s, s/r} with r = original + 1, s = synthetic + 1, clipped to [1, clip]."""
     r, s = original + 1.0, synthetic + 1.0
     return float(np.clip(np.maximum(r / s, s / r), 1.0, clip).max())
+
+
+def records_inside(original: np.ndarray, synthetic: np.ndarray, threshold: float) -> float:
+    """The least number of records by which r lies inside [s / threshold, threshold s]; r, s as in `largest_ratio`."""
+    r, s = original + 1.0, synthetic + 1.0
+    return float(np.minimum(threshold * s - r, r - s / threshold).min())
 
 
 def ratio_sensitivity(synthetic: np.ndarray, clip: float) -> float:

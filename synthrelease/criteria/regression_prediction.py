@@ -6,30 +6,36 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Literal
 
+import numpy as np
 from pydantic import model_validator
 
 from synthrelease.candidate import Candidate
-from synthrelease.criteria.base import Criterion, Mistake, Score, Setting
+from synthrelease.criteria.base import Criterion, Mistake, Query, Setting
 from synthrelease.criteria.functional_mechanism import least_squares
 from synthrelease.criteria.linear_regression import RegressionCoefficients, prepared_regression, sub_table
 from synthrelease.errors import closest, listing
-from synthrelease.private import PrivateCounts
 from synthrelease.table import Counts
 
 
 class RegressionPrediction(Criterion):
     """|MAE_R(w_eps(R)) - MAE_R(w(S))|, predictions clipped to `range` (train on synthetic, test on real).
 
-    `coefficients` names the criterion whose private fit w_eps(R) is used.
+    Attributes
+    ----------
+    coefficients : the criterion whose private fit w_eps(R) is used.
+    bound : "range" takes the sensitivity of the paper; "lines" the smaller one that follows from the two lines.
 
     Privacy
     -------
-    Both lines are public, and one record's absolute error lies in [0, U - L]: sensitivity 2 (U - L) / n (Proposition 9).
+    Both lines are public. The figure is |sum of a gap over the records| / n, where the gap of a record is the difference of
+    its two absolute errors: sensitivity (largest - smallest gap) / n over the records that the public rules allow ("lines";
+    theory 3.5). The gaps lie in [-(U - L), U - L], so 2 (U - L) / n always holds ("range"; Proposition 9).
     """
 
     kind: Literal["regression_prediction"]
     coefficients: str
     range: tuple[float, float]
+    bound: Literal["range", "lines"] = "range"
 
     @model_validator(mode="after")
     def _increasing(self) -> RegressionPrediction:
@@ -56,7 +62,7 @@ class RegressionPrediction(Criterion):
                 found=str(list(self.range)),
             )
 
-    def score(self, private: PrivateCounts, candidate: Candidate, setting: Setting, earlier: dict[str, object]) -> Score:
+    def query(self, n: int, candidate: Candidate, setting: Setting, earlier: Mapping[str, object]) -> Query:
         partner = _coefficients(setting.criteria, self.coefficients)
         lowest, highest = self.range
         wanted = partner.binnings(setting)
@@ -68,9 +74,14 @@ class RegressionPrediction(Criterion):
 
         def figure(counts: Counts) -> float:
             table = sub_table(counts, partner.columns, present, wanted)
-            return abs(math.fsum((table * gap).tolist())) / private.n
+            return abs(math.fsum((table * gap).tolist())) / n
 
-        return self._release(private, 2 * (highest - lowest) / private.n, figure)
+        widest = 2 * (highest - lowest)
+        if self.bound == "lines":
+            possible = gap[regression.possible]
+            # equal lines would need no noise at all; a little is added, because noise of scale 0 cannot be drawn
+            widest = max(float(np.ptp(possible)), widest * 2.0**-20)
+        return Query(sensitivity=widest / n, figure=figure)
 
 
 def _coefficients(criteria: Mapping[str, Criterion], name: str) -> RegressionCoefficients:

@@ -1,10 +1,13 @@
 """Generator families by the name used in the configuration file. To add one: one file, one line here."""
 
-from synthrelease.generators.base import Generator, Model
+from synthrelease.generators.base import Background, Generator, MeasuringGenerator, Model
+from synthrelease.generators.marginals import Marginals
+from synthrelease.generators.measurements import NoisyMarginals
 from synthrelease.generators.privbayes import PrivBayes
 
 GENERATORS: dict[str, type[Generator]] = {
     "privbayes": PrivBayes,
+    "marginals": Marginals,
 }
 
-__all__ = ["GENERATORS", "Generator", "Model"]
+__all__ = ["GENERATORS", "Background", "Generator", "MeasuringGenerator", "Model", "NoisyMarginals"]

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Protocol
 
 import numpy as np
 
 from synthrelease.constraints import Plausibility
+from synthrelease.generators.measurements import NoisyMarginals
 from synthrelease.privacy import Charge
 from synthrelease.private import PrivateCounts
-from synthrelease.spec_files import SpecTable
+from synthrelease.schema import Layout
+from synthrelease.spec_files import Mistake, SpecTable
 from synthrelease.table import Counts
 
 
@@ -22,6 +26,20 @@ class Model(Protocol):
         ...
 
 
+@dataclass(frozen=True, kw_only=True)
+class Background:
+    """What is public about a table on the bins of an attempt.
+
+    Attributes
+    ----------
+    plausibility : rules for synthetic rows over the layout (structural zeros).
+    prior : a public table over the layout, where the generator names one.
+    """
+
+    plausibility: Plausibility
+    prior: Counts | None = None
+
+
 class Generator(SpecTable):
     """Hyperparameters of one family, validated as they stand in the configuration file.
 
@@ -31,16 +49,27 @@ class Generator(SpecTable):
     family: str
     guarantee: ClassVar[str]
 
+    @property
+    def prior_file(self) -> str | None:
+        """The public table that the fit starts from, as the configuration names it."""
+        return None
+
+    def mistakes(self, layout: Layout, rules: Iterable[tuple[int, ...]]) -> Iterable[Mistake]:
+        """What is wrong with these hyperparameters.
+
+        Parameters
+        ----------
+        layout : of the finest table that a configuration may use.
+        rules : columns that the plausibility rules tie together.
+        """
+        return ()
+
     def charge(self, epsilon: Fraction) -> Charge:
         """What one fit costs when it is given this budget."""
         raise NotImplementedError
 
-    def fit(self, private: PrivateCounts, charge: Charge, plausibility: Plausibility) -> Model:
+    def fit(self, private: PrivateCounts, charge: Charge, background: Background) -> Model:
         """Spend the charge on a private table, already merged to the bins of this attempt.
-
-        Parameters
-        ----------
-        plausibility : the public rules for synthetic rows over the same layout (structural zeros).
 
         Raises
         ------
@@ -50,4 +79,23 @@ class Generator(SpecTable):
 
     def peak_cells(self, layout_cells: int) -> int:
         """Largest number of cells that the fit or the sample holds at once, for the memory estimate."""
+        raise NotImplementedError
+
+
+class MeasuringGenerator(Generator):
+    """A generator that measures once and models afterwards, so that its measurements can be shared or published."""
+
+    def measure(self, private: PrivateCounts, charge: Charge) -> NoisyMarginals:
+        """Spend the charge; everything after it is post-processing."""
+        raise NotImplementedError
+
+    def model(self, measured: NoisyMarginals, background: Background) -> Model:
+        """The model of measurements over the background's layout. Raises RejectedRound when there is none."""
+        raise NotImplementedError
+
+    def fit(self, private: PrivateCounts, charge: Charge, background: Background) -> Model:
+        return self.model(self.measure(private, charge), background)
+
+    def same_measurements(self, other: Generator) -> bool:
+        """Whether the other one would measure the same, so that both can share measurements."""
         raise NotImplementedError

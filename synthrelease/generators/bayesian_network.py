@@ -21,7 +21,7 @@ import numpy as np
 from synthrelease.constraints import Plausibility
 from synthrelease.errors import RejectedRound
 from synthrelease.schema import Layout
-from synthrelease.table import DENSE_LIMIT, Counts
+from synthrelease.table import DENSE_LIMIT, Counts, rare_first
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -83,8 +83,8 @@ class BayesianNetwork:
         return Counts(self.layout, np.asarray(codes, dtype=np.int64), expected.astype(np.int64))
 
     def _rounded(self, digits: dict[int, np.ndarray], expected: np.ndarray, n: int, generator: np.random.Generator):
-        """Whole rows in place of expected counts; cells are ordered by their columns so that neighbours trade rows."""
-        order = np.lexsort([digits[column] for column in sorted(digits, reverse=True)]) if digits else slice(None)
+        """Whole rows in place of expected counts; cells are ordered so that those that are alike trade rows."""
+        order = rare_first([digits[column] for column in sorted(digits)], expected) if digits else slice(None)
         counts = systematic_rounding(expected[order], n, generator)
         kept = np.flatnonzero(counts)
         return counts[kept].astype(float), {c: known[order][kept] for c, known in digits.items()}, True
@@ -142,8 +142,8 @@ def agree(tables: Sequence[NoisyTable], free: Sequence[np.ndarray], n: int) -> l
     values = [np.where(mask, table.values, 0.0) for table, mask in zip(tables, free, strict=True)]
     for shared in _shared_sets([table.columns for table in tables]):
         users = [i for i, table in enumerate(tables) if set(shared) <= set(table.columns)]
-        margins = [_margin(values[i], tables[i].columns, shared) for i in users]
-        cells = [_margin(free[i].astype(float), tables[i].columns, shared) for i in users]
+        margins = [margin_of(values[i], tables[i].columns, shared) for i in users]
+        cells = [margin_of(free[i].astype(float), tables[i].columns, shared) for i in users]
         if shared:
             # each margin cell is a sum of `cells` independent draws: precision 1 / cells; no free cell means exactly 0
             weights = [np.divide(1.0, c, out=np.full_like(c, 1e12), where=c > 0) for c in cells]
@@ -168,7 +168,7 @@ def _shared_sets(column_sets: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]
     return sorted((tuple(sorted(s)) for s in shared), key=lambda s: (len(s), s))
 
 
-def _margin(values: np.ndarray, columns: tuple[int, ...], onto: tuple[int, ...]) -> np.ndarray:
+def margin_of(values: np.ndarray, columns: tuple[int, ...], onto: tuple[int, ...]) -> np.ndarray:
     """Sum out all axes but those of `onto`; the result's axes are in the order of `onto`."""
     kept = [column for column in columns if column in onto]
     summed = values.sum(axis=tuple(i for i, column in enumerate(columns) if column not in onto))

@@ -16,8 +16,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
-from synthrelease.constraints import Plausibility
-from synthrelease.generators.base import Generator
+from synthrelease.generators.base import Background, Generator
 from synthrelease.generators.bayesian_network import BayesianNetwork, NoisyTable, build_network
 from synthrelease.privacy import Charge, exact, mechanism
 from synthrelease.private import PrivateCounts
@@ -62,7 +61,7 @@ class PrivBayes(Generator):
             "the rest for noisy tables (Zhang et al. 2014)",
         )
 
-    def fit(self, private: PrivateCounts, charge: Charge, plausibility: Plausibility) -> BayesianNetwork:
+    def fit(self, private: PrivateCounts, charge: Charge, background: Background) -> BayesianNetwork:
         """Choose the structure and measure the tables.
 
         Privacy
@@ -79,7 +78,7 @@ class PrivBayes(Generator):
             network = _choose_structure(marginals, private.n, parent_sets, epsilon_structure, self.selector, private.entropy)
             return _measure(marginals, network, epsilon_tables, private.entropy)
 
-        return build_network(private.spend(charge, measured), private.n, private.layout, plausibility)
+        return build_network(private.spend(charge, measured), private.n, private.layout, background.plausibility)
 
     def peak_cells(self, layout_cells: int) -> int:
         return 6 * min(layout_cells, BayesianNetwork.frontier_limit)

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from synthrelease.attempt import prepare
-from synthrelease.candidate import make_candidate
-from synthrelease.criteria import Criterion, Score
+from synthrelease.attempt import Prepared, generate, prepare
+from synthrelease.candidate import Candidate
+from synthrelease.criteria import Criterion, JointTest, Score
 from synthrelease.errors import RejectedRound
 from synthrelease.private import PrivateCounts
 from synthrelease.randomness import NoNoise, SeededEntropy, laplace_figure
 from synthrelease.spec import ReleaseSpec
+from synthrelease.table import Counts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,12 +26,13 @@ class AttemptResult:
     ----------
     configuration, number : index in the configuration space, and which attempt of that configuration.
     generation : budget of the generator's fit.
-    accepted : whether every criterion passed, with its noise, as in a release.
+    accepted : whether the candidate was accepted, with noise, as in a release.
     chance : probability that this candidate passes, over the noise of the figures.
     seconds : time of the attempt in the process that ran it.
     figures : per criterion the figure before noise; None where there was no candidate or no figure.
     sensitivities : per criterion the sensitivity of the figure; None where it gets no noise.
-    passed : per criterion; all False where there was no candidate.
+    passed : per criterion, with its noise; under a joint test, whether its slack alone is large enough, without noise. All
+        False where there was no candidate.
     """
 
     configuration: int
@@ -45,54 +47,93 @@ class AttemptResult:
 
 
 def run_attempts(
-    spec: ReleaseSpec, public: PrivateCounts, seed: int, attempts: Sequence[tuple[int, int]], generation: Fraction
+    spec: ReleaseSpec,
+    public: PrivateCounts,
+    priors: Mapping[str, Counts],
+    seed: int,
+    attempts: Sequence[tuple[int, int]],
+    generation: Fraction,
 ) -> list[AttemptResult]:
     """Attempts (configuration, number) of a rehearsal, in this order.
 
     Every attempt has its own noise from (seed, generation, configuration, number), so the results do not depend on where and
-    when they are run. Attempts of the same number share the private fit that a release makes once, as its rounds do.
+    when they are run. Attempts of the same number share what a release fits and measures once, as its rounds do.
     """
     spec = replace(spec, generation_epsilon=generation)
-    prepared: dict[int, dict[str, object]] = {}
+    prepared: dict[int, Prepared] = {}
     results = []
     for configuration, number in attempts:
         if number not in prepared:
             fitted_on = public.with_plan(spec.plan.once).rehearsed(SeededEntropy(seed, 0, number))
-            prepared = {number: prepare(spec, fitted_on)}
+            prepared = {number: prepare(spec, fitted_on, priors)}
         results.append(_run(spec, public, seed, configuration, number, prepared[number]))
     return results
 
 
-def _run(
-    spec: ReleaseSpec, public: PrivateCounts, seed: int, index: int, number: int, prepared: dict[str, object]
-) -> AttemptResult:
+def _run(spec: ReleaseSpec, public: PrivateCounts, seed: int, index: int, number: int, prepared: Prepared) -> AttemptResult:
     start = time.perf_counter()
     key = (1, index, number, spec.generation_epsilon.numerator, spec.generation_epsilon.denominator)
     entropy = SeededEntropy(seed, *key)
-    configuration = spec.space[index]
-    transformation = configuration.transformation
-    merged = public.with_plan(spec.plan.per_round).merge(transformation.layout, transformation.maps).rehearsed(entropy)
     scores: list[Score] = []
+    slacks: list[float] = []
     try:
-        candidate = make_candidate(configuration, merged, spec.synthetic.merge(transformation), spec.generation_epsilon)
-        earlier, exact = dict(prepared), merged.rehearsed(NoNoise())
-        for criterion in spec.criteria:
-            table = exact if criterion.figure_gets_noise else merged
-            scores.append(criterion.score(table, candidate, spec.setting, earlier))
+        merged, candidate = generate(spec, spec.space[index], public.rehearsed(entropy), prepared)
+        scores, slacks = _exact(spec, merged, candidate, prepared)
     except RejectedRound:
-        scores = []
-    passed = tuple(_passes(criterion, score, entropy) for criterion, score in zip(spec.criteria, scores, strict=False))
+        pass
+    figures = tuple(score.value if math.isfinite(score.value) else None for score in scores)
+    sensitivities = tuple(score.sensitivity for score in scores)
+    if not scores:
+        passed, accepted, likely = (False,) * len(spec.criteria), False, 0.0
+    elif spec.joint_test is None:
+        passed = tuple(_passes(each, score, entropy) for each, score in zip(spec.criteria, scores, strict=True))
+        accepted, likely = all(passed), chance(spec.criteria, figures, sensitivities)
+    else:
+        passed = tuple(slack >= spec.joint_test.margin for slack in slacks)
+        accepted, likely = _joint(spec.joint_test, min(slacks), entropy)
     return AttemptResult(
         configuration=index,
         number=number,
         generation=spec.generation_epsilon,
-        accepted=bool(scores) and all(passed),
-        chance=chance(spec.criteria, [score.value for score in scores], [score.sensitivity for score in scores]),
+        accepted=accepted,
+        chance=likely,
         seconds=time.perf_counter() - start,
-        figures=tuple(score.value if math.isfinite(score.value) else None for score in scores) or (None,) * len(spec.criteria),
-        sensitivities=tuple(score.sensitivity for score in scores) or (None,) * len(spec.criteria),
-        passed=passed or (False,) * len(spec.criteria),
+        figures=figures or (None,) * len(spec.criteria),
+        sensitivities=sensitivities or (None,) * len(spec.criteria),
+        passed=passed,
     )
+
+
+def _exact(
+    spec: ReleaseSpec, merged: PrivateCounts, candidate: Candidate, prepared: Prepared
+) -> tuple[list[Score], list[float]]:
+    """The scores before noise, and how far each criterion is from failing, in sensitivities (under a joint test only)."""
+    earlier = dict(prepared.fitted)
+    table = merged.with_plan([charge for each in spec.criteria for charge in each.per_round()])
+    exact = table.rehearsed(NoNoise())
+    scores, slacks = [], []
+    for criterion in spec.criteria:
+        score = criterion.score(exact if criterion.figure_gets_noise else table, candidate, spec.setting, earlier)
+        scores.append(score)
+        if spec.joint_test is None:
+            continue
+        query = criterion.query(merged.n, candidate, spec.setting, earlier)
+        if isinstance(query, Score):
+            slacks.append(math.inf if query.passed else -math.inf)
+        elif query.slack is None:
+            slacks.append(-math.inf if query.void else (criterion.threshold - score.value) / query.sensitivity)
+        else:
+            one = exact.with_plan([spec.joint_test.charge])
+            slacks.append(spec.joint_test.noisy_slack(one, [(criterion, query)]))  # exact: it has no noise here
+    return scores, slacks
+
+
+def _joint(test: JointTest, slack: float, entropy: SeededEntropy) -> tuple[bool, float]:
+    """Whether a candidate with this least slack is accepted, and how likely that was."""
+    if not math.isfinite(slack):
+        return slack > 0, float(slack > 0)
+    noisy = laplace_figure(slack, sensitivity=1.0, epsilon=test.epsilon, entropy=entropy)
+    return noisy.value >= test.margin, passing(test.margin, slack, 1.0, test.epsilon)
 
 
 def _passes(criterion: Criterion, score: Score, entropy: SeededEntropy) -> bool:

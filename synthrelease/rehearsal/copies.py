@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from synthrelease.candidate import make_candidate
+from synthrelease.attempt import generate, prepare
 from synthrelease.criteria.linear_regression import RegressionCoefficients
 from synthrelease.errors import InputError, RejectedRound, closest, listing
 from synthrelease.private import PrivateCounts
@@ -69,7 +69,13 @@ class CopyFigures:
 
 
 def copy_figures(
-    spec: ReleaseSpec, public: PrivateCounts, counts: Counts, seed: int, index: int, comparison: Comparison
+    spec: ReleaseSpec,
+    public: PrivateCounts,
+    counts: Counts,
+    priors: Mapping[str, Counts],
+    seed: int,
+    index: int,
+    comparison: Comparison,
 ) -> CopyFigures:
     """Make the copies of one configuration and compare them with the public table.
 
@@ -79,13 +85,12 @@ def copy_figures(
     """
     configuration = spec.space[index]
     transformation = configuration.transformation
-    plausibility = spec.synthetic.merge(transformation)
     copies = []
     try:
         for number in range(comparison.copies):
-            fresh = public.with_plan(spec.plan.per_round).merge(transformation.layout, transformation.maps)
-            merged = fresh.rehearsed(SeededEntropy(seed, 2, index, number))
-            copies.append(make_candidate(configuration, merged, plausibility, spec.generation_epsilon).counts)
+            table = public.with_plan(spec.plan.once).rehearsed(SeededEntropy(seed, 2, index, number))
+            prepared = prepare(spec, table, priors)
+            copies.append(generate(spec, configuration, table, prepared)[1].counts)
     except RejectedRound:
         return CopyFigures(configuration=index, utility={}, risk={})
     original = PublicTable(

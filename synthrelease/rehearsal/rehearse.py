@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -11,6 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
+from synthrelease.attempt import read_priors
 from synthrelease.errors import InputError, OutputError
 from synthrelease.ingest import read_public
 from synthrelease.private import Meter, PrivateCounts
@@ -28,6 +28,7 @@ from synthrelease.rehearsal.copies import Comparison, CopyFigures, copy_figures
 from synthrelease.rehearsal.parallel import Run, Workers, running
 from synthrelease.rehearsal.racing import Race, RaceRules
 from synthrelease.rehearsal.store import RehearsalStore, open_store
+from synthrelease.resources import file_digest
 from synthrelease.spec import ReleaseSpec
 from synthrelease.table import Counts
 
@@ -121,12 +122,6 @@ def rehearse(
         return _Course(spec, public, store, run, rules, deadline, noise_level, comparison, progress).run_all()
 
 
-def file_digest(path: str | Path) -> str:
-    """sha256 of a file, read in pieces."""
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
 def _make_folder(out: Path) -> None:
     problem = None
     try:
@@ -159,6 +154,7 @@ class _Course:
     ):
         self.spec, self.store, self.run, self.rules = spec, store, run, rules
         self.counts, self.public = counts, PrivateCounts(counts, Meter(()))  # public rows, as the code of a release takes them
+        self.priors = read_priors(spec)
         self.comparison = comparison
         self.noise_level, self.progress = noise_level, progress
         self.seed = int(store.about["seed"])
@@ -207,7 +203,7 @@ class _Course:
             return ()
         phase = "utility and risk"
         self.progress(phase, 0, len(shortlist))
-        arguments = [(self.spec, self.public, self.counts, self.seed, c, self.comparison) for c in shortlist]
+        arguments = [(self.spec, self.public, self.counts, self.priors, self.seed, c, self.comparison) for c in shortlist]
         try:
             with closing(self.run(copy_figures, arguments)) as figures:
                 for one in figures:
@@ -231,7 +227,9 @@ class _Course:
         done = 0
         self.progress(phase, done, len(missing))
         arguments = (
-            (self.spec, self.public, self.seed, chunk, generation) for chunk in chunks(missing) if not self._late(deadline)
+            (self.spec, self.public, self.priors, self.seed, chunk, generation)
+            for chunk in chunks(missing)
+            if not self._late(deadline)
         )  # drawn as workers become free: when the time is used no more are handed out, and those in flight are kept
         try:
             with closing(self.run(run_attempts, arguments)) as batches:

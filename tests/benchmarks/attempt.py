@@ -22,8 +22,9 @@ from fractions import Fraction
 from functools import partial
 from pathlib import Path
 
-from synthrelease.attempt import Attempt, attempt, prepare
+from synthrelease.attempt import Attempt, Prepared, attempt, prepare
 from synthrelease.configuration import Configuration
+from synthrelease.generators import Background
 from synthrelease.ingest import ingest
 from synthrelease.privacy import mechanism
 from synthrelease.private import Meter, PrivateCounts
@@ -71,18 +72,19 @@ def measure(spec: ReleaseSpec, data: Path, repeats: int) -> dict[str, float]:
 
 
 def one_configuration(
-    spec: ReleaseSpec, configuration: Configuration, private: PrivateCounts, prepared: dict[str, object]
+    spec: ReleaseSpec, configuration: Configuration, private: PrivateCounts, prepared: Prepared
 ) -> dict[str, float]:
     """Seconds of a whole attempt, and of its parts run once more on their own."""
     transformation, generator = configuration.transformation, configuration.generator
     attempts: list[Attempt] = []
     times = {"attempt_s": timed(lambda: attempts.append(attempt(spec, configuration, private, prepared)))}
     merged = private.with_plan(spec.plan.per_round).merge(transformation.layout, transformation.maps)
-    rules, charge = spec.synthetic.merge(transformation), generator.charge(spec.generation_epsilon)
-    times["fit_s"] = timed(lambda: generator.fit(merged, charge, rules))
+    background = Background(plausibility=spec.synthetic.merge(transformation))
+    charge = generator.charge(spec.generation_epsilon)
+    times["fit_s"] = timed(lambda: generator.fit(merged, charge, background))
     kinds = {criterion.kind: criterion for criterion in spec.criteria}
     for name, kind in (("marginals_s", "absolute_marginal_error"), ("faithfulness_s", "faithfulness")):
-        score = partial(kinds[kind].score, merged, attempts[0].candidate, spec.setting, dict(prepared))
+        score = partial(kinds[kind].score, merged, attempts[0].candidate, spec.setting, dict(prepared.fitted))
         times[name] = timed(score)
     return times
 

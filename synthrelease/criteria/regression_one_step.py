@@ -1,0 +1,97 @@
+"""Linear regression: distance of the coefficients by one Newton step from the synthetic line (theory 3.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from typing import ClassVar, Literal
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from synthrelease.candidate import Candidate
+from synthrelease.criteria.base import Criterion, Mistake, Query, Setting
+from synthrelease.criteria.functional_mechanism import least_squares
+from synthrelease.criteria.linear_regression import RegressionCoefficients, prepared_regression, sub_table
+from synthrelease.privacy import Charge, mechanism
+from synthrelease.table import Counts
+
+_SINGULAR = 1e-9
+"""Smallest eigenvalue of the synthetic correlation matrix with which a line is taken to be determined."""
+
+
+class RegressionOneStep(RegressionCoefficients):
+    """|| A_S^-1 X'r / n ||_1 over the slopes, with r = y - clip(X w(S)) for the private records.
+
+    X are the private features in standard units of S, with an intercept; A_S = X_S'X_S / n is public. One Newton step from
+    w(S) leads to w(R) when A_R = A_S, so the figure is the distance of the slopes up to the difference of the two A, which the
+    marginal criteria bound. One scalar with little noise takes the place of a whole private line.
+
+    Attributes
+    ----------
+    range : predictions are clipped to it; it bounds the residuals.
+    fit_epsilon : budget of a private line fitted once before the loop, for a criterion of prediction errors; None fits none.
+
+    Privacy
+    -------
+    With v(z) = A_S^-1 x(z) r(z), public for every possible record z, the figure is || sum_z v(z) ||_1 / n over the records:
+    replacing one moves it by at most 2 max_z || v(z) ||_1 / n (slopes only), over the records that the public rules allow.
+    """
+
+    figure_gets_noise: ClassVar[bool] = True
+    kind: Literal["regression_one_step"]  # type: ignore[assignment]
+    range: tuple[float, float]
+    fit: Literal["once"] = "once"
+    fit_epsilon: Fraction | None = Field(default=None, gt=0)
+
+    @model_validator(mode="after")
+    def _increasing(self) -> RegressionOneStep:
+        if not self.range[0] < self.range[1]:
+            raise ValueError("range must be [lowest, highest] with lowest < highest")
+        return self
+
+    @property
+    def charge(self) -> Charge:
+        return mechanism(f"criterion: {self.name}", self.epsilon, "Laplace mechanism")
+
+    @property
+    def fit_charge(self) -> Charge | None:
+        if self.fit_epsilon is None:
+            return None
+        because = "functional mechanism, joint form (Zhang et al. 2012)"
+        return mechanism(f"private line: {self.name}", self.fit_epsilon, because)
+
+    def per_round(self) -> tuple[Charge, ...]:
+        return (self.charge,)
+
+    def mistakes(self, setting: Setting, others: Mapping[str, Criterion]) -> Iterable[Mistake]:
+        yield from super().mistakes(setting, others)
+        if self.prior is not None and self.fit_epsilon is None:
+            yield Mistake(field="prior", expected="no prior without fit_epsilon: nothing is fitted", found="a prior")
+
+    def query(self, n: int, candidate: Candidate, setting: Setting, earlier: Mapping[str, object]) -> Query:  # type: ignore[override]
+        regression = prepared_regression(earlier, self.name)
+        design = regression.design
+        wanted = self.binnings(setting)
+        present = tuple(candidate.transformation.binning(name) for name in self.columns)
+        synthetic = sub_table(candidate.counts, self.columns, present, wanted)
+        line, deviations = least_squares(design, synthetic)
+        shape = (-1, len(design.numbers[-1]))  # (feature combinations, target values)
+        features = design.cells(np.arange(0, synthetic.size, shape[1]))[0]
+        weights = synthetic.reshape(shape).sum(axis=1) / candidate.n
+        standard = (features - weights @ features) / np.where(deviations > 0, deviations, 1.0)
+        products = (standard * weights[:, None]).T @ standard
+        void = not np.linalg.eigvalsh(products)[0] > _SINGULAR
+        steps = standard @ np.linalg.pinv(products, hermitian=True)  # the intercept is orthogonal to centred features
+        predictions = np.clip(line.intercept + features @ line.coefficients, *self.range)
+        residuals = design.numbers[-1] - predictions[:, None]
+        largest = np.where(regression.possible.reshape(shape), np.abs(residuals), 0.0).max(axis=1)
+        widest = 2 * float((np.abs(steps).sum(axis=1) * largest).max())
+        # without spread in S the figure is 0 and needs no noise; a little is added, because scale 0 cannot be drawn
+        sensitivity = max(widest, (self.range[1] - self.range[0]) * 2.0**-20) / n
+
+        def figure(counts: Counts) -> float:
+            table = sub_table(counts, self.columns, present, wanted).reshape(shape)
+            return float(np.abs((table * residuals).sum(axis=1) @ steps).sum()) / n
+
+        return Query(sensitivity=sensitivity, figure=figure, void=void)

@@ -1,0 +1,116 @@
+"""Junction trees: exact marginals of a product of small tables, without the large table (Lauritzen & Spiegelhalter 1988).
+
+Axes of every table are its columns in increasing order. Tables are logarithms, so that impossible cells are -inf and
+nothing underflows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+Columns = tuple[int, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class JunctionTree:
+    """Cliques of columns as a rooted tree: for any column, the cliques that hold it are connected.
+
+    Attributes
+    ----------
+    sizes : bins of every column.
+    cliques : column sets, parents before children; every given set lies inside one.
+    parents : index of each clique's parent; -1 for the root.
+    """
+
+    sizes: tuple[int, ...]
+    cliques: tuple[Columns, ...]
+    parents: tuple[int, ...]
+
+    @classmethod
+    def of(cls, sizes: Sequence[int], sets: Iterable[Columns]) -> JunctionTree:
+        """A tree whose cliques hold all given column sets; every column is in some clique.
+
+        Columns are eliminated greedily, the one with the smallest clique first; the tree is a maximum spanning tree by the
+        size of the separators (Jensen & Jensen 1994).
+        """
+        import networkx as nx  # half a second to import: only when a model is fitted
+
+        graph = nx.Graph()
+        graph.add_nodes_from(range(len(sizes)))
+        for columns in sets:
+            graph.add_edges_from(combinations(columns, 2))
+        found: list[frozenset[int]] = []
+        while graph:
+            column = min(graph, key=lambda each: (math.prod(sizes[i] for i in (each, *graph[each])), each))
+            found.append(frozenset((column, *graph[column])))
+            graph.add_edges_from(combinations(graph[column], 2))
+            graph.remove_node(column)
+        maximal = sorted({tuple(sorted(c)) for c in found if not any(c < other for other in found)})
+        links = nx.Graph()
+        links.add_nodes_from(maximal)
+        links.add_weighted_edges_from((a, b, len(set(a) & set(b))) for a, b in combinations(maximal, 2))
+        tree = nx.maximum_spanning_tree(links)
+        root = max(maximal, key=lambda clique: math.prod(sizes[i] for i in clique))
+        order = list(nx.dfs_preorder_nodes(tree, root))
+        above = {child: parent for parent, child in nx.dfs_edges(tree, root)}
+        parents = tuple(order.index(above[clique]) if clique in above else -1 for clique in order)
+        return cls(sizes=tuple(sizes), cliques=tuple(order), parents=parents)
+
+    @property
+    def largest(self) -> int:
+        """Cells of the largest clique."""
+        return max(math.prod(self.sizes[i] for i in clique) for clique in self.cliques)
+
+    def home(self, columns: Columns) -> int:
+        """Index of the smallest clique that holds these columns."""
+        holding = [i for i, clique in enumerate(self.cliques) if set(columns) <= set(clique)]
+        return min(holding, key=lambda i: math.prod(self.sizes[c] for c in self.cliques[i]))
+
+    def separator(self, index: int) -> Columns:
+        """Columns that a clique shares with its parent; none for the root."""
+        above = self.parents[index]
+        return () if above < 0 else tuple(c for c in self.cliques[index] if c in self.cliques[above])
+
+    def calibrate(self, potentials: Sequence[np.ndarray]) -> tuple[float, list[np.ndarray]]:
+        """Log of the total mass, and the log of each clique's share of it.
+
+        Parameters
+        ----------
+        potentials : one log table per clique; the mass of a cell of the whole domain is exp of the sum of all. -inf allowed.
+        """
+        inward, messages = list(potentials), [np.zeros(())] * len(self.cliques)
+        for index in range(len(self.cliques) - 1, 0, -1):
+            above, shared = self.parents[index], self.separator(index)
+            messages[index] = sum_out(inward[index], self.cliques[index], shared)
+            inward[above] = inward[above] + spread(messages[index], shared, self.cliques[above])
+        total = float(sum_out(inward[0], self.cliques[0], ()))
+        beliefs = [inward[0] - total]
+        for index in range(1, len(self.cliques)):
+            above, shared = self.parents[index], self.separator(index)
+            outward = sum_out(beliefs[above], self.cliques[above], shared)
+            possible = np.isfinite(messages[index])
+            ratio = np.where(possible, outward - np.where(possible, messages[index], 0.0), -np.inf)
+            beliefs.append(inward[index] + spread(ratio, shared, self.cliques[index]))
+        return total, beliefs
+
+
+def sum_out(table: np.ndarray, columns: Columns, onto: Columns) -> np.ndarray:
+    """Log of the sums of exp(table) over all columns but those of `onto`."""
+    axes = tuple(i for i, column in enumerate(columns) if column not in onto)
+    if not axes:
+        return table
+    top = table.max(axis=axes, keepdims=True)
+    top = np.where(np.isfinite(top), top, 0.0)
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(np.exp(table - top).sum(axis=axes)) + top.squeeze(axis=axes))
+
+
+def spread(table: np.ndarray, columns: Columns, over: Columns) -> np.ndarray:
+    """View of a table over `columns` that broadcasts over a table with the axes `over`; both increasing."""
+    sizes = iter(table.shape)
+    return table.reshape([next(sizes) if column in columns else 1 for column in over])

@@ -1,0 +1,129 @@
+"""The configuration space from its tables: alternatives of the columns, and every combination of listed hyperparameters."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from itertools import product
+from typing import Any
+
+from synthrelease.configuration import ConfigurationSpace
+from synthrelease.errors import closest, listing
+from synthrelease.generators import GENERATORS, Generator, MeasuringGenerator
+from synthrelease.projections import PROJECTIONS, Projection
+from synthrelease.schema import Schema
+from synthrelease.spec_files import ReleaseFile, validated
+from synthrelease.spec_problems import Problems
+
+MAX_CONFIGURATIONS = 1_000_000
+
+
+def build_space(
+    release: ReleaseFile, schema: Schema, rules: Iterable[tuple[int, ...]], problems: Problems
+) -> ConfigurationSpace:
+    """The space, or an incomplete one with problems.
+
+    Parameters
+    ----------
+    rules : columns that the rules for released rows tie together.
+    """
+    binnings = _binnings(release, schema, problems)
+    generators: dict[str, tuple[str, Generator]] = {}
+    for index, table in enumerate(release.generators):
+        _expand(f"generators[{index}]", "family", table, GENERATORS, generators, problems)
+    projections: dict[str, tuple[str, Projection]] = {}
+    for index, table in enumerate(release.projections):
+        _expand(f"projections[{index}]", "kind", table, PROJECTIONS, projections, problems)
+    space = ConfigurationSpace(
+        schema=schema,
+        binnings=binnings,
+        generators=tuple(generator for _, generator in generators.values()),
+        projections=tuple(projection for _, projection in projections.values()),
+    )
+    size = math.prod(len(names) for names in binnings.values()) * len(generators) * len(projections)
+    if size > MAX_CONFIGURATIONS:
+        problems.add("", f"at most {MAX_CONFIGURATIONS} configurations", str(size))
+        problems.stop()
+    if size:
+        _check_generators(release, space, list(generators.values()), list(rules), problems)
+    return space
+
+
+def _check_generators(
+    release: ReleaseFile,
+    space: ConfigurationSpace,
+    generators: list[tuple[str, Generator]],
+    rules: list[tuple[int, ...]],
+    problems: Problems,
+) -> None:
+    """Mistakes that only show against the columns, and whether measurements can be shared or published where they are to be."""
+    selection = release.selection
+    shared = selection.measurements == "shared"
+    first_where, first = generators[0]
+    faulty: set[str] = set()  # one table may stand for many generators: its first mistake is enough
+    for where, generator in generators:
+        if where in faulty:
+            continue
+        if problems.add_mistakes(where, generator.mistakes(space.common.layout, rules)):
+            faulty.add(where)
+        elif (shared or selection.publish_measurements) and not isinstance(generator, MeasuringGenerator):
+            expected = "a family that measures apart from modelling ('marginals'), as [selection] wants its measurements"
+            problems.add(f"{where}.family", expected, repr(generator.family))
+            faulty.add(where)
+        elif shared and isinstance(first, MeasuringGenerator) and not first.same_measurements(generator):
+            problems.add(f"{where}.tables", f"the tables of {first_where}, because measurements are shared", "others")
+            faulty.add(where)
+
+
+def _binnings(release: ReleaseFile, schema: Schema, problems: Problems) -> dict[str, tuple[str, ...]]:
+    binnings: dict[str, tuple[str, ...]] = {}
+    for column in schema.columns:
+        where = f"transformations.{column.name}"
+        names = release.transformations.get(column.name, list(column.alternatives))
+        for name in names:
+            if name not in column.alternatives:
+                expected = f"alternatives of the column ({listing(column.alternatives)})"
+                problems.add(where, expected, repr(name), closest(name, column.alternatives))
+        twice = [name for name in dict.fromkeys(names) if names.count(name) > 1]
+        if twice:
+            problems.add(where, "different alternatives", f"{twice[0]!r} twice")
+        binnings[column.name] = tuple(name for name in names if name in column.alternatives)
+        if not names:
+            problems.add(where, "at least one alternative", "an empty list")
+    return binnings
+
+
+def _expand(
+    where: str,
+    key: str,
+    table: Mapping[str, Any],
+    known: Mapping[str, type[Any]],
+    found: dict[str, tuple[str, Any]],
+    problems: Problems,
+) -> None:
+    """Add every combination of the listed hyperparameters, each validated by its class, with the place it comes from."""
+    model = problems.class_for(where, key, table, known, problems.file)
+    if model is None:
+        return
+    listed = {name: value if isinstance(value, list) else [value] for name, value in table.items()}
+    empty = [name for name, values in listed.items() if not values]
+    if empty:
+        problems.add(f"{where}.{empty[0]}", "at least one value", "an empty list")
+        return
+    if math.prod(len(values) for values in listed.values()) > MAX_CONFIGURATIONS:
+        problems.add(where, f"at most {MAX_CONFIGURATIONS} combinations", "more")
+        return
+    seen: set[tuple[str, str]] = set()
+    repeated = False
+    for values in product(*listed.values()):
+        item = validated(model, dict(zip(listed, values, strict=True)), problems.file, where)
+        if isinstance(item, list):
+            fresh = [problem for problem in item if (problem.path, problem.found) not in seen]
+            seen |= {(problem.path, problem.found) for problem in fresh}
+            problems.found += fresh
+        else:
+            identity = f"{type(item).__name__} {item.model_dump_json()}"
+            repeated |= identity in found
+            found[identity] = (where, item)
+    if repeated:
+        problems.add(where, "different combinations", "the same one twice")
