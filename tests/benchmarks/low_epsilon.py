@@ -1,0 +1,149 @@
+"""Whole releases of a specification, judged by their true errors: how often a released dataset meets every threshold.
+
+    python tests/benchmarks/low_epsilon.py CONFIG --data FILE [--runs 50] [--jobs 2] [--public-table as_is|earlier_year|distorted]
+        [--generation EPS] [--truth configs/births.toml] [--json]
+
+Every run is a whole release on the file: one-off charges, rounds until one is accepted or the coin stops, with the noise of a
+release. The true errors of the released table are then computed without noise, by the criteria of --truth. Success: something
+was released, and every true error is at or below its threshold. Prints Markdown.
+
+--public-table changes the public table that the generators start from: `earlier_year` reweights the mother's age to about
+the shares of US births five years earlier; `distorted` makes young mothers three times, high parities twice and low birth weights
+half as frequent as they are in it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+from joblib import Parallel, delayed
+
+from synthrelease.attempt import prepare, read_priors
+from synthrelease.candidate import Candidate
+from synthrelease.ingest import read_public
+from synthrelease.privacy import decimal_text
+from synthrelease.private import Meter, PrivateCounts
+from synthrelease.randomness import NoNoise
+from synthrelease.rehearsal.intervals import clopper_pearson
+from synthrelease.release import one_round
+from synthrelease.schema import Schema
+from synthrelease.selection import select
+from synthrelease.spec import ReleaseSpec, load_spec
+from synthrelease.table import Counts
+
+ROOT = Path(__file__).resolve().parents[2]
+
+# shares of births by age in percent, about 2014 over about 2019, from below each age on
+_AGE_RATIOS = {20: 6.3 / 4.6, 25: 22.1 / 18.8, 30: 28.7 / 28.8, 35: 27.1 / 29.0, 40: 12.8 / 15.1, 45: 2.8 / 3.2, 99: 0.2 / 0.3}
+
+
+def reweighted(table: Counts, schema: Schema, factors: dict[str, Callable[[float], float]]) -> Counts:
+    """A public table with the frequency of every cell changed by a factor for the lowest value of its bin, per column."""
+    weights = table.counts.astype(float)
+    for name, factor in factors.items():
+        column = schema[name]
+        lowest = [column.bounds[0] if column.bounds else 0.0, *column.edges]
+        weights *= np.array([factor(value) for value in lowest])[table.digits(schema.names.index(name))]
+    return Counts(table.layout, table.codes, np.rint(weights * table.total / weights.sum()).astype(np.int64))
+
+
+def age_ratio(age: float) -> float:
+    return next(ratio for limit, ratio in _AGE_RATIOS.items() if age < limit)
+
+
+PUBLIC_TABLES: dict[str, dict[str, Callable[[float], float]]] = {
+    "as_is": {},
+    "earlier_year": {"mother_age": age_ratio},
+    "distorted": {
+        "mother_age": lambda age: 3.0 if age < 25 else 1.0,
+        "parity": lambda parity: 2.0 if parity >= 4 else 1.0,
+        "birth_weight": lambda weight: 0.5 if weight < 3000 else 1.0,
+    },
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """One run: the true errors of what was released (None: nothing was) and whether each is within its threshold."""
+
+    errors: list[float] | None
+    within: list[bool]
+    rounds: int
+    seconds: float
+
+
+def run_once(spec: ReleaseSpec, truth: ReleaseSpec, table: Counts, priors: dict[str, Counts]) -> Outcome:
+    start, rounds = time.perf_counter(), [0]
+    private = PrivateCounts(table, Meter(spec.plan.once))
+    prepared = prepare(spec, private, priors)
+
+    def next_round():
+        rounds[0] += 1
+        return one_round(spec, private, prepared)
+
+    accepted = select(next_round, spec.stop_probability)
+    seconds = time.perf_counter() - start
+    if accepted is None:
+        return Outcome(errors=None, within=[], rounds=rounds[0], seconds=seconds)
+    errors = true_errors(truth, table, accepted.candidate)
+    within = [error <= criterion.threshold for error, criterion in zip(errors, truth.criteria, strict=True)]
+    return Outcome(errors=errors, within=within, rounds=rounds[0], seconds=seconds)
+
+
+def true_errors(truth: ReleaseSpec, table: Counts, candidate: Candidate) -> list[float]:
+    """Every figure of the reference criteria without noise, the regression fitted without noise too."""
+    exact = PrivateCounts(table, Meter(truth.plan.once)).rehearsed(NoNoise())
+    fitted = dict(prepare(truth, exact).fitted)
+    merged = exact.with_plan(truth.plan.per_round).merge(candidate.transformation.layout, candidate.transformation.maps)
+    return [criterion.score(merged, candidate, truth.setting, fitted).value for criterion in truth.criteria]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("config", type=Path)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--truth", type=Path, default=ROOT / "configs/births.toml")
+    parser.add_argument("--runs", type=int, default=50)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--public-table", choices=list(PUBLIC_TABLES), default="as_is")
+    parser.add_argument("--generation", type=Fraction)
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    spec, truth = load_spec(options.config), load_spec(options.truth)
+    if options.generation:
+        spec = replace(spec, generation_epsilon=options.generation)
+    table = read_public(options.data, spec.schema, spec.input, spec.raw)
+    changes = PUBLIC_TABLES[options.public_table]
+    priors = {name: reweighted(prior, spec.schema, changes) for name, prior in read_priors(spec).items()}
+    outcomes = Parallel(n_jobs=options.jobs)(delayed(run_once)(spec, truth, table, priors) for _ in range(options.runs))
+    released = [outcome for outcome in outcomes if outcome.errors is not None]
+    success = clopper_pearson(sum(all(outcome.within) for outcome in released), len(outcomes))
+    figures = {
+        "epsilon": decimal_text(spec.plan.total.epsilon),
+        "runs": len(outcomes),
+        "released": len(released),
+        "false_acceptances": sum(not all(outcome.within) for outcome in released),
+        "success": success.share,
+        "interval": [round(success.low, 3), round(success.high, 3)],
+        "median_rounds": float(np.median([outcome.rounds for outcome in outcomes])),
+        "median_seconds": round(float(np.median([outcome.seconds for outcome in outcomes])), 1),
+    }
+    if options.json:
+        print(json.dumps(figures | {"errors": [outcome.errors for outcome in released]}, indent=2))
+        return
+    print(", ".join(f"{name} {value}" for name, value in figures.items()) + "\n")
+    print("| criterion | threshold | median true error | worst |\n|---|---|---|---|")
+    errors = np.array([outcome.errors for outcome in released]).reshape(len(released), len(truth.criteria))
+    for criterion, column in zip(truth.criteria, errors.T, strict=True):
+        print(f"| {criterion.name} | {criterion.threshold:g} | {np.median(column):.3g} | {column.max():.3g} |")
+
+
+if __name__ == "__main__":
+    main()
