@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.markup import escape
 
-from synthrelease.cli.terminal import Config, Jobs, out, print_plan, progress_line
+from synthrelease.cli.terminal import Config, Jobs, out, print_plan, print_plans, progress_line
 from synthrelease.privacy import decimal_text
+
+if TYPE_CHECKING:
+    from synthrelease.spec import ReleaseSpec
 
 
 def plan(
-    config: Config,
+    configs: Annotated[
+        list[Path], typer.Argument(metavar="CONFIG...", help="TOML files of releases; several are shown side by side.")
+    ],
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs instead of a tree.")] = False,
     jobs: Jobs = 1,
 ) -> None:
@@ -22,25 +27,33 @@ def plan(
     from synthrelease.memory import peak_megabytes
     from synthrelease.spec import load_spec
 
-    spec = load_spec(config)
-    total = spec.plan.total
+    specs = [load_spec(config) for config in configs]
     if as_json:
-        from synthrelease.bundle.document import charge_tree
-
-        document = {
-            "title": spec.title,
-            "total": {"epsilon": float(decimal_text(total.epsilon)), "delta": float(total.delta)},
-            "limit": None if spec.limit is None else float(decimal_text(spec.limit)),
-            "charges": charge_tree(total),
-            "configurations": len(spec.space),
-            "stop_probability": float(spec.stop_probability),
-            "memory_mb": peak_megabytes(spec, jobs),
-        }
-        print(json.dumps(document, indent=2))
+        documents = [_document(spec, jobs) for spec in specs]
+        print(json.dumps(documents[0] if len(documents) == 1 else documents, indent=2))
+    elif len(specs) == 1:
+        print_plan(specs[0])
+        out.print(f"Configurations: {len(specs[0].space)}   Memory: about {peak_megabytes(specs[0], jobs)} MB")
     else:
-        print_plan(spec)
-        out.print(f"Configurations: {len(spec.space)}   Memory: about {peak_megabytes(spec, jobs)} MB")
-    spec.plan.check_limit(spec.limit)
+        print_plans([(config.name, spec.plan.total) for config, spec in zip(configs, specs, strict=True)])
+    for spec in specs:
+        spec.plan.check_limit(spec.limit)
+
+
+def _document(spec: ReleaseSpec, jobs: int) -> dict[str, Any]:
+    from synthrelease.bundle.document import charge_tree
+    from synthrelease.memory import peak_megabytes
+
+    total = spec.plan.total
+    return {
+        "title": spec.title,
+        "total": {"epsilon": float(decimal_text(total.epsilon)), "delta": float(total.delta)},
+        "limit": None if spec.limit is None else float(decimal_text(spec.limit)),
+        "charges": charge_tree(total),
+        "configurations": len(spec.space),
+        "stop_probability": float(spec.stop_probability),
+        "memory_mb": peak_megabytes(spec, jobs),
+    }
 
 
 def check(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 from rich.markup import escape
+from rich.table import Table
 from rich.tree import Tree
 
 from synthrelease.errors import Interrupted
@@ -75,7 +76,19 @@ def print_plan(spec: Any) -> None:
     out.print("Guarantee: pure differential privacy; neighbouring tables differ in one record that is replaced.")
 
 
-def _grow(tree: Tree, charge: Charge) -> None:
-    branch = tree.add(f"{decimal_text(charge.epsilon)}  {escape(charge.name)} [dim]({escape(charge.because)})[/dim]")
+def print_plans(plans: Sequence[tuple[str, Charge]]) -> None:
+    """Several charge trees side by side, without their reasons."""
+    table = Table(*(escape(name) for name, _ in plans), title="epsilon of each part", expand=True)
+    trees = [Tree(f"[bold]{decimal_text(total.epsilon)}[/bold] in all") for _, total in plans]
+    for tree, (_, total) in zip(trees, plans, strict=True):
+        for part in total.parts:
+            _grow(tree, part, reasons=False)
+    table.add_row(*trees)
+    out.print(table)
+
+
+def _grow(tree: Tree, charge: Charge, reasons: bool = True) -> None:
+    because = f" [dim]({escape(charge.because)})[/dim]" if reasons else ""
+    branch = tree.add(f"{decimal_text(charge.epsilon)}  {escape(charge.name)}{because}")
     for part in charge.parts:
-        _grow(branch, part)
+        _grow(branch, part, reasons)

@@ -1,15 +1,15 @@
 """Whole releases of a specification, judged by their true errors: how often a released dataset meets every threshold.
 
-    python tests/benchmarks/low_epsilon.py CONFIG --data FILE [--runs 50] [--jobs 2] [--public-table as_is|earlier_year|distorted]
-        [--generation EPS] [--truth configs/births.toml] [--json]
+    python tests/benchmarks/low_epsilon.py CONFIG --data FILE [--runs 50] [--jobs 2] [--generation EPS] [--json]
+        [--public-table as_is|earlier_year|distorted] [--truth configs/births.toml]
 
 Every run is a whole release on the file: one-off charges, rounds until one is accepted or the coin stops, with the noise of a
 release. The true errors of the released table are then computed without noise, by the criteria of --truth. Success: something
 was released, and every true error is at or below its threshold. Prints Markdown.
 
 --public-table changes the public table that the generators start from: `earlier_year` reweights the mother's age to about
-the shares of US births five years earlier; `distorted` makes young mothers three times, high parities twice and low birth weights
-half as frequent as they are in it.
+the shares of US births five years earlier; `distorted` makes young mothers three times, high parities twice and low birth
+weights half as frequent as they are in it.
 """
 
 from __future__ import annotations
