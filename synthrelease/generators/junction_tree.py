@@ -89,7 +89,8 @@ class JunctionTree:
             messages[index] = sum_out(inward[index], self.cliques[index], shared)
             inward[above] = inward[above] + spread(messages[index], shared, self.cliques[above])
         total = float(sum_out(inward[0], self.cliques[0], ()))
-        beliefs = [inward[0] - total]
+        with np.errstate(invalid="ignore"):  # without any mass the total is -inf and the shares are not numbers
+            beliefs = [inward[0] - total]
         for index in range(1, len(self.cliques)):
             above, shared = self.parents[index], self.separator(index)
             outward = sum_out(beliefs[above], self.cliques[above], shared)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from synthrelease.errors import InputError
@@ -62,9 +63,14 @@ def _runner(backend: str, jobs: int) -> Run:
     from joblib import Parallel, delayed, parallel_config
 
     def run(action: Callable[..., Any], arguments: Iterable[tuple[Any, ...]]) -> Generator[Any, None, None]:
+        tasks = (delayed(action)(*chosen) for chosen in arguments)
         with parallel_config(backend=backend, n_jobs=jobs):
-            parallel = Parallel(return_as="generator_unordered", batch_size=1, pre_dispatch=2 * jobs, max_nbytes=None)
-            yield from parallel(delayed(action)(*chosen) for chosen in arguments)
+            if backend != "ray":
+                yield from Parallel(return_as="generator_unordered", batch_size=1, pre_dispatch=2 * jobs, max_nbytes=None)(
+                    tasks
+                )
+            while backend == "ray" and (some := list(islice(tasks, 4 * jobs))):  # Ray's backend returns lists only
+                yield from Parallel(batch_size=1)(some)
 
     return run
 
