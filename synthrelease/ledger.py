@@ -79,9 +79,13 @@ class Ledger:
 
         Raises
         ------
-        BudgetError : when the sum would pass the limit on epsilon or on delta. Nothing was charged.
+        BudgetError : when the sum would pass a limit, or the charge states neither: nothing was charged.
         LedgerError : when the ledger cannot be relied on, or the charge not be confirmed; in doubt it counts as spent.
         """
+        if charge.renyi is not None:
+            raise BudgetError(
+                f"A ledger adds epsilons and deltas; {charge.name!r} is a Renyi curve, not yet stated at a delta."
+            )
         epsilon, delta = amount("epsilon", charge.epsilon), amount("delta", charge.delta)
         what = line("the purpose of a charge", what, 200)
         with connected(self.path, writable=True) as database:

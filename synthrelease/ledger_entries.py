@@ -142,6 +142,6 @@ def printable(text: str, longest: int) -> str:
 
 
 def shown(value: Fraction) -> str:
-    """An exact rational for reading: as a decimal where that is exact, else as a fraction."""
-    text = decimal_text(value)
-    return text if Fraction(text) == value else to_text(value)
+    """An exact rational for reading: as a decimal where that is exact (small ones as 1.5e-12), else as a fraction."""
+    texts = (decimal_text(value), f"{float(value):.6g}")
+    return next((text for text in texts if Fraction(text) == value), to_text(value))

@@ -1,47 +1,35 @@
-"""Privacy accounting as small frozen values: charges, their composition, and the private-selection theorem.
+"""The privacy accounting of a release: its charge tree, and the guarantee that the tree amounts to.
 
-All epsilons are exact rationals (`Fraction`), so that sums and comparisons with a limit are exact. Neighbouring
-tables differ in one record that is replaced by another (bounded differential privacy); n is public.
-
-This module is the only place where a selection doubles a charge (theory 2; Liu & Talwar, STOC 2019, Theorem 3.1).
+Neighbouring tables differ in one record that is replaced by another (bounded differential privacy); n is public.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from decimal import Decimal
 from fractions import Fraction
 
+from synthrelease.charges import Charge, decimal_text, exact, in_sequence, mechanism, zero_concentrated
 from synthrelease.errors import BudgetError
+from synthrelease.selection_accounting import SelectionRule, private_selection
+
+__all__ = [
+    "NEIGHBOURS",
+    "UNIT",
+    "Charge",
+    "Guarantee",
+    "Plan",
+    "SelectionRule",
+    "decimal_text",
+    "exact",
+    "in_sequence",
+    "mechanism",
+    "private_selection",
+    "stated_at",
+    "zero_concentrated",
+]
 
 NEIGHBOURS = "replace one record"
 UNIT = "one record"
-
-
-def exact(number: str | int | float | Decimal | Fraction) -> Fraction:
-    """An epsilon as an exact rational. Floats are read as they are printed (0.1 is 1/10).
-
-    Raises
-    ------
-    ValueError : for negative, infinite or not-a-number values.
-    """
-    if isinstance(number, bool) or not isinstance(number, str | int | float | Decimal | Fraction):
-        raise ValueError(f"expected a number, found {number!r}")
-    try:
-        value = number if isinstance(number, Fraction) else Fraction(str(number))
-    except (ValueError, ZeroDivisionError):
-        raise ValueError(f"expected a finite number, found {number}") from None
-    if value < 0:
-        raise ValueError(f"expected a number of at least 0, found {number}")
-    return value
-
-
-def decimal_text(value: Fraction) -> str:
-    """An exact rational as a decimal text, rounded up in the tenth place where it is not exact: never understated."""
-    scaled = -((-value * 10**10) // 1)
-    whole, digits = divmod(int(scaled), 10**10)
-    return f"{whole}.{digits:010d}".rstrip("0").rstrip(".")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,76 +44,6 @@ class Guarantee:
     neighbours: str = NEIGHBOURS
     unit: str = UNIT
     invariants: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, kw_only=True)
-class Charge:
-    """A node of the charge tree.
-
-    Attributes
-    ----------
-    name : unique among the leaves of a plan.
-    epsilon, delta : what the node costs in total.
-    because : the theorem or mechanism behind it, in words.
-    parts : the charges it is made of; empty for a single mechanism.
-    """
-
-    name: str
-    epsilon: Fraction
-    delta: Fraction = Fraction(0)
-    because: str
-    parts: tuple[Charge, ...] = ()
-
-    def __post_init__(self) -> None:
-        if self.epsilon < 0 or not 0 <= self.delta < 1:
-            raise BudgetError(f"The charge {self.name!r} needs epsilon >= 0 and 0 <= delta < 1.")
-
-    def leaves(self) -> Iterator[Charge]:
-        """The single mechanisms below this node (the node itself when it has no parts)."""
-        if not self.parts:
-            yield self
-        for part in self.parts:
-            yield from part.leaves()
-
-
-def mechanism(name: str, epsilon: Fraction, because: str, delta: Fraction = Fraction(0)) -> Charge:
-    """One mechanism that reads private counts once."""
-    return Charge(name=name, epsilon=epsilon, delta=delta, because=because)
-
-
-def in_sequence(name: str, *parts: Charge, because: str = "sequential composition: the parts add up") -> Charge:
-    """Adaptive sequential composition: epsilons and deltas add (theory 1)."""
-    return Charge(
-        name=name,
-        epsilon=sum((part.epsilon for part in parts), Fraction(0)),
-        delta=sum((part.delta for part in parts), Fraction(0)),
-        because=because,
-        parts=parts,
-    )
-
-
-def private_selection(name: str, one_round: Charge) -> Charge:
-    """Rounds until one is accepted, or until a coin of the stop probability says "nothing".
-
-    Pure eps1-DP rounds with no cap on their number give 2 eps1 for any stop probability in [0, 1]: with A = Pr[accept]
-    and B = A + gamma (1 - A), every output has probability p_o / B, and p_o and B each move by at most e^eps1
-    (theory 2; Liu & Talwar, STOC 2019, Theorem 3.1). Only the accepted output may be published.
-
-    Raises
-    ------
-    BudgetError : for a round with delta > 0, which this theorem does not cover.
-    """
-    if one_round.delta != 0:
-        raise BudgetError(
-            "Private selection with a known threshold is only implemented for pure differential privacy; the round "
-            f"{one_round.name!r} has delta > 0."
-        )
-    return Charge(
-        name=name,
-        epsilon=2 * one_round.epsilon,
-        because="selection with a known threshold doubles the charge of one round (Liu & Talwar 2019, Theorem 3.1)",
-        parts=(one_round,),
-    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,18 +64,28 @@ class Plan:
     total: Charge
 
     @classmethod
-    def of(cls, *, once: tuple[Charge, ...], per_round: tuple[Charge, ...], after: tuple[Charge, ...] = ()) -> Plan:
-        """Compose: once + 2 x (sum per round) + after (adaptive composition; theory 1, 4).
+    def of(
+        cls,
+        *,
+        once: tuple[Charge, ...],
+        per_round: tuple[Charge, ...],
+        after: tuple[Charge, ...] = (),
+        rule: SelectionRule | None = None,
+        delta: Fraction = Fraction(0),
+    ) -> Plan:
+        """Compose: once + selection of rounds + after (adaptive composition; theory 1, 2, 4), stated at `delta`.
 
-        Raises BudgetError when two charges share a name.
+        Raises
+        ------
+        BudgetError : when two charges share a name, or there is no guarantee.
         """
         names = [charge.name for charge in once + per_round + after]
         if len(set(names)) != len(names):
             raise BudgetError("Two planned charges have the same name; names of criteria must differ.")
         one_round = in_sequence("one round", *per_round)
         figures = (in_sequence("figures of the accepted dataset", *after),) if after else ()
-        total = in_sequence("release", *once, private_selection("selection", one_round), *figures)
-        return cls(once=once, per_round=per_round, after=after, total=total)
+        total = in_sequence("release", *once, private_selection("selection", one_round, rule), *figures)
+        return cls(once=once, per_round=per_round, after=after, total=stated_at(total, delta))
 
     def check_limit(self, limit: Fraction | None) -> None:
         """Raises BudgetError (exit code 4) when the plan costs more than the limit."""
@@ -166,3 +94,26 @@ class Plan:
                 f"Refused: the plan costs epsilon = {decimal_text(self.total.epsilon)}, which is more than the limit "
                 f"of {decimal_text(limit)} in [budget]. Nothing was read and nothing was spent."
             )
+
+
+def stated_at(total: Charge, delta: Fraction) -> Charge:
+    """The total of a plan as (epsilon, delta): a curve is converted at this delta, anything else must not exceed it.
+
+    Raises
+    ------
+    BudgetError : when the plan needs a delta and there is none, or a larger one.
+    """
+    if total.renyi is None:
+        if total.delta > delta:
+            raise BudgetError(
+                f"Refused: the plan costs delta = {float(total.delta):.6g}, which is more than {float(delta):g}, the delta in "
+                "[budget]. Nothing was read and nothing was spent."
+            )
+        return total
+    if not 0 < delta < 1:
+        raise BudgetError(
+            "Refused: the plan holds zero-concentrated charges, which yield an epsilon only together with a delta above 0. "
+            "Set delta in [budget], for example 1e-9; it should be far below one over the number of rows."
+        )
+    because = f"all curves added, then stated at delta = {float(delta):g} (Canonne, Kamath & Steinke 2020, Proposition 12)"
+    return Charge(name=total.name, epsilon=total.renyi.epsilon(delta), delta=delta, because=because, parts=total.parts)

@@ -29,7 +29,11 @@ class Meter:
     def take(self, charge: Charge) -> None:
         """Strike a charge off the plan. Raises BudgetError when it was not planned, or was spent already."""
         planned = self._left.get(charge.name)
-        if planned is None or planned.epsilon != charge.epsilon or planned.delta != charge.delta:
+        if planned is None or (planned.epsilon, planned.delta, planned.renyi) != (
+            charge.epsilon,
+            charge.delta,
+            charge.renyi,
+        ):
             raise BudgetError(
                 f"Refused: the charge {charge.name!r} was not planned, or was spent already. No private count was read."
             )

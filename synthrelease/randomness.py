@@ -1,14 +1,14 @@
 """The only source of entropy and of noise.
 
-Privacy rests on two kinds of draws here: integer noise (`discrete_laplace`) and private choices (`choose`). Both come
-from the operating system's generator. Public randomness (drawing configurations, sampling from an already private model,
-the projection) comes from `generator()`, a fast generator seeded with 256 bits from the operating system: it must be
-independent of the data, which it is, but it need not be secret.
+Privacy rests on four kinds of draws here: integer noise (`discrete_laplace`, `discrete_gaussian`), private choices (`choose`),
+and the coin or the hidden number of rounds of a selection. All come from the operating system's generator. Public randomness
+(drawing configurations, sampling from an already private model, the projection) comes from `generator()`, a fast generator
+seeded with 256 bits from the operating system: it must be independent of the data, which it is, but it need not be secret.
 
 There is no seed in a release: it cannot be repeated, which is what the guarantee requires. `SeededEntropy` and `NoNoise`
 exist for public data alone; only the rehearsal and the simulation of surrogates make them (tests/test_architecture.py).
 
-Floating point: noise is drawn as exact integers (OpenDP's discrete Laplace, after Canonne, Kamath & Steinke 2020), so the
+Floating point: noise is drawn as exact integers (OpenDP's samplers, after Canonne, Kamath & Steinke 2020), so the
 low bits of a released figure carry nothing about the data (theory 9; Mironov 2012).
 """
 
@@ -18,6 +18,7 @@ import math
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 from functools import lru_cache
 
@@ -32,6 +33,10 @@ class SystemEntropy:
     def add_laplace(self, values: np.ndarray, scale: float) -> np.ndarray:
         """(k,) int64 values plus exact discrete Laplace noise, from OpenDP."""
         return np.array(_laplace_measurement(scale)(np.ascontiguousarray(values, dtype=np.int64)), dtype=np.int64)
+
+    def add_gaussian(self, values: np.ndarray, scale: float) -> np.ndarray:
+        """(k,) int64 values plus exact discrete Gaussian noise, from OpenDP."""
+        return np.array(_gaussian_measurement(scale)(np.ascontiguousarray(values, dtype=np.int64)), dtype=np.int64)
 
     def library_seed(self) -> int | None:
         """For diffprivlib's mechanisms; None makes them draw from the operating system."""
@@ -58,6 +63,17 @@ class SeededEntropy(SystemEntropy):
         noise = self._generator.geometric(stop, (2, len(values)))
         return np.asarray(values, dtype=np.int64) + noise[0] - noise[1]
 
+    def add_gaussian(self, values: np.ndarray, scale: float) -> np.ndarray:
+        # rejection from discrete Laplace noise (Canonne, Kamath & Steinke 2020, Algorithm 3), in floating point
+        noisy, width = np.array(values, dtype=np.int64), math.floor(scale) + 1
+        left = np.arange(len(noisy))
+        while len(left):
+            tried = self.add_laplace(np.zeros(len(left), dtype=np.int64), width)
+            kept = self._generator.random(len(left)) < np.exp(-((np.abs(tried) - scale**2 / width) ** 2) / (2 * scale**2))
+            noisy[left[kept]] += tried[kept]
+            left = left[~kept]
+        return noisy
+
     def library_seed(self) -> int | None:
         return int(self._generator.integers(2**31))
 
@@ -72,6 +88,9 @@ class NoNoise(SystemEntropy):
     """Adds nothing: shows exact figures of public data."""
 
     def add_laplace(self, values: np.ndarray, scale: float) -> np.ndarray:
+        return np.asarray(values, dtype=np.int64)
+
+    def add_gaussian(self, values: np.ndarray, scale: float) -> np.ndarray:
         return np.asarray(values, dtype=np.int64)
 
 
@@ -103,6 +122,44 @@ def discrete_laplace(values: np.ndarray, *, sensitivity: int, epsilon: Fraction,
     if scale > 2.0**55 or (len(values) and int(np.abs(values).max()) > _MAX_STEPS):
         raise ValueError("the noise scale or the values are too large for exact 64-bit noise")
     return entropy.add_laplace(values, scale)
+
+
+def discrete_gaussian(
+    values: np.ndarray, *, squared_sensitivity: int, rho: Fraction, entropy: SystemEntropy = SYSTEM
+) -> np.ndarray:
+    """Add independent discrete Gaussian noise to a vector of integers.
+
+    Parameters
+    ----------
+    values : (k,) integers.
+    squared_sensitivity : largest squared l2 distance between the vectors of two neighbours, an integer of at least 1.
+    rho : exact, > 0.
+
+    Returns
+    -------
+    (k,) int64: values + noise, Pr[noise = z] proportional to exp(-z^2 / (2 variance)), variance = squared_sensitivity /
+    (2 rho), `gaussian_scale` squared.
+
+    Privacy
+    -------
+    rho-zero-concentrated (Canonne, Kamath & Steinke 2020, Theorem 4 and Corollary 16 for vectors of integers). The scale passed
+    to OpenDP is a float rounded up, so the claim holds for the scale that is used.
+    """
+    scale = gaussian_scale(squared_sensitivity, rho)
+    if scale > 2.0**55 or (len(values) and int(np.abs(values).max()) > _MAX_STEPS):
+        raise ValueError("the noise scale or the values are too large for exact 64-bit noise")
+    return entropy.add_gaussian(values, scale)
+
+
+def gaussian_scale(squared_sensitivity: int, rho: Fraction) -> float:
+    """sqrt(squared_sensitivity / (2 rho)), rounded up: the scale of noise that is rho-zero-concentrated."""
+    if squared_sensitivity < 1 or rho <= 0:
+        raise ValueError("discrete Gaussian noise needs squared_sensitivity >= 1 and rho > 0")
+    variance = Fraction(squared_sensitivity) / (2 * rho)
+    scale = math.sqrt(float(variance))
+    while Fraction(scale) ** 2 < variance:
+        scale = math.nextafter(scale, math.inf)
+    return scale
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -204,6 +261,37 @@ def coin(probability: Fraction) -> bool:
     return secrets.randbelow(probability.denominator) < probability.numerator
 
 
+def truncated_negative_binomial(shape: Fraction, stop_probability: Fraction) -> int:
+    """The hidden number of rounds K >= 1 of a selection (Papernot & Steinke 2022, Definition 1).
+
+    Parameters
+    ----------
+    shape : eta > -1; 1 is the geometric law, 0 the logarithmic law.
+    stop_probability : gamma in (0, 1).
+
+    Returns
+    -------
+    K with Pr[K = k] = (1 - gamma)^k / (gamma^-eta - 1) * prod_{l < k} (l + eta) / (l + 1), by inversion of 256 uniform bits
+    with 100 digits: within 2^-250 of the law in total variation, far below any delta that a guarantee is stated at.
+    """
+    if not (shape > -1 and 0 < stop_probability < 1):
+        raise ValueError("a truncated negative binomial law needs a shape above -1 and a stop probability in (0, 1)")
+    with localcontext(Context(prec=100)):
+        uniform = Decimal(secrets.randbits(256)) / Decimal(2**256)
+        eta = Decimal(shape.numerator) / Decimal(shape.denominator)
+        gamma = Decimal(stop_probability.numerator) / Decimal(stop_probability.denominator)
+        rounds = 1
+        mass = (1 - gamma) * (eta / ((-eta * gamma.ln()).exp() - 1) if shape else -1 / gamma.ln())
+        below = mass
+        while below <= uniform:
+            mass *= (1 - gamma) * (rounds + eta) / (rounds + 1)
+            rounds += 1
+            if below > Decimal("0.5") and mass < Decimal("1e-90"):
+                break  # what is left of the law is below 2^-250
+            below += mass
+    return rounds
+
+
 @lru_cache(maxsize=64)
 def _laplace_measurement(scale: float):
     # opendp.prelude would import scikit-learn; the parts needed are small
@@ -214,6 +302,17 @@ def _laplace_measurement(scale: float):
 
     enable_features("contrib")
     return make_laplace(vector_domain(atom_domain(T="i64")), l1_distance(T="i64"), scale)
+
+
+@lru_cache(maxsize=64)
+def _gaussian_measurement(scale: float):
+    from opendp.domains import atom_domain, vector_domain
+    from opendp.measurements import make_gaussian
+    from opendp.metrics import l2_distance
+    from opendp.mod import enable_features
+
+    enable_features("contrib")
+    return make_gaussian(vector_domain(atom_domain(T="i64")), l2_distance(T="f64"), scale)
 
 
 def _round_up(value: Fraction) -> float:

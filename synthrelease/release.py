@@ -14,7 +14,7 @@ from synthrelease.generators import NoisyMarginals
 from synthrelease.ingest import ingest
 from synthrelease.privacy import Charge, Guarantee
 from synthrelease.private import PrivateCounts
-from synthrelease.selection import select
+from synthrelease.selection import select_by
 from synthrelease.spec import ReleaseSpec
 
 Progress = Callable[[str], None]
@@ -55,8 +55,8 @@ def release(spec: ReleaseSpec, data: str | Path, *, jobs: int = 1, progress: Pro
 
     Privacy
     -------
-    `spec.plan.total`: the one-off charges, twice the charges of one round, and the charges after acceptance; pure
-    differential privacy, neighbours replace one record (theory 1, 2, 4, 5).
+    `spec.plan.total`: the one-off charges, what the selection costs, and the charges after acceptance; neighbours replace
+    one record (theory 1, 2, 4, 5).
     """
     spec.plan.check_limit(spec.limit)
     priors = read_priors(spec)
@@ -65,7 +65,7 @@ def release(spec: ReleaseSpec, data: str | Path, *, jobs: int = 1, progress: Pro
     progress("fitting what is fitted once")
     prepared = prepare(spec, private, priors)
     progress("selecting a dataset that meets all criteria")
-    accepted = select(partial(one_round, spec, private, prepared), spec.stop_probability, jobs)
+    accepted = select_by(spec.selection_rule, partial(one_round, spec, private, prepared), jobs)
     if accepted is None:
         return None
     progress("releasing the figures")

@@ -1,10 +1,23 @@
-"""Private selection with a known threshold (Liu & Talwar, STOC 2019, Theorem 3.1; theory 2). Knows no tables.
+"""Private selection (theory 2). Knows no tables. `selection_accounting` has what it costs.
+
+Known threshold (Liu & Talwar, STOC 2019, Theorem 3.1):
 
     repeat: run a round; if it is accepted, output it and halt;
             else with the stop probability output "nothing" and halt.
 
-Rounds are independent and identically distributed. If one round is eps-DP, the output is 2 eps-DP, for any stop
-probability, provided that nothing but the output is used: not the number of rounds, their times, or what was rejected.
+Best of K (Papernot & Steinke, ICLR 2022): draw a hidden K from the truncated negative binomial law;
+
+    up to K times: run a round; if it is accepted, output it and halt;
+    output "nothing".
+
+The theorem is about the best of K rounds in a total order. Give every round an independent uniform tag and order rounds by
+(accepted, tag): the tags change no divergence, there are no ties, and the best is an accepted round, uniformly random among
+the accepted ones, or a rejected one, which is then replaced by "nothing". Given K and that some round is accepted, that round's
+output has the law of one round given acceptance, because rounds are independent and identically distributed; so has the
+output of the first accepted round, which is what the loop returns without running the others.
+
+Rounds are independent and identically distributed, and nothing but the output is used: not the number of rounds, K, their
+times, or what was rejected.
 """
 
 from __future__ import annotations
@@ -13,11 +26,12 @@ import warnings
 from collections.abc import Callable, Generator
 from enum import Enum
 from fractions import Fraction
-from itertools import repeat
+from itertools import islice, repeat
 from typing import Generic, NamedTuple, TypeVar
 
 from synthrelease.errors import BudgetError, PrivateFailure
-from synthrelease.randomness import coin
+from synthrelease.randomness import coin, truncated_negative_binomial
+from synthrelease.selection_accounting import SelectionRule
 
 T = TypeVar("T")
 
@@ -65,6 +79,41 @@ def select(run_round: Callable[[], T | None], stop_probability: Fraction, jobs: 
     finally:
         results.close()
     raise PrivateFailure()
+
+
+def select_best(run_round: Callable[[], T | None], shape: Fraction, stop_probability: Fraction, jobs: int = 1) -> T | None:
+    """Run at most K rounds, K hidden and truncated negative binomial, until one is accepted.
+
+    Parameters
+    ----------
+    run_round, jobs : as for `select`.
+    shape, stop_probability : eta > -1 and gamma in (0, 1) of the law of K.
+
+    Returns
+    -------
+    The accepted output, or None for "nothing".
+
+    Raises
+    ------
+    PrivateFailure : when a round that the loop needs failed inside private code.
+    """
+    results = _results(run_round, jobs)
+    try:
+        for result in islice(results, truncated_negative_binomial(shape, stop_probability)):
+            if result.verdict is Verdict.ACCEPTED:
+                return result.value
+            if result.verdict is Verdict.FAILED:
+                raise PrivateFailure()
+    finally:
+        results.close()
+    return None
+
+
+def select_by(rule: SelectionRule, run_round: Callable[[], T | None], jobs: int = 1) -> T | None:
+    """The loop of a rule."""
+    if rule.shape is None:
+        return select(run_round, rule.stop_probability, jobs)
+    return select_best(run_round, rule.shape, rule.stop_probability, jobs)
 
 
 def _results(run_round: Callable[[], T | None], jobs: int) -> Generator[RoundResult[T], None, None]:

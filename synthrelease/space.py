@@ -18,6 +18,12 @@ from synthrelease.spec_problems import Problems
 MAX_CONFIGURATIONS = 1_000_000
 
 
+NO_SWAPPING = (
+    "permutation swapping is for public data alone, because its guarantee holds subject to its invariants and does not compose "
+    "with that of a release"
+)
+
+
 def build_space(
     release: ReleaseFile, schema: Schema, rules: Iterable[tuple[int, ...]], problems: Problems
 ) -> ConfigurationSpace:
@@ -30,6 +36,9 @@ def build_space(
     binnings = _binnings(release, schema, problems)
     generators: dict[str, tuple[str, Generator]] = {}
     for index, table in enumerate(release.generators):
+        if "swapping" in str(table.get("family")):
+            problems.add(f"generators[{index}].family", f"a generator: {NO_SWAPPING}", repr(table["family"]))
+            continue
         _expand(f"generators[{index}]", "family", table, GENERATORS, generators, problems)
     projections: dict[str, tuple[str, Projection]] = {}
     for index, table in enumerate(release.projections):
@@ -60,6 +69,10 @@ def _check_generators(
     selection = release.selection
     shared = selection.measurements == "shared"
     first_where, first = generators[0]
+    if (release.budget.generation_delta > 0) != (first.guarantee == "approximate"):
+        expected = "above 0" if first.guarantee == "approximate" else "0"
+        expected = f"{expected}, because the guarantee of {first.family!r} is {first.guarantee}"
+        problems.add("budget.generation_delta", expected, f"{float(release.budget.generation_delta):g}")
     faulty: set[str] = set()  # one table may stand for many generators: its first mistake is enough
     for where, generator in generators:
         if where in faulty:
@@ -69,6 +82,10 @@ def _check_generators(
         elif (shared or selection.publish_measurements) and not isinstance(generator, MeasuringGenerator):
             expected = "a family that measures apart from modelling ('marginals'), as [selection] wants its measurements"
             problems.add(f"{where}.family", expected, repr(generator.family))
+            faulty.add(where)
+        elif generator.guarantee != first.guarantee:
+            expected = f"families with the guarantee of {first_where} ({first.guarantee}), because all get the same budget"
+            problems.add(f"{where}.family", expected, f"{generator.family!r} ({generator.guarantee})")
             faulty.add(where)
         elif shared and isinstance(first, MeasuringGenerator) and not first.same_measurements(generator):
             problems.add(f"{where}.tables", f"the tables of {first_where}, because measurements are shared", "others")

@@ -17,7 +17,7 @@ from synthrelease.constraints import Plausibility
 from synthrelease.criteria import CRITERIA, Criterion, JointTest, Setting
 from synthrelease.criteria.linear_regression import RegressionCoefficients
 from synthrelease.errors import SpecError, closest, listing
-from synthrelease.privacy import Charge, Plan, mechanism
+from synthrelease.privacy import Charge, Plan, SelectionRule, mechanism, zero_concentrated
 from synthrelease.resources import file_digest
 from synthrelease.rules import Domain, Rule, RuleError, parse_rule
 from synthrelease.schema import MAX_ATOMIC_CELLS, Binning, Column, Schema
@@ -35,7 +35,9 @@ class ReleaseSpec:
     ----------
     raw, synthetic : plausibility rules over atomic cells, for rows of the private file and for released rows.
     setting : the public facts that criteria use.
-    generation_epsilon : budget of one generator fit; `limit` : the most the whole release may cost.
+    generation_epsilon : budget of one generator fit (rho where the family is zero-concentrated), and `generation_delta`.
+    limit, delta : the largest epsilon and delta of the whole release; zero-concentrated guarantees are stated at delta.
+    shape : eta of a truncated negative binomial number of rounds; None for selection with a known threshold.
     digest : sha256 of the content of both files, comments apart, and of the public tables that generators start from.
     joint_test : decides rounds in place of the noisy figures, which are then released after acceptance (theory 4).
     shared_measurements : the generators' measurements are made once, before the loop (theory 5).
@@ -58,6 +60,9 @@ class ReleaseSpec:
     generation_epsilon: Fraction
     limit: Fraction | None
     stop_probability: Fraction
+    shape: Fraction | None = None
+    generation_delta: Fraction = Fraction(0)
+    delta: Fraction = Fraction(0)
     joint_test: JointTest | None = None
     shared_measurements: bool = False
     publish_measurements: bool = False
@@ -71,16 +76,31 @@ class ReleaseSpec:
         generation = [self.generation_charge]
         if self.shared_measurements:
             once, generation = [*once, *generation], []
-        if self.joint_test is None:
-            return Plan.of(once=tuple(once), per_round=(*generation, *figures))
-        return Plan.of(once=tuple(once), per_round=(*generation, self.joint_test.charge), after=tuple(figures))
+        after: list[Charge] = []
+        if self.joint_test is not None:
+            figures, after = [self.joint_test.charge], figures
+        return Plan.of(
+            once=tuple(once),
+            per_round=(*generation, *figures),
+            after=tuple(after),
+            rule=self.selection_rule,
+            delta=self.delta,
+        )
+
+    @property
+    def selection_rule(self) -> SelectionRule:
+        """How rounds are repeated."""
+        return SelectionRule(stop_probability=self.stop_probability, shape=self.shape)
 
     @property
     def generation_charge(self) -> Charge:
         """What one fit costs; what all rounds share costs it once."""
         families = ", ".join(sorted({generator.family for generator in self.space.generators}))
         because = f"measured once for all rounds ({families})" if self.shared_measurements else ""
-        return mechanism("generation", self.generation_epsilon, because or f"one fit of the drawn generator ({families})")
+        because = because or f"one fit of the drawn generator ({families})"
+        if self.space.generators[0].guarantee == "zCDP":
+            return zero_concentrated("generation", self.generation_epsilon, because)
+        return mechanism("generation", self.generation_epsilon, because, self.generation_delta)
 
 
 def load_spec(path: str | Path) -> ReleaseSpec:
@@ -154,6 +174,9 @@ class _Builder:
             generation_epsilon=self.release.budget.generation,
             limit=self.release.budget.limit,
             stop_probability=self.release.selection.stop_probability,
+            shape=self.release.selection.shape if self.release.selection.mode == "truncated_negative_binomial" else None,
+            generation_delta=self.release.budget.generation_delta,
+            delta=self.release.budget.delta,
             joint_test=self._joint_test(),
             shared_measurements=self.release.selection.measurements == "shared",
             publish_measurements=self.release.selection.publish_measurements,

@@ -124,10 +124,21 @@ class RuleTable(SpecTable):
 
 
 class BudgetTable(SpecTable):
-    """[budget]: epsilon of one fit, and the most that the whole release may cost."""
+    """[budget]: the budget of one fit, and the most that the whole release may cost.
+
+    Attributes
+    ----------
+    generation : epsilon of one fit; for families with a zero-concentrated guarantee, rho of one fit.
+    generation_delta : delta of one fit, for families with an approximate guarantee.
+    limit : the largest epsilon of the whole release.
+    delta : the largest delta of the whole release, at which zero-concentrated guarantees are stated; 0 allows pure
+        differential privacy alone.
+    """
 
     generation: Fraction = Field(gt=0)
+    generation_delta: Fraction = Field(default=Fraction(0), ge=0, lt=1)
     limit: Fraction | None = Field(default=None, gt=0)
+    delta: Fraction = Field(default=Fraction(0), ge=0, lt=1)
 
 
 class SelectionTable(SpecTable):
@@ -135,6 +146,10 @@ class SelectionTable(SpecTable):
 
     Attributes
     ----------
+    mode : "known_threshold" (Liu & Talwar 2019), or at most a hidden, "truncated_negative_binomial" number of rounds (Papernot
+        & Steinke 2022), which zero-concentrated rounds need.
+    stop_probability : gamma of either.
+    shape : eta of the truncated negative binomial law; 1 is geometric, 0 logarithmic.
     test : "each" criterion by its own noisy figure in every round, or all by one noisy test ("joint"; theory 4), with the
         figures released once after acceptance.
     test_epsilon, false_acceptance : of the joint test: its budget, and the largest probability that a round with a criterion
@@ -143,8 +158,9 @@ class SelectionTable(SpecTable):
     publish_measurements : put the noisy marginals that the released table was made from into the release.
     """
 
-    mode: Literal["known_threshold"] = "known_threshold"
+    mode: Literal["known_threshold", "truncated_negative_binomial"] = "known_threshold"
     stop_probability: Fraction = Field(default=Fraction(1, 1000), ge=0, le=1)
+    shape: Fraction = Field(default=Fraction(1), gt=-1, le=1000)
     test: Literal["each", "joint"] = "each"
     test_epsilon: Fraction | None = Field(default=None, gt=0)
     false_acceptance: Fraction = Field(default=Fraction(1, 100), gt=0, lt=Fraction(1, 2))
@@ -155,6 +171,11 @@ class SelectionTable(SpecTable):
     def _fits(self) -> SelectionTable:
         if (self.test == "joint") != (self.test_epsilon is not None):
             raise ValueError('test = "joint" needs test_epsilon, and test = "each" must not have it')
+        if self.mode == "truncated_negative_binomial":
+            if not 0 < self.stop_probability < 1:
+                raise ValueError('mode = "truncated_negative_binomial" needs a stop_probability above 0 and below 1')
+        elif "shape" in self.model_fields_set:
+            raise ValueError('shape belongs to mode = "truncated_negative_binomial"')
         return self
 
 

@@ -10,9 +10,21 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from scipy import stats
+from scipy.special import gammaln, logsumexp
 
 from synthrelease import randomness
-from synthrelease.randomness import SeededEntropy, choose, coin, discrete_laplace, laplace_figure, laplace_sd, laplace_tail
+from synthrelease.randomness import (
+    SeededEntropy,
+    choose,
+    coin,
+    discrete_gaussian,
+    discrete_laplace,
+    gaussian_scale,
+    laplace_figure,
+    laplace_sd,
+    laplace_tail,
+    truncated_negative_binomial,
+)
 
 DRAWS = 40_000
 # A correct sampler fails a test at this level once in a million runs.
@@ -198,3 +210,80 @@ def test_seeded_noise_for_public_data_is_repeatable_and_has_the_same_law() -> No
     ]
     assert choices[0] == choices[1]
     assert len(set(choices[0])) > 1
+
+
+def gaussian_p_value(noise: np.ndarray, scale: float) -> float:
+    """Chi-square test of integers against Pr[z] proportional to exp(-z^2 / (2 scale^2)), tails pooled at 3 scales."""
+    edge, far = math.ceil(3 * scale), np.arange(-math.ceil(20 * scale), math.ceil(20 * scale) + 1)
+    weights = np.exp(-(far**2) / (2 * scale**2))
+    probabilities = weights / weights.sum()
+    inside = np.abs(far) <= edge
+    tail = probabilities[~inside].sum() / 2
+    observed = [np.sum(noise < -edge), *(np.sum(noise == value) for value in far[inside]), np.sum(noise > edge)]
+    return float(stats.chisquare(observed, len(noise) * np.array([tail, *probabilities[inside], tail])).pvalue)
+
+
+@pytest.mark.parametrize("entropy", [randomness.SYSTEM, SeededEntropy(1)], ids=["system", "seeded"])
+@pytest.mark.parametrize(("squared", "rho", "scale"), [(2, "1/9", 3.0), (4, "8", 0.5)])
+def test_discrete_gaussian_has_variance_sensitivity_over_two_rho(
+    entropy: randomness.SystemEntropy, squared: int, rho: str, scale: float
+) -> None:
+    noise = discrete_gaussian(np.full(DRAWS, 17), squared_sensitivity=squared, rho=Fraction(rho), entropy=entropy) - 17
+    assert gaussian_p_value(noise, scale) > LEVEL
+    assert gaussian_p_value(noise, 0.95 * scale) < LEVEL
+    assert gaussian_p_value(noise, 1.05 * scale) < LEVEL
+
+
+def test_opendp_accounts_the_gaussian_scale_as_we_do() -> None:
+    """OpenDP's own map from an l2 distance to rho, at the scale that is used."""
+    for squared, rho in ((2, Fraction(1, 3)), (7, Fraction(1, 1000)), (1, Fraction(20))):
+        scale = gaussian_scale(squared, rho)
+        assert Fraction(scale) ** 2 >= squared / (2 * rho) > Fraction(math.nextafter(scale, 0)) ** 2 * Fraction(999_999, 10**6)
+        assert randomness._gaussian_measurement(scale).map(math.sqrt(squared)) == pytest.approx(float(rho), rel=1e-9)
+
+
+def test_a_discrete_gaussian_is_zero_concentrated_at_its_rho() -> None:
+    """The Renyi divergence of two shifted laws, by summation, against rho times the order (Canonne, Kamath & Steinke 2020)."""
+    z, rho = np.arange(-400, 401), Fraction(1, 8)
+    for shift in (1, 2, 3):
+        scale = gaussian_scale(shift**2, rho)
+        logs = [-((z - centre) ** 2) / (2 * scale**2) for centre in (0, shift)]
+        laws = [log - logsumexp(log) for log in logs]
+        for order in (1.5, 2, 8, 20):
+            found = logsumexp(order * laws[0] + (1 - order) * laws[1]) / (order - 1)
+            assert found <= float(rho) * order * (1 + 1e-12)
+            assert found >= float(rho) * order * 0.99  # a smaller scale would break the claim
+
+
+@pytest.mark.parametrize("wrong", [{"squared_sensitivity": 0}, {"rho": Fraction(0)}, {"rho": Fraction(1, 10**40)}])
+def test_impossible_gaussian_noise_is_refused(wrong: dict[str, Fraction]) -> None:
+    with pytest.raises(ValueError, match="Gaussian|too large"):
+        discrete_gaussian(np.zeros(3, dtype=int), **{"squared_sensitivity": 1, "rho": Fraction(1), **wrong})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("gamma", ["1/2", "1/40"])
+@pytest.mark.parametrize("shape", ["-1/2", "0", "1/3", "1", "5", "300"])
+def test_the_hidden_number_of_rounds_is_truncated_negative_binomial(
+    shape: str, gamma: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Inverted at 500 evenly spaced numbers: the share of each K is its mass, up to two of them."""
+    points, eta, stop = 500, Fraction(shape), Fraction(gamma)
+    numbers = iter([(2 * i + 1) * 2**256 // (2 * points) for i in range(points)])
+    monkeypatch.setattr(randomness.secrets, "randbits", lambda bits: next(numbers))
+    found = np.bincount([truncated_negative_binomial(eta, stop) for _ in range(points)])
+    k = np.arange(1, len(found))
+    if eta > 0:
+        law = stats.nbinom(float(eta), float(stop))
+        mass = law.pmf(k) / -np.expm1(law.logpmf(0))
+    elif eta == 0:
+        mass = stats.logser(float(1 - stop)).pmf(k)
+    else:  # Definition 1, with the product as a ratio of gamma functions
+        product = np.exp(gammaln(k + float(eta)) - gammaln(k + 1)) / math.gamma(1 + float(eta))
+        mass = (1 - float(stop)) ** k * product * float(eta) / (float(stop) ** -float(eta) - 1)
+    assert np.abs(found[1:] / points - mass).max() <= 2 / points
+    assert found[0] == 0
+
+
+def test_the_last_of_the_uniform_numbers_ends_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(randomness.secrets, "randbits", lambda bits: 2**bits - 1)
+    assert truncated_negative_binomial(Fraction(1), Fraction(1, 2)) in (256, 257)  # 2^-256 of the mass lies from there on

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import partial
+from itertools import product
+from math import prod
 from pathlib import Path
 
 import pytest
 
 from synthrelease import selection
 from synthrelease.errors import BudgetError, PrivateFailure, RejectedRound
-from synthrelease.selection import Verdict, guarded, select
+from synthrelease.selection import Verdict, guarded, select, select_best, select_by
+from synthrelease.selection_accounting import SelectionRule
 from tests.rounds import Numbered, always_rejected, fails_privately, first_is_slow, later_round_fails, third_is_accepted
 
 Law = dict[str | None, Fraction]
@@ -137,3 +140,66 @@ def test_an_unplanned_charge_is_not_a_rejected_round() -> None:
 
     with pytest.raises(BudgetError):
         guarded(run)
+
+
+def scripted(outcomes: list[str | None]) -> Callable[[], str | None]:
+    """Rounds with these outcomes; one more would fail as private code does."""
+    left = iter(outcomes)
+
+    def run() -> str | None:
+        for outcome in left:
+            return outcome
+        raise PrivateFailure()
+
+    return run
+
+
+def law_of_best_of_k(accepted: dict[str, Fraction], rounds: dict[int, Fraction], monkeypatch: pytest.MonkeyPatch) -> Law:
+    """Output law of `select_best`, by running it on every sequence of outcomes for every number of rounds K."""
+    law: Law = defaultdict(Fraction)
+    outcomes = [*accepted.items(), (None, 1 - sum(accepted.values()))]
+    for k, mass in rounds.items():
+        monkeypatch.setattr(selection, "truncated_negative_binomial", lambda shape, stop, k=k: k)
+        for path in product(outcomes, repeat=k):
+            output = select_best(scripted([value for value, _ in path]), Fraction(1), Fraction(1, 2))
+            law[output] += mass * prod(probability for _, probability in path)
+    return law
+
+
+def test_the_first_accepted_has_the_law_of_a_random_accepted_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The theorem is about the best of all K rounds with random ties; the loop stops at the first accepted one."""
+    accepted, rounds = {"x": Fraction(1, 8), "y": Fraction(1, 4)}, {1: Fraction(1, 2), 3: Fraction(1, 3), 5: Fraction(1, 6)}
+    random_ties: Law = defaultdict(Fraction)
+    outcomes = [*accepted.items(), (None, 1 - sum(accepted.values()))]
+    for k, mass in rounds.items():
+        for path in product(outcomes, repeat=k):
+            probability = mass * prod(probability for _, probability in path)
+            found = [value for value, _ in path if value is not None] or [None]
+            for value in found:
+                random_ties[value] += probability / len(found)
+    assert law_of_best_of_k(accepted, rounds, monkeypatch) == random_ties
+
+
+def test_the_number_of_rounds_has_the_law_of_the_rule(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    monkeypatch.setattr(selection, "truncated_negative_binomial", lambda *law: asked.append(law) or 3)
+    rule = SelectionRule(stop_probability=Fraction(1, 7), shape=Fraction(1, 3))
+    assert select_by(rule, scripted([None, None, None, "too late"])) is None
+    assert select_by(rule, scripted([None, None, "just in time"])) == "just in time"
+    assert asked == [(Fraction(1, 3), Fraction(1, 7))] * 2
+
+
+def test_a_rule_without_a_shape_tosses_coins() -> None:
+    assert select_by(SelectionRule(stop_probability=Fraction(1)), always_rejected) is None
+    assert select_by(SelectionRule(), scripted([None] * 9 + ["tenth"])) == "tenth"
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_private_failure_ends_a_best_of_k_as_well(jobs: int) -> None:
+    with pytest.raises(PrivateFailure):
+        select_best(fails_privately, Fraction(1), Fraction(1, 2), jobs)
+
+
+def test_best_of_k_takes_rounds_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(selection, "truncated_negative_binomial", lambda shape, stop: 4)
+    assert select_best(Numbered(first_is_slow, tmp_path), Fraction(1), Fraction(1, 2), jobs=2) == "round 0"  # type: ignore[arg-type]

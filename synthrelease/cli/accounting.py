@@ -22,11 +22,14 @@ def open_new(
     file: File,
     dataset: Annotated[str, typer.Option("--dataset", help="What the dataset is called; one ledger for each dataset.")],
     limit: Annotated[str, typer.Option("--limit", metavar="EPS", help="The most epsilon that all its releases may cost.")],
+    delta_limit: Annotated[
+        str, typer.Option("--delta-limit", metavar="DELTA", help="The most delta; 0 allows pure differential privacy alone.")
+    ] = "0",
 ) -> None:
     """Open the ledger of a private dataset, once."""
     from synthrelease.ledger import open_ledger
 
-    statement = open_ledger(file, dataset, limit).statement()
+    statement = open_ledger(file, dataset, limit, delta_limit=delta_limit).statement()
     terminal.print(f"Opened {escape(str(file))}. For your logbook: {escape(statement.logbook_line())}")
 
 

@@ -73,7 +73,8 @@ def print_plan(spec: Any) -> None:
     for part in total.parts:
         _grow(tree, part)
     out.print(tree)
-    out.print("Guarantee: pure differential privacy; neighbouring tables differ in one record that is replaced.")
+    kind = "pure" if total.delta == 0 else "approximate"
+    out.print(f"Guarantee: {kind} differential privacy; neighbouring tables differ in one record that is replaced.")
 
 
 def print_plans(plans: Sequence[tuple[str, Charge]]) -> None:
@@ -87,8 +88,15 @@ def print_plans(plans: Sequence[tuple[str, Charge]]) -> None:
     out.print(table)
 
 
+def stated(charge: Charge) -> str:
+    """What a charge costs: epsilon, with delta where there is one, or its Renyi curve in the order a."""
+    if charge.renyi is not None:
+        return f"Renyi {charge.renyi.text()}"
+    return decimal_text(charge.epsilon) + (f", delta {float(charge.delta):.3g}" if charge.delta else "")
+
+
 def _grow(tree: Tree, charge: Charge, reasons: bool = True) -> None:
     because = f" [dim]({escape(charge.because)})[/dim]" if reasons else ""
-    branch = tree.add(f"{decimal_text(charge.epsilon)}  {escape(charge.name)}{because}")
+    branch = tree.add(f"{stated(charge)}  {escape(charge.name)}{because}")
     for part in charge.parts:
         _grow(branch, part, reasons)

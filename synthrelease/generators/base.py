@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Protocol
+from typing import ClassVar, Literal, Protocol
 
 import numpy as np
 
@@ -16,6 +16,8 @@ from synthrelease.private import PrivateCounts
 from synthrelease.schema import Layout
 from synthrelease.spec_files import Mistake, SpecTable
 from synthrelease.table import Counts
+
+Guaranteed = Literal["pure", "zCDP", "approximate"]
 
 
 class Model(Protocol):
@@ -47,7 +49,8 @@ class Generator(SpecTable):
     """
 
     family: str
-    guarantee: ClassVar[str]
+    guarantee: ClassVar[Guaranteed]
+    """Differential privacy that is pure, zero-concentrated or approximate; it says what the budget of a fit is."""
 
     @property
     def prior_file(self) -> str | None:
@@ -65,7 +68,7 @@ class Generator(SpecTable):
         return ()
 
     def charge(self, epsilon: Fraction) -> Charge:
-        """What one fit costs when it is given this budget."""
+        """What one fit costs when it is given this budget: epsilon, or rho where the guarantee is zCDP."""
         raise NotImplementedError
 
     def fit(self, private: PrivateCounts, charge: Charge, background: Background) -> Model:

@@ -18,7 +18,7 @@ import numpy as np
 from pydantic import Field, field_validator, model_validator
 
 from synthrelease.errors import closest, listing
-from synthrelease.generators.base import Background, Generator, MeasuringGenerator
+from synthrelease.generators.base import Background, Generator, Guaranteed, MeasuringGenerator
 from synthrelease.generators.bayesian_network import BayesianNetwork
 from synthrelease.generators.junction_tree import JunctionTree
 from synthrelease.generators.maximum_entropy import maximum_entropy
@@ -76,7 +76,7 @@ class Marginals(MeasuringGenerator):
     tables: str = Field(min_length=1, max_length=10_000)
     prior: str | None = None
     prior_weight: float = Field(default=300.0, gt=0, le=1e12)
-    guarantee: ClassVar[str] = "pure"
+    guarantee: ClassVar[Guaranteed] = "pure"
 
     @field_validator("tables")
     @classmethod

@@ -16,7 +16,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
-from synthrelease.generators.base import Background, Generator
+from synthrelease.generators.base import Background, Generator, Guaranteed
 from synthrelease.generators.bayesian_network import BayesianNetwork, NoisyTable, build_network
 from synthrelease.privacy import Charge, exact, mechanism
 from synthrelease.private import PrivateCounts
@@ -44,7 +44,7 @@ class PrivBayes(Generator):
     degree: int | None = Field(default=None, ge=1, le=8)
     epsilon_split: Fraction = Field(gt=0, lt=1)
     selector: Literal["permute_and_flip", "exponential"] = "permute_and_flip"
-    guarantee: ClassVar[str] = "pure"
+    guarantee: ClassVar[Guaranteed] = "pure"
 
     @model_validator(mode="after")
     def _one_of(self) -> PrivBayes:

@@ -17,6 +17,7 @@ import numpy as np
 from synthrelease.criteria import Criterion
 from synthrelease.rehearsal.attempts import AttemptResult, passing
 from synthrelease.rehearsal.intervals import Estimate, clopper_pearson
+from synthrelease.renyi import mean_rounds
 from synthrelease.spec import ReleaseSpec
 
 BUDGET_FACTORS = tuple(Fraction(factor) for factor in ("1/4", "1/2", "3/4", "1"))
@@ -165,13 +166,16 @@ def cheapest(points: Sequence[BudgetPoint], target: float) -> BudgetPoint | None
     return next((point for point in sorted(points, key=lambda point: point.total) if point.acceptance.low >= target), None)
 
 
-def outlook(results: Sequence[AttemptResult], stop_probability: Fraction, least_per_fit: int = 1) -> Outlook | None:
+def outlook(
+    results: Sequence[AttemptResult], stop_probability: Fraction, least_per_fit: int = 1, shape: Fraction | None = None
+) -> Outlook | None:
     """What to expect of a release from these attempts of the shortlist; None without attempts.
 
     Parameters
     ----------
     least_per_fit : fits with fewer attempts say too little by themselves (one unlucky candidate would look like an unlucky
         fit) and are left out; when no fit has as many, all attempts are taken together.
+    shape : of a truncated negative binomial number of rounds; None for a known threshold.
     """
     by_fit: dict[int, list[float]] = {}
     for result in results:
@@ -182,7 +186,21 @@ def outlook(results: Sequence[AttemptResult], stop_probability: Fraction, least_
     groups = told or [[chance for chances in by_fit.values() for chance in chances]]
     stop = float(stop_probability)
     shares = np.array([np.mean(chances) for chances in groups])
+    if shape is not None:
+        nothing = _none_accepted(shares, stop, float(shape))
+        rounds = np.divide(
+            1 - nothing, shares, out=np.full_like(shares, float(mean_rounds(shape, stop_probability))), where=shares > 0
+        )
+        return Outlook(acceptance=float(shares.mean()), expected_rounds=float(rounds.mean()), nothing=float(nothing.mean()))
     ends = shares * (1 - stop) + stop  # the probability that a round ends the search
     with np.errstate(divide="ignore", invalid="ignore"):
         rounds, nothing = 1 / ends, np.where(ends > 0, (1 - shares) * stop / ends, 0.0)
     return Outlook(acceptance=float(shares.mean()), expected_rounds=float(rounds.mean()), nothing=float(nothing.mean()))
+
+
+def _none_accepted(shares: np.ndarray, stop: float, shape: float) -> np.ndarray:
+    """E[(1 - share)^K], K truncated negative binomial: its generating function (Papernot & Steinke 2022, Definition 1)."""
+    left = 1 - (1 - stop) * (1 - shares)
+    if shape == 0:
+        return np.log(left) / math.log(stop)
+    return np.expm1(-shape * np.log(left)) / math.expm1(-shape * math.log(stop))

@@ -267,7 +267,7 @@ class _Course:
             shortlist=shortlist,
             criteria=criterion_advice(self.spec.criteria, kept or others, others, self.noise_level),
             budgets=frontier(self.spec, by_budget, self.rules.level),
-            outlook=outlook(kept, self.spec.stop_probability, self._least_per_fit(shortlist)),
+            outlook=outlook(kept, self.spec.stop_probability, self._least_per_fit(shortlist), self.spec.shape),
             comparison=self.comparison,
             copies=copies,
             seed=self.seed,
