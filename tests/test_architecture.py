@@ -21,6 +21,7 @@ LAYERS = (
     ("renyi",),
     ("charges",),
     ("selection_accounting",),
+    ("neighbours",),
     ("privacy",),
     ("randomness",),
     ("constraints",),
