@@ -20,6 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -132,12 +133,25 @@ def laplace_figure(value: float, *, sensitivity: float, epsilon: Fraction, entro
     """
     if not (math.isfinite(value) and math.isfinite(sensitivity) and sensitivity > 0):
         raise ValueError("a figure and its sensitivity must be finite, and the sensitivity above 0")
-    step = 2.0 ** (math.floor(math.log2(sensitivity)) - 12)
-    steps = math.ceil(Fraction(sensitivity) / Fraction(step) + Fraction(1, 2)) + 1
+    step, steps = noise_grid(sensitivity)
     if abs(value / step) > 2.0**52:
         raise ValueError("the figure is too large for its sensitivity")
     noisy = discrete_laplace(np.array([round(value / step)]), sensitivity=steps, epsilon=epsilon, entropy=entropy)
     return NoisyFigure(value=float(noisy[0]) * step, noise_sd=step * laplace_sd(Fraction(steps) / epsilon))
+
+
+class NoiseGrid(NamedTuple):
+    """The public grid of a figure: its step, and the integer sensitivity of the figure in steps (`laplace_figure`)."""
+
+    step: float
+    steps: int
+
+
+def noise_grid(sensitivity: float) -> NoiseGrid:
+    """The grid on which a figure of this sensitivity (finite, > 0) is released."""
+    step = 2.0 ** (math.floor(math.log2(sensitivity)) - 12)
+    steps = math.ceil(Fraction(sensitivity) / Fraction(step) + Fraction(1, 2)) + 1
+    return NoiseGrid(step, steps)
 
 
 def laplace_sd(scale: Fraction) -> float:

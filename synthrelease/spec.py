@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
+from synthrelease.card_texts import CardTable
 from synthrelease.columns import ColumnError, build_column, group_binning
 from synthrelease.configuration import ConfigurationSpace
 from synthrelease.constraints import Plausibility
@@ -25,7 +26,7 @@ from synthrelease.privacy import Charge, Plan, mechanism
 from synthrelease.projections import PROJECTIONS
 from synthrelease.rules import Domain, Rule, RuleError, parse_rule
 from synthrelease.schema import MAX_ATOMIC_CELLS, Binning, Column, Schema
-from synthrelease.spec_files import AcceptanceFile, InputTable, ReleaseFile, validated
+from synthrelease.spec_files import AcceptanceFile, InputTable, ReleaseFile, RuleTable, validated
 from synthrelease.toml_files import ConfigurationFile, read_configuration, read_toml
 
 MAX_CONFIGURATIONS = 1_000_000
@@ -41,7 +42,7 @@ class ReleaseSpec:
     raw, synthetic : plausibility rules over atomic cells, for rows of the private file and for released rows.
     setting : the public facts that criteria use.
     generation_epsilon : budget of one generator fit; `limit` : the most the whole release may cost.
-    digest : sha256 of the content of both files, comments apart.
+    digest : sha256 of the content of both files, comments and [card] apart: texts change nothing that is computed.
     """
 
     title: str
@@ -50,7 +51,7 @@ class ReleaseSpec:
     digest: str
     input: InputTable
     schema: Schema
-    rules: tuple[str, ...]
+    rules: tuple[RuleTable, ...]
     raw: Plausibility
     synthetic: Plausibility
     space: ConfigurationSpace
@@ -59,6 +60,7 @@ class ReleaseSpec:
     generation_epsilon: Fraction
     limit: Fraction | None
     stop_probability: Fraction
+    card: CardTable
 
     @cached_property
     def plan(self) -> Plan:
@@ -90,7 +92,8 @@ def load_spec(path: str | Path) -> ReleaseSpec:
     acceptance = validated(AcceptanceFile, read_toml(acceptance_path), str(acceptance_path))
     if isinstance(release, list) or isinstance(acceptance, list):
         raise SpecError(_located(problems, file) + (acceptance if isinstance(acceptance, list) else []))
-    content = json.dumps([release.model_dump(mode="json"), acceptance.model_dump(mode="json")], sort_keys=True, default=str)
+    tables = [release.model_dump(mode="json", exclude={"card"}), acceptance.model_dump(mode="json")]
+    content = json.dumps(tables, sort_keys=True, default=str)
     digest = hashlib.sha256(content.encode()).hexdigest()
     return _Builder(file, release, acceptance_path, acceptance, digest).build()
 
@@ -121,6 +124,10 @@ class _Builder:
         rules = self._rules()
         self._known_columns("transformations", self.release.transformations, self.file)
         self._known_columns("groups", self.acceptance.groups, self.acceptance_file)
+        for language in self.release.card.languages:
+            path = "card.columns" if language == self.release.card.language else f"card.{language}.columns"
+            texts = self.release.card.texts(language)
+            self._known_columns(path, texts.columns if texts else {}, self.file)
         schema, groups = self._schema(rules)
         self._stop_on_problems()
         raw, synthetic = (self._plausibility(schema, rules, kind) for kind in ("raw", "synthetic"))
@@ -144,7 +151,7 @@ class _Builder:
             digest=self.digest,
             input=self.release.input,
             schema=schema,
-            rules=tuple(f"{rule.never} ({', '.join(rule.applies_to)})" for rule in self.release.rules),
+            rules=tuple(self.release.rules),
             raw=raw,
             synthetic=synthetic,
             space=space,
@@ -153,6 +160,7 @@ class _Builder:
             generation_epsilon=self.release.budget.generation,
             limit=self.release.budget.limit,
             stop_probability=self.release.selection.stop_probability,
+            card=self.release.card,
         )
 
     def _add(self, path: str, expected: str, found: str, suggestion: str | None = None, file: str | None = None) -> None:

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, TypeVar, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 
+from synthrelease.card_texts import CardTable
 from synthrelease.errors import Problem, closest, listing
 from synthrelease.toml_files import dotted, shown
 
@@ -132,6 +133,7 @@ class ReleaseFile(SpecTable):
     projections: list[dict[str, Any]] = Field(min_length=1)
     budget: BudgetTable
     selection: SelectionTable = SelectionTable()
+    card: CardTable = Field(default_factory=CardTable)
 
     @field_validator("columns")
     @classmethod

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
+from synthrelease.cli.publishing import warn_of_gaps
 from synthrelease.cli.terminal import Config, Jobs, out, print_plan, progress_line
 from synthrelease.privacy import decimal_text
 
@@ -19,6 +20,7 @@ def plan(
     jobs: Jobs = 1,
 ) -> None:
     """Show what a release would cost: privacy, number of configurations, memory. Reads no data."""
+    from synthrelease.card_texts import gaps
     from synthrelease.memory import peak_megabytes
     from synthrelease.spec import load_spec
 
@@ -35,11 +37,13 @@ def plan(
             "configurations": len(spec.space),
             "stop_probability": float(spec.stop_probability),
             "memory_mb": peak_megabytes(spec, jobs),
+            "card_lacks": list(gaps(spec.card, spec.schema.names)),
         }
         print(json.dumps(document, indent=2))
     else:
         print_plan(spec)
         out.print(f"Configurations: {len(spec.space)}   Memory: about {peak_megabytes(spec, jobs)} MB")
+        warn_of_gaps(spec)
     spec.plan.check_limit(spec.limit)
 
 

@@ -30,6 +30,10 @@ class AbsoluteMarginalError(Criterion):
     kind: Literal["absolute_marginal_error"]
     largest: int | None = Field(default=None, ge=1)
 
+    @property
+    def figure_range(self) -> tuple[float, float]:
+        return 0.0, 1.0
+
     def score(self, private: PrivateCounts, candidate: Candidate, setting: Setting, earlier: dict[str, object]) -> Score:
         n, largest = private.n, self.largest or len(private.layout.sizes)
         return self._release(private, 1 / n, lambda counts: largest_difference(counts, candidate.counts, largest) / n)
@@ -46,6 +50,10 @@ class RelativeMarginalError(Criterion):
 
     kind: Literal["relative_marginal_error"]
     clip: float = Field(gt=1, allow_inf_nan=False)
+
+    @property
+    def figure_range(self) -> tuple[float, float]:
+        return 1.0, self.clip
 
     @model_validator(mode="after")
     def _threshold_below_clip(self) -> RelativeMarginalError:

@@ -31,6 +31,10 @@ class RegressionPrediction(Criterion):
     coefficients: str
     range: tuple[float, float]
 
+    @property
+    def figure_range(self) -> tuple[float, float]:
+        return 0.0, self.range[1] - self.range[0]
+
     @model_validator(mode="after")
     def _increasing(self) -> RegressionPrediction:
         if not self.range[0] < self.range[1]:
