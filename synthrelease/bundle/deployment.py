@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from synthrelease.bundle.card.explanations import criterion_unit, generator_text, interval_text, parameter_texts
-from synthrelease.bundle.card.numbers import figure
+from synthrelease.bundle.card.numbers import exact_epsilon, figure
 from synthrelease.bundle.datapackage import slug
 from synthrelease.bundle.model import ChargePart, ReleaseDocument
 from synthrelease.bundle.yaml_text import yaml_bytes
@@ -162,5 +162,5 @@ def _listed(texts: Any) -> str:
 
 
 def _tree(node: ChargePart, depth: int = 0) -> str:
-    own = f"{'  ' * depth}- {node.name}: epsilon {figure(node.epsilon, 10)} ({node.because})"
+    own = f"{'  ' * depth}- {node.name}: epsilon {exact_epsilon(node.epsilon_exact)} ({node.because})"
     return "\n".join([own, *(_tree(part, depth + 1) for part in node.parts)])

@@ -133,6 +133,9 @@ def read_parquet(
         raise TableError("expected a Parquet file, found something else")
     if found.column_names != list(names):
         raise TableError(f"expected the columns {', '.join(names)}, found others")
+    types = [pa.dictionary(pa.int32(), pa.string(), ordered=order) for order in ordered]
+    if found.schema.types != types:
+        raise TableError("expected dictionaries of labels, ordered where the bins are, found others")
     return _table(np.stack(texts, axis=1).astype(object), names, labels, ordered)
 
 

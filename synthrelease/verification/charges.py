@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from synthrelease.bundle.model import ChargePart, ReleaseDocument, upwards
-from synthrelease.privacy import MECHANISM, SELECTION, SUM
+from synthrelease.privacy import MECHANISM, NEIGHBOURS, SELECTION, SUM, UNIT
 from synthrelease.verification.report import Check
 
 
@@ -54,6 +54,8 @@ def _rounding_problems(name: str, part: ChargePart) -> Iterator[str]:
 
 def _guarantee_problems(document: ReleaseDocument) -> Iterator[str]:
     guarantee, root = document.guarantee, document.charges
+    if (guarantee.neighbours, guarantee.unit) != (NEIGHBOURS, UNIT):
+        yield f"guarantee: expected the neighbours {NEIGHBOURS!r} and the unit {UNIT!r}, found others"
     for word in ("epsilon", "epsilon_exact", "delta", "delta_exact"):
         if getattr(guarantee, word) != getattr(root, word):
             yield f"guarantee: {word} is {getattr(guarantee, word)}, the charges say {getattr(root, word)}"

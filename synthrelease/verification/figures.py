@@ -57,6 +57,8 @@ def _noise_problems(criterion: CriterionPart, document: ReleaseDocument, table: 
         yield f"its sensitivity is {sensitivity:g}; from the table and its parameters follows {known:g}"
     step, steps = noise_grid(sensitivity)
     noise_sd = step * laplace_sd(Fraction(steps) / Fraction(criterion.epsilon_exact))
+    if criterion.noise_bound is not None:
+        yield "has noise that is added to it, and a bound of noise that is not"
     if criterion.noise_sd is None or not _near(noise_sd, float(criterion.noise_sd)):
         yield f"its noise has the standard deviation {noise_sd:g}, not {criterion.noise_sd}"
     if not (float(criterion.value) / step).is_integer():

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from synthrelease.bundle import signing
-from synthrelease.bundle.checksums import NAME, read_checksums, sha256
+from synthrelease.bundle.checksums import NAME, checksum_file, read_checksums, sha256
 from synthrelease.errors import InputError
 from synthrelease.verification.report import Check
 
@@ -52,6 +52,8 @@ def checksums(files: Mapping[str, bytes]) -> Check:
     problems += [f"{extra}: there, but not listed in {NAME}" for extra in sorted(present - set(listed))]
     changed = [file for file in sorted(present & set(listed)) if sha256(files[file]) != listed[file]]
     problems += [f"{file}: its checksum is not the one in {NAME}" for file in changed]
+    if not problems and files[NAME] != checksum_file({file: files[file] for file in present}):
+        problems = [f"{NAME}: expected the layout in which it was written, found another"]
     return Check(name=name, found=f"{len(present)} files as listed", problems=tuple(problems))
 
 

@@ -39,6 +39,7 @@ def rebuild(document: ReleaseDocument) -> Rebuilt:
     SchemaProblem : for the first column or rule that cannot be.
     """
     problems = [problem for column in document.columns for problem in _bin_problems(column)]
+    problems += [*_group_problems(document)]
     names = [column.name for column in document.columns]
     problems += [] if len(set(names)) == len(names) else ["schema: expected different columns, found one twice"]
     if problems:
@@ -116,6 +117,15 @@ def _bin_problems(column: ColumnPart) -> Iterator[str]:
             yield f"schema: column {column.name!r}: bin {one.label!r}: expected edges or categories, as the column's kind asks"
         elif column.kind != "category" and not _label_fits(one, column.kind == "integer"):
             yield f"schema: column {column.name!r}: bin {one.label!r}: its edges or its number are not those of its label"
+
+
+def _group_problems(document: ReleaseDocument) -> Iterator[str]:
+    columns = {column.name: column for column in document.columns}
+    for name, groups in document.groups.items():
+        if name not in columns:
+            yield f"groups: expected columns of the schema, found {name!r}"
+        else:
+            yield from _bin_problems(columns[name].model_copy(update={"name": f"groups of {name}", "bins": groups}))
 
 
 def _label_fits(one: BinPart, whole: bool) -> bool:

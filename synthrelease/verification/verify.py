@@ -12,13 +12,14 @@ from synthrelease.bundle.checksums import sha256
 from synthrelease.bundle.model import FORMAT, ReleaseDocument
 from synthrelease.bundle.table import ReleasedTable, TableError, csv_bytes, read_csv, read_parquet
 from synthrelease.verification.charges import charges
+from synthrelease.verification.configuration import configuration
 from synthrelease.verification.documents import documents
 from synthrelease.verification.figures import figures
 from synthrelease.verification.files import checksums, read_files, signature
 from synthrelease.verification.report import Check, Report
 from synthrelease.verification.schema import Rebuilt, SchemaProblem, rebuild
 
-LATER = ("schema", "table", "minimum count", "plausibility", "privacy charges", "figures", "documents")
+LATER = ("schema", "table", "minimum count", "plausibility", "configuration", "privacy charges", "figures", "documents")
 
 
 def verify_bundle(folder: str | Path, public_key: str | Path | None = None) -> Report:
@@ -39,7 +40,11 @@ def verify_bundle(folder: str | Path, public_key: str | Path | None = None) -> R
     program. Some things follow from nothing: a released figure (any number on the grid of its noise), the publisher's texts.
     Against a forger who writes the whole bundle anew only the signature helps (docs/verification.md).
     """
-    files = read_files(Path(folder))
+    return verify_files(read_files(Path(folder)), public_key)
+
+
+def verify_files(files: Mapping[str, bytes], public_key: str | Path | None = None) -> Report:
+    """The same for files by name."""
     signed = signature(files, None if public_key is None else Path(public_key))
     checks = [checksums(files), signed.check]
     read = _document(files)
@@ -58,6 +63,7 @@ def verify_bundle(folder: str | Path, public_key: str | Path | None = None) -> R
     checks += [
         _minimum_count(read, table),
         _plausible(rebuilt, table),
+        configuration(read),
         charges(read),
         figures(read, table),
         documents(read, table, files),

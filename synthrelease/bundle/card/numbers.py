@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
+from synthrelease.privacy import decimal_text
+
 
 def figure(value: float | None, digits: int = 4) -> str:
     """A figure to so many significant digits, whole numbers in full and with thousands set apart."""
@@ -14,6 +16,11 @@ def figure(value: float | None, digits: int = 4) -> str:
         return f"{int(value):,}"
     text = f"{value:.{digits}g}"
     return f"{float(text):,.0f}" if "e" in text and abs(value) >= 1 else text
+
+
+def exact_epsilon(exact: str) -> str:
+    """An exact epsilon as a decimal, rounded up in the tenth place: never understated."""
+    return decimal_text(Fraction(exact))
 
 
 def share(value: float, digits: int = 2) -> str:

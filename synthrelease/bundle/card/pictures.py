@@ -8,7 +8,7 @@ from itertools import combinations
 
 import numpy as np
 
-from synthrelease.bundle.card.numbers import figure, share, words
+from synthrelease.bundle.card.numbers import exact_epsilon, figure, share, words
 from synthrelease.bundle.card.svg import (
     BAND,
     BLUE,
@@ -182,7 +182,7 @@ def charge_picture(root: ChargePart) -> Markup:
         top + row * len(rows) + 4,
         "The charge tree",
         "Privacy charges, each node followed by its parts. "
-        + "; ".join(f"level {depth + 1}, {node.name}: epsilon {figure(node.epsilon, 10)}" for node, depth, _ in rows)
+        + "; ".join(f"level {depth + 1}, {node.name}: epsilon {exact_epsilon(node.epsilon_exact)}" for node, depth, _ in rows)
         + ".",
     )
     for index, (node, depth, parent) in enumerate(rows):
@@ -195,7 +195,7 @@ def charge_picture(root: ChargePart) -> Markup:
         width = _WIDTH - x - 6
         picture.rect(x, y, width, 24, SOFT if private else PAPER, stroke=LINE if private else BLUE, rx=4)
         picture.text(x + 7, y + 16, shortened(node.name, int((width - 95) / 6.2)), bold=not private)
-        picture.text(_WIDTH - 14, y + 16, f"{_short(node)}ε {figure(node.epsilon, 10)}", anchor="end", fill=INK)
+        picture.text(_WIDTH - 14, y + 16, f"{_short(node)}ε {exact_epsilon(node.epsilon_exact)}", anchor="end", fill=INK)
     return picture.render()
 
 

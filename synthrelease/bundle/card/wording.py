@@ -11,7 +11,7 @@ from pathlib import Path
 
 from markupsafe import Markup
 
-from synthrelease.bundle.card.numbers import figure, rounded_up, words, worst_factor
+from synthrelease.bundle.card.numbers import exact_epsilon, figure, rounded_up, words, worst_factor
 from synthrelease.bundle.card.pictures import error_band
 from synthrelease.bundle.interval import LEVEL
 from synthrelease.bundle.model import ReleaseDocument
@@ -46,7 +46,7 @@ class Wording:
             "rows": figure(document.n_rows),
             "columns": str(len(document.columns)),
             "names": names,
-            "epsilon": figure(document.guarantee.epsilon, 10),
+            "epsilon": exact_epsilon(document.guarantee.epsilon_exact),
             "factor": worst_factor(Fraction(document.guarantee.epsilon_exact)),
             "minimum": str(document.minimum_count),
             "invariants": Markup('<bdi lang="en" dir="ltr">{}</bdi>').format("; ".join(document.guarantee.invariants)),
