@@ -103,6 +103,8 @@ FOLLOWS_FROM_NOTHING = {
     r"versions\..*|written_by|specification|selection\..*|schema\.N\.alternatives\.N|configuration\..*",
     # a threshold, and a parameter that does not enter a sensitivity
     r"criteria\.[^.]+\.(threshold|parameters\..*)",
+    # a criterion that costs nothing has no charge of its name
+    r"criteria\.face privacy\.name",
     # the slope's noise is in its line, and not added to the figure
     r"criteria\.slope\.(value|noise_sd|decides)",
     # public bounds that the bins still cover
@@ -174,19 +176,25 @@ PARTS = ({"criteria"}, {"schema", "groups", "rules"}, {"card"}, {"charges", "gua
 
 
 @pytest.mark.parametrize("part", [*PARTS, None], ids=["criteria", "schema", "card", "charges", "rest"])
-def test_every_value_of_release_json_is_guarded(part: set[str] | None) -> None:
+def test_every_value_of_release_json_is_guarded(part: set[str] | None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Edited alone, with checksums made anew, every value is found. Where even a forger who writes all documents anew is not
     found, the value is one of those that docs/verification.md names."""
     named = set().union(*PARTS)
     paths = [path for path in leaves(document()) if (path[0] in part if part else path[0] not in named)]
     assert len(paths) >= 20
     for path in paths:
-        forgery = forged(edited(path))
-        if forgery is None or not verify_files(forgery).passed:
-            continue
+        try:
+            content = ReleaseDocument.model_validate_json(json.dumps(edited(path))).dumped()
+        except ValueError:
+            continue  # this is no release.json
+        files = resealed({**rich_bundle(), "release.json": content})
+        with monkeypatch.context() as patch:
+            # what the forger writes anew is by construction what verify writes anew
+            patch.setattr("synthrelease.verification.verify.documents", lambda *_: Check(name="documents"))
+            if not verify_files(files).passed:
+                continue
         assert is_free(path), path
-        alone = ReleaseDocument.model_validate_json(json.dumps(edited(path))).dumped()
-        assert not verify_files(resealed({**rich_bundle(), "release.json": alone})).passed, path
+        assert check(verify_files(files), "documents").problems, path
 
 
 def place_of(name: str, field: str) -> tuple[str | int, ...]:
