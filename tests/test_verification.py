@@ -103,8 +103,8 @@ FOLLOWS_FROM_NOTHING = {
     r"versions\..*|written_by|specification|selection\..*|schema\.N\.alternatives\.N|configuration\..*",
     # a threshold, and a parameter that does not enter a sensitivity
     r"criteria\.[^.]+\.(threshold|parameters\..*)",
-    # a criterion that costs nothing has no charge of its name
-    r"criteria\.face privacy\.name",
+    # a criterion that costs nothing has no charge of its name, and no noise
+    r"criteria\.face privacy\.(name|decides)",
     # the slope's noise is in its line, and not added to the figure
     r"criteria\.slope\.(value|noise_sd|decides)",
     # public bounds that the bins still cover
