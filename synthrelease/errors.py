@@ -86,6 +86,12 @@ class Interrupted(SynthreleaseError):
         super().__init__("Stopped by hand. If private data had been read, the whole planned budget counts as spent.")
 
 
+class VerificationFailed(SynthreleaseError):
+    """A published bundle in which something does not fit together."""
+
+    exit_code = 5
+
+
 class RejectedRound(Exception):
     """A round ended without a candidate for a reason that is a function of noisy, hence public, values (theory 2)."""
 

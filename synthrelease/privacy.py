@@ -17,6 +17,8 @@ from synthrelease.errors import BudgetError
 
 NEIGHBOURS = "replace one record"
 UNIT = "one record"
+MECHANISM, SUM, SELECTION = "mechanism", "sum", "private selection: 2 x"
+"""How a node of the charge tree follows from its parts, for programs (`Charge.rule`)."""
 
 
 def exact(number: str | int | float | Decimal | Fraction) -> Fraction:
@@ -67,6 +69,7 @@ class Charge:
     name : unique among the leaves of a plan.
     epsilon, delta : what the node costs in total.
     because : the theorem or mechanism behind it, in words.
+    rule : how epsilon and delta follow from the parts, for programs that check the sum.
     parts : the charges it is made of; empty for a single mechanism.
     """
 
@@ -74,6 +77,7 @@ class Charge:
     epsilon: Fraction
     delta: Fraction = Fraction(0)
     because: str
+    rule: str = MECHANISM
     parts: tuple[Charge, ...] = ()
 
     def __post_init__(self) -> None:
@@ -100,6 +104,7 @@ def in_sequence(name: str, *parts: Charge, because: str = "sequential compositio
         epsilon=sum((part.epsilon for part in parts), Fraction(0)),
         delta=sum((part.delta for part in parts), Fraction(0)),
         because=because,
+        rule=SUM,
         parts=parts,
     )
 
@@ -124,6 +129,7 @@ def private_selection(name: str, one_round: Charge) -> Charge:
         name=name,
         epsilon=2 * one_round.epsilon,
         because="selection with a known threshold doubles the charge of one round (Liu & Talwar 2019, Theorem 3.1)",
+        rule=SELECTION,
         parts=(one_round,),
     )
 

@@ -19,6 +19,7 @@ from pydantic import (
     model_validator,
 )
 
+from synthrelease.card_texts import CardTable
 from synthrelease.errors import Problem, closest, listing
 from synthrelease.toml_files import dotted, shown
 
@@ -173,6 +174,7 @@ class ReleaseFile(SpecTable):
     projections: list[dict[str, Any]] = Field(min_length=1)
     budget: BudgetTable
     selection: SelectionTable = SelectionTable()
+    card: CardTable = Field(default_factory=CardTable)
 
     @field_validator("columns")
     @classmethod

@@ -22,6 +22,7 @@ LAYERS = (
     ("randomness",),
     ("constraints",),
     ("private",),
+    ("card_texts",),
     ("spec_files",),
     ("ledger_entries",),
     ("ledger_files",),
@@ -40,6 +41,7 @@ LAYERS = (
     ("selection",),
     ("release",),
     ("bundle", "rehearsal", "simulation"),
+    ("verification",),
     ("cli",),
     ("__main__", "__init__"),
 )

@@ -81,7 +81,10 @@ def test_a_release_ends_with_0_and_writes_the_files(tmp_path: Path) -> None:
     assert result.returncode == 0
     assert f"with epsilon = {EPSILON}" in words(result.stdout)
     assert left_in(tmp_path) == INPUTS | LEDGER | {"out"}
-    assert left_in(tmp_path / "out") == {"data.csv", "release.json"}
+    assert left_in(tmp_path / "out") == {
+        "data.csv", "data.parquet", "release.json", "datapackage.json", "deployment.yaml", "CITATION.cff", "README.html",
+        "README.md", "SHA256SUMS",
+    }  # fmt: skip
 
 
 def test_a_release_on_two_processes_ends_with_0_and_prints_no_warning(tmp_path: Path) -> None:

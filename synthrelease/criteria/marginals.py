@@ -29,6 +29,10 @@ class AbsoluteMarginalError(Criterion):
     kind: Literal["absolute_marginal_error"]
     largest: int | None = Field(default=None, ge=1)
 
+    @property
+    def figure_range(self) -> tuple[float, float]:
+        return 0.0, 1.0
+
     def query(self, n: int, candidate: Candidate, setting: Setting, earlier: Mapping[str, object]) -> Query:
         largest = self.largest or len(candidate.counts.layout.sizes)
         return Query(sensitivity=1 / n, figure=lambda counts: largest_difference(counts, candidate.counts, largest) / n)
@@ -47,6 +51,10 @@ class RelativeMarginalError(Criterion):
 
     kind: Literal["relative_marginal_error"]
     clip: float = Field(gt=1, allow_inf_nan=False)
+
+    @property
+    def figure_range(self) -> tuple[float, float]:
+        return 1.0, self.clip
 
     @model_validator(mode="after")
     def _threshold_below_clip(self) -> RelativeMarginalError:

@@ -37,6 +37,10 @@ class RegressionPrediction(Criterion):
     range: tuple[float, float]
     bound: Literal["range", "lines"] = "range"
 
+    @property
+    def figure_range(self) -> tuple[float, float]:
+        return 0.0, self.range[1] - self.range[0]
+
     @model_validator(mode="after")
     def _increasing(self) -> RegressionPrediction:
         if not self.range[0] < self.range[1]:
