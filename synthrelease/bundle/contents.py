@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from synthrelease.bundle import measurements
 from synthrelease.bundle.card import markdown_bytes, page_bytes
 from synthrelease.bundle.checksums import sha256
 from synthrelease.bundle.citation import citation_bytes
@@ -11,6 +12,7 @@ from synthrelease.bundle.datapackage import datapackage_bytes
 from synthrelease.bundle.deployment import deployment_bytes
 from synthrelease.bundle.document import release_document
 from synthrelease.bundle.files import page_name
+from synthrelease.bundle.measurements import measurements_bytes
 from synthrelease.bundle.model import ReleaseDocument
 from synthrelease.bundle.table import ReleasedTable, csv_bytes, parquet_bytes
 from synthrelease.release import Release
@@ -20,6 +22,10 @@ def release_files(release: Release) -> tuple[ReleasedTable, ReleaseDocument, dic
     """The released table, release.json, and the data files by name."""
     table = ReleasedTable.of(release.candidate)
     data = {"data.csv": csv_bytes(table), "data.parquet": parquet_bytes(table)}
+    if release.measured is not None:
+        spec, candidate = release.spec, release.candidate
+        bins = spec.space.common if spec.shared_measurements else candidate.transformation
+        data[measurements.NAME] = measurements_bytes(release.measured, bins)
     return table, release_document(release, {name: sha256(content) for name, content in data.items()}), data
 
 

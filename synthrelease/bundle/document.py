@@ -19,6 +19,7 @@ from synthrelease.bundle.model import (
     GuaranteePart,
     How,
     IntervalPart,
+    JointTestPart,
     Kind,
     ReleaseDocument,
     RulePart,
@@ -30,6 +31,7 @@ from synthrelease.criteria import Criterion, Score
 from synthrelease.privacy import Charge, Guarantee
 from synthrelease.release import Release
 from synthrelease.schema import Binning, Column
+from synthrelease.spec import ReleaseSpec
 
 _PACKAGES = ("synthrelease", "numpy", "pandas", "scipy", "networkx", "joblib", "opendp", "diffprivlib", "pydantic", "pyarrow")
 
@@ -48,7 +50,7 @@ def release_document(release: Release, files: dict[str, str]) -> ReleaseDocument
         charges=charge_part(release.charges),
         criteria=[criterion_part(score, criteria[score.name]) for score in release.scores],
         configuration={name: _table(part) for name, part in release.candidate.configuration.describe().items()},
-        selection=SelectionPart(configurations=len(spec.space), stop_probability=str(spec.stop_probability)),
+        selection=selection_part(spec),
         columns=[
             column_part(column, binning)
             for column, binning in zip(transformation.schema.columns, transformation.binnings, strict=True)
@@ -60,6 +62,20 @@ def release_document(release: Release, files: dict[str, str]) -> ReleaseDocument
         versions=versions(),
         written_by=own_version(),
         card=spec.card,
+    )
+
+
+def selection_part(spec: ReleaseSpec) -> SelectionPart:
+    test = spec.joint_test
+    return SelectionPart(
+        configurations=len(spec.space),
+        stop_probability=str(spec.stop_probability),
+        shared_measurements=spec.shared_measurements,
+        joint_test=None
+        if test is None
+        else JointTestPart(
+            epsilon_exact=str(test.epsilon), false_acceptance=str(test.false_acceptance), margin=number(test.margin)
+        ),
     )
 
 

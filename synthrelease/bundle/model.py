@@ -155,11 +155,27 @@ class RulePart(Part):
     why: str
 
 
+class JointTestPart(Part):
+    """The one noisy test that decided a round: its least slack had to reach the margin, in sensitivities.
+
+    `false_acceptance` bounds the probability that a round passes although some criterion is above its threshold.
+    """
+
+    epsilon_exact: ExactText
+    false_acceptance: ExactText
+    margin: Number
+
+
 class SelectionPart(Part):
-    """How configurations were drawn and when the search would have ended with nothing."""
+    """How configurations were drawn, what decided a round, and when the search would have ended with nothing.
+
+    `joint_test` is null where every criterion was decided by its own figure.
+    """
 
     configurations: int
     stop_probability: ExactText
+    shared_measurements: bool
+    joint_test: JointTestPart | None
 
 
 class ReleaseDocument(Part):

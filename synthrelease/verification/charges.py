@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction
 
-from synthrelease.bundle.model import ChargePart, ReleaseDocument, upwards
+from synthrelease.bundle.model import ChargePart, JointTestPart, ReleaseDocument, upwards
+from synthrelease.criteria.joint_test import JOINT_TEST, JointTest
 from synthrelease.privacy import MECHANISM, NEIGHBOURS, SELECTION, SUM, UNIT
 from synthrelease.verification.report import Check
 
@@ -46,6 +48,13 @@ def _node_problems(node: ChargePart) -> Iterator[str]:
         yield f"charge {node.name!r}: its parts give {total[0]} (delta {total[1]}); it states {stated[0]} ({stated[1]})"
 
 
+def _margin(test: JointTestPart) -> float:
+    epsilon, probability = Fraction(test.epsilon_exact), Fraction(test.false_acceptance)
+    if not (epsilon > 0 and 0 < probability < Fraction(1, 2)):
+        return math.nan
+    return JointTest(epsilon=epsilon, false_acceptance=probability).margin
+
+
 def _rounding_problems(name: str, part: ChargePart) -> Iterator[str]:
     for word, exact, shown in (("epsilon", part.epsilon_exact, part.epsilon), ("delta", part.delta_exact, part.delta)):
         if float(shown) != upwards(Fraction(exact)):
@@ -69,6 +78,11 @@ def _criteria_problems(document: ReleaseDocument) -> Iterator[str]:
     if twice:
         yield f"charge {twice[0]!r}: expected different names of charges, found this one twice"
     charged = {leaf.name: leaf.epsilon_exact for leaf in leaves}
+    test = document.selection.joint_test
+    if (charged.get(JOINT_TEST) is not None) != (test is not None) or (test and charged[JOINT_TEST] != test.epsilon_exact):
+        yield "selection: expected the charge of the joint test that it states, found another"
+    elif test and float(test.margin) != _margin(test):
+        yield f"selection: from what the joint test states follows the margin {_margin(test)}, not {test.margin}"
     for criterion in document.criteria:
         paid = charged.get(f"criterion: {criterion.name}", "0")
         if paid != criterion.epsilon_exact:

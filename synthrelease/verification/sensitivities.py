@@ -26,7 +26,9 @@ def _ratio(criterion: CriterionPart, document: ReleaseDocument, table: ReleasedT
     return ratio_sensitivity(one_way(table.counts), float(criterion.parameters["clip"]))
 
 
-def _prediction(criterion: CriterionPart, document: ReleaseDocument, table: ReleasedTable) -> float:
+def _prediction(criterion: CriterionPart, document: ReleaseDocument, table: ReleasedTable) -> float | None:
+    if criterion.parameters.get("bound", "range") != "range":
+        return None  # it follows from the two lines, of which the bundle holds one
     low, high = criterion.parameters["range"]
     return 2 * (float(high) - float(low)) / document.n_rows
 
@@ -57,7 +59,7 @@ def _edges(one: BinPart) -> tuple[float, float]:
     return -math.inf if one.lower is None else float(one.lower), math.inf if one.below is None else float(one.below)
 
 
-SENSITIVITIES: dict[str, Callable[[CriterionPart, ReleaseDocument, ReleasedTable], float]] = {
+SENSITIVITIES: dict[str, Callable[[CriterionPart, ReleaseDocument, ReleasedTable], float | None]] = {
     "absolute_marginal_error": _one_record,
     "faithfulness": _one_record,
     "relative_marginal_error": _ratio,

@@ -116,6 +116,16 @@ def _coefficients(parameters: Parameters, document: ReleaseDocument) -> str:
     )
 
 
+def _one_step(parameters: Parameters, document: ReleaseDocument) -> str:
+    features = ", ".join(map(words, parameters.get("features", ())))
+    return (
+        "How far one Newton step on the original records moves the coefficients of the linear regression of "
+        f"{words(str(parameters.get('target', '')))} on {features} that was fitted on the released rows: the sum of the "
+        "absolute differences, per standard deviation of each feature. Where released and original records agree in the spread "
+        "and the correlation of the features, this is the distance between the coefficients of the two."
+    )
+
+
 def _prediction(parameters: Parameters, document: ReleaseDocument) -> str:
     low, high = parameters.get("range", ("", ""))
     return (
@@ -154,6 +164,7 @@ CRITERIA_WORDS: dict[str, Callable[[Parameters, ReleaseDocument], str]] = {
     "relative_marginal_error": _relative,
     "conditional_mean": _mean,
     "regression_coefficients": _coefficients,
+    "regression_one_step": _one_step,
     "regression_prediction": _prediction,
     "faithfulness": _faithfulness,
     "face_privacy": _face,
@@ -161,6 +172,9 @@ CRITERIA_WORDS: dict[str, Callable[[Parameters, ReleaseDocument], str]] = {
 GENERATOR_WORDS = {
     "privbayes": "PrivBayes (Zhang et al., SIGMOD 2014): a Bayesian network is chosen privately, its small tables are measured "
     "with noise, and rows are drawn column by column.",
+    "marginals": "Maximum entropy on measured marginals (after McKenna, Sheldon and Miklau, ICML 2019): a fixed set of small "
+    "tables is measured with noise, and the rows follow the table of largest entropy, or nearest to a public one, that matches "
+    "them.",
 }
 PROJECTION_WORDS = {
     "minimum_count": "Rows that occurred too seldom were replaced by others at random, so that every row that occurs, occurs "
