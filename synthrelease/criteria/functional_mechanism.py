@@ -30,7 +30,7 @@ _SMALLEST_EIGENVALUE = 1e-3
 """Eigenvalues of the noisy mean feature products below this are raised to it, so that the fit always exists."""
 
 _NOISE_FLOOR = 4.0
-"""They are also raised to so many noise deviations of the products: below that a direction is noise, and its inverse would be."""
+"""They are also raised to so many noise deviations of the products: below that a direction is noise."""
 
 
 @dataclass(frozen=True, kw_only=True)
