@@ -75,7 +75,7 @@ def test_criteria_stand_between_their_best_value_and_their_threshold() -> None:
 def test_the_charge_tree_shows_every_node_with_its_epsilon() -> None:
     document = release_document(rich_release(), {})
     texts = re.findall(r"<text[^>]*>([^<]*)</text>", pictures.charge_picture(document.charges))
-    assert texts[:4] == ["release", "Σ ε 46.6666666667", "criterion: slope", "ε 3"]
+    assert texts[:4] == ["release", "Σ ε 46.6666666667", "slope", "ε 3"]
     assert "2 × ε 43.6666666667" in texts
     assert len(texts) == 2 * (4 + 7)  # root, selection, round; generation, seven criteria with a charge
 

@@ -178,7 +178,7 @@ PARTS = ({"criteria"}, {"schema", "groups", "rules"}, {"card"}, {"charges", "gua
 @pytest.mark.parametrize("part", [*PARTS, None], ids=["criteria", "schema", "card", "charges", "rest"])
 def test_every_value_of_release_json_is_guarded(part: set[str] | None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Edited alone, with checksums made anew, every value is found. Where even a forger who writes all documents anew is not
-    found, the value is one of those that docs/verification.md names."""
+    found, the value is one of those that docs/bundle.md names."""
     named = set().union(*PARTS)
     paths = [path for path in leaves(document()) if (path[0] in part if part else path[0] not in named)]
     assert len(paths) >= 20

@@ -38,7 +38,7 @@ def verify_bundle(folder: str | Path, public_key: str | Path | None = None) -> R
     -----
     What it shows: the files belong together. Whoever changes something must change all that follows from it, with this very
     program. Some things follow from nothing: a released figure (any number on the grid of its noise), the publisher's texts.
-    Against a forger who writes the whole bundle anew only the signature helps (docs/verification.md).
+    Against a forger who writes the whole bundle anew only the signature helps (docs/bundle.md).
     """
     return verify_files(read_files(Path(folder)), public_key)
 

@@ -27,7 +27,9 @@ def criterion_unit(criterion: CriterionPart, document: ReleaseDocument) -> str:
     }
     if criterion.kind in units:
         return units[criterion.kind]
-    name = criterion.parameters.get("column") or criterion.parameters.get("target")
+    partner = criterion.parameters.get("coefficients")
+    found = next((one.parameters for one in document.criteria if one.name == partner), criterion.parameters)
+    name = found.get("column") or found.get("target")
     return _unit(name, document) if isinstance(name, str) else ""
 
 

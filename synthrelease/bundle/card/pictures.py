@@ -194,8 +194,10 @@ def charge_picture(root: ChargePart) -> Markup:
         private = not node.parts
         width = _WIDTH - x - 6
         picture.rect(x, y, width, 24, SOFT if private else PAPER, stroke=LINE if private else BLUE, rx=4)
-        picture.text(x + 7, y + 16, shortened(node.name, int((width - 95) / 6.2)), bold=not private)
-        picture.text(_WIDTH - 14, y + 16, f"{_short(node)}ε {exact_epsilon(node.epsilon_exact)}", anchor="end", fill=INK)
+        charge = f"{_short(node)}ε {exact_epsilon(node.epsilon_exact)}"
+        room = int((width - 20 - 6.5 * len(charge)) / 6.1)
+        picture.text(x + 7, y + 16, shortened(node.name.removeprefix("criterion: "), room), bold=not private)
+        picture.text(_WIDTH - 14, y + 16, charge, anchor="end", fill=INK)
     return picture.render()
 
 
