@@ -1,7 +1,7 @@
 """The command line: the only room that prints.
 
 Exit codes: 0 released; 1 stopped while private data were in use; 2 a mistake in the specification or the input;
-3 nothing released; 4 refused because of the budget.
+3 nothing released; 4 refused because of the budget; 5 an audit contradicts a claim.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import typer
 from rich.markup import escape
 
 from synthrelease.cli import accounting
+from synthrelease.cli.auditing import audit
 from synthrelease.cli.planning import check, plan
 from synthrelease.cli.rehearsing import rehearse, simulate
 from synthrelease.cli.releasing import demo, release
@@ -26,9 +27,10 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Release differentially private synthetic microdata. Start with `synthrelease demo --out DIR`.",
     epilog="Exit codes: 0 released or fine, 1 stopped while private data were in use (the budget counts as spent), "
-    "2 a mistake in the specification or the input, 3 nothing released, 4 refused because of the budget.",
+    "2 a mistake in the specification or the input, 3 nothing released, 4 refused because of the budget, "
+    "5 an audit contradicts a claim.",
 )
-for command in (plan, check, simulate, rehearse, release, demo):
+for command in (plan, check, simulate, rehearse, release, demo, audit):
     app.command()(command)
 app.add_typer(accounting.app, name="ledger")
 
