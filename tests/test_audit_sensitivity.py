@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from math import comb
 from typing import Any
@@ -13,11 +14,13 @@ import pytest
 from synthrelease.audit import model_sensitivity, sensitivity
 from synthrelease.audit.criterion_cases import FURTHEST
 from synthrelease.audit.model_sensitivity import enumerate_models
-from synthrelease.audit.sensitivity import CodeFigures, Sweep, enumerate_sweep, neighbour_pairs
+from synthrelease.audit.sensitivity import CodeFigures, Recording, Sweep, criterion, enumerate_sweep, neighbour_pairs
 from synthrelease.audit.sweeps import MOST_RECORDS, sweeps
 from synthrelease.audit.worlds import World
+from synthrelease.constraints import Plausibility
 from synthrelease.criteria import CRITERIA, base, conditional_means, faithfulness, marginals, regression_prediction
 from synthrelease.criteria.functional_mechanism import least_squares
+from synthrelease.generators.privbayes import PrivBayes
 
 SWEEPS = {sweep.name: sweep for sweep in sweeps()}
 FREE = {"face_privacy"}
@@ -93,6 +96,18 @@ def test_the_enumeration_notices(fault: str, monkeypatch: pytest.MonkeyPatch) ->
     assert not enumerate_sweep(SWEEPS[name], 3).sound
 
 
+def test_violations_are_counted_in_the_codes_integers_and_in_exact_fractions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half the noise in the code alone, then half the bound in the proof alone: each is a violation in many triples."""
+    sweep = SWEEPS["absolute, 2 x 2, all tables"]
+    with monkeypatch.context() as patch:
+        patch.setattr(base, "laplace_figure", narrower(base.laplace_figure))
+        code = enumerate_sweep(sweep, 2).violations
+    right = sensitivity.exact_figures
+    monkeypatch.setattr(sensitivity, "exact_figures", lambda *given: replace(found := right(*given), bound=found.bound / 2))
+    proof = enumerate_sweep(sweep, 2).violations
+    assert code == proof > 100
+
+
 def test_the_code_and_the_second_implementation_must_agree(monkeypatch: pytest.MonkeyPatch) -> None:
     """A figure that is too small by one grid step in 8,000 is a disagreement, though it moves by no more than its bound."""
     right = base.laplace_figure
@@ -157,6 +172,40 @@ def test_the_enumeration_of_models_notices(
     assert any(not part.sound for part in enumerate_models(3) if part.name.startswith(kind))
 
 
+def test_a_fit_adds_noise_to_the_tables_that_are_enumerated() -> None:
+    """What `PrivBayes.fit` hands to the noise are the joint tables of its network, for the noise of 2 d counts."""
+    world, recorder, epsilon = World({"a": 1, "b": 2}), Recording(), Fraction(4)
+    generator = PrivBayes(flavour="degree", degree=1, epsilon_split=Fraction(1, 2))
+    charge, free = generator.charge(epsilon), Plausibility(layout=world.layout, masks=())
+    for table in world.all_tables(3)[::5]:
+        network = generator.fit(world.private(table, [charge], recorder), charge, free)
+        counts = world.dense([table]).reshape(world.layout.sizes)
+        expected = []
+        for family in network.families:
+            axes = (*family.parents, family.column)
+            summed = counts.sum(axis=tuple(axis for axis in range(2) if axis not in axes))
+            expected += summed.transpose(np.argsort(np.argsort(axes))).ravel().tolist()
+        assert recorder.values[-1].tolist() == expected
+        assert recorder.scales[-1] == 2.0  # 2 d = 4 counts, half of epsilon 4
+
+
+@pytest.mark.parametrize("fit", ["once", "every_round"])
+def test_the_criterion_adds_noise_to_the_moments_that_are_enumerated(fit: str) -> None:
+    """Before the loop or in a round: the moments of the private table, and noise for the design's sensitivity."""
+    world, recorder = World({"a": 1, "b": 2}), Recording()
+    line = {"target": "b", "features": ["a"], "representation": {"a": "single", "b": "single"}, "fit": fit}
+    scored = criterion("regression_coefficients", **line)
+    setting = world.setting(scored)
+    design = scored.design(setting)  # type: ignore[attr-defined]
+    for table in world.all_tables(2):
+        private = world.private(table, scored.once(), recorder)
+        earlier = {scored.name: scored.prepare(private, setting)}
+        scored.score(private.with_plan(scored.per_round()), world.candidate((0, 5)), setting, earlier)
+        assert recorder.values.pop().tolist() == design.moments(np.array(table)).sum(axis=0).tolist()
+        assert recorder.scales.pop() == float(design.sensitivity)
+        assert recorder.values == []
+
+
 # --- The tables that the statistical audit uses
 
 
@@ -190,6 +239,6 @@ def test_every_audited_pair_differs_in_one_record() -> None:
 
 
 def test_the_recorder_adds_nothing() -> None:
-    recorder = sensitivity.Recording()
+    recorder = Recording()
     assert recorder.add_laplace(np.array([3, -4]), 7.0).tolist() == [3, -4]
     assert recorder.scales == [7.0]

@@ -18,6 +18,7 @@ MECHANISMS = ("permute_and_flip", "exponential")
 EPSILONS = (Fraction(1, 2), Fraction(7, 10), Fraction(1), Fraction(2), Fraction(4))
 SENSITIVITY = 10
 
+DRAWS = 10_000
 _SCORES = {
     "two candidates, far apart": ((0, -20), (-10, -10)),
     "two candidates that change places": ((5, 0), (0, 5)),
@@ -28,13 +29,17 @@ _SCORES = {
 }
 """Names -> integer scores of two neighbours; each score moves by at most 10."""
 
+_UNIT = "two candidates, far apart"
+"""Permute-and-flip realises its claim here: the case by which its power is measured."""
+
 
 def choice_cases() -> Iterator[Case]:
     """Private choices by score, and the structure scores of neighbouring tables."""
     for mechanism in MECHANISMS:
         for epsilon in EPSILONS:
             for name, (left, right) in _SCORES.items():
-                yield choice_case(mechanism, name, left, right, SENSITIVITY, epsilon)
+                draws = unit_draws(epsilon) if name == _UNIT else DRAWS
+                yield choice_case(mechanism, name, left, right, SENSITIVITY, epsilon, draws=draws)
         for epsilon in EPSILONS[2:]:
             for name, (left, right) in _structure_scores().items():
                 n = 12
@@ -49,6 +54,7 @@ def choice_case(
     sensitivity: int,
     epsilon: Fraction,
     *,
+    draws: int = DRAWS,
     spent: Fraction | None = None,
 ) -> Case:
     """A choice among candidates with these scores; `spent` is the epsilon of the mechanism, right unless given."""
@@ -60,7 +66,7 @@ def choice_case(
         left=partial(draw, left),
         right=partial(draw, right),
         features=("chosen",),
-        draws=unit_draws(epsilon),
+        draws=draws,
         faulty=spent is not None,
     )
 

@@ -18,8 +18,8 @@ from synthrelease.criteria.linear_regression import prepared_regression
 from synthrelease.privacy import decimal_text
 
 EPSILONS = (Fraction(1, 2), Fraction(1), Fraction(4))
-DRAWS = 5_000
-FIT_DRAWS = 600
+DRAWS = 3_000
+FIT_DRAWS = 400
 Table = tuple[int, ...]
 """A table by the codes of its records' cells."""
 

@@ -57,7 +57,13 @@ def small_scale_choice(epsilon: Fraction) -> Case:
     """A private choice at a scale a tenth too small."""
     scores = (0, -2 * SENSITIVITY), (-SENSITIVITY, -SENSITIVITY)
     return choice_case(
-        "permute_and_flip", "scale a tenth too small", *scores, SENSITIVITY, epsilon, spent=epsilon / (1 - SCALE_ERROR)
+        "permute_and_flip",
+        "scale a tenth too small",
+        *scores,
+        SENSITIVITY,
+        epsilon,
+        draws=unit_draws(epsilon),
+        spent=epsilon / (1 - SCALE_ERROR),
     )
 
 

@@ -17,7 +17,7 @@ from synthrelease.generators.privbayes import PrivBayes
 from synthrelease.privacy import decimal_text
 
 FIT_DRAWS = 800
-MOMENT_DRAWS = 5_000
+MOMENT_DRAWS = 3_000
 _GENERATORS = {
     "degree 1": PrivBayes(flavour="degree", degree=1, epsilon_split=Fraction(1, 2)),
     "degree 1, exponential": PrivBayes(flavour="degree", degree=1, epsilon_split=Fraction(1, 10), selector="exponential"),

@@ -14,7 +14,7 @@ from synthrelease.audit.pipelines import Pipeline, pipelines
 from synthrelease.release import Release, release
 from synthrelease.spec import ReleaseSpec, load_spec
 
-DRAWS = 300
+DRAWS = 200
 _CELLS = 6
 
 
