@@ -24,7 +24,7 @@ def test_bounds_are_those_of_the_exact_binomial_interval(draws: int) -> None:
 @pytest.mark.parametrize(("p", "q"), [(0.5, 0.5), (0.6, 0.2), (0.4, 0.3), (1.0, 0.4)])
 def test_a_proven_epsilon_is_too_large_at_most_as_often_as_is_said(p: float, q: float) -> None:
     """Summed over all pairs of counts of 60 draws; the bounds waste some of the error, but not most of their width."""
-    draws, error = 60, 0.2
+    draws, error = 60, 0.02
     counts = np.arange(draws + 1)
     left, right = stats.binom.pmf(counts, draws, p), stats.binom.pmf(counts, draws, q)
     wrong = sum(
