@@ -6,7 +6,9 @@ CORE := $(VENV)/.core-installed
 TEST := $(VENV)/.test-installed
 WORKERS ?= 2
 
-.PHONY: demo test lint lock benchmarks clean
+HOURS ?= 2
+
+.PHONY: demo test audit lint lock benchmarks clean
 
 demo: $(CORE)
 	@out=demo-release; i=2; while [ -e $$out ]; do out=demo-release-$$i; i=$$((i+1)); done; \
@@ -17,6 +19,12 @@ test: $(TEST)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/pytest -n $(WORKERS)
+
+# every part, with HOURS hours of draws; synthrelease audit alone takes minutes
+audit: $(CORE)
+	@out=audit.json; i=2; while [ -e $$out ]; do out=audit-$$i.json; i=$$((i+1)); done; \
+	$(BIN)/synthrelease audit --part sensitivity --part selection --part cases --part power \
+	--hours $(HOURS) --jobs $(WORKERS) --out $$out
 
 lint: $(TEST)
 	$(BIN)/ruff check --fix .

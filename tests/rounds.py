@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 from itertools import count
 from pathlib import Path
 
+import numpy as np
+
 from synthrelease.errors import PrivateFailure
+from synthrelease.randomness import discrete_laplace
 
 
 class Numbered:
@@ -59,3 +63,27 @@ def always_rejected() -> None:
 
 def fails_privately() -> None:
     raise PrivateFailure()
+
+
+def in_this_order(number: int, folder: Path) -> str | None:
+    """Rounds 0 and 1 have the outcomes in the file "outcomes" ("-" is rejected); the one in "slow" ends after the other."""
+    if number > 1:
+        return "third"
+    if number == int((folder / "slow").read_text()):
+        wait_for(folder / f"{1 - number} has ended")
+    (folder / f"{number} has ended").touch()
+    outcome = (folder / "outcomes").read_text()[number]
+    return None if outcome == "-" else outcome
+
+
+def never_ends_if_slow(number: int, folder: Path) -> str | None:
+    """The same, where the slow round does not end at all: only for a loop that does not wait for it, and stops it."""
+    if number == int((folder / "slow").read_text()):
+        wait_for(folder / "never")
+    return (folder / "outcomes").read_text()[number] if number < 2 else "third"
+
+
+def sixteen_draws() -> list[int]:
+    """Noise of a scale of 2^45, drawn in whatever process runs this."""
+    noise = discrete_laplace(np.zeros(16, dtype=int), sensitivity=1, epsilon=Fraction(1, 2**45))
+    return [int(number) for number in noise]

@@ -1,7 +1,8 @@
 """The command line: the only room that prints.
 
 Exit codes: 0 released; 1 stopped while private data were in use; 2 a mistake in the specification or the input;
-3 nothing released; 4 refused because of the budget; 5 a published release that does not fit together.
+3 nothing released; 4 refused because of the budget; 5 a published release that does not fit together, or a claim that an audit
+contradicts.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import typer
 from rich.markup import escape
 
 from synthrelease.cli import accounting
+from synthrelease.cli.auditing import audit
 from synthrelease.cli.planning import check, plan
 from synthrelease.cli.publishing import card, keygen, verify
 from synthrelease.cli.rehearsing import rehearse, simulate
@@ -28,9 +30,9 @@ app = typer.Typer(
     help="Release differentially private synthetic microdata. Start with `synthrelease demo --out DIR`.",
     epilog="Exit codes: 0 released or fine, 1 stopped while private data were in use (the budget counts as spent), "
     "2 a mistake in the specification or the input, 3 nothing released, 4 refused because of the budget, 5 a published "
-    "release that does not fit together.",
+    "release that does not fit together, or a claim that an audit contradicts.",
 )
-for command in (plan, check, simulate, rehearse, release, demo, verify, card, keygen):
+for command in (plan, check, simulate, rehearse, release, demo, verify, card, keygen, audit):
     app.command()(command)
 app.add_typer(accounting.app, name="ledger")
 
