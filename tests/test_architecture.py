@@ -37,7 +37,8 @@ LAYERS = (
     ("attempt", "memory"),
     ("selection",),
     ("release",),
-    ("bundle", "rehearsal", "simulation"),
+    ("bundle", "rehearsal", "simulation", "published"),
+    ("bounds",),
     ("cli",),
     ("__main__", "__init__"),
 )

@@ -7,6 +7,7 @@ import platform
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
+from synthrelease.bundle.acceptance import acceptance_table
 from synthrelease.criteria import Score
 from synthrelease.privacy import Charge, Guarantee, decimal_text
 from synthrelease.release import Release
@@ -27,6 +28,7 @@ def release_document(release: Release, files: dict[str, str]) -> dict[str, Any]:
         "guarantee": guarantee_table(release.guarantee),
         "charges": charge_tree(release.charges),
         "criteria": [score_table(score) for score in release.scores],
+        "acceptance": acceptance_table(release),
         "configuration": candidate.configuration.describe(),
         "schema": [
             column_table(column, binning)

@@ -1,0 +1,119 @@
+"""release.json as pydantic models. What is not needed here is ignored: later formats may say more."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from synthrelease.errors import InputError
+from synthrelease.privacy import Charge, Guarantee
+from synthrelease.toml_files import dotted
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+class DocumentTable(BaseModel):
+    """Base of everything in release.json."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+
+class GuaranteeTable(DocumentTable):
+    epsilon: Fraction = Field(ge=0)
+    delta: Fraction = Field(default=Fraction(0), ge=0, lt=1)
+    neighbours: str
+    unit: str
+    invariants: tuple[str, ...] = ()
+
+    def guarantee(self) -> Guarantee:
+        return Guarantee(**dict(self))
+
+
+class ChargeTable(DocumentTable):
+    name: str
+    epsilon: Fraction = Field(ge=0)
+    delta: Fraction = Field(default=Fraction(0), ge=0, lt=1)
+    because: str
+    parts: tuple[ChargeTable, ...] = ()
+
+    def charge(self) -> Charge:
+        return Charge(
+            name=self.name,
+            epsilon=self.epsilon,
+            delta=self.delta,
+            because=self.because,
+            parts=tuple(part.charge() for part in self.parts),
+        )
+
+
+class ScoreTable(DocumentTable):
+    name: str
+    kind: str
+    threshold: float = Field(allow_inf_nan=False)
+    value: float = Field(allow_inf_nan=False)
+    epsilon: Fraction = Field(ge=0)
+    mechanism: str
+    sensitivity: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    noise_sd: float | None = Field(default=None, ge=0, allow_inf_nan=False)
+    passed: bool
+
+
+class BinTable(DocumentTable):
+    label: str
+    lower: float | None = Field(default=None, alias="from")
+    below: float | None = None
+    number: float | None = None
+
+
+class PublishedColumnTable(DocumentTable):
+    name: str
+    kind: str
+    description: str = ""
+    unit: str = ""
+    ordered: bool
+    bins: tuple[BinTable, ...] = Field(min_length=1)
+
+
+class GroupTable(DocumentTable):
+    label: str
+    bins: tuple[str, ...]
+
+
+class AcceptanceTable(DocumentTable):
+    criteria: tuple[dict[str, Any], ...] = ()
+    groups: dict[str, tuple[GroupTable, ...]] = Field(default_factory=dict)
+    categories: dict[str, tuple[tuple[str, ...], ...]] = Field(default_factory=dict)
+
+
+class DocumentFile(DocumentTable):
+    """release.json"""
+
+    format: int = Field(ge=1)
+    title: str
+    description: str = ""
+    guarantee: GuaranteeTable
+    charges: ChargeTable
+    criteria: tuple[ScoreTable, ...]
+    acceptance: AcceptanceTable | None = None
+    configuration: dict[str, Any]
+    columns: tuple[PublishedColumnTable, ...] = Field(alias="schema", min_length=1)
+    rules: tuple[str, ...] = ()
+    n_rows: int = Field(ge=1)
+
+
+def read_as(model: type[Model], value: object, where: str) -> Model:
+    """The model of a table of release.json.
+
+    Raises
+    ------
+    InputError : for the first thing that is not as expected, with its place.
+    """
+    try:
+        return model.model_validate(value)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+    raise InputError(
+        f"{where}: {dotted(first['loc']) or 'the whole'}: expected what `synthrelease release` writes; {first['msg'].lower()}."
+    )
