@@ -100,7 +100,9 @@ class _Builder:
             told.append(np.array(self.knowledge.groups(name)).T)
         if not told:
             return np.zeros(n_bins, dtype=np.int64)
-        return np.unique(np.packbits(np.concatenate(told, axis=1), axis=1), axis=0, return_inverse=True)[1].ravel()
+        patterns = np.packbits(np.concatenate(told, axis=1), axis=1)
+        _, first, into = np.unique(patterns, axis=0, return_index=True, return_inverse=True)
+        return np.argsort(np.argsort(first))[into.ravel()]  # numbered in the order of the bins
 
     def _sum(self, fine: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
         """Sums of an array over the bins of these axes, over the cells of the program."""

@@ -19,7 +19,7 @@ def bound(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a release.")],
     query: Annotated[
         str,
-        typer.Argument(metavar="[QUERY]", help="A condition, for example \"age >= 35 and sex == 'F'\".", show_default=False),
+        typer.Argument(metavar="QUERY", help="A condition, for example \"age >= 35 and sex == 'F'\".", show_default=False),
     ] = "",
     given: Annotated[str, typer.Option(metavar="CONDITION", help="Ask for a share among the rows that meet this.")] = "",
     mean: Annotated[str | None, typer.Option(metavar="COLUMN", help="Ask for the mean of this column.")] = None,
