@@ -101,7 +101,7 @@ def one_release(config: Path, data: Path, queries: int, seed: int) -> tuple[list
         scale = published.n_rows if "count" in query.kind else 1.0
         asked.append(
             Asked(
-                kind=f"{query.kind} of {query.mean_of}" if query.mean_of and query.minus is None else query.kind,
+                kind=f"{query.kind} of {query.mean_of}" if query.mean_of else query.kind,
                 columns=len({name for name in published.by_name if name in f"{query.query} {query.given} {query.minus}"}),
                 covered=found.low - 1e-9 <= query.truth <= found.high + 1e-9,
                 width=(found.high - found.low) / 2 / scale,
@@ -178,7 +178,7 @@ def main() -> None:
         of_kind = [one for one in asked if (one.kind, one.columns) == (kind, columns)]
         width, error = (float(np.median([getattr(one, field) for one in of_kind])) for field in ("width", "error"))
         covered, nothing = np.mean([one.covered for one in of_kind]), 1 - np.mean([one.informative for one in of_kind])
-        shown = f"{width:.3g} | {error:.2g}" if kind.startswith("mean") else f"{width:.2%} | {error:.3%}"
+        shown = f"{width:.3g} | {error:.2g}" if "mean" in kind else f"{width:.2%} | {error:.3%}"
         print(f"| {kind} | {columns} | {len(of_kind)} | {covered:.1%} | {shown} | {nothing:.0%} |")
     hard_selection(options.config, options.data, options.candidates, options.seed)
 
