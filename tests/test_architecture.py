@@ -36,7 +36,7 @@ LAYERS = (
     ("shortlist",),
     ("attempt", "memory"),
     ("selection",),
-    ("release",),
+    ("releasing",),
     ("bundle", "rehearsal", "simulation", "published"),
     ("bounds",),
     ("cli",),

@@ -11,7 +11,7 @@ from typing import Any
 from synthrelease.criteria import Criterion
 from synthrelease.criteria.conditional_means import ConditionalMean
 from synthrelease.criteria.faithfulness import Faithfulness
-from synthrelease.release import Release
+from synthrelease.releasing import Release
 from synthrelease.schema import Transformation
 
 

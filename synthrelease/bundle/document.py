@@ -10,7 +10,7 @@ from typing import Any
 from synthrelease.bundle.acceptance import acceptance_table
 from synthrelease.criteria import Score
 from synthrelease.privacy import Charge, Guarantee, decimal_text
-from synthrelease.release import Release
+from synthrelease.releasing import Release
 from synthrelease.schema import Binning, Column
 
 FORMAT = 1

@@ -12,7 +12,7 @@ from pathlib import Path
 from synthrelease.bundle.document import release_document
 from synthrelease.bundle.table import csv_bytes
 from synthrelease.errors import OutputError
-from synthrelease.release import Release
+from synthrelease.releasing import Release
 
 
 def check_free(folder: str | Path) -> Path:

@@ -67,7 +67,7 @@ def _release(
     config: Path, data: Path, out: Path, jobs: int, shortlist: Path | None, reserve: Callable[[ReleaseSpec], None]
 ) -> None:
     from synthrelease.bundle import check_free, write_bundle
-    from synthrelease.release import release as run
+    from synthrelease.releasing import release as run
     from synthrelease.spec import load_spec
 
     spec = load_spec(config)

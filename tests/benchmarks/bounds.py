@@ -30,7 +30,7 @@ from synthrelease.private import Meter, PrivateCounts
 from synthrelease.published import load
 from synthrelease.randomness import NoNoise
 from synthrelease.rehearsal.intervals import clopper_pearson
-from synthrelease.release import Release, one_round
+from synthrelease.releasing import Release, one_round
 from synthrelease.spec import ReleaseSpec, load_spec
 from synthrelease.table import Counts
 from tests.queries import random_query
