@@ -37,8 +37,9 @@ LAYERS = (
     ("attempt", "memory"),
     ("selection",),
     ("releasing",),
-    ("bundle", "rehearsal", "simulation", "published"),
+    ("bundle", "rehearsal", "simulation", "published", "drafting"),
     ("bounds",),
+    ("api",),
     ("cli",),
     ("__main__", "__init__"),
 )

@@ -15,6 +15,7 @@ from rich.markup import escape
 
 from synthrelease.cli import accounting
 from synthrelease.cli.bounding import bound
+from synthrelease.cli.drafting import init
 from synthrelease.cli.planning import check, plan
 from synthrelease.cli.rehearsing import rehearse, simulate
 from synthrelease.cli.releasing import demo, release
@@ -29,7 +30,7 @@ app = typer.Typer(
     epilog="Exit codes: 0 released or fine, 1 stopped while private data were in use (the budget counts as spent), "
     "2 a mistake in the specification or the input, 3 nothing released, 4 refused because of the budget.",
 )
-for command in (plan, check, simulate, rehearse, release, demo, bound):
+for command in (init, plan, check, simulate, rehearse, release, demo, bound):
     app.command()(command)
 app.add_typer(accounting.app, name="ledger")
 
