@@ -126,7 +126,7 @@ def test_the_noise_of_every_figure_is_small_beside_its_threshold(folder: Path, s
     assert {score.kind for score in scores} >= {"absolute_marginal_error", "conditional_mean", "faithfulness", "face_privacy"}
     for score in scores:
         if score.noise_sd is not None:
-            assert score.noise_sd < 0.35 * score.threshold, score.name
+            assert score.noise_sd < 0.2 * score.threshold, score.name
 
 
 def test_the_limit_covers_the_plan_and_no_more_than_it_must(spec: ReleaseSpec) -> None:

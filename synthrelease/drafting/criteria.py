@@ -9,8 +9,8 @@ from fractions import Fraction
 
 from synthrelease.drafting.columns import ColumnDraft
 
-NOISE_SHARE = 10
-"""The noise scale of a figure is to be at most its threshold divided by this."""
+NOISE_SHARE = 8
+"""The noise scale of a figure is to be at most its threshold divided by this: then the figure also bounds other errors."""
 
 MOST_EPSILON = Fraction(1, 2)
 MOST_GROUPS = 6
@@ -118,7 +118,7 @@ def _mean(
     by = [name for name, smallest in sizes.items() if smallest > 3 * cell][:3]
     smallest = min((sizes[name] for name in by), default=1.0)
     threshold = float(f"{(high - low) * 0.05:.2g}")
-    epsilon = budget(5 * (high - low) / (threshold * n_rows * (smallest - cell)))
+    epsilon = budget(NOISE_SHARE * (high - low) / (threshold * n_rows * (smallest - cell)))
     if epsilon > MOST_EPSILON:
         return f"mean {column.name}: with so few rows its noise would need a budget of {float(epsilon):g}"
     settings: dict[str, object] = {
