@@ -26,7 +26,7 @@ from synthrelease.projections import PROJECTIONS
 from synthrelease.rules import Domain, Rule, RuleError, parse_rule
 from synthrelease.schema import MAX_ATOMIC_CELLS, Binning, Column, Schema
 from synthrelease.spec_files import AcceptanceFile, InputTable, ReleaseFile, validated
-from synthrelease.toml_files import ConfigurationFile, read_configuration, read_toml
+from synthrelease.toml_files import ConfigurationFile, beside, read_configuration, read_toml
 
 MAX_CONFIGURATIONS = 1_000_000
 Model = TypeVar("Model", bound=BaseModel)
@@ -86,7 +86,7 @@ def load_spec(path: str | Path) -> ReleaseSpec:
     named = file.tables.get("acceptance")
     if not isinstance(named, str):
         raise SpecError(_located(problems, file))
-    acceptance_path = file.file_of("acceptance").parent / named
+    acceptance_path = beside(file.file_of("acceptance"), named)
     acceptance = validated(AcceptanceFile, read_toml(acceptance_path), str(acceptance_path))
     if isinstance(release, list) or isinstance(acceptance, list):
         raise SpecError(_located(problems, file) + (acceptance if isinstance(acceptance, list) else []))

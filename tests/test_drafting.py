@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import math
+import os
 import subprocess
 import sys
 from itertools import pairwise
@@ -272,7 +273,7 @@ def test_the_command_writes_both_files_and_shows_what_became_of_each_column(fold
         text=True,
         cwd=tmp_path,
         check=False,
-        env={**__import__("os").environ, "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
     )
     assert (found.returncode, found.stderr) == (0, "")
     assert (tmp_path / "acceptance" / "clinic.toml").is_file()
@@ -283,7 +284,7 @@ def test_the_command_writes_both_files_and_shows_what_became_of_each_column(fold
         text=True,
         cwd=tmp_path,
         check=False,
-        env={**__import__("os").environ, "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
     )
     assert again.returncode == 2
     assert "Nothing was overwritten" in " ".join(again.stderr.split())

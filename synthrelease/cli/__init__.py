@@ -6,6 +6,7 @@ Exit codes: 0 released; 1 stopped while private data were in use; 2 a mistake in
 
 from __future__ import annotations
 
+import io
 import sys
 import traceback
 from pathlib import Path
@@ -37,6 +38,9 @@ app.add_typer(accounting.app, name="ledger")
 
 def main() -> None:
     """Run the command line; a user's mistake ends with its message and exit code, never with a traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a code page of Windows lacks letters: show "?" rather than stop
     try:
         app()
     except SynthreleaseError as error:
