@@ -8,7 +8,7 @@ WORKERS ?= 2
 
 HOURS ?= 2
 
-.PHONY: demo test audit lint lock benchmarks clean
+.PHONY: demo test audit lint lock benchmarks docs wheelhouse test-wheelhouse clean
 
 demo: $(CORE)
 	@out=demo-release; i=2; while [ -e $$out ]; do out=demo-release-$$i; i=$$((i+1)); done; \
@@ -36,11 +36,18 @@ benchmarks: $(TEST)
 	$(BIN)/python tests/benchmarks/attempt.py --data "$(DATA)"
 	$(BIN)/python tests/benchmarks/acceptance.py --data "$(DATA)"
 
+# Everything for a machine without a network: docs/offline.md. Another machine: make wheelhouse FOR="--system windows --python 3.12"
+wheelhouse: $(CORE)
+	$(BIN)/python requirements/wheelhouse.py wheelhouse $(FOR)
+
+test-wheelhouse: $(TEST)
+	SYNTHRELEASE_WHEELHOUSE="$(CURDIR)/wheelhouse" $(BIN)/pytest -m wheelhouse
+
 lock:
 	requirements/lock.sh
 
 clean:
-	rm -rf $(VENV) build dist
+	rm -rf $(VENV) build dist site wheelhouse
 
 $(VENV)/.created:
 	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(0 if (3, 11) <= v < (3, 14) else f"Python 3.11, 3.12 or 3.13 is needed, this is {v[0]}.{v[1]}. Name one: make PYTHON=python3.12 demo")'

@@ -25,7 +25,7 @@ from synthrelease.schema import MAX_ATOMIC_CELLS, Binning, Column, Schema
 from synthrelease.space import build_space
 from synthrelease.spec_files import AcceptanceFile, InputTable, ReleaseFile, RuleTable, validated
 from synthrelease.spec_problems import Problems, located
-from synthrelease.toml_files import ConfigurationFile, read_configuration, read_toml
+from synthrelease.toml_files import ConfigurationFile, beside, read_configuration, read_toml
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,7 +99,7 @@ def load_spec(path: str | Path) -> ReleaseSpec:
     named = file.tables.get("acceptance")
     if not isinstance(named, str):
         raise SpecError(located(problems, file))
-    acceptance_path = file.file_of("acceptance").parent / named
+    acceptance_path = beside(file.file_of("acceptance"), named)
     acceptance = validated(AcceptanceFile, read_toml(acceptance_path), str(acceptance_path))
     if isinstance(release, list) or isinstance(acceptance, list):
         raise SpecError(located(problems, file) + (acceptance if isinstance(acceptance, list) else []))

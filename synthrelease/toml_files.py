@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
 from typing import Any
 
 from synthrelease.errors import Problem, SpecError
@@ -91,6 +91,11 @@ class ConfigurationFile:
         return self.base if self.base and top in self.inherited else self.path
 
 
+def beside(file: Path, named: str) -> Path:
+    """The path of a file that another one names, relative to it; with / or \\ between folders, on every system."""
+    return file.parent / PureWindowsPath(named).as_posix()
+
+
 def read_configuration(path: Path) -> ConfigurationFile:
     """A configuration with what it inherits.
 
@@ -105,7 +110,7 @@ def read_configuration(path: Path) -> ConfigurationFile:
     named = tables.get("extends")
     if not isinstance(named, str):
         return ConfigurationFile(path=path, tables=tables, inherited=frozenset(), base=None)
-    base = path.parent / named
+    base = beside(path, named)
     inherited = read_toml(base)
     if "extends" in inherited:
         expected = "a configuration that does not itself extend another"

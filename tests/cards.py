@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 from synthrelease.bundle import write_bundle
-from synthrelease.release import Release, release
+from synthrelease.releasing import Release, release
 from synthrelease.spec import load_spec
 from tests.tiny import write_config, write_data
 

@@ -17,7 +17,7 @@ import pytest
 
 from synthrelease.bundle import check_free, folder, write_bundle
 from synthrelease.errors import OutputError
-from synthrelease.release import Release, release
+from synthrelease.releasing import Release, release
 from synthrelease.spec import load_spec
 from tests.tiny import EPSILON, write_config, write_data
 

@@ -134,7 +134,7 @@ def test_a_second_release_beyond_the_limit_of_its_ledger_ends_with_4_and_spends_
 
 
 def test_the_budget_is_in_the_ledger_before_a_private_byte_is_read(tmp_path: Path) -> None:
-    stopped = "import synthrelease.release as r\ndef stop(*_):\n    raise KeyboardInterrupt\nr.ingest = stop"
+    stopped = "import synthrelease.releasing as r\ndef stop(*_):\n    raise KeyboardInterrupt\nr.ingest = stop"
     assert released(tmp_path, before=stopped).returncode == 1
     assert "Spent epsilon 21 of 25" in words(run("ledger", "show", tmp_path / "out.ledger").stdout)
 
@@ -177,20 +177,20 @@ marginals.largest_difference = fail
 
 def test_an_unforeseen_error_outside_private_code_shows_no_traceback_and_no_message(tmp_path: Path) -> None:
     broken = f"""
-import synthrelease.release as release
+import synthrelease.releasing as release
 def fail(*_):
     raise RuntimeError("{SECRET}")
 release.ingest = fail
 """
     result = released(tmp_path, before=broken)
     assert result.returncode == 1
-    assert "RuntimeError at synthrelease/release.py:" in words(result.stderr)
+    assert "RuntimeError at synthrelease/releasing.py:" in words(result.stderr)
     assert SECRET not in result.stdout + result.stderr
     assert left_in(tmp_path) == INPUTS | LEDGER
 
 
 def test_stopping_by_hand_ends_with_1_and_leaves_no_file(tmp_path: Path) -> None:
-    stopped = "import synthrelease.release as r\ndef stop(*_):\n    raise KeyboardInterrupt\nr.select = stop"
+    stopped = "import synthrelease.releasing as r\ndef stop(*_):\n    raise KeyboardInterrupt\nr.select = stop"
     result = released(tmp_path, before=stopped)
     assert result.returncode == 1
     assert "Stopped by hand" in result.stderr

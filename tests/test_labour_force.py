@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from synthrelease.bundle import write_bundle
-from synthrelease.release import Release, release
+from synthrelease.releasing import Release, release
 from synthrelease.spec import ReleaseSpec, load_spec
 from tests.labour_force import simulated, write_survey
 

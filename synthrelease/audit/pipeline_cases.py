@@ -11,7 +11,7 @@ import numpy as np
 
 from synthrelease.audit.cases import Case
 from synthrelease.audit.pipelines import Pipeline, pipelines
-from synthrelease.release import Release, release
+from synthrelease.releasing import Release, release
 from synthrelease.spec import ReleaseSpec, load_spec
 
 DRAWS = 200

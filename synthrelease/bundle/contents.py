@@ -15,7 +15,7 @@ from synthrelease.bundle.files import page_name
 from synthrelease.bundle.measurements import measurements_bytes
 from synthrelease.bundle.model import ReleaseDocument
 from synthrelease.bundle.table import ReleasedTable, csv_bytes, parquet_bytes
-from synthrelease.release import Release
+from synthrelease.releasing import Release
 
 
 def release_files(release: Release) -> tuple[ReleasedTable, ReleaseDocument, dict[str, bytes]]:

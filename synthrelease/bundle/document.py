@@ -29,7 +29,7 @@ from synthrelease.bundle.model import (
 )
 from synthrelease.criteria import Criterion, Score
 from synthrelease.privacy import Charge, Guarantee
-from synthrelease.release import Release
+from synthrelease.releasing import Release
 from synthrelease.schema import Binning, Column
 from synthrelease.spec import ReleaseSpec
 

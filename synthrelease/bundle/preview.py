@@ -16,7 +16,7 @@ from synthrelease.bundle.table import ReleasedTable
 from synthrelease.candidate import Candidate
 from synthrelease.criteria import Score
 from synthrelease.privacy import Guarantee
-from synthrelease.release import Release
+from synthrelease.releasing import Release
 from synthrelease.spec import ReleaseSpec
 from synthrelease.table import Counts
 

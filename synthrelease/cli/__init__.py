@@ -7,6 +7,7 @@ contradicts.
 
 from __future__ import annotations
 
+import io
 import sys
 import traceback
 from pathlib import Path
@@ -16,6 +17,8 @@ from rich.markup import escape
 
 from synthrelease.cli import accounting
 from synthrelease.cli.auditing import audit
+from synthrelease.cli.bounding import bound
+from synthrelease.cli.drafting import init
 from synthrelease.cli.planning import check, plan
 from synthrelease.cli.publishing import card, keygen, verify
 from synthrelease.cli.rehearsing import rehearse, simulate
@@ -32,13 +35,16 @@ app = typer.Typer(
     "2 a mistake in the specification or the input, 3 nothing released, 4 refused because of the budget, 5 a published "
     "release that does not fit together, or a claim that an audit contradicts.",
 )
-for command in (plan, check, simulate, rehearse, release, demo, verify, card, keygen, audit):
+for command in (init, plan, check, simulate, rehearse, release, demo, bound, verify, card, keygen, audit):
     app.command()(command)
 app.add_typer(accounting.app, name="ledger")
 
 
 def main() -> None:
     """Run the command line; a user's mistake ends with its message and exit code, never with a traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a code page of Windows lacks letters: show "?" rather than stop
     try:
         app()
     except SynthreleaseError as error:

@@ -77,7 +77,7 @@ def _release(
 ) -> None:
     from synthrelease.bundle import check_free, write_bundle
     from synthrelease.bundle.preview import preview
-    from synthrelease.release import release as run
+    from synthrelease.releasing import release as run
     from synthrelease.spec import load_spec
 
     spec = load_spec(config)
