@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from synthrelease.bundle.card import pictures
-from synthrelease.bundle.card.numbers import exact_epsilon, figure, rounded_up, share, worst_factor
+from synthrelease.bundle.card.numbers import exact_epsilon, figure, rounded_down, rounded_up, share, worst_factor
 from synthrelease.bundle.card.svg import BAND, BLUE, DARKEST, RED, SOFT, shade, wrapped
 from synthrelease.bundle.document import release_document
 from synthrelease.bundle.table import ReleasedTable
@@ -123,6 +123,10 @@ def test_figures_have_four_digits(value: float | None, text: str) -> None:
 
 def test_bounds_are_rounded_up_and_never_down() -> None:
     assert [rounded_up(value) for value in (0.1234, 0.12, 9.91, 0.0100001, 1501.0)] == ["0.13", "0.12", "10", "0.011", "1,600"]
+    assert [rounded_down(value) for value in (0.123456, 0.1234, 9.99999, 0.0, 15019.0)] == [
+        "0.1234", "0.1234", "9.999", "0", "15,010",
+    ]  # fmt: skip
+    assert rounded_up(0.123412, 4) == "0.1235"
     assert exact_epsilon("1/3") == "0.3333333334"
     assert (worst_factor(Fraction(0)), worst_factor(Fraction(1)), worst_factor(Fraction("9.55"))) == ("1", "2.8", "15,000")
     assert worst_factor(Fraction(100)) == "10^44"

@@ -328,6 +328,18 @@ def test_an_epsilon_of_a_billion_digits_is_refused_before_it_is_computed() -> No
     assert "charges.epsilon_exact" in problems(report)
 
 
+@pytest.mark.parametrize("value", ["x", None, [], -1])
+def test_values_of_another_kind_are_problems_and_never_a_crash(value: object) -> None:
+    """Parameters and hyperparameters may be anything that JSON can say."""
+    places = [path for path in leaves(document()) if "parameters" in path or path[0] == "configuration"]
+    assert len(places) > 15
+    for path in places:
+        tables = edited(path, value) if value is not None else edited(path[:-1], {})
+        content = ReleaseDocument.model_validate_json(json.dumps(tables)).dumped()
+        report = verify_files(resealed({**rich_bundle(), "release.json": content}))
+        assert not report.passed
+
+
 def test_a_folder_that_is_none_or_holds_folders_is_a_mistake_of_the_user(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="expected the folder of a release, found none"):
         verify_bundle(tmp_path / "absent")

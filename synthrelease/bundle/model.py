@@ -139,7 +139,7 @@ class ColumnPart(Part):
     binning: str
     alternatives: list[str]
     ordered: bool
-    bounds: list[Number] | None
+    bounds: Annotated[list[Number], Field(min_length=2, max_length=2)] | None
     bins: list[BinPart]
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -61,14 +61,22 @@ def verify_files(files: Mapping[str, bytes], public_key: str | Path | None = Non
         return _report(checks, table, signed.signed_by)
     checks.append(Check(name="table", found=f"{read.n_rows} rows, the same in every file"))
     checks += [
-        _minimum_count(read, table),
-        _plausible(rebuilt, table),
-        configuration(read),
-        charges(read),
-        figures(read, table),
-        documents(read, table, files),
+        _made("minimum count", lambda: _minimum_count(read, table)),
+        _made("plausibility", lambda: _plausible(rebuilt, table)),
+        _made("configuration", lambda: configuration(read)),
+        _made("privacy charges", lambda: charges(read)),
+        _made("figures", lambda: figures(read, table)),
+        _made("documents", lambda: documents(read, table, files)),
     ]
     return Report(checks=tuple(checks), signed_by=signed.signed_by)
+
+
+def _made(name: str, check: Callable[[], Check]) -> Check:
+    """A check, or the problem that it cannot be made: somebody may have written whatever into release.json."""
+    try:
+        return check()
+    except Exception as error:
+        return Check(name=name, problems=(f"release.json: holds values that cannot be checked ({type(error).__name__})",))
 
 
 def _report(checks: list[Check], failed: Check, signed_by: str | None) -> Report:
@@ -100,6 +108,8 @@ def _schema(document: ReleaseDocument) -> Rebuilt | Check:
         return rebuild(document)
     except SchemaProblem as error:
         return Check(name="schema", problems=(str(error),))
+    except Exception as error:  # as in `_made`
+        return Check(name="schema", problems=(f"release.json: holds a schema that cannot be ({type(error).__name__})",))
 
 
 def _table(document: ReleaseDocument, files: Mapping[str, bytes]) -> ReleasedTable | Check:

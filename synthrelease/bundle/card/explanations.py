@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from synthrelease.bundle.card.numbers import figure, words
+from synthrelease.bundle.card.numbers import figure, rounded_down, rounded_up, words
 from synthrelease.bundle.model import ColumnPart, CriterionPart, IntervalPart, ReleaseDocument
 
 Parameters = Mapping[str, Any]
@@ -40,8 +40,8 @@ def interval_text(interval: IntervalPart | None) -> str:
     if interval.how == "exact":
         return "exact"
     if interval.high is None:
-        return f"{figure(interval.low)} or more"
-    return f"{figure(interval.low)} to {figure(interval.high)}"
+        return f"{rounded_down(interval.low)} or more"
+    return f"{rounded_down(interval.low)} to {rounded_up(interval.high, 4)}"
 
 
 def generator_text(family: str) -> str:

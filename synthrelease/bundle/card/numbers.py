@@ -36,6 +36,14 @@ def rounded_up(value: float, digits: int = 2) -> str:
     return figure(float(f"{math.ceil(value / unit - 1e-9) * unit:.{digits}g}"), digits)
 
 
+def rounded_down(value: float, digits: int = 4) -> str:
+    """The low end of an interval, rounded towards 0."""
+    if value <= 0:
+        return figure(value)
+    unit = 10.0 ** (math.floor(math.log10(value)) - digits + 1)
+    return figure(float(f"{math.floor(value / unit + 1e-9) * unit:.{digits}g}"), digits)
+
+
 def worst_factor(epsilon: Fraction) -> str:
     """e^epsilon, rounded up to two digits: by what factor a probability may change at most."""
     if epsilon > 40:
