@@ -4,6 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 CORE := $(VENV)/.core-installed
 TEST := $(VENV)/.test-installed
+DOCS := $(VENV)/.docs-installed
 WORKERS ?= 2
 
 HOURS ?= 2
@@ -36,6 +37,11 @@ benchmarks: $(TEST)
 	$(BIN)/python tests/benchmarks/attempt.py --data "$(DATA)"
 	$(BIN)/python tests/benchmarks/acceptance.py --data "$(DATA)"
 
+# A site that is read from the files, without a network: site/index.html
+docs: $(DOCS)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "The site is site/index.html."
+
 # Everything for a machine without a network: docs/offline.md. Another machine: make wheelhouse FOR="--system windows --python 3.12"
 wheelhouse: $(CORE)
 	$(BIN)/python requirements/wheelhouse.py wheelhouse $(FOR)
@@ -63,4 +69,8 @@ $(CORE): $(VENV)/.created requirements/core.txt pyproject.toml
 $(TEST): $(CORE) requirements/test.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch==2.13.0
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/test.txt
+	@touch $@
+
+$(DOCS): $(CORE) requirements/docs.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/docs.txt
 	@touch $@
