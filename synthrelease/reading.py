@@ -11,6 +11,8 @@ import csv
 import gzip
 import io
 import json
+import re
+import stat
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,7 +27,13 @@ from synthrelease.schema import Schema
 from synthrelease.spec_files import InputTable
 
 ROWS_PER_PIECE = 100_000
+CHARACTERS_PER_PIECE = 2**25
+"""A piece ends after so many characters, too, so that long texts do not fill the memory."""
 MAX_LINE = 10_000_000
+"""Characters of a record, which may have line ends between quotes."""
+MAX_HEADER = 1_000_000
+MAX_BLANK_LINES = 1_000_000
+"""Blank lines on end: they are no rows, but a few compressed kilobytes hold more than can be read in a day."""
 _GZIP, _PARQUET = b"\x1f\x8b", b"PAR1"
 _OTHER_MARKS = {
     b"\xff\xfe": "UTF-16 text", b"\xfe\xff": "UTF-16 text", b"PK\x03\x04": "a zip or Excel file",
@@ -35,6 +43,9 @@ _OTHER_MARKS = {
 }  # fmt: skip
 _DELIMITERS = {";": "a semicolon", "\t": "a tab", "|": "a bar", ",": "a comma", " ": "a space"}
 _EXPECTED = "expected a file with a header and rows"
+_TYPE_NAME = re.compile("[a-z0-9_]+")
+_NO_VALUE = "\0"
+"""What no specification and no CSV file can hold stands for a value that Python cannot express."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -77,15 +88,16 @@ def pieces(path: Path, schema: Schema, rules: InputTable) -> Iterator[Piece]:
 
 
 def _start(path: Path) -> bytes:
-    """The first bytes of the file, at least one."""
+    """The first bytes of the file, at least one. Only regular files are opened: a pipe may have nobody at its other end."""
     start = b""
     try:
-        if path.is_dir():
-            found = "a folder"
-        else:
+        mode = path.stat().st_mode
+        if stat.S_ISREG(mode):
             with path.open("rb") as file:
                 start = file.read(8)
             found = "an empty file"
+        else:
+            found = "a folder" if stat.S_ISDIR(mode) else "a pipe or a device"
     except FileNotFoundError:
         found = "no such file"
     except PermissionError:
@@ -98,24 +110,28 @@ def _start(path: Path) -> bytes:
 
 
 def _csv(path: Path, needed: list[str], rules: InputTable, compressed: bool) -> Iterator[Piece]:
-    row, rows, problem = 0, [], None
+    row, rows, problem, characters = 0, [], None, 0
     try:
         with _open_text(path, compressed) as text:
-            lines = _lines(text)
+            lines = _Lines(text)
             first = next(filter(str.strip, lines), "")
+            lines.check_header()
             _check_delimiter(first, needed, rules.delimiter)
             records = filter(None, _reader(chain([first], lines), rules.delimiter, strict=True))
             header = [name if name in needed else name.strip() for name in next(records, [])]
+            lines.check_header()
             _check_header(header, needed)
             places = [header.index(name) for name in needed]
-            row = 1
+            row, lines.length = 1, 0
             for record in records:
                 if len(record) != len(header):
                     raise _ragged(len(header), len(record))
                 rows.append([record[place] for place in places])
-                if len(rows) == ROWS_PER_PIECE:
+                characters += lines.length
+                lines.length = 0
+                if len(rows) == ROWS_PER_PIECE or characters > CHARACTERS_PER_PIECE:
                     yield row, _columns(needed, rows)
-                    row, rows = row + len(rows), []
+                    row, rows, characters = row + len(rows), [], 0
             if rows:
                 yield row, _columns(needed, rows)
     except UnicodeDecodeError:
@@ -165,14 +181,36 @@ def _open_text(path: Path, compressed: bool) -> IO[str]:
     return path.open("r", encoding="utf-8-sig", newline="")
 
 
-def _lines(text: IO[str]) -> Iterator[str]:
-    """The lines with their ends. Refuses what no text file holds, before it fills the memory."""
-    while line := text.readline(MAX_LINE):
-        if "\0" in line:
-            raise _Unreadable("expected text in UTF-8, found a zero byte", "The file may be UTF-16 or not a text file.")
-        if len(line) == MAX_LINE:
-            raise _Unreadable(f"expected lines of less than {MAX_LINE} characters, found more", "Is it a text file?")
-        yield line
+class _Lines:
+    """The lines of a text with their ends. Refuses what no table holds, before it fills the memory or takes for ever.
+
+    `length` counts the characters of the record that is being read: the reader sets it to 0 after each.
+    """
+
+    def __init__(self, text: IO[str]):
+        self._text = text
+        self._lines = self._checked()
+        self.length = 0
+
+    def __iter__(self) -> Iterator[str]:
+        return self._lines
+
+    def _checked(self) -> Iterator[str]:
+        blank = 0
+        while line := self._text.readline(MAX_LINE):
+            self.length += len(line)
+            blank = blank + 1 if line.isspace() else 0
+            if "\0" in line:
+                raise _Unreadable("expected text in UTF-8, found a zero byte", "The file may be UTF-16 or not a text file.")
+            if self.length >= MAX_LINE:
+                raise _Unreadable(f"expected rows of less than {MAX_LINE} characters, found more", "Is it a text file?")
+            if blank > MAX_BLANK_LINES:
+                raise _Unreadable(f"expected rows, found more than {MAX_BLANK_LINES} blank lines", "Is it a text file?")
+            yield line
+
+    def check_header(self) -> None:
+        if self.length > MAX_HEADER:
+            raise _Unreadable(f"expected a header of at most {MAX_HEADER} characters, found more", "Is it a text file?")
 
 
 def _columns(needed: Sequence[str], rows: Iterable[Sequence[str]]) -> dict[str, Texts]:
@@ -186,22 +224,40 @@ def _distinct(values: Sequence[str]) -> Texts:
 
 
 def _parquet(path: Path, needed: list[str]) -> Iterator[Piece]:
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
     row, problem = 1, None
     try:
-        with pq.ParquetFile(path) as file:
-            _check_header(file.schema_arrow.names, needed)
-            for name in needed:
-                _check_type(name, file.schema_arrow.field(name).type)
-            for batch in file.iter_batches(batch_size=ROWS_PER_PIECE, columns=needed):
+        schema = pq.read_schema(path)
+        _check_header(schema.names, needed)
+        for name in needed:
+            _check_type(name, schema.field(name).type)
+        # as dictionaries, in which a long text that many rows share stands once
+        with pq.ParquetFile(path, read_dictionary=[name for name in needed if _is_text(schema.field(name).type)]) as file:
+            for batch in file.iter_batches(batch_size=_rows_per_batch(file.metadata), columns=needed):
                 yield row, {name: _as_texts(batch.column(name)) for name in needed}
                 row += batch.num_rows
-    except (OSError, pa.ArrowException):
+    except InputError:
+        raise
+    except MemoryError:
+        problem = "expected rows that fit into the memory of this machine, found longer ones."
+    except Exception:  # a damaged file makes the library fail in many ways
         problem = "expected a whole Parquet file, found one that is cut off, damaged or unreadable."
     if problem:
         raise InputError(problem)
+
+
+def _rows_per_batch(metadata: Any) -> int:
+    """ROWS_PER_PIECE, or fewer where rows are long."""
+    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+    size = max((group.total_byte_size / max(1, group.num_rows) for group in groups), default=0.0)
+    return int(max(1, min(ROWS_PER_PIECE, CHARACTERS_PER_PIECE / max(1.0, size))))
+
+
+def _is_text(kind: Any) -> bool:
+    from pyarrow import types
+
+    return bool(types.is_string(kind) or types.is_large_string(kind))
 
 
 def _check_type(name: str, kind: Any) -> None:
@@ -213,21 +269,54 @@ def _check_type(name: str, kind: Any) -> None:
         types.is_string_view, types.is_date, types.is_timestamp, types.is_null,
     )  # fmt: skip
     if not any(accepts(values) for accepts in plain):
-        raise InputError(f"column {name!r}: expected numbers, texts, booleans or dates, found the Parquet type {kind}.")
+        shown = _TYPE_NAME.match(str(kind))  # what follows may hold names of fields
+        found = f"the Parquet type {shown[0] if shown else 'of an extension'}"
+        raise InputError(f"column {name!r}: expected numbers, texts, booleans or dates, found {found}.")
+    if types.is_timestamp(values) and values.tz is not None and not _can_be_read(values):
+        raise InputError(
+            f"column {name!r}: expected dates without a time zone, or in one that this machine knows, found another one. "
+            "Write the dates as texts such as 2014-12-31."
+        )
+
+
+def _can_be_read(kind: Any) -> bool:
+    import pyarrow as pa
+
+    try:
+        pa.scalar(0, kind).as_py()
+    except Exception:  # whatever the libraries of time zones raise
+        return False
+    return True
 
 
 def _as_texts(array: Any) -> Texts:
     """A column of Parquet as texts; nulls and NaN as None."""
     from pyarrow import types
 
+    if types.is_float16(array.type):  # which pyarrow cannot encode
+        numbers, codes = np.unique(array.to_numpy(zero_copy_only=False), return_inverse=True)
+        return Texts(texts=_float_texts(numbers), codes=codes.astype(np.int64))
     encoded = array.dictionary_encode()
     values = encoded.dictionary
-    if types.is_floating(values.type):  # as numpy scalars, for the shortest text in their own precision
-        texts = [None if np.isnan(value) else str(value) for value in values.to_numpy(zero_copy_only=False)]
+    if types.is_floating(values.type):
+        texts = _float_texts(values.to_numpy(zero_copy_only=False))
     else:
-        texts = [None if value is None else str(value) for value in values.to_pylist()]
+        texts = [_as_text(value) for value in values]
     codes = encoded.indices.fill_null(len(texts)).to_numpy(zero_copy_only=False).astype(np.int64)
     return Texts(texts=[*texts, None], codes=codes)
+
+
+def _float_texts(values: np.ndarray) -> list[str | None]:
+    """As numpy scalars, for the shortest text in their own precision."""
+    return [None if np.isnan(value) else str(value) for value in values]
+
+
+def _as_text(scalar: Any) -> str | None:
+    try:
+        value = scalar.as_py()
+    except Exception:  # a date beyond the year 9999, for example
+        return _NO_VALUE
+    return None if value is None else str(value)
 
 
 def _check_delimiter(first: str, needed: list[str], delimiter: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
@@ -9,10 +10,11 @@ from typing import Annotated, Any, Literal, TypeVar, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 
-from synthrelease.errors import Problem, closest, listing
+from synthrelease.errors import MAX_PROBLEMS, Problem, closest, listing
 from synthrelease.toml_files import dotted, shown
 
 Model = TypeVar("Model", bound=BaseModel)
+_FRACTION = re.compile(r"[0-9]{1,100}(\.[0-9]{1,100}|/0{0,99}[1-9][0-9]{0,99})?")
 
 
 def _bins(value: Any) -> Any:
@@ -52,8 +54,11 @@ class SpecTable(BaseModel):
     @classmethod
     def _no_boolean_numbers(cls, value: Any, info: ValidationInfo) -> Any:
         annotation = cls.model_fields[info.field_name or ""].annotation
-        if isinstance(value, bool) and {Fraction, float, int} & {annotation, *get_args(annotation)}:
+        kinds = {annotation, *get_args(annotation)}
+        if isinstance(value, bool) and {Fraction, float, int} & kinds:
             raise ValueError("expected a number")
+        if isinstance(value, str) and Fraction in kinds and not _FRACTION.fullmatch(value):
+            raise ValueError("expected a number")  # '1e999999999' would be computed to its last digit
         return value
 
 
@@ -155,7 +160,8 @@ def validated(model: type[Model], table: Mapping[str, Any], file: str, path: str
     try:
         return model.model_validate(dict(table))
     except ValidationError as error:
-        found = [_problem(model, item, file, path) for item in error.errors(include_url=False)]
+        shown_first = error.errors(include_url=False)[: 2 * MAX_PROBLEMS]  # of very many, the rest waits
+        found = [_problem(model, item, file, path) for item in shown_first]
     misspelt = {_beside(problem.path, problem.suggestion) for problem in found if problem.suggestion}
     return [
         problem

@@ -102,23 +102,22 @@ def test_a_line_without_an_end_is_refused_before_it_fills_the_memory(tmp_path, m
     monkeypatch.setattr(reading, "MAX_LINE", 50)
     path = tmp_path / "people.csv"
     path.write_text(HEADER + ROW + "9" * 100_000)
-    assert "expected lines of less than 50 characters, found more in data row 2" in message(path)
+    assert "expected rows of less than 50 characters, found more in data row 2" in message(path)
 
 
 @pytest.mark.parametrize(
     ("array", "kind"),
     [
-        (pa.array([[34]]), "list<item: int64>"),
-        (pa.array([{"years": 34}]), "struct<years: int64>"),
+        (pa.array([[34]]), "list"),
+        (pa.array([{"years": 34}]), "struct"),
         (pa.array([b"34"]), "binary"),
-        (pa.array([34], pa.duration("s")), "duration[s]"),
+        (pa.array([34], pa.duration("s")), "duration"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_a_parquet_column_of_a_type_that_is_no_single_value_is_refused(tmp_path, array, kind):
     path = tmp_path / "people.parquet"
     pq.write_table(pa.table({"age": array, "sex": ["F"], "date_of_birth": ["1990-04-01"], "height": [1.64]}), path)
-    kind = str(pq.read_schema(path).field("age").type)
     assert message(path) == f"{path}: column 'age': expected numbers, texts, booleans or dates, found the Parquet type {kind}."
 
 

@@ -53,7 +53,7 @@ def test_tables_that_are_too_large_together_are_refused_before_they_are_fitted(t
     )
     (tmp_path / "facts.toml").write_text(f'title = "t"\nsources = {{ a = "b" }}\n{columns}{tables}{last}', encoding="utf-8")
     assert message_for(tmp_path / "facts.toml") == (
-        "facts.toml: columns.x0: expected at most 10000000 combinations of the bands of 'x0', 'x1', 'x2', 'x3', 'x4', 'x5', "
+        "facts.toml: columns.x0: expected at most 2000000 combinations of the bands of 'x0', 'x1', 'x2', 'x3', 'x4', 'x5', "
         "'x6', 'x7' in all tables of 'x0'; found 43046721."
     )
 
