@@ -210,7 +210,7 @@ def ledger_beside(out: str | Path, plan: Plan, title: str, limit: Fraction | Non
     """
     out = Path(out).absolute()
     path = out.with_name(out.name + ".ledger")
-    if not path.exists():
+    if not os.path.exists(path):
         dataset = "".join(character if character.isprintable() else " " for character in title).strip()[:100].strip()
         open_ledger(
             path, dataset or "without a title", plan.total.epsilon if limit is None else limit, delta_limit=plan.total.delta

@@ -129,7 +129,7 @@ def create(path: Path, head: Head, fill: Callable[[sqlite3.Connection], None]) -
 
 def check_free(path: Path) -> None:
     """Raises OutputError when a ledger, or anything left of one, is at `path`, or there is no folder for it."""
-    if not path.parent.is_dir():
+    if not os.path.isdir(path.parent):
         raise OutputError(f"{path}: expected an existing folder {path.parent} to write into, found none.")
     for name in (path, *_companions(path)):
         if os.path.lexists(name):

@@ -28,7 +28,7 @@ from synthrelease.schema import MAX_ATOMIC_CELLS, Binning, Column, Schema
 from synthrelease.spec_files import AcceptanceFile, InputTable, ReleaseFile, validated
 from synthrelease.toml_files import ConfigurationFile, read_configuration, read_toml
 
-MAX_CONFIGURATIONS = 1_000_000
+MAX_CONFIGURATIONS = 100_000
 Model = TypeVar("Model", bound=BaseModel)
 
 
@@ -250,6 +250,7 @@ class _Builder:
     def _expanded(self, where: str, key: str, tables: list[dict[str, Any]], known: Mapping[str, type[Any]]) -> list[Any]:
         """Every combination of the listed hyperparameters, each validated by its class."""
         found: dict[str, Any] = {}
+        combinations = 0
         for index, table in enumerate(tables):
             model = self._class_for(f"{where}[{index}]", key, table, known, self.file)
             if model is None:
@@ -259,9 +260,10 @@ class _Builder:
             if empty:
                 self._add(f"{where}[{index}].{empty[0]}", "at least one value", "an empty list")
                 continue
-            if math.prod(len(values) for values in listed.values()) > MAX_CONFIGURATIONS:
+            combinations += math.prod(len(values) for values in listed.values())
+            if combinations > MAX_CONFIGURATIONS:
                 self._add(f"{where}[{index}]", f"at most {MAX_CONFIGURATIONS} combinations", "more")
-                continue
+                break
             seen: set[tuple[str, str]] = set()
             repeated = False
             for values in product(*listed.values()):

@@ -8,12 +8,14 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Annotated, Any, Literal, TypeVar, get_args
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 
 from synthrelease.errors import MAX_PROBLEMS, Problem, closest, listing
 from synthrelease.toml_files import dotted, shown
 
 Model = TypeVar("Model", bound=BaseModel)
+MAX_TABLES = 200
+"""Columns, rules, generators, projections or criteria of one specification."""
 _FRACTION = re.compile(r"[0-9]{1,100}(\.[0-9]{1,100}|/0{0,99}[1-9][0-9]{0,99})?")
 
 
@@ -41,6 +43,14 @@ def _is_bin(value: Any) -> bool:
     return isinstance(value, str | int | float | Decimal) and not isinstance(value, bool)
 
 
+def _one_line(text: str) -> str:
+    if not text.isprintable():
+        raise ValueError("expected one line of printable characters")
+    return text
+
+
+Line = Annotated[str, AfterValidator(_one_line)]
+"""A text that the terminal shows: a second line could be taken for the program's own words."""
 _Bins = Annotated[list[str] | dict[str, list[str]], BeforeValidator(_bins)]
 _Categories = Annotated[list[str] | dict[str, list[str]] | None, BeforeValidator(_categories)]
 
@@ -126,15 +136,15 @@ class ReleaseFile(SpecTable):
     """configs/<release>.toml"""
 
     extends: str | None = None
-    title: str = Field(min_length=1, max_length=300)
+    title: Line = Field(min_length=1, max_length=300)
     description: str = ""
     acceptance: str
     input: InputTable = InputTable()
-    columns: dict[str, ColumnTable] = Field(min_length=1)
-    rules: list[RuleTable] = Field(default_factory=list)
+    columns: dict[str, ColumnTable] = Field(min_length=1, max_length=MAX_TABLES)
+    rules: list[RuleTable] = Field(default_factory=list, max_length=MAX_TABLES)
     transformations: dict[str, list[str]] = Field(default_factory=dict)
-    generators: list[dict[str, Any]] = Field(min_length=1)
-    projections: list[dict[str, Any]] = Field(min_length=1)
+    generators: list[dict[str, Any]] = Field(min_length=1, max_length=MAX_TABLES)
+    projections: list[dict[str, Any]] = Field(min_length=1, max_length=MAX_TABLES)
     budget: BudgetTable
     selection: SelectionTable = SelectionTable()
 
@@ -152,7 +162,7 @@ class AcceptanceFile(SpecTable):
 
     description: str = ""
     groups: dict[str, _Bins] = Field(default_factory=dict)
-    criteria: list[dict[str, Any]] = Field(min_length=1)
+    criteria: list[dict[str, Any]] = Field(min_length=1, max_length=MAX_TABLES)
 
 
 def validated(model: type[Model], table: Mapping[str, Any], file: str, path: str = "") -> Model | list[Problem]:

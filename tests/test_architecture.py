@@ -14,7 +14,7 @@ PACKAGE = ROOT / "synthrelease"
 TREES = {path.relative_to(PACKAGE).as_posix(): ast.parse(path.read_text()) for path in sorted(PACKAGE.rglob("*.py"))}
 
 LAYERS = (
-    ("errors", "resources"),
+    ("errors", "resources", "spreadsheets", "workers"),
     ("toml_files",),
     ("bins", "schema", "rules"),
     ("table",),

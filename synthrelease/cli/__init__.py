@@ -15,6 +15,7 @@ from rich.markup import escape
 
 from synthrelease.cli import accounting
 from synthrelease.cli.planning import check, plan
+from synthrelease.cli.quiet import be_quiet
 from synthrelease.cli.rehearsing import rehearse, simulate
 from synthrelease.cli.releasing import demo, release
 from synthrelease.cli.terminal import STOPPED, err
@@ -35,11 +36,14 @@ app.add_typer(accounting.app, name="ledger")
 
 def main() -> None:
     """Run the command line; a user's mistake ends with its message and exit code, never with a traceback."""
+    be_quiet()
     try:
         app()
     except SynthreleaseError as error:
         err.print(escape(str(error)), style="red")
         sys.exit(error.exit_code)
+    except SystemExit as end:  # Python prints a code that is a text, and a library that gives up may put anything into it
+        sys.exit(end.code if isinstance(end.code, int | None) else STOPPED)
     except Exception as error:  # its message and traceback could hold private values
         err.print(
             f"synthrelease stopped because of a mistake in the program or the machine: {type(error).__name__} at "

@@ -63,6 +63,13 @@ def demo(
     _release(config, simulated, out, jobs, None, lambda spec: None)  # nobody's data: no ledger
 
 
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # a name that is too long, or behind a folder that may not be entered
+        return False
+
+
 def _release(
     config: Path, data: Path, out: Path, jobs: int, shortlist: Path | None, reserve: Callable[[ReleaseSpec], None]
 ) -> None:
@@ -78,7 +85,7 @@ def _release(
     print_plan(spec)
     check_free(out)
     spec.plan.check_limit(spec.limit)
-    if not data.is_file():  # a mistake that would cost the whole budget
+    if not _is_file(data):  # a mistake that would cost the whole budget
         raise InputError(f"{data}: expected a file with a header and rows, found no such file. Nothing was spent.")
     reserve(spec)
     with progress_line() as phase:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Literal
 
 import numpy as np
 from pydantic import Field, model_validator
 
 from synthrelease.candidate import Candidate
-from synthrelease.criteria.base import Criterion, Score, Setting
+from synthrelease.criteria.base import Criterion, Mistake, Score, Setting
 from synthrelease.private import PrivateCounts
 from synthrelease.table import Counts, column_subsets, difference_lattice
+
+MAX_TABLES = 100_000
+"""Tables that a criterion looks at: all those of sixteen columns; more would take hours."""
 
 
 class AbsoluteMarginalError(Criterion):
@@ -29,6 +32,15 @@ class AbsoluteMarginalError(Criterion):
 
     kind: Literal["absolute_marginal_error"]
     largest: int | None = Field(default=None, ge=1)
+
+    def mistakes(self, setting: Setting, others: Mapping[str, Criterion]) -> Iterable[Mistake]:
+        n_columns = len(setting.schema.columns)
+        largest = min(self.largest or n_columns, n_columns)
+        n_tables = sum(math.comb(n_columns, size) for size in range(1, largest + 1))
+        if n_tables > MAX_TABLES:
+            yield Mistake(
+                field="largest", expected=f"a number of columns that leads to at most {MAX_TABLES} tables", found=f"{n_tables} tables"
+            )
 
     def score(self, private: PrivateCounts, candidate: Candidate, setting: Setting, earlier: dict[str, object]) -> Score:
         n, largest = private.n, self.largest or len(private.layout.sizes)

@@ -189,8 +189,40 @@ def _facts(folder: Path, draw: Random, token: str) -> tuple[str, ...]:
     return "simulate", "facts.toml", "--rows", str(draw.choice((1, 50))), "--out", name
 
 
+def _paths(folder: Path, draw: Random, token: str) -> tuple[str, ...]:
+    shutil.copytree(BASE, folder, dirs_exist_ok=True)
+    _odd_files(folder, token)
+    (folder / "facts.toml").write_text(FACTS, encoding="utf-8")
+    odd = draw.choice(
+        (
+            "x" * 250, "x" * 5000, "a/" * 2500 + "b", "/proc/self/out", "/dev/null", "/dev/null/out", "/", ".", "..", "", " ", "a\nb",
+            "loop.toml", "loop.toml/out", "pipe.toml", "people.csv", "people.csv/out", "\udcff", "=1+1", "-x", "é" * 120,
+            "[red]x[/red]", "[/]", "CON", "~", "$HOME", "link.toml",
+        )
+    )  # fmt: skip
+    return draw.choice(
+        (
+            ("release", "release.toml", "--data", "absent.csv", "--out", odd),
+            ("release", "release.toml", "--data", odd, "--out", "out"),
+            ("release", "release.toml", "--data", "absent.csv", "--out", "out", "--ledger", odd),
+            ("release", "release.toml", "--data", "absent.csv", "--out", "out", "--shortlist", odd),
+            ("release", odd, "--data", "absent.csv", "--out", "out"),
+            ("check", "release.toml", "--data", odd),
+            ("plan", odd),
+            ("rehearse", "release.toml", "--data", odd, "--out", "out"),
+            ("rehearse", "release.toml", "--data", "people.csv", "--out", odd),
+            ("simulate", odd, "-n", "1", "--out", "out.csv"),
+            ("simulate", "facts.toml", "-n", "1", "--out", odd + draw.choice(("", ".csv"))),
+            ("ledger", "show", odd),
+            ("ledger", "renew", odd, "--expect-head", "0" * 16),
+            ("ledger", "open", odd, "--dataset", "x", "--limit", "1"),
+        )
+    )
+
+
 KINDS: dict[str, tuple[int, Callable[[Path, Random, str], tuple[str, ...]]]] = {
-    "specification": (38, _specification),
+    "specification": (35, _specification),
+    "paths": (3, _paths),
     "CSV": (20, _table(csv_file)),
     "gzip CSV": (8, _table(gzip_file)),
     "Parquet": (12, _table(parquet_file)),

@@ -60,7 +60,7 @@ def run_case(seed: int, number: int, only: str | None, begin: Iterable[None] = (
         started = time.monotonic()
         os.chdir(folder)
         try:
-            code, text = command_line(case.command)
+            code, text = command_line(case.command, ("utf-8", "utf-8", "ascii", "cp1252")[number % 4])
         finally:
             os.chdir(here)
         seconds, megabytes = time.monotonic() - started, max(0, _memory("VmHWM") - before) // 1024
@@ -70,19 +70,20 @@ def run_case(seed: int, number: int, only: str | None, begin: Iterable[None] = (
         )  # fmt: skip
 
 
-def command_line(command: Iterable[str]) -> tuple[int, str]:
-    """Exit code, and all that was printed."""
+def command_line(command: Iterable[str], encoding: str = "utf-8") -> tuple[int, str]:
+    """Exit code, and all that was printed to a terminal of this encoding."""
     from synthrelease.cli import main
 
     sys.argv = ["synthrelease", *command]
-    printed = io.StringIO()
+    printed = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
     with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
         try:
             main()
             code = 0
         except SystemExit as end:
             code = end.code if isinstance(end.code, int) else 0 if end.code is None else 1
-    return code, printed.getvalue()
+    printed.seek(0)
+    return code, printed.read()
 
 
 def judged(case: Case, code: int, text: str, megabytes: int, folder: Path) -> str:
