@@ -207,7 +207,7 @@ def _readable(field: str, labels: Collection[str]) -> None:
     for label in labels:
         if is_executable(label) or not label.strip() or len(label) > 200 or len((label + " ").splitlines()) > 1:
             expected = (
-                "labels of one line and 1 to 200 characters that no spreadsheet executes (= + - @ start a formula, also after , ; | "
-                "and quotes)"
+                "labels of one line and 1 to 200 characters that no spreadsheet executes (= + - @ start a formula, also after "
+                ", ; | and quotes)"
             )
             raise ColumnError(field, expected, repr(label))

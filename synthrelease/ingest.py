@@ -26,10 +26,11 @@ from synthrelease.constraints import Plausibility
 from synthrelease.errors import InputError, listing
 from synthrelease.privacy import Charge
 from synthrelease.private import Meter, PrivateCounts
-from synthrelease.reading import Texts, pieces
+from synthrelease.reading import pieces
 from synthrelease.schema import Column, Schema
 from synthrelease.spec_files import InputTable
 from synthrelease.table import Counts
+from synthrelease.texts import Texts
 
 MAX_ROWS = 2**30
 """Capacities of the matching are 32-bit, and products of two counts must fit 64 bits."""

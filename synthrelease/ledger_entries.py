@@ -147,7 +147,9 @@ def summed(statement: Statement) -> Statement:
         for amount_of_entry in amounts:
             total += amount_of_entry
             if total.denominator > _LARGEST_DENOMINATOR:
-                raise BudgetError("The sum of all charges would be a fraction of more than a thousand digits: use decimal numbers.")
+                raise BudgetError(
+                    "The sum of all charges would be a fraction of more than a thousand digits: use decimal numbers."
+                )
     return statement
 
 

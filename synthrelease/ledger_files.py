@@ -248,7 +248,9 @@ def _check_names(path: Path) -> None:
         raise refusal(path, "one name for the file", f"{names} (hard links)", "Delete the others; make backups as copies")
     for name in _companions(path):
         if os.path.lexists(name) and not stat.S_ISREG(os.lstat(name).st_mode):
-            raise refusal(name, "a file that SQLite made", "a link or something else", f"It is not of this program. {restore(path)}")
+            raise refusal(
+                name, "a file that SQLite made", "a link or something else", f"It is not of this program. {restore(path)}"
+            )
     if os.path.lexists(path.with_name(path.name + "-journal")):
         raise refusal(path, "no -journal file beside it", "one", f"It is not of this program. {restore(path)}")
 

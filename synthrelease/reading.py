@@ -11,20 +11,20 @@ import csv
 import gzip
 import io
 import json
-import re
 import stat
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
 
-from synthrelease.errors import InputError, closest, listing
+from synthrelease.errors import InputError
+from synthrelease.parquet import parquet_pieces
 from synthrelease.schema import Schema
 from synthrelease.spec_files import InputTable
+from synthrelease.texts import Piece, Texts, check_header
 
 ROWS_PER_PIECE = 100_000
 CHARACTERS_PER_PIECE = 2**25
@@ -43,27 +43,6 @@ _OTHER_MARKS = {
 }  # fmt: skip
 _DELIMITERS = {";": "a semicolon", "\t": "a tab", "|": "a bar", ",": "a comma", " ": "a space"}
 _EXPECTED = "expected a file with a header and rows"
-_TYPE_NAME = re.compile("[a-z0-9_]+")
-_NO_VALUE = "\0"
-"""What no specification and no CSV file can hold stands for a value that Python cannot express."""
-
-
-@dataclass(frozen=True, kw_only=True, repr=False)
-class Texts:
-    """One column of one piece: its distinct texts and which of them each row holds. Private; the repr shows nothing.
-
-    Attributes
-    ----------
-    texts : (n_texts,) the texts; None stands for a null of Parquet. Some may occur twice, or in no row.
-    codes : (n_rows,) the index into `texts` of each row.
-    """
-
-    texts: Sequence[str | None]
-    codes: np.ndarray
-
-
-Piece = tuple[int, Mapping[str, Texts]]
-"""The number of the first row, counted from 1, and the needed columns by name."""
 
 
 def pieces(path: Path, schema: Schema, rules: InputTable) -> Iterator[Piece]:
@@ -82,7 +61,7 @@ def pieces(path: Path, schema: Schema, rules: InputTable) -> Iterator[Piece]:
             raise InputError(f"expected CSV in UTF-8 (also gzip) or Parquet, found {kind}.")
     needed = list(dict.fromkeys(column.source for column in schema.columns))
     if start.startswith(_PARQUET):
-        yield from _parquet(path, needed)
+        yield from parquet_pieces(path, needed, ROWS_PER_PIECE, CHARACTERS_PER_PIECE)
     else:
         yield from _csv(path, needed, rules, compressed=start.startswith(_GZIP))
 
@@ -120,7 +99,7 @@ def _csv(path: Path, needed: list[str], rules: InputTable, compressed: bool) -> 
             records = filter(None, _reader(chain([first], lines), rules.delimiter, strict=True))
             header = [name if name in needed else name.strip() for name in next(records, [])]
             lines.check_header()
-            _check_header(header, needed)
+            check_header(header, needed)
             places = [header.index(name) for name in needed]
             row, lines.length = 1, 0
             for record in records:
@@ -223,102 +202,6 @@ def _distinct(values: Sequence[str]) -> Texts:
     return Texts(texts=list(seen), codes=codes)
 
 
-def _parquet(path: Path, needed: list[str]) -> Iterator[Piece]:
-    import pyarrow.parquet as pq
-
-    row, problem = 1, None
-    try:
-        schema = pq.read_schema(path)
-        _check_header(schema.names, needed)
-        for name in needed:
-            _check_type(name, schema.field(name).type)
-        # as dictionaries, in which a long text that many rows share stands once
-        with pq.ParquetFile(path, read_dictionary=[name for name in needed if _is_text(schema.field(name).type)]) as file:
-            for batch in file.iter_batches(batch_size=_rows_per_batch(file.metadata), columns=needed):
-                yield row, {name: _as_texts(batch.column(name)) for name in needed}
-                row += batch.num_rows
-    except InputError:
-        raise
-    except MemoryError:
-        problem = "expected rows that fit into the memory of this machine, found longer ones."
-    except Exception:  # a damaged file makes the library fail in many ways
-        problem = "expected a whole Parquet file, found one that is cut off, damaged or unreadable."
-    if problem:
-        raise InputError(problem)
-
-
-def _rows_per_batch(metadata: Any) -> int:
-    """ROWS_PER_PIECE, or fewer where rows are long."""
-    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
-    size = max((group.total_byte_size / max(1, group.num_rows) for group in groups), default=0.0)
-    return int(max(1, min(ROWS_PER_PIECE, CHARACTERS_PER_PIECE / max(1.0, size))))
-
-
-def _is_text(kind: Any) -> bool:
-    from pyarrow import types
-
-    return bool(types.is_string(kind) or types.is_large_string(kind))
-
-
-def _check_type(name: str, kind: Any) -> None:
-    from pyarrow import types
-
-    values = kind.value_type if types.is_dictionary(kind) else kind
-    plain = (
-        types.is_integer, types.is_floating, types.is_decimal, types.is_boolean, types.is_string, types.is_large_string,
-        types.is_string_view, types.is_date, types.is_timestamp, types.is_null,
-    )  # fmt: skip
-    if not any(accepts(values) for accepts in plain):
-        shown = _TYPE_NAME.match(str(kind))  # what follows may hold names of fields
-        found = f"the Parquet type {shown[0] if shown else 'of an extension'}"
-        raise InputError(f"column {name!r}: expected numbers, texts, booleans or dates, found {found}.")
-    if types.is_timestamp(values) and values.tz is not None and not _can_be_read(values):
-        raise InputError(
-            f"column {name!r}: expected dates without a time zone, or in one that this machine knows, found another one. "
-            "Write the dates as texts such as 2014-12-31."
-        )
-
-
-def _can_be_read(kind: Any) -> bool:
-    import pyarrow as pa
-
-    try:
-        pa.scalar(0, kind).as_py()
-    except Exception:  # whatever the libraries of time zones raise
-        return False
-    return True
-
-
-def _as_texts(array: Any) -> Texts:
-    """A column of Parquet as texts; nulls and NaN as None."""
-    from pyarrow import types
-
-    if types.is_float16(array.type):  # which pyarrow cannot encode
-        numbers, codes = np.unique(array.to_numpy(zero_copy_only=False), return_inverse=True)
-        return Texts(texts=_float_texts(numbers), codes=codes.astype(np.int64))
-    encoded = array.dictionary_encode()
-    values = encoded.dictionary
-    if types.is_floating(values.type):
-        texts = _float_texts(values.to_numpy(zero_copy_only=False))
-    else:
-        texts = [_as_text(value) for value in values]
-    codes = encoded.indices.fill_null(len(texts)).to_numpy(zero_copy_only=False).astype(np.int64)
-    return Texts(texts=[*texts, None], codes=codes)
-
-
-def _float_texts(values: np.ndarray) -> list[str | None]:
-    """As numpy scalars, for the shortest text in their own precision."""
-    return [None if np.isnan(value) else str(value) for value in values]
-
-
-def _as_text(scalar: Any) -> str | None:
-    try:
-        value = scalar.as_py()
-    except Exception:  # a date beyond the year 9999, for example
-        return _NO_VALUE
-    return None if value is None else str(value)
-
-
 def _check_delimiter(first: str, needed: list[str], delimiter: str) -> None:
     """The first line holds the needed columns with the delimiter of the specification, or with none of the usual ones."""
     if not first:
@@ -331,24 +214,3 @@ def _check_delimiter(first: str, needed: list[str], delimiter: str) -> None:
                 f"expected columns separated by {delimiter!r}, found {name} between them. "
                 f"Set delimiter = {json.dumps(other)} under [input] in the configuration."
             )
-
-
-def _check_header(header: list[str], needed: list[str]) -> None:
-    """Every needed column once. A file without a header starts with a person's row: only what is surely a name is shown."""
-    for name in needed:
-        if header.count(name) > 1:
-            raise InputError(f"expected each column once, found {name!r} more than once in the header.")
-    missing = [name for name in needed if name not in header]
-    if not missing:
-        return
-    none = len(missing) == len(needed)
-    same = next((name for name in header if name.casefold() == missing[0].casefold()), None)
-    guess = same or (None if none else closest(missing[0], header))
-    if guess:
-        advice = f"Is it {guess!r}? Then set source = {guess!r} for the column {missing[0]!r} in the configuration."
-    elif none:
-        advice = "Is the first line a header?"
-    else:
-        advice = "Set source for a column that has another name in the file."
-    found = "none of them" if none else f"no {listing(missing)}"
-    raise InputError(f"expected the columns {listing(needed)}, found {found} in the header. {advice}")

@@ -8,7 +8,16 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Annotated, Any, Literal, TypeVar, get_args
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+)
 
 from synthrelease.errors import MAX_PROBLEMS, Problem, closest, listing
 from synthrelease.toml_files import dotted, shown

@@ -16,7 +16,8 @@ TREES = {path.relative_to(PACKAGE).as_posix(): ast.parse(path.read_text()) for p
 LAYERS = (
     ("errors", "resources", "spreadsheets", "workers"),
     ("toml_files",),
-    ("bins", "schema", "rules"),
+    ("bins", "schema", "rules", "texts"),
+    ("parquet",),
     ("table",),
     ("privacy",),
     ("randomness",),

@@ -133,7 +133,9 @@ def test_a_column_is_read_from_its_source_or_from_the_column_of_its_name() -> No
     assert (build_column("month", dated, InputTable(), [], None).source, dated.part) == ("date", "month")
 
 
-@pytest.mark.parametrize("label", ["=1+1", "+1", "-", "-x", "@SUM", "\tx", "\rx", " =1", "a;=1", "a\nb", "a\r", " ", "", "x" * 201])
+@pytest.mark.parametrize(
+    "label", ["=1+1", "+1", "-", "-x", "@SUM", "\tx", "\rx", " =1", "a;=1", "a\nb", "a\r", " ", "", "x" * 201]
+)
 def test_a_label_that_a_spreadsheet_could_run_or_not_show_is_refused(label: str) -> None:
     with pytest.raises(ColumnError) as caught:
         category(categories=[label, "fine"])

@@ -16,16 +16,18 @@ import pytest
 if sys.platform == "win32":
     pytest.skip("forks, signals and permissions of POSIX", allow_module_level=True)
 
-from tests import crashes, enclave
+from tests import crashes
 from tests.conftest import ROOT
-from tests.enclave import EPSILON, Enclave, Talker
+from tests.enclave import EPSILON, Enclave
+from tests.kills import MARK, kills
+from tests.talker import Talker, talking
 
 pa = pytest.importorskip("pyarrow")
 
 
 @pytest.fixture(scope="module")
 def talker() -> Iterator[Talker]:
-    with enclave.talking() as process:
+    with talking() as process:
         yield process
 
 
@@ -48,7 +50,7 @@ def assert_tight(accounts: Enclave, spent: int, published: str = "none") -> None
 
 
 def test_a_release_shows_released_bins_alone(accounts: Enclave, talker: Talker) -> None:
-    outcome = accounts.release(talker)
+    outcome = talker.release(accounts)
     assert (outcome.code, outcome.err) == (0, "")
     assert_tight(accounts, EPSILON, "whole")
     faces, years = {"head", "tail"}, {str(year) for year in range(2000, 2010)}
@@ -61,7 +63,7 @@ def test_a_release_shows_released_bins_alone(accounts: Enclave, talker: Talker) 
 def test_an_end_without_a_release_shows_nothing(tmp_path: Path, talker: Talker) -> None:
     never = {'kind = "face_privacy"\nminimum_count = 2': 'kind = "face_privacy"\nminimum_count = 400'}
     accounts = Enclave(tmp_path, never | {"stop_probability = 0.001": "stop_probability = 1"}, rows=400)
-    assert accounts.release(talker).code == 3
+    assert talker.release(accounts).code == 3
     assert_tight(accounts, EPSILON)
 
 
@@ -89,7 +91,9 @@ def cut_off(accounts: Enclave) -> None:
 
 def latin(accounts: Enclave) -> None:
     text = accounts.data.read_text()
-    accounts.data.write_bytes(text.replace(accounts.tokens.categories[0], f"é{accounts.tokens.categories[0]}").encode("latin-1"))
+    accounts.data.write_bytes(
+        text.replace(accounts.tokens.categories[0], f"é{accounts.tokens.categories[0]}").encode("latin-1")
+    )
 
 
 def nested_parquet(accounts: Enclave) -> None:
@@ -117,7 +121,7 @@ BAD = {
 @pytest.mark.parametrize("kind", BAD)
 def test_a_file_that_does_not_fit_is_refused_without_a_word_of_it(accounts: Enclave, talker: Talker, kind: str) -> None:
     BAD[kind](accounts)  # type: ignore[operator]
-    outcome = accounts.release(talker)
+    outcome = talker.release(accounts)
     assert outcome.code == 2, outcome.err
     assert "expected" in outcome.err
     assert_tight(accounts, EPSILON)
@@ -169,25 +173,33 @@ broken._count = both
 )
 @pytest.mark.parametrize("place", [IN_SPEND, IN_READING], ids=["in private code", "in reading"])
 def test_a_failure_shows_nothing_of_what_failed(accounts: Enclave, talker: Talker, place: str, action: str) -> None:
-    outcome = accounts.release(talker, before=place.format(action=action.format(token=accounts.tokens.cells[0])))
+    outcome = talker.release(accounts, before=place.format(action=action.format(token=accounts.tokens.cells[0])))
     assert outcome.code == (2 if place == IN_READING and "KeyboardInterrupt" not in action else 1), outcome.err
     assert "Traceback" not in outcome.err
     assert_tight(accounts, EPSILON)
 
 
 def test_a_failure_in_a_destructor_or_a_thread_shows_nothing(accounts: Enclave, talker: Talker) -> None:
-    outcome = accounts.release(talker, before=IN_A_THREAD.format(token=accounts.tokens.cells[0]))
+    outcome = talker.release(accounts, before=IN_A_THREAD.format(token=accounts.tokens.cells[0]))
     assert outcome.code == 0
     assert outcome.err.count("ValueError") >= 2  # both were told of, without their message
     assert_tight(accounts, EPSILON, "whole")
 
 
+SHOW_CORE = """
+import synthrelease.cli.releasing as releasing
+_release = releasing._release
+def shown(*arguments):
+    print("core", resource.getrlimit(resource.RLIMIT_CORE), flush=True)
+    _release(*arguments)
+releasing._release = shown
+"""
+
+
 def test_a_crash_of_the_machine_code_shows_places_alone_and_leaves_no_core(accounts: Enclave, talker: Talker) -> None:
     allowed = "import resource; resource.setrlimit(resource.RLIMIT_CORE, (resource.RLIM_INFINITY,) * 2)\n"
     crash = IN_SPEND.format(action="import faulthandler; faulthandler._sigsegv()")
-    limits = "import atexit\nimport synthrelease.cli.releasing as r\n_release = r._release\n"
-    show = "def shown(*a):\n    print('core', resource.getrlimit(resource.RLIMIT_CORE)); sys.stdout.flush(); _release(*a)\nr._release = shown\n"
-    outcome = accounts.release(talker, before=allowed + limits + show + crash)
+    outcome = talker.release(accounts, before=allowed + SHOW_CORE + crash)
     assert outcome.code == -11
     assert "Segmentation fault" in outcome.err
     assert "core (0, 0)" in outcome.out
@@ -211,7 +223,9 @@ release.one_round = one_round
 )
 def test_the_death_of_a_worker_shows_nothing(tmp_path: Path, talker: Talker, action: str) -> None:
     accounts = Enclave(tmp_path, {"stop_probability = 0.001": "stop_probability = 1"}, rows=400)
-    outcome = accounts.release(talker, "--jobs", 2, before=IN_WORKERS.format(action=action.format(token=accounts.tokens.cells[0])))
+    outcome = accounts.release(
+        talker, "--jobs", 2, before=IN_WORKERS.format(action=action.format(token=accounts.tokens.cells[0]))
+    )
     assert outcome.code == (3 if "ValueError" in action else 1), outcome.err  # post-processing that fails is a rejected round
     assert_tight(accounts, EPSILON)
 
@@ -226,7 +240,7 @@ resource.setrlimit(resource.RLIMIT_FSIZE, (40_000, 40_000))
 
 def test_a_disk_that_is_full_leaves_no_part_of_a_release(tmp_path: Path, talker: Talker) -> None:
     accounts = Enclave(tmp_path, rows=3000)  # whose release has more than 40,000 bytes
-    outcome = accounts.release(talker, before=FULL)
+    outcome = talker.release(accounts, before=FULL)
     assert outcome.code == 2
     assert "the release could not be written (File too large)" in " ".join(outcome.err.split())
     assert_tight(accounts, EPSILON)
@@ -234,8 +248,8 @@ def test_a_disk_that_is_full_leaves_no_part_of_a_release(tmp_path: Path, talker:
 
 def test_a_ledger_that_cannot_be_written_stops_a_release_before_anything_is_read(accounts: Enclave, talker: Talker) -> None:
     accounts.ledger.mkdir()
-    unread = enclave.MARK.format(mark=str(accounts.folder / "private" / "was-read"))
-    outcome = accounts.release(talker, "--ledger", accounts.ledger, before=unread)
+    unread = MARK.format(mark=str(accounts.folder / "private" / "was-read"))
+    outcome = talker.release(accounts, "--ledger", accounts.ledger, before=unread)
     assert outcome.code == 4
     assert not (accounts.folder / "private" / "was-read").exists()
     assert (accounts.leaks(), accounts.published()) == ([], "none")
@@ -248,7 +262,7 @@ size = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
 resource.setrlimit(resource.RLIMIT_AS, (size + {more}, size + {more}))
 """
     for more in (0, 300_000, 3_000_000):
-        outcome = accounts.release(talker, before=little.format(more=more))
+        outcome = talker.release(accounts, before=little.format(more=more))
         assert accounts.leaks() == []
         if accounts.published() == "whole":
             break
@@ -261,7 +275,7 @@ resource.setrlimit(resource.RLIMIT_AS, (size + {more}, size + {more}))
 @pytest.mark.parametrize(("jobs", "number"), [(1, 8), (2, 2)])
 def test_a_release_that_is_stopped_at_any_moment_shows_nothing(tmp_path: Path, talker: Talker, jobs: int, number: int) -> None:
     """And its workers are gone soon after it, whatever stopped it (`end_session`)."""
-    seen = enclave.kills(talker, tmp_path, number, random.Random(), jobs)
+    seen = kills(talker, tmp_path, number, random.Random(), jobs)
     assert seen.total() == number
 
 
@@ -315,7 +329,7 @@ def test_the_files_of_a_release_do_not_depend_on_the_number_of_rounds(tmp_path: 
         accounts = Enclave(tmp_path / str(accepted), rows=400)
         data = data or accounts.data.read_bytes()
         accounts.data.write_bytes(data)
-        outcome = accounts.release(talker, before=AFTER.format(accepted=accepted))
+        outcome = talker.release(accounts, before=AFTER.format(accepted=accepted))
         assert outcome.code == 0, outcome.err
         files = {
             path.name: (path.read_bytes() if path.is_file() else b"", path.stat().st_mode, path.stat().st_mtime_ns)
@@ -329,7 +343,9 @@ def test_the_files_of_a_release_do_not_depend_on_the_number_of_rounds(tmp_path: 
 
 # --- System calls
 
-WRITES = "write,writev,pwrite64,sendto,sendmsg,openat,open,creat,mkdir,mkdirat,rename,renameat,renameat2,link,linkat,memfd_create"
+WRITES = (
+    "write,writev,pwrite64,sendto,sendmsg,openat,open,creat,mkdir,mkdirat,rename,renameat,renameat2,link,linkat,memfd_create"
+)
 
 
 def test_two_processes_in_developer_mode_show_nothing_and_call_no_network(accounts: Enclave) -> None:

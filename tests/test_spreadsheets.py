@@ -12,7 +12,28 @@ from hypothesis import strategies as st
 from synthrelease.spreadsheets import is_executable
 from tests.hostile.watch import executes
 
-PIECES = ["=", "+", "-", "@", "\uff1d", "1", "1.5", "x", " ", "\u200b", "\u00a0", ",", ";", "|", "\t", "\n", "\r", '"', "'", "to"]
+PIECES = [
+    "=",
+    "+",
+    "-",
+    "@",
+    "\uff1d",
+    "1",
+    "1.5",
+    "x",
+    " ",
+    "\u200b",
+    "\u00a0",
+    ",",
+    ";",
+    "|",
+    "\t",
+    "\n",
+    "\r",
+    '"',
+    "'",
+    "to",
+]
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,6 @@ from synthrelease.bundle.table import csv_bytes
 from synthrelease.errors import OutputError
 from synthrelease.release import Release
 
-
 _NO_TIME = 315_532_800
 """1 January 1980, the earliest that a zip archive can hold."""
 MAX_NAME = 200

@@ -39,7 +39,9 @@ class AbsoluteMarginalError(Criterion):
         n_tables = sum(math.comb(n_columns, size) for size in range(1, largest + 1))
         if n_tables > MAX_TABLES:
             yield Mistake(
-                field="largest", expected=f"a number of columns that leads to at most {MAX_TABLES} tables", found=f"{n_tables} tables"
+                field="largest",
+                expected=f"a number of columns that leads to at most {MAX_TABLES} tables",
+                found=f"{n_tables} tables",
             )
 
     def score(self, private: PrivateCounts, candidate: Candidate, setting: Setting, earlier: dict[str, object]) -> Score:

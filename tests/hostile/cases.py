@@ -61,10 +61,15 @@ ACCEPTANCE = '[[criteria]]\nname = "m"\nkind = "absolute_marginal_error"\nthresh
 SHORTLIST = "".join(
     f"""[[configurations]]
 transformation = {{ age = "{age}", income = "hundreds", education = "categories", sex = "categories" }}
-generator = {{ family = "privbayes", flavour = "theta", theta = {theta}, epsilon_split = "1/10", selector = "permute_and_flip" }}
 projection = {{ kind = "minimum_count", minimum_count = 2 }}
 acceptance = 0.5
 interval = [0.1, 0.9]
+[configurations.generator]
+family = "privbayes"
+flavour = "theta"
+theta = {theta}
+epsilon_split = "1/10"
+selector = "permute_and_flip"
 """
     for age in ("broad", "fine")
     for theta in (4, 8)
@@ -148,34 +153,52 @@ def _shortlist(folder: Path, draw: Random, token: str) -> tuple[str, ...]:
     shutil.copytree(BASE, folder, dirs_exist_ok=True)
     _odd_files(folder, token)
     (folder / "shortlist.toml").write_bytes(toml_texts.hostile(SHORTLIST, draw))
-    named = "shortlist.toml" if draw.randrange(30) else draw.choice(("pipe.toml", "loop.toml", "link.toml", "people.csv", "folder.toml"))
+    named = (
+        "shortlist.toml"
+        if draw.randrange(30)
+        else draw.choice(("pipe.toml", "loop.toml", "link.toml", "people.csv", "folder.toml"))
+    )
     return "release", "release.toml", "--data", "absent.csv", "--out", "out", "--shortlist", named
 
 
 def _facts_block(text: str, draw: Random) -> str:
-    """Bands and tables that are far too many."""
-    many = draw.choice((30, 700, 9000))
-    columns, _, tables = text.partition("[tables.quarter]")
-    block, table = draw.choice(
+    """Bands and tables that are far too many, or that a spreadsheet might execute."""
+    many, formula = draw.choice((30, 700, 9000)), draw.choice(toml_texts.FORMULAS)
+    ones, numbers = "1, " * many, [f'"{number}"' for number in range(many)]
+    runs = ", ".join(f'"{start}..{start + 19_999}"' for start in range(0, 20_000 * many, 20_000))
+    column, table = draw.choice(
         (
-            ('[columns.x]\nkind = "integer"\nbounds = [1, 99999]\n', 'of = "x"\nrows = [["1..99999", 1]]\n'),
-            ('[columns.x]\nkind = "integer"\nbounds = [1, 99999]\n', f'of = "x"\nacross = ["1..99999"]\nrows = [[{"1, " * many}]]\n'),
-            ('[columns.x]\nkind = "integer"\nbounds = [0, 899999999]\n',
-             'of = "x"\nacross = [' + ", ".join(f'"{i * 90_000}..{i * 90_000 + 89_999}"' for i in range(many)) + "]\nrows = [[1]]\n"),
-            (f'[columns.x]\nkind = "integer"\nbounds = [1, {many}]\n', f'of = "x"\nacross = ["1..{many}"]\nrows = [[{"1, " * many}]]\n'),
-            (f'[columns.x]\nkind = "integer"\nbounds = [1, {many}]\nwithin = "interpolated"\n',
-             f'of = "x"\nrows = [{", ".join(f"[{i + 1}, {i % 7}]" for i in range(many))}]\n'),
-            ('[columns.x]\nkind = "category"\ncategories = [' + ", ".join(f'"v{i}"' for i in range(many)) + "]\n",
-             'of = "x"\ngiven = "age"\nmissing = "average"\nacross = [' + ", ".join(f'"v{i}"' for i in range(many))
-             + f'] \nrows = [["15-24", {"1, " * many}]]\n'),
-            (f'[columns."{draw.choice(toml_texts.FORMULAS)}"]\nkind = "category"\ncategories = ["a"]\n',
-             'of = "x"\nrows = [["a", 1]]\n'),
-            ("".join(f'[columns.x{i}]\nkind = "category"\ncategories = ["a"]\n' for i in range(many)), 'of = "x"\nrows = [["a", 1]]\n'),
-            (f'[columns.x]\nkind = "category"\ncategories = ["{draw.choice(toml_texts.FORMULAS)}", "b"]\n',
-             'of = "x"\nrows = [["b", 1]]\nmissing = "nearest"\n'),
+            (_integers(19_999), 'rows = [["1..19999", 1]]'),
+            (_integers(19_999), f'across = ["1..19999"]\nrows = [[{ones}]]'),
+            (_integers(899_999_999), f"across = [{runs}]\nrows = [[1]]"),
+            (_integers(many), f'across = ["1..{many}"]\nrows = [[{ones}]]'),
+            (
+                _integers(many) + 'within = "interpolated"\n',
+                f"rows = [{', '.join(f'[{number}, 1]' for number in numbers[1:])}]",
+            ),
+            (
+                _category("x", numbers),
+                f'given = "age"\nmissing = "average"\nacross = {_list(numbers)}\nrows = [["15-24", {ones}]]',
+            ),
+            (_category(formula, ['"a"']), 'rows = [["a", 1]]'),
+            ("".join(_category(f"x{number}", ['"a"']) for number in range(many)), 'rows = [["a", 1]]'),
+            (_category("x", [f'"{formula}"', '"b"']), 'rows = [["b", 1]]\nmissing = "nearest"'),
         )
-    )  # fmt: skip
-    return f"{columns}{block}\n[tables.x]\n{table}\n[tables.quarter]{tables}"
+    )
+    columns, _, tables = text.partition("[tables.quarter]")
+    return f'{columns}{column}\n[tables.x]\nof = "x"\n{table}\n[tables.quarter]{tables}'
+
+
+def _integers(highest: int) -> str:
+    return f'[columns.x]\nkind = "integer"\nbounds = [0, {highest}]\n'
+
+
+def _category(name: str, categories: list[str]) -> str:
+    return f'[columns."{name}"]\nkind = "category"\ncategories = {_list(categories)}\n'
+
+
+def _list(texts: list[str]) -> str:
+    return f"[{', '.join(texts)}]"
 
 
 def _harmful_names(text: str, draw: Random) -> str:
@@ -195,7 +218,8 @@ def _paths(folder: Path, draw: Random, token: str) -> tuple[str, ...]:
     (folder / "facts.toml").write_text(FACTS, encoding="utf-8")
     odd = draw.choice(
         (
-            "x" * 250, "x" * 5000, "a/" * 2500 + "b", "/proc/self/out", "/dev/null", "/dev/null/out", "/", ".", "..", "", " ", "a\nb",
+            "x" * 250, "x" * 5000, "a/" * 2500 + "b", "/proc/self/out", "/dev/null", "/dev/null/out", "/", ".", "..", "",
+            " ", "a\nb",
             "loop.toml", "loop.toml/out", "pipe.toml", "people.csv", "people.csv/out", "\udcff", "=1+1", "-x", "é" * 120,
             "[red]x[/red]", "[/]", "CON", "~", "$HOME", "link.toml",
         )

@@ -13,15 +13,16 @@ HEADER = ("age", "sex", "date_of_birth", "height")
 CELLS: tuple[tuple[str, ...], ...] = (
     (
         "34", "0", "120", "121", "-1", "34.0", "34.5", "1e1", "1e400", "1e-400", "9" * 400, "9" * 5000, "0x22", "٣٤", "+34",
-        "--3", "1,000", "1_000", "NaN", "inf", "-Infinity", "nan(1)", "", " ", "NULL", "3" + "0" * 60_000 + "x", "0." + "9" * 9000,
+        "--3", "1,000", "1_000", "NaN", "inf", "-Infinity", "nan(1)", "", " ", "NULL", "3" + "0" * 60_000 + "x",
+        "0." + "9" * 9000,
         "=1+1", "1e" + "9" * 50, "34\x00", "\u200b34", "３４", "true", "9" * 120_000 + "x", "." * 3000, "+" * 3000, "1e5e5",
     ),
-    ("M", "F", "m", "X", "1", "1.0", "1." + "0" * 50_000, "True", "=cmd|' /C calc'!A0", "\u202eF", "F\n", "", "é", "\ud83d", "F" * 400),
+    ("M", "F", "m", "X", "1", "1.0", "1." + "0" * 50_000, "True", "=cmd|'!A0", "\u202eF", "\n", "", "é", "\ud83d", "F" * 400),
     (
         "1990-04-01", "1990-02-30", "0000-01-01", "9999-12-31", "1990-4-1", "01.04.1990", "1990-04-01T12:00:00Z",
         "1990-04-01T" + "9" * 9000, "19900401", "١٩٩٠-٠٤-٠١", "1990-13-01", "", "1990-04-01 10:00\n", "-1990-04-01",
     ),
-    ("1.64", "0", "3", "3.0000001", "-0.0", "1e0", "nan", "1e309", "1,64", ".5", "5.", "1.6.4", "", "0x1p3", "1e-9999", "1" * 9000),
+    ("1.64", "0", "3", "3.0000001", "-0.0", "1e0", "nan", "1e309", "1,64", ".5", "5.", "1.6.4", "", "0x1p3", "1e-9999"),
 )  # fmt: skip
 """Cells by column: good and bad."""
 
@@ -31,10 +32,12 @@ LONG = 12_000_000
 
 def _rows(draw: Random, token: str, n: int) -> list[list[str]]:
     rows = [["34", "F", "1990-04-01", "1.64"] for _ in range(n)]
-    for _ in range(draw.randrange(1, 4)):
+    for _ in range(draw.choice((0, 0, 1, 1, 3))):
         column = draw.randrange(4)
         rows[draw.randrange(n)][column] = draw.choice(CELLS[column])
-    rows[draw.randrange(n)][draw.randrange(4)] = draw.choice((token, f'"{token}"', f"{token}\n", f'"{token}, x"', f"={token}"))
+    rows[draw.randrange(n)][draw.choice((0, 1, 1, 1, 2, 3))] = draw.choice(
+        (token, f'"{token}"', f"{token}\n", f'"{token}, x"', f"={token}")
+    )
     return rows
 
 
@@ -83,7 +86,12 @@ def long_line(draw: Random, token: str) -> str:
     body = filler * (size // len(filler))
     header = ",".join(HEADER)
     return draw.choice(
-        (f"{body}\n34,{token}\n", f"{header},{body}\n34,{token}\n", f"{header}\n34,{token}{body}\n", f'{header}\n34,"{token}{body}"\n')
+        (
+            f"{body}\n34,{token}\n",
+            f"{header},{body}\n34,{token}\n",
+            f"{header}\n34,{token}{body}\n",
+            f'{header}\n34,"{token}{body}"\n',
+        )
     )
 
 
@@ -131,7 +139,9 @@ def as_bytes(text: str, draw: Random) -> bytes:
 
 def noise(draw: Random, token: str) -> bytes:
     """Bytes that are no table, some after the first bytes of one."""
-    start = draw.choice((b"", b"PAR1", b"\x1f\x8b\x08\x00", b"PK\x03\x04", b"\xff\xfe", b"age,sex,date_of_birth,height\n", b"PARE", b"BZh9"))
+    start = draw.choice(
+        (b"", b"PAR1", b"\x1f\x8b\x08\x00", b"PK\x03\x04", b"\xff\xfe", b"age,sex,date_of_birth,height\n", b"PARE", b"BZh9")
+    )
     return start + token.encode() + draw.randbytes(draw.choice((0, 3, 200, 5000))) + draw.choice((b"", b"PAR1", b"\n"))
 
 

@@ -72,7 +72,9 @@ def forged(folder: Path, draw: Random) -> None:
             database.execute("UPDATE account SET dataset = ?", (found.dataset,))
         database.execute("DELETE FROM charges")
         for _ in range(draw.choice((1, 3, 3000))):
-            what = draw.choice(("coins", "\x1b[2J\x1b[Hspent 0", "a\nb", "[link=http://example.org]x[/link]", "w" * 300, "\u202e"))
+            what = draw.choice(
+                ("coins", "\x1b[2J\x1b[Hspent 0", "a\nb", "[link=http://example.org]x[/link]", "w" * 300, "\u202e")
+            )
             started = draw.choice(("2020-01-01T00:00:00Z", "yesterday", "\x1b[31m", "=1+1"))
             epsilon = draw.choice((Fraction(1, 7), Fraction(0), Fraction(1, 10**90 + draw.randrange(1000)), Fraction(10**99)))
             found = found.with_charge(started=started, what=what, epsilon=epsilon, delta=Fraction(0))
@@ -112,7 +114,14 @@ def damaged(folder: Path, draw: Random) -> None:
 def surrounded(folder: Path, draw: Random) -> None:
     """Odd files under the names of a ledger and its companions."""
     path = folder / draw.choice(
-        ("coins.ledger", "coins.ledger.head", "coins.ledger-wal", "coins.ledger-shm", "coins.ledger-journal", ".coins.ledger.x.new")
+        (
+            "coins.ledger",
+            "coins.ledger.head",
+            "coins.ledger-wal",
+            "coins.ledger-shm",
+            "coins.ledger-journal",
+            ".coins.ledger.x.new",
+        )
     )
     content = path.read_bytes() if path.exists() else b""
     path.unlink(missing_ok=True)

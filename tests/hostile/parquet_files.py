@@ -23,7 +23,9 @@ def _texts(draw: Random, token: str, n: int) -> Any:
 def _numbers(draw: Random, n: int) -> Any:
     kind = draw.choice((pa.int8(), pa.uint8(), pa.int64(), pa.uint64(), pa.float16(), pa.float32(), pa.float64()))
     if pa.types.is_floating(kind):
-        pool = [np.float16(x) for x in (1.5, np.nan, np.inf, -0.0, 6e4)] if kind == pa.float16() else [1.64, np.nan, np.inf, 1e308]
+        pool = (
+            [np.float16(x) for x in (1.5, np.nan, np.inf, -0.0, 6e4)] if kind == pa.float16() else [1.64, np.nan, np.inf, 1e308]
+        )
         return pa.array([draw.choice(pool) for _ in range(n)], kind)
     width = kind.bit_width - (0 if str(kind).startswith("u") else 1)
     return pa.array([draw.choice((34, 0, 1, 2**width - 1, None)) for _ in range(n)], kind)
@@ -34,7 +36,13 @@ def _times(draw: Random, n: int) -> Any:
     most = 2**62
     extreme = [0, 641_000_000, most, -most, 10**15, None]
     kind = draw.choice(
-        (pa.date32(), pa.date64(), pa.timestamp(unit), pa.timestamp(unit, tz=draw.choice(ZONES[1:4] + ZONES[:1])), pa.duration(unit))
+        (
+            pa.date32(),
+            pa.date64(),
+            pa.timestamp(unit),
+            pa.timestamp(unit, tz=draw.choice(ZONES[1:4] + ZONES[:1])),
+            pa.duration(unit),
+        )
     )
     if kind == pa.date32():
         return pa.array([draw.choice((0, 7000, 2**31 - 1, -(2**31), None)) for _ in range(n)], pa.int32()).cast(kind)
@@ -65,9 +73,11 @@ def _odd(draw: Random, token: str, n: int) -> Any:
             lambda: pa.array([date(1990, 4, 1)] * n),
             lambda: pa.array([datetime(1990, 4, 1)] * n),
             lambda: pa.array([34, 35] * n)[:n].dictionary_encode(),
-            lambda: pa.Array.from_buffers(pa.string(), 1, pa.array([token.encode() + b"\xff\xfe"]).buffers())
-            if n == 1
-            else pa.array([token] * n),
+            lambda: (
+                pa.Array.from_buffers(pa.string(), 1, pa.array([token.encode() + b"\xff\xfe"]).buffers())
+                if n == 1
+                else pa.array([token] * n)
+            ),
         )
     )()
 
@@ -137,7 +147,9 @@ def parquet_file(draw: Random, token: str) -> bytes:
     if kind < 20:
         damaged = bytearray(content)
         for _ in range(draw.choice((1, 1, 3, 30))):
-            place = draw.randrange(len(damaged)) if draw.randrange(2) else draw.randrange(max(0, len(damaged) - 400), len(damaged))
+            place = (
+                draw.randrange(len(damaged)) if draw.randrange(2) else draw.randrange(max(0, len(damaged) - 400), len(damaged))
+            )
             damaged[place] = draw.randrange(256)
         return bytes(damaged)
     if kind < 26:

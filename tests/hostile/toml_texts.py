@@ -17,27 +17,33 @@ PATHS = (
 
 FORMULAS = (
     "=1+1", "=cmd|' /C calc'!A0", "+1+1", "-1+1", "-2+3+cmd|' /C calc'!A0", "@SUM(1)", "\\t=1", "\\r=1", " =1", "-", "+", "+1",
-    "-1", "-1.5", "x;=1+1", "x,=1+1", "x\\t=1", "x\\n=1", "x|@SUM(1)", "\\uFF1D1+1", "\\u200B=1", "\\u00A0=1", "'=1", '\\"=1', "--1",
+    "-1", "-1.5", "x;=1+1", "x,=1+1", "x\\t=1", "x\\n=1", "x|@SUM(1)", "\\uFF1D1+1", "\\u200B=1", "\\u00A0=1", "'=1",
+    '\\"=1', "--1",
     "%0A=1", "=HYPERLINK(\\\"http://example.org\\\")", "\\uFEFF=1", "1;-1", "a; -b", "a\\\";=1",
 )  # fmt: skip
 """Texts that a spreadsheet might execute, and some that it might not, escaped for TOML."""
 
 NUMBERS = (
     "0", "-0", "-1", "1", "2", "9223372036854775808", "9" * 4000, "9" * 5000, "0x" + "f" * 50_000, "0o7", "0b1", "1_000",
-    "nan", "inf", "-inf", "1e308", "1e309", "1e999999999", "1e-999999999", "-1e999999999", "0.1", "1e-320", "0." + "3" * 100_000,
+    "nan", "inf", "-inf", "1e308", "1e309", "1e999999999", "1e-999999999", "-1e999999999", "0.1", "1e-320",
+    "0." + "3" * 100_000,
     "1e999999999999999999", "1." + "0" * 9000 + "1", "0.30000000000000004", "1e15", "1000000001",
 )  # fmt: skip
 
 OTHERS = (
     "true", "false", "1979-05-27", "1979-05-27T07:32:00Z", "07:32:00", "[]", "[[]]", "{}", "{ a = 1 }", '["a", 1, [2]]',
-    "[1, 2]", '["1..99999"]', '["<1", "1..99999", ">99999"]', '["0-999999999 by 1"]', '["1-1"]', '["5-1"]', '["<18", "18.5-20"]',
+    "[1, 2]", '["1..99999"]', '["<1", "1..99999", ">99999"]', '["0-999999999 by 1"]', '["1-1"]', '["5-1"]',
+    '["<18", "18.5-20"]',
     "[nan, inf]", "[1e999999999]", '["1/0"]', '"1/0"', '"1e999999999"', '"0/1"', '"1/3"', '"nan"', '"1e-999999999"', '"9" ',
-    '{ a = "=1" }', '{ "=1" = ["none", "school", "college"] }', "'''\nx\n'''", "[[[[[[[[1]]]]]]]]", '"1_0/3"', '" 1 "', '"\u0661"',
+    '{ a = "=1" }', '{ "=1" = ["none", "school", "college"] }', "'''\nx\n'''", "[[[[[[[[1]]]]]]]]", '"1_0/3"', '" 1 "',
+    '"\u0661"',
 )  # fmt: skip
 
 TEXTS = (
-    '""', '" "', '"a"', '"\\u0000"', '"\\u001b[2J\\u001b[1;1Hepsilon = 0.1"', '"\\u202Etxet"', '"a\\nb"', '"[red]x[/red]"', '"[/]"',
-    '"{}"', '"%s%n"', '"\\U0001F600"', '"\\u00ad"', '"' + "x" * 300 + '"', '"' + "(" * 400 + '"', '"' + "not " * 240 + 'age < 20"',
+    '""', '" "', '"a"', '"\\u0000"', '"\\u001b[2J\\u001b[1;1Hepsilon = 0.1"', '"\\u202Etxet"', '"a\\nb"', '"[red]x[/red]"',
+    '"[/]"',
+    '"{}"', '"%s%n"', '"\\U0001F600"', '"\\u00ad"', '"' + "x" * 300 + '"', '"' + "(" * 400 + '"',
+    '"' + "not " * 240 + 'age < 20"',
     '"age < 20 or ' + "age < 21 or " * 80 + 'age < 22"', '"age in [' + ", ".join(map(str, range(20, 74))) + ']"',
     '"__import__(\'os\').system(\'true\')"', '"age < 1e5"', '"age == age"', '"privbayes"', '"age"', '"=1"', "'\\'",
 )  # fmt: skip
@@ -85,7 +91,20 @@ def change_key(text: str, draw: Random) -> str:
     lines = text.split("\n")
     place = draw.choice([place for place, line in enumerate(lines) if " = " in line])
     key = draw.choice(
-        ("x", "kind", "name", '"=1+1"', '""', "'a b'", '"\\u0000"', ".".join(["a"] * 60), "a" * 1000, '"\\u001b[2J"', "age", "1")
+        (
+            "x",
+            "kind",
+            "name",
+            '"=1+1"',
+            '""',
+            "'a b'",
+            '"\\u0000"',
+            ".".join(["a"] * 60),
+            "a" * 1000,
+            '"\\u001b[2J"',
+            "age",
+            "1",
+        )
     )
     rest = lines[place].partition(" = ")[2]
     lines[place : place + draw.randrange(2)] = [f"{key} = {rest}"]
@@ -109,7 +128,9 @@ def change_characters(text: str, draw: Random) -> str:
     """A few characters away or instead of others."""
     for _ in range(draw.randrange(1, 5)):
         place = draw.randrange(len(text))
-        other = draw.choice(("", "", "=", "[", "]", '"', "'", "\n", "\\", "{", "}", "0", "\x00", "\x1b", "\u202e", "\ufeff", "é", "."))
+        other = draw.choice(
+            ("", "", "=", "[", "]", '"', "'", "\n", "\\", "{", "}", "0", "\x00", "\x1b", "\u202e", "\ufeff", "é", ".")
+        )
         text = text[:place] + other + text[place + draw.randrange(3) :]
     return text
 
@@ -147,7 +168,7 @@ def _deep(draw: Random) -> str:
 
 
 def _wide(draw: Random) -> str:
-    many = draw.choice((30, 500, 12_000))
+    many, thetas = draw.choice((30, 500, 12_000)), list(range(1, 901))
     return draw.choice(
         (
             "".join(f'[columns.c{i}]\nkind = "category"\ncategories = ["a"]\n' for i in range(many)),
@@ -163,7 +184,7 @@ def _wide(draw: Random) -> str:
             + ", ".join(f'"{i}"' for i in range(min(3 * many, 30_001)))
             + "]\n",
             "".join(
-                f'[[generators]]\nfamily = "privbayes"\nflavour = "theta"\nepsilon_split = 0.{i + 1}\ntheta = {list(range(1, 901))}\n'
+                f'[[generators]]\nfamily = "privbayes"\nflavour = "theta"\nepsilon_split = 0.{i + 1}\ntheta = {thetas}\n'
                 for i in range(min(many, 150))
             ),
             f'[[generators]]\nfamily = "privbayes"\nflavour = "theta"\ntheta = {list(range(1, 1001))}\n'

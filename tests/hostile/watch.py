@@ -26,8 +26,10 @@ from tests.conftest import ROOT
 from tests.hostile.cases import Case, make_case, written_cells
 
 SECONDS = 20.0
-"""For one command; the slowest on a quiet machine take a third of it."""
-MEGABYTES = 1200
+"""Of the processor for one command."""
+PATIENCE = 120.0
+"""Seconds until a command that does not end counts as hanging; other processes may have the processor meanwhile."""
+MEGABYTES = 500
 """Of memory for one command, above what Python and the packages take."""
 READABLE = 12_000
 """Characters of a message."""
@@ -49,24 +51,23 @@ class Verdict:
 # --- In the process that runs the cases
 
 
-def run_case(seed: int, number: int, only: str | None, begin: Iterable[None] = ()) -> Verdict:
+def run_case(seed: int, number: int, only: str | None) -> Verdict:
     """Make a case in a new folder, give it to the command line in this process, and judge."""
     with TemporaryDirectory() as name:
         folder = Path(name)
         case = make_case(seed, number, folder, only)
-        list(begin)
         before, here = _memory("VmRSS"), Path.cwd()
         _forget_peak()
-        started = time.monotonic()
+        started = time.process_time()
         os.chdir(folder)
         try:
             code, text = command_line(case.command, ("utf-8", "utf-8", "ascii", "cp1252")[number % 4])
         finally:
             os.chdir(here)
-        seconds, megabytes = time.monotonic() - started, max(0, _memory("VmHWM") - before) // 1024
+        seconds, megabytes = time.process_time() - started, max(0, _memory("VmHWM") - before) // 1024
         return Verdict(
             number=number, kind=case.kind, code=code, seconds=round(seconds, 3), megabytes=megabytes,
-            problem=judged(case, code, text, megabytes, folder),
+            problem=judged(case, code, text, seconds, megabytes, folder),
         )  # fmt: skip
 
 
@@ -86,7 +87,7 @@ def command_line(command: Iterable[str], encoding: str = "utf-8") -> tuple[int, 
     return code, printed.read()
 
 
-def judged(case: Case, code: int, text: str, megabytes: int, folder: Path) -> str:
+def judged(case: Case, code: int, text: str, seconds: float, megabytes: int, folder: Path) -> str:
     """What is wrong, or nothing."""
     words, dense = " ".join(text.split()), "".join(text.split())
     if code not in (0, 2, 4):
@@ -102,8 +103,8 @@ def judged(case: Case, code: int, text: str, megabytes: int, folder: Path) -> st
         return f"control characters were printed: {words[:300]!r}"
     if code and len(words) < 30:
         return f"no message: {words!r}"
-    if megabytes > MEGABYTES:
-        return f"{megabytes} MB"
+    if seconds > SECONDS or megabytes > MEGABYTES:
+        return f"{seconds:.0f} seconds, {megabytes} MB"
     labels = _labels(folder / case.command[1]) if case.kind == "specification" and code == 0 else ()
     cells = [*labels, *(cell for text in written_cells(folder) for row in csv.reader(io.StringIO(text)) for cell in row)]
     bad = [cell for cell in cells if executes(cell)]
@@ -128,7 +129,11 @@ def executes(cell: str) -> bool:
         for row in csv.reader(io.StringIO(out.getvalue().replace("\r", "\n")), delimiter=delimiter):
             for part in row:
                 inner = part.strip(" \t\r\n\v\f\u00a0\u200b\u2060\ufeff\"'")
-                if inner[:1] in tuple("=+-@\uff1d\uff0b\uff0d\uff20") and inner and not _NUMBER.fullmatch(inner.removesuffix(",x")):
+                if (
+                    inner[:1] in tuple("=+-@\uff1d\uff0b\uff0d\uff20")
+                    and inner
+                    and not _NUMBER.fullmatch(inner.removesuffix(",x"))
+                ):
                     return True
     return False
 
@@ -160,7 +165,7 @@ def limit_memory() -> None:
     import synthrelease.shortlist
     import synthrelease.simulation  # noqa: F401
 
-    most = (_memory("VmSize") + (MEGABYTES + 600) * 1024) * 1024  # reserved is more than used
+    most = (_memory("VmSize") + (3 * MEGABYTES) * 1024) * 1024  # what is reserved is more than what is used
     resource.setrlimit(resource.RLIMIT_AS, (most, most))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
@@ -170,13 +175,9 @@ def serve(seed: int, numbers: Iterable[int], only: str | None) -> None:
     out = os.fdopen(os.dup(1), "w", buffering=1)
     limit_memory()
 
-    def begin(number: int) -> Iterator[None]:
-        out.write(json.dumps({"begin": number}) + "\n")
-        yield
-
     for number in numbers:
-        out.write(json.dumps({"make": number}) + "\n")
-        out.write(json.dumps(asdict(run_case(seed, number, only, begin(number)))) + "\n")
+        out.write(json.dumps({"begin": number}) + "\n")
+        out.write(json.dumps(asdict(run_case(seed, number, only))) + "\n")
 
 
 # --- In the process that watches
@@ -187,9 +188,19 @@ def watched(seed: int, numbers: list[int], only: str | None = None) -> Iterator[
     left = list(numbers)
     while left:
         command = [sys.executable, "-m", "tests.hostile", "--serve", "--seed", str(seed), *(("--only", only) if only else ())]
-        environment = {**os.environ, "PYTHONPATH": str(ROOT), "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "COLUMNS": "200"}
+        environment = {
+            **os.environ,
+            "PYTHONPATH": str(ROOT),
+            "OPENBLAS_NUM_THREADS": "1",
+            "OMP_NUM_THREADS": "1",
+            "COLUMNS": "200",
+        }
         with subprocess.Popen(
-            [*command, "--numbers", *map(str, left)], cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE
+            [*command, "--numbers", *map(str, left)],
+            cwd=ROOT,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
         ) as process:
             for verdict in _read(process, left):
                 left = left[left.index(verdict.number) + 1 :]
@@ -197,25 +208,23 @@ def watched(seed: int, numbers: list[int], only: str | None = None) -> Iterator[
 
 
 def _read(process: subprocess.Popen[bytes], numbers: list[int]) -> Iterator[Verdict]:
-    pipe, pending, current, limit = process.stdout, b"", numbers[0], 120.0
+    pipe, pending, current = process.stdout, b"", numbers[0]
     if pipe is None:
         raise RuntimeError("no pipe")
     while True:
-        ready, _, _ = select.select([pipe], [], [], limit)
+        ready, _, _ = select.select([pipe], [], [], PATIENCE)
         chunk = os.read(pipe.fileno(), 65536) if ready else b""
         if not chunk:
             break
         *lines, pending = (pending + chunk).split(b"\n")
         for line in lines:
             found = json.loads(line)
-            if "begin" in found or "make" in found:
-                current = found.get("begin", found.get("make"))
-                limit = SECONDS if "begin" in found else 120.0
+            if "begin" in found:
+                current = found["begin"]
             else:
                 yield Verdict(**found)
-                limit = 120.0
                 if found["number"] == numbers[-1]:
                     return
     process.kill()
-    problem = f"the process died ({process.wait()})" if ready else f"hung for {limit:g} seconds"
-    yield Verdict(number=current, kind="?", code=-1, seconds=limit, megabytes=0, problem=problem)
+    problem = f"the process died ({process.wait()})" if ready else f"hung for {PATIENCE:g} seconds"
+    yield Verdict(number=current, kind="?", code=-1, seconds=0.0, megabytes=0, problem=problem)
