@@ -8,6 +8,7 @@ This module is the only place where a selection doubles a charge (theory 2; Liu 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
@@ -15,6 +16,8 @@ from fractions import Fraction
 
 from synthrelease.errors import BudgetError
 
+_MOST_DIGITS = 330
+"""Digits of an epsilon: those of the smallest and largest floats, and more than anybody means."""
 NEIGHBOURS = "replace one record"
 UNIT = "one record"
 MECHANISM, SUM, SELECTION = "mechanism", "sum", "private selection: 2 x"
@@ -30,10 +33,20 @@ def exact(number: str | int | float | Decimal | Fraction) -> Fraction:
     """
     if isinstance(number, bool) or not isinstance(number, str | int | float | Decimal | Fraction):
         raise ValueError(f"expected a number, found {number!r}")
-    try:
-        value = number if isinstance(number, Fraction) else Fraction(str(number))
-    except (ValueError, ZeroDivisionError):
-        raise ValueError(f"expected a finite number, found {number}") from None
+    if isinstance(number, Fraction):
+        value = number
+    else:
+        if isinstance(number, int) and abs(number) > 10**_MOST_DIGITS:
+            raise ValueError(f"expected a number of at most {_MOST_DIGITS} digits, found a longer one")
+        text = str(number).strip()
+        exponent = re.search(r"[eE]([+-]?[0-9]+)$", text)
+        # a fraction of '1e999999999' would be computed to its last digit
+        if len(text) > 3 * _MOST_DIGITS or (exponent and (len(exponent[1]) > 5 or abs(int(exponent[1])) > _MOST_DIGITS)):
+            raise ValueError(f"expected a number of at most {_MOST_DIGITS} digits, found a longer one")
+        try:
+            value = Fraction(text)
+        except (ValueError, ZeroDivisionError):
+            raise ValueError(f"expected a finite number, found {text!r}") from None
     if value < 0:
         raise ValueError(f"expected a number of at least 0, found {number}")
     return value

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from synthrelease.errors import PrivateFailure
+from synthrelease.private import PrivateCounts
 from synthrelease.randomness import discrete_laplace
 
 
@@ -29,6 +30,18 @@ class Fixed:
 
     def __call__(self) -> str | None:
         return self.run(self.number, self.folder)
+
+
+class Holding:
+    """A round that tells which files its worker could see, and whether the counts it got lie in one of them."""
+
+    def __init__(self, private: PrivateCounts, folder: Path):
+        self.private, self.folder = private, folder
+
+    def __call__(self) -> tuple[list[str], bool]:
+        counts = self.private._PrivateCounts__counts  # type: ignore[attr-defined]
+        files = [path.name for path in self.folder.rglob("*") if path.is_file()]
+        return files, isinstance(counts.codes, np.memmap) or isinstance(counts.counts, np.memmap)
 
 
 def wait_for(path: Path) -> None:

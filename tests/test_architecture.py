@@ -14,9 +14,10 @@ PACKAGE = ROOT / "synthrelease"
 TREES = {path.relative_to(PACKAGE).as_posix(): ast.parse(path.read_text()) for path in sorted(PACKAGE.rglob("*.py"))}
 
 LAYERS = (
-    ("errors", "resources"),
+    ("errors", "resources", "spreadsheets", "workers"),
     ("toml_files",),
-    ("bins", "schema", "rules"),
+    ("bins", "schema", "rules", "texts"),
+    ("parquet",),
     ("table",),
     ("privacy",),
     ("randomness",),

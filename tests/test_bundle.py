@@ -136,3 +136,15 @@ def test_two_releases_of_the_same_data_differ(coins: Release, tmp_path: Path) ->
     assert first.guarantee.epsilon == Fraction("1.2")
     assert first.scores[0].value != second.scores[0].value
     assert first.candidate.counts.counts.tolist() != second.candidate.counts.counts.tolist()
+
+
+def test_a_name_that_is_too_long_for_a_temporary_one_is_refused_beforehand(tmp_path: Path) -> None:
+    """Not after the budget is spent."""
+    with pytest.raises(OutputError, match="expected a name of at most 200 bytes, found a longer one"):
+        check_free(tmp_path / ("é" * 101))
+    assert check_free(tmp_path / ("x" * 200)) == tmp_path / ("x" * 200)
+
+
+def test_the_files_bear_no_time(bundle: Path) -> None:
+    """An archive of the folder would tell when the run ended, and so how long it took."""
+    assert {path.stat().st_mtime for path in (bundle, *bundle.iterdir())} == {315_532_800}

@@ -17,6 +17,11 @@ from synthrelease.releasing import Release
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+_NO_TIME = 315_532_800
+"""1 January 1980, the earliest that a zip archive can hold."""
+MAX_NAME = 200
+"""Bytes of the folder's name: file systems allow 255, and the folder gets a longer, temporary name first."""
+
 
 def check_free(folder: str | Path) -> Path:
     """The folder's path, when nothing is there and its parent can be written to.
@@ -26,11 +31,13 @@ def check_free(folder: str | Path) -> Path:
     OutputError : otherwise. Called before private data are read, so that no budget is lost on a bad path.
     """
     folder = Path(folder)
-    if folder.exists() or folder.is_symlink():
+    if os.path.lexists(folder):
         raise OutputError(f"{folder}: expected a folder that does not exist yet, found one. Nothing was overwritten.")
     parent = folder.absolute().parent
-    if not parent.is_dir():
+    if not os.path.isdir(parent):
         raise OutputError(f"{folder}: expected an existing folder {parent} to write into, found none.")
+    if len(os.fsencode(folder.name)) > MAX_NAME:
+        raise OutputError(f"{folder.name[:50]}...: expected a name of at most {MAX_NAME} bytes, found a longer one.")
     if not os.access(parent, os.W_OK | os.X_OK):
         raise OutputError(f"{folder}: expected a folder {parent} that may be written to, found one that may not.")
     return folder
@@ -63,7 +70,8 @@ def write_folder(contents: Mapping[str, bytes], folder: str | Path, key: Ed25519
     """Write files with their checksums under a temporary name beside `folder` and rename it: it is there as a whole or not
     at all.
 
-    The folder is created with mode 0700 and its files with 0600. The signature is of the checksums.
+    The folder is created with mode 0700 and its files with 0600. They bear no time: the end of a run tells how many rounds
+    it took, and an archive of the folder would tell when it ended. The signature is of the checksums.
 
     Raises
     ------
@@ -74,6 +82,8 @@ def write_folder(contents: Mapping[str, bytes], folder: str | Path, key: Ed25519
     try:
         for name, content in _sealed(contents, key).items():
             _write(temporary / name, content)
+        for path in (*temporary.iterdir(), temporary):
+            os.utime(path, (_NO_TIME, _NO_TIME))
         check_free(folder)
         os.rename(temporary, folder)
     except OSError as error:

@@ -21,6 +21,7 @@ from synthrelease.cli.bounding import bound
 from synthrelease.cli.drafting import init
 from synthrelease.cli.planning import check, plan
 from synthrelease.cli.publishing import card, keygen, verify
+from synthrelease.cli.quiet import be_quiet
 from synthrelease.cli.rehearsing import rehearse, simulate
 from synthrelease.cli.releasing import demo, release
 from synthrelease.cli.terminal import STOPPED, err
@@ -45,11 +46,14 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a code page of Windows lacks letters: show "?" rather than stop
+    be_quiet()
     try:
         app()
     except SynthreleaseError as error:
         err.print(escape(str(error)), style="red")
         sys.exit(error.exit_code)
+    except SystemExit as end:  # Python prints a code that is a text, and a library that gives up may put anything into it
+        sys.exit(end.code if isinstance(end.code, int | None) else STOPPED)
     except Exception as error:  # its message and traceback could hold private values
         err.print(
             f"synthrelease stopped because of a mistake in the program or the machine: {type(error).__name__} at "

@@ -66,6 +66,13 @@ def demo(
     _release(config, simulated, out, jobs, None, lambda spec: None, lambda: None)  # nobody's data: no ledger
 
 
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # a name that is too long, or behind a folder that may not be entered
+        return False
+
+
 def _release(
     config: Path,
     data: Path,
@@ -91,7 +98,7 @@ def _release(
     key = read_key()
     preview(spec)  # a document that cannot be written must show up before anything is spent
     spec.plan.check_limit(spec.limit)
-    if not data.is_file():  # a mistake that would cost the whole budget
+    if not _is_file(data):  # a mistake that would cost the whole budget
         raise InputError(f"{data}: expected a file with a header and rows, found no such file. Nothing was spent.")
     reserve(spec)
     with progress_line() as phase:

@@ -18,7 +18,7 @@ from synthrelease.privacy import Charge, mechanism
 from synthrelease.private import PrivateCounts
 from synthrelease.randomness import laplace_figure
 from synthrelease.schema import Binning, Schema, Transformation
-from synthrelease.spec_files import Mistake, SpecTable
+from synthrelease.spec_files import Line, Mistake, SpecTable
 from synthrelease.table import Counts
 
 
@@ -98,7 +98,7 @@ class Criterion(SpecTable):
 
     figure_gets_noise: ClassVar[bool] = True
     """Whether the figure itself is released with Laplace noise, rather than computed from something already public."""
-    name: str = Field(min_length=1, max_length=80)
+    name: Line = Field(min_length=1, max_length=80)
     kind: str
     threshold: float = Field(gt=0, allow_inf_nan=False)
     epsilon: Fraction = Field(gt=0)
