@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-COPIED = ("synthrelease", "tests", "configs", "acceptance", "pyproject.toml")
+COPIED = ("synthrelease", "tests", "configs", "acceptance", "public_data", "pyproject.toml")
 TIMEOUT = 300  # seconds; a mutated loop may not end
 
 
@@ -43,22 +43,31 @@ VALUES = "tests/test_criteria_values.py"
 NEIGHBOURS = f"{SENSITIVITY}::test_no_neighbour_moves_a_figure_by_more_than_its_sensitivity"
 FIT = "tests/test_privbayes.py"
 CONTRACTS = "tests/test_contracts.py"
+TREE = "tests/test_junction_tree.py"
+ENTROPY = "tests/test_maximum_entropy.py"
+MINIMUM = f"{ENTROPY}::test_the_fit_meets_the_conditions_of_the_minimum"
+FORMULA = "tests/test_marginals_generator.py"
+MEASURED = "tests/test_measurements.py"
+JOINT = "tests/test_joint_test.py"
+ONE_STEP = "tests/test_regression_one_step.py"
+LOW = "tests/test_low_epsilon.py"
+REHEARSED = "tests/test_rehearsal_attempts.py"
 
 MUTATIONS = (
     # --- Sensitivities
     Mutation(
         name="absolute marginal error: sensitivity halved",
         file="synthrelease/criteria/marginals.py",
-        old="return self._release(private, 1 / n, ",
-        new="return self._release(private, 0.5 / n, ",
+        old="return Query(sensitivity=1 / n, figure=lambda counts: largest_difference(",
+        new="return Query(sensitivity=0.5 / n, figure=lambda counts: largest_difference(",
         tests=(f"{NEIGHBOURS}[absolute_marginal_error-n3-case0]",),
         core=True,
     ),
     Mutation(
         name="relative marginal error: sensitivity halved",
         file="synthrelease/criteria/marginals.py",
-        old="sensitivity = ratio_sensitivity(synthetic, self.clip)",
-        new="sensitivity = ratio_sensitivity(synthetic, self.clip) / 2",
+        old="sensitivity=ratio_sensitivity(synthetic, self.clip)",
+        new="sensitivity=ratio_sensitivity(synthetic, self.clip) / 2",
         tests=(NEIGHBOURS,),
     ),
     Mutation(
@@ -106,8 +115,8 @@ MUTATIONS = (
     Mutation(
         name="regression prediction: sensitivity halved",
         file="synthrelease/criteria/regression_prediction.py",
-        old="2 * (highest - lowest) / private.n",
-        new="(highest - lowest) / private.n",
+        old="widest = 2 * (highest - lowest)",
+        new="widest = highest - lowest",
         tests=(NEIGHBOURS,),
     ),
     Mutation(
@@ -120,8 +129,8 @@ MUTATIONS = (
     Mutation(
         name="faithfulness: sensitivity halved",
         file="synthrelease/criteria/faithfulness.py",
-        old="            1 / private.n,\n",
-        new="            0.5 / private.n,\n",
+        old="sensitivity=1 / n,\n",
+        new="sensitivity=0.5 / n,\n",
         tests=(NEIGHBOURS,),
     ),
     Mutation(
@@ -232,7 +241,7 @@ MUTATIONS = (
     Mutation(
         name="verdict: one passed criterion is enough",
         file="synthrelease/attempt.py",
-        old="return all(score.passed",
+        old="return bool(self.scores) and all(score.passed",
         new="return any(score.passed",
         tests=(VALUES,),
     ),
@@ -254,24 +263,26 @@ MUTATIONS = (
     ),
     Mutation(
         name="verdict: an empty group is left out of the maximum",
-        file="synthrelease/criteria/conditional_means.py",
-        old="        if targets is None:\n",
-        new="        if False:\n",
+        file="synthrelease/criteria/base.py",
+        old="        value = math.nan if query.void else noisy.value\n",
+        new="        value = noisy.value\n",
         tests=(VALUES,),
     ),
     Mutation(
         name="verdict: an empty group is not paid for",
-        file="synthrelease/criteria/conditional_means.py",
-        old="            targets = None  #",
-        new='            return self._judged(math.nan, "Laplace", 1.0, 1.0, self.epsilon)  #',
+        file="synthrelease/criteria/base.py",
+        old="        noisy = private.spend(\n",
+        new="        if query.void:\n"
+        '            return self._judged(math.nan, "Laplace", 1.0, 1.0, self.epsilon)\n'
+        "        noisy = private.spend(\n",
         tests=(VALUES,),
     ),
     # --- Noise
     Mutation(
         name="laplace_figure: no allowance for rounding",
         file="synthrelease/randomness.py",
-        old="steps = math.ceil(Fraction(sensitivity) / Fraction(step) + Fraction(1, 2)) + 1",
-        new="steps = math.ceil(Fraction(sensitivity) / Fraction(step))",
+        old="return step, math.ceil(Fraction(sensitivity) / Fraction(step) + Fraction(1, 2)) + 1",
+        new="return step, math.ceil(Fraction(sensitivity) / Fraction(step))",
         tests=("tests/test_randomness.py",),
     ),
     Mutation(
@@ -396,6 +407,376 @@ MUTATIONS = (
         old="    except BudgetError:\n        raise",
         new="    except BudgetError:\n        return RoundResult(Verdict.REJECTED, None)",
         tests=("tests/test_selection.py",),
+    ),
+    # --- Low epsilon: maximum entropy, the joint test, shared measurements, cheaper criteria
+    Mutation(
+        name="junction tree: messages not divided out",
+        file="synthrelease/generators/junction_tree.py",
+        old="outward - np.where(possible, messages[index], 0.0)",
+        new="outward",
+        tests=(TREE,),
+    ),
+    Mutation(
+        name="junction tree: no chords",
+        file="synthrelease/generators/junction_tree.py",
+        old="            graph.add_edges_from(combinations(graph[column], 2))\n",
+        new="",
+        tests=(TREE,),
+    ),
+    Mutation(
+        name="junction tree: smallest separators",
+        file="synthrelease/generators/junction_tree.py",
+        old="nx.maximum_spanning_tree(links)",
+        new="nx.minimum_spanning_tree(links)",
+        tests=(TREE,),
+    ),
+    Mutation(
+        name="junction tree: sums of exp without their largest term taken out",
+        file="synthrelease/generators/junction_tree.py",
+        old="top = np.where(np.isfinite(top), top, 0.0)",
+        new="top = np.zeros_like(top)",
+        tests=(TREE,),
+    ),
+    Mutation(
+        name="maximum entropy: rules ignored",
+        file="synthrelease/generators/maximum_entropy.py",
+        old="np.where(plausibility.structural_zeros(clique), -np.inf, 0.0)",
+        new="np.zeros(plausibility.structural_zeros(clique).shape)",
+        tests=(f"{ENTROPY}::test_impossible_cells_are_exact_zeros_however_large_their_noisy_count",),
+    ),
+    Mutation(
+        name="maximum entropy: the weight of the prior ignored",
+        file="synthrelease/generators/maximum_entropy.py",
+        old="* (weight / measured.n**2)",
+        new="* (1 / measured.n**2)",
+        tests=(MINIMUM,),
+    ),
+    Mutation(
+        name="maximum entropy: shared columns of the prior counted twice",
+        file="synthrelease/generators/maximum_entropy.py",
+        old="table = np.log(shares) - np.log(spread(given, tree.separator(index), clique))",
+        new="table = np.log(shares)",
+        tests=(f"{ENTROPY}::test_a_prior_of_huge_weight_is_the_model_and_one_of_small_weight_gives_way",),
+    ),
+    Mutation(
+        name="maximum entropy: the prior not smoothed",
+        file="synthrelease/generators/maximum_entropy.py",
+        old="_UNIFORM_SHARE = 0.001",
+        new="_UNIFORM_SHARE = 0.0",
+        tests=(f"{ENTROPY}::test_the_data_fill_what_the_public_table_lacks",),
+    ),
+    Mutation(
+        name="maximum entropy: the fit ends early",
+        file="synthrelease/generators/maximum_entropy.py",
+        old="_PRECISION = 0.2",
+        new="_PRECISION = 4.0",
+        tests=(f"{ENTROPY}::test_at_the_usual_precision_the_fit_is_a_fifth_of_the_noise_from_the_minimum",),
+    ),
+    Mutation(
+        name="maximum entropy: a fit that did not converge is used",
+        file="synthrelease/generators/maximum_entropy.py",
+        old="if not self.converged(self(found.x)[1]):",
+        new="if self is None:",
+        tests=(f"{ENTROPY}::test_a_fit_that_does_not_converge_rejects_the_round",),
+    ),
+    Mutation(
+        name="maximum entropy: what is not a number has converged",
+        file="synthrelease/generators/maximum_entropy.py",
+        old="(np.abs(scaled_gradient / self.scale) <= self.tolerance).all()",
+        new="not (np.abs(scaled_gradient / self.scale) > self.tolerance).any()",
+        tests=(f"{ENTROPY}::test_what_is_not_a_number_has_not_converged",),
+    ),
+    Mutation(
+        name="maximum entropy: a gradient without the ridge",
+        file="synthrelease/generators/maximum_entropy.py",
+        old="(model - self.target + self.ridge * parameters)",
+        new="(model - self.target)",
+        tests=(f"{ENTROPY}::test_value_and_gradient_of_the_dual_agree",),
+    ),
+    Mutation(
+        name="maximum entropy: families given one column less",
+        file="synthrelease/generators/maximum_entropy.py",
+        old="            known.append(column)\n",
+        new="            known[:] = [*known, column][-2:]\n",
+        tests=(f"{ENTROPY}::test_families_multiply_to_the_shares_of_the_cliques",),
+    ),
+    Mutation(
+        name="marginals: sensitivity 1 instead of 2",
+        file="synthrelease/generators/marginals.py",
+        old="sensitivity=2, epsilon=epsilon",
+        new="sensitivity=1, epsilon=epsilon",
+        tests=(f"{FORMULA}::test_every_table_gets_noise_of_scale_two_over_its_own_epsilon",),
+        core=True,
+    ),
+    Mutation(
+        name="marginals: half the noise",
+        file="synthrelease/generators/marginals.py",
+        old="sensitivity=2, epsilon=epsilon",
+        new="sensitivity=2, epsilon=epsilon * 2",
+        tests=(f"{FORMULA}::test_the_noise_is_discrete_laplace_of_the_stated_scale",),
+    ),
+    Mutation(
+        name="marginals: every table gets the whole budget",
+        file="synthrelease/generators/marginals.py",
+        old="share * charge.epsilon",
+        new="charge.epsilon",
+        tests=(FORMULA,),
+    ),
+    Mutation(
+        name="marginals: tables without noise",
+        file="synthrelease/generators/marginals.py",
+        old="values=noisy, epsilon",
+        new="values=exact, epsilon",
+        tests=(FORMULA,),
+    ),
+    Mutation(
+        name="marginals: rules left out of the size of cliques",
+        file="synthrelease/generators/marginals.py",
+        old="[*self.shares(layout), *rules]",
+        new="self.shares(layout)",
+        tests=(FORMULA,),
+    ),
+    Mutation(
+        name="marginals: all measurements can be shared",
+        file="synthrelease/generators/marginals.py",
+        old="isinstance(other, Marginals) and other._measured() == self._measured()",
+        new="isinstance(other, Marginals)",
+        tests=(FORMULA,),
+    ),
+    Mutation(
+        name="measurements: variance of a merged cell that of one cell",
+        file="synthrelease/generators/measurements.py",
+        old="return self.cells * (",
+        new="return np.ones_like(self.cells) * (",
+        tests=(MEASURED,),
+    ),
+    Mutation(
+        name="measurements: half the variance",
+        file="synthrelease/generators/measurements.py",
+        old="(2.0 * float(2 / self.epsilon) ** 2)",
+        new="(float(2 / self.epsilon) ** 2)",
+        tests=(MEASURED,),
+    ),
+    Mutation(
+        name="common bins: one that refines some other",
+        file="synthrelease/configuration.py",
+        old="if all(binning.refines(other) for other in binnings)",
+        new="if any(binning.refines(other) for other in binnings)",
+        tests=(MEASURED,),
+    ),
+    Mutation(
+        name="joint test: half the noise",
+        file="synthrelease/criteria/joint_test.py",
+        old="least_slack(asked, counts), sensitivity=1.0,",
+        new="least_slack(asked, counts), sensitivity=0.5,",
+        tests=(f"{JOINT}::test_a_candidate_just_below_a_threshold_passes_with_the_stated_probability_and_hardly_less",),
+        core=True,
+    ),
+    Mutation(
+        name="joint test: half the margin",
+        file="synthrelease/criteria/joint_test.py",
+        old="laplace_tail(sensitivity=1.0,",
+        new="laplace_tail(sensitivity=0.5,",
+        tests=(JOINT,),
+    ),
+    Mutation(
+        name="joint test: a slack that is not a number is the best",
+        file="synthrelease/criteria/joint_test.py",
+        old="else -_LIMIT for slack",
+        new="else _LIMIT for slack",
+        tests=(JOINT,),
+    ),
+    Mutation(
+        name="joint test: public scores ignored",
+        file="synthrelease/criteria/joint_test.py",
+        old="found.passed for _, found in asked",
+        new="True for _, found in asked",
+        tests=(JOINT,),
+    ),
+    Mutation(
+        name="joint test: slacks not clipped",
+        file="synthrelease/criteria/joint_test.py",
+        old="max(-_LIMIT, min(slack, _LIMIT))",
+        new="slack",
+        tests=(JOINT,),
+    ),
+    Mutation(
+        name="slack: a void candidate passes",
+        file="synthrelease/criteria/base.py",
+        old="            return -math.inf\n",
+        new="            return math.inf\n",
+        tests=(JOINT,),
+    ),
+    Mutation(
+        name="slack: not in units of its sensitivity",
+        file="synthrelease/criteria/base.py",
+        old="(self.threshold - query.figure(counts)) / query.sensitivity",
+        new="(self.threshold - query.figure(counts)) * 40",
+        tests=(JOINT,),
+    ),
+    Mutation(
+        name="slack of a ratio: threshold r - s",
+        file="synthrelease/criteria/marginals.py",
+        old="r - s / threshold).min()",
+        new="threshold * r - s).min()",
+        tests=(f"{JOINT}::test_no_neighbour_moves_a_slack_by_more_than_one",),
+        core=True,
+    ),
+    Mutation(
+        name="laplace_tail: the step of rounding left out",
+        file="synthrelease/randomness.py",
+        old="return (k + 1) * step",
+        new="return k * step",
+        tests=("tests/test_randomness.py",),
+    ),
+    Mutation(
+        name="laplace_tail: twice the probability",
+        file="synthrelease/randomness.py",
+        old="float(probability) * (1 + math.exp(-decay))",
+        new="float(probability) * 2 * (1 + math.exp(-decay))",
+        tests=("tests/test_randomness.py",),
+    ),
+    Mutation(
+        name="one step: factor 2 of replacing dropped",
+        file="synthrelease/criteria/regression_one_step.py",
+        old="widest = 2 * float(",
+        new="widest = float(",
+        tests=(f"{ONE_STEP}::test_no_neighbour_moves_the_figure_by_more_than_its_sensitivity",),
+        core=True,
+    ),
+    Mutation(
+        name="one step: impossible records count",
+        file="synthrelease/criteria/regression_one_step.py",
+        old="np.where(regression.possible.reshape(shape), np.abs(residuals), 0.0)",
+        new="np.abs(residuals)",
+        tests=(ONE_STEP,),
+    ),
+    Mutation(
+        name="one step: possible records left out",
+        file="synthrelease/criteria/regression_one_step.py",
+        old="np.where(regression.possible.reshape(shape), np.abs(residuals), 0.0)",
+        new="np.where(regression.possible.reshape(shape)[:, ::-1], np.abs(residuals), 0.0)",
+        tests=(ONE_STEP,),
+    ),
+    Mutation(
+        name="one step: predictions not clipped",
+        file="synthrelease/criteria/regression_one_step.py",
+        old="np.clip(line.intercept + features @ line.coefficients, *self.range)",
+        new="line.intercept + features @ line.coefficients",
+        tests=(ONE_STEP,),
+    ),
+    Mutation(
+        name="one step: an undetermined line passes",
+        file="synthrelease/criteria/regression_one_step.py",
+        old="void = not np.linalg.eigvalsh(products)[0] > _SINGULAR",
+        new="void = False",
+        tests=(ONE_STEP,),
+    ),
+    Mutation(
+        name="regression prediction: half the bound of the lines",
+        file="synthrelease/criteria/regression_prediction.py",
+        old="float(np.ptp(possible))",
+        new="float(np.abs(possible).max())",
+        tests=(ONE_STEP,),
+    ),
+    Mutation(
+        name="plan: charges after acceptance forgotten",
+        file="synthrelease/privacy.py",
+        old='(in_sequence("figures of the accepted dataset", *after),) if after else ()',
+        new="()",
+        tests=("tests/test_privacy.py",),
+        core=True,
+    ),
+    Mutation(
+        name="plan: names after acceptance not compared",
+        file="synthrelease/privacy.py",
+        old="once + per_round + after]",
+        new="once + per_round]",
+        tests=("tests/test_privacy.py",),
+    ),
+    Mutation(
+        name="plan: shared measurements are free",
+        file="synthrelease/spec.py",
+        old="once, generation = [*once, *generation], []",
+        new="generation = []",
+        tests=(LOW,),
+    ),
+    Mutation(
+        name="digest: the content of a prior left out",
+        file="synthrelease/spec.py",
+        old="[[name, file_digest(path)] for",
+        new="[[name] for",
+        tests=(LOW,),
+    ),
+    Mutation(
+        name="verdict: without scores and test accepted",
+        file="synthrelease/attempt.py",
+        old="return bool(self.scores) and all(",
+        new="return all(",
+        tests=(LOW,),
+    ),
+    Mutation(
+        name="figures after acceptance: judged once more",
+        file="synthrelease/attempt.py",
+        old="replace(score, passed=True)",
+        new="score",
+        tests=(LOW,),
+    ),
+    Mutation(
+        name="generate: priors ignored",
+        file="synthrelease/attempt.py",
+        old="prior=None if prior is None else",
+        new="prior=None if True else",
+        tests=(LOW,),
+    ),
+    Mutation(
+        name="release: measurements always published",
+        file="synthrelease/release.py",
+        old=" if spec.publish_measurements else None",
+        new=" if True else None",
+        tests=(LOW,),
+    ),
+    Mutation(
+        name="rehearsal: the same noise for every budget",
+        file="synthrelease/rehearsal/attempts.py",
+        old="key = (1, index, number, spec.generation_epsilon.numerator, spec.generation_epsilon.denominator)",
+        new="key = (1, index, number)",
+        tests=(f"{REHEARSED}::test_two_budgets_have_noise_of_their_own",),
+    ),
+    Mutation(
+        name="rehearsal: a criterion passes without the margin",
+        file="synthrelease/rehearsal/attempts.py",
+        old="passed = tuple(slack >= spec.joint_test.margin",
+        new="passed = tuple(slack >= 0",
+        tests=(f"{REHEARSED}::test_under_a_joint_test_a_criterion_passes_when_its_slack_alone_reaches_the_margin",),
+    ),
+    Mutation(
+        name="rehearsal: the chance of a joint test without its margin",
+        file="synthrelease/rehearsal/attempts.py",
+        old="passing(test.margin, slack, 1.0, test.epsilon)",
+        new="passing(0.0, slack, 1.0, test.epsilon)",
+        tests=(f"{REHEARSED}::test_under_a_joint_test_rehearsed_attempts_are_accepted_as_often_as_those_of_a_release",),
+    ),
+    Mutation(
+        name="rare bins: ties between columns not kept apart",
+        file="synthrelease/table.py",
+        old="np.lexsort([*reversed(digits), column_of, rarest])",
+        new="np.lexsort([*reversed(digits), rarest])",
+        tests=("tests/test_table.py",),
+    ),
+    Mutation(
+        name="spread: the offset is not random",
+        file="synthrelease/projections/minimum_count.py",
+        old="(np.arange(size) + generator.random())",
+        new="(np.arange(size) + 0.5)",
+        tests=("tests/test_minimum_count.py",),
+    ),
+    Mutation(
+        name="spread: in the order of the table",
+        file="synthrelease/projections/minimum_count.py",
+        old="rare_first(table.all_digits(), table.counts) if self.keep",
+        new="np.arange(len(table.counts)) if self.keep",
+        tests=("tests/test_minimum_count.py",),
     ),
     # --- Projection
     Mutation(

@@ -51,6 +51,34 @@ def test_leaves_of_the_tree_are_the_planned_charges() -> None:
     assert plan.total.epsilon == 1 + 2 * 2
 
 
+def test_charges_after_acceptance_are_added_once() -> None:
+    """Theory 4: adaptive composition outside the selection, so without the factor 2."""
+    test, figures = mechanism("test", exact(".15"), ""), (mechanism("a", exact(".3"), ""), mechanism("b", exact(".01"), ""))
+    fit = mechanism("fit", exact(".2"), "")
+    plan = Plan.of(once=(fit,), per_round=(test,), after=figures)
+    assert plan.total.epsilon == Fraction("0.2") + 2 * Fraction("0.15") + Fraction("0.31") == Fraction("0.81")
+    assert [leaf.name for leaf in plan.total.leaves()] == ["fit", "test", "a", "b"]
+    assert [part.name for part in plan.total.parts] == ["fit", "selection", "figures of the accepted dataset"]
+    inside = Plan.of(once=(fit,), per_round=(test, *figures))
+    assert inside.total.epsilon - plan.total.epsilon == Fraction("0.31")
+
+
+def test_a_charge_after_acceptance_may_have_no_name_of_another() -> None:
+    one = mechanism("a", exact(1), "")
+    for parts in ({"once": (one,), "per_round": ()}, {"once": (), "per_round": (one,)}):
+        with pytest.raises(BudgetError, match="same name"):
+            Plan.of(**parts, after=(one,))
+
+
+def test_deltas_after_acceptance_are_added_and_the_limit_counts_all_parts() -> None:
+    after = (mechanism("a", exact(1), "", delta=Fraction(1, 10**9)),)
+    plan = Plan.of(once=(), per_round=(mechanism("b", exact(1), ""),), after=after)
+    assert plan.total.delta == Fraction(1, 10**9)
+    plan.check_limit(Fraction(3))
+    with pytest.raises(BudgetError, match="costs epsilon = 3"):
+        plan.check_limit(Fraction("2.999"))
+
+
 def test_sequential_composition_agrees_with_diffprivlib() -> None:
     """An independent check: diffprivlib's accountant adds the same charges (its slack 0 is pure composition)."""
     from diffprivlib import BudgetAccountant

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 from scipy import stats
 
 from synthrelease import randomness
-from synthrelease.randomness import SeededEntropy, choose, coin, discrete_laplace, laplace_figure, laplace_sd
+from synthrelease.randomness import SeededEntropy, choose, coin, discrete_laplace, laplace_figure, laplace_sd, laplace_tail
 
 DRAWS = 40_000
 # A correct sampler fails a test at this level once in a million runs.
@@ -91,6 +92,44 @@ def test_deviation_formula_against_a_sum() -> None:
     z = np.arange(-400, 401)
     weights = np.exp(-np.abs(z) / 7.0)
     assert laplace_sd(Fraction(7)) == pytest.approx(math.sqrt((weights * z**2).sum() / weights.sum()))
+
+
+def tail(steps: int, sensitivity: float, epsilon: Fraction) -> Decimal:
+    """Exact Pr[noise of a figure >= so many grid steps], steps >= 1: a^steps / (1 + a) with a = exp(-1/scale)."""
+    step = Fraction(2) ** (math.floor(math.log2(sensitivity)) - 12)
+    scale = (math.ceil(Fraction(sensitivity) / step + Fraction(1, 2)) + 1) / epsilon
+    with localcontext() as context:
+        context.prec = 50
+        a = (-Decimal(scale.denominator) / scale.numerator).exp()
+        return a**steps / (1 + a)
+
+
+@pytest.mark.parametrize("sensitivity", [1.0, 0.037, 5.0, 1e-6])
+@pytest.mark.parametrize("epsilon", [Fraction(3, 20), Fraction(1), Fraction(7, 2)])
+@pytest.mark.parametrize("probability", [Fraction(1, 100), Fraction(1, 10**9), Fraction(49, 100), Fraction(1, 3)])
+def test_the_tail_of_a_figure_is_exact_and_one_step_wide(sensitivity: float, epsilon: Fraction, probability: Fraction) -> None:
+    """One step, for the rounding of the figure, beyond the least multiple that the noise reaches at most so often."""
+    step = 2.0 ** (math.floor(math.log2(sensitivity)) - 12)
+    steps = laplace_tail(sensitivity=sensitivity, epsilon=epsilon, probability=probability) / step
+    assert steps.is_integer()
+    claimed = Decimal(probability.numerator) / probability.denominator
+    assert tail(int(steps) - 1, sensitivity, epsilon) <= claimed
+    assert int(steps) == 2 or tail(int(steps) - 2, sensitivity, epsilon) > claimed
+
+
+def test_noise_lies_above_the_tail_as_often_as_it_says() -> None:
+    """20,000 draws of the noise of a figure; the binomial test fails at a tail that is off by a fifth of the scale."""
+    reach = laplace_tail(sensitivity=0.5, epsilon=Fraction(1), probability=Fraction(1, 10))
+    step, steps = randomness._grid(0.5)
+    figures = step * discrete_laplace(np.zeros(20_000, dtype=int), sensitivity=steps, epsilon=Fraction(1))
+    assert stats.binomtest(int((figures >= reach).sum()), 20_000, 0.1).pvalue > LEVEL
+    assert stats.binomtest(int((figures >= reach - 0.1).sum()), 20_000, 0.1).pvalue < LEVEL
+
+
+@pytest.mark.parametrize("bad", [Fraction(0), Fraction(1, 2), Fraction(-1, 10), Fraction(1)])
+def test_a_tail_needs_a_probability_below_one_half(bad: Fraction) -> None:
+    with pytest.raises(ValueError, match="tail probability"):
+        laplace_tail(sensitivity=1.0, epsilon=Fraction(1), probability=bad)
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf])

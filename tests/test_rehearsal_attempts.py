@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,10 +16,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import fisher_exact
 
-from synthrelease.attempt import attempt
+from synthrelease.attempt import Prepared, attempt, generate, prepare
+from synthrelease.candidate import Candidate
 from synthrelease.criteria import CRITERIA, Criterion
 from synthrelease.ingest import read_public
 from synthrelease.private import Meter, PrivateCounts
+from synthrelease.rehearsal import attempts
 from synthrelease.rehearsal.attempts import AttemptResult, chance, passing, run_attempts
 from synthrelease.spec import ReleaseSpec, load_spec
 from tests.tiny import write_config, write_data
@@ -68,7 +71,7 @@ ATTEMPTS = [(c, number) for c in range(4) for number in range(3)]
 
 def run(where: Setup, seed: int, attempts: Sequence[tuple[int, int]], generation: Fraction | int = 1) -> list[AttemptResult]:
     """The attempts without their times."""
-    return [replace(result, seconds=0.0) for result in run_attempts(*where, seed, attempts, Fraction(generation))]
+    return [replace(result, seconds=0.0) for result in run_attempts(*where, {}, seed, attempts, Fraction(generation))]
 
 
 @pytest.fixture(scope="module")
@@ -105,7 +108,7 @@ def test_results_differ_between_attempts_configurations_seeds_and_budgets(
 
 
 def test_the_results_say_which_attempt_they_are_of(fitted: Setup) -> None:
-    found = run_attempts(*fitted, 1, [(2, 5), (1, 0)], Fraction(3, 2))
+    found = run_attempts(*fitted, {}, 1, [(2, 5), (1, 0)], Fraction(3, 2))
     assert [(r.configuration, r.number, r.generation) for r in found] == [(2, 5, Fraction(3, 2)), (1, 0, Fraction(3, 2))]
     assert min(result.seconds for result in found) > 0
 
@@ -132,7 +135,7 @@ def test_rehearsed_attempts_are_accepted_as_often_as_those_of_a_release(noisy: S
     n = 300
     rehearsed = run(noisy, 11, [(0, number) for number in range(n)], spec.generation_epsilon)
     there = sum(result.accepted for result in rehearsed)
-    here = sum(attempt(spec, spec.space[0], public, {}).accepted for _ in range(n))
+    here = sum(attempt(spec, spec.space[0], public, Prepared(fitted={})).accepted for _ in range(n))
     assert fisher_exact([[there, n - there], [here, n - here]]).pvalue > 1e-6
     assert 0.4 < there / n < 0.8  # so a law that always or never accepts would be noticed
 
@@ -142,6 +145,111 @@ def test_chances_add_up_to_the_attempts_that_were_accepted(noisy: Setup) -> None
     found = run(noisy, 12, [(0, number) for number in range(200)], Fraction(1, 10))
     assert abs(sum(r.accepted for r in found) - sum(r.chance for r in found)) < math.sqrt(200 * math.log(2e6) / 2)
     assert 0 < min(result.chance for result in found) <= max(result.chance for result in found) < 1
+
+
+JOINT = {
+    'family = "privbayes"\nflavour = "degree"\ndegree = 1\nepsilon_split = 0.5': 'family = "marginals"\ntables = "face:year"',
+    "stop_probability = 0.001": 'stop_probability = 0.001\ntest = "joint"\ntest_epsilon = 0.3\nfalse_acceptance = 0.2',
+    "generation = 10": "generation = 0.1",
+    "threshold = 0.9": "threshold = 0.0475",
+}
+"""The largest error is 11 to 19 of 400 records, the threshold 19, the margin of the test 3 records: slacks on either side."""
+SHARED = {**JOINT, "stop_probability = 0.001": f'{JOINT["stop_probability = 0.001"]}\nmeasurements = "shared"'}
+
+
+@pytest.fixture(scope="module", params=[JOINT, SHARED], ids=["fresh", "shared"])
+def joint(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Setup:
+    return setup(tmp_path_factory.mktemp("joint"), request.param)
+
+
+def test_under_a_joint_test_rehearsed_attempts_are_accepted_as_often_as_those_of_a_release(joint: Setup) -> None:
+    """Fisher's exact test as above, and by Hoeffding the chances agree with the release's share: each fails once in 10^6."""
+    spec, public = joint
+    n = 400
+    rehearsed = run(joint, 11, [(0, number) for number in range(n)], spec.generation_epsilon)
+    there = sum(result.accepted for result in rehearsed)
+    here = 0
+    for _ in range(n):
+        prepared = prepare(spec, public.with_plan(spec.plan.once))
+        here += attempt(spec, spec.space[0], public, prepared).accepted
+    assert fisher_exact([[there, n - there], [here, n - here]]).pvalue > 1e-6
+    assert abs(sum(result.chance for result in rehearsed) - here) < 2 * math.sqrt(n * math.log(2e6) / 2)
+    assert abs(sum(result.chance for result in rehearsed) - there) < math.sqrt(n * math.log(2e6) / 2)
+    assert 0.15 < there / n < 0.85
+
+
+def test_under_a_joint_test_a_criterion_passes_when_its_slack_alone_reaches_the_margin(joint: Setup) -> None:
+    """By hand from the exact figures; the chance is that of the least slack, and face privacy is public."""
+    spec, _ = joint
+    assert spec.joint_test is not None
+    margin, error = spec.joint_test.margin, spec.criteria[0]
+    found = run(joint, 13, [(0, number) for number in range(60)], spec.generation_epsilon)
+    for result in found:
+        assert result.figures[0] is not None
+        assert result.sensitivities[0] is not None
+        slack = (error.threshold - result.figures[0]) / result.sensitivities[0]
+        assert result.sensitivities[0] == 1 / 400
+        if abs(slack - margin) > 0.01:  # figures are kept on the grid of their noise
+            assert result.passed == (slack > margin, True)
+        assert result.chance == pytest.approx(passing(margin, slack, 1.0, spec.joint_test.epsilon), abs=0.002)
+    assert {result.passed[0] for result in found} == {True, False}
+    assert {result.accepted for result in found if not result.passed[0]} == {True, False}  # the noise may turn it
+
+
+def test_under_a_joint_test_a_public_criterion_that_fails_leaves_no_chance(tmp_path: Path) -> None:
+    """Rows may occur twice, and face privacy wants a hundred of each."""
+    changes = {**JOINT, 'kind = "face_privacy"\nminimum_count = 2': 'kind = "face_privacy"\nminimum_count = 100'}
+    found = run(setup(tmp_path, changes), 3, [(0, number) for number in range(10)], 10)
+    assert {(result.accepted, result.chance, result.passed[1]) for result in found} == {(False, 0.0, False)}
+
+
+def test_under_a_joint_test_the_records_inside_decide_a_ratio(tmp_path: Path) -> None:
+    """The sharper slack of a ratio, not that of its figure: the chance follows from counting records."""
+    changes = {
+        **JOINT,
+        'kind = "absolute_marginal_error"\nthreshold = 0.9': 'kind = "relative_marginal_error"\nclip = 3\nthreshold = 2',
+    }
+    del changes["threshold = 0.9"]
+    where = setup(tmp_path, changes)
+    spec, public = where
+    candidates = []
+
+    def keep(*arguments: Any) -> tuple[PrivateCounts, Candidate]:
+        made = generate(*arguments)
+        candidates.append(made[1])
+        return made
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(attempts, "generate", keep)
+        found = run(where, 5, [(0, number) for number in range(10)], spec.generation_epsilon)
+    transformation = spec.space[0].transformation
+    exact = read_public(write_data(tmp_path), spec.schema, spec.input, spec.raw).merge(
+        transformation.layout, transformation.maps
+    )
+    for result, candidate in zip(found, candidates, strict=True):
+        slack = min(
+            min(2 * (s + 1) - (r + 1), (r + 1) - (s + 1) / 2)
+            for column in (0, 1)
+            for r, s in zip(exact.marginal((column,)), candidate.counts.marginal((column,)), strict=True)
+        )
+        assert result.chance == pytest.approx(
+            passing(spec.joint_test.margin, float(slack), 1.0, spec.joint_test.epsilon), abs=0.002
+        )
+
+
+def test_two_budgets_have_noise_of_their_own(fitted: Setup) -> None:
+    """Two budgets so close that the same draws would give the same candidates.
+
+    Were the draws the same for all budgets, their errors would go together, and the choice of a budget would rest on one draw.
+    """
+    numbers, budget = [(0, number) for number in range(6)], Fraction(1, 10)
+    once, again, other = (
+        [result.figures[0] for result in run(fitted, 7, numbers, each)]
+        for each in (budget, budget, budget + Fraction(1, 10**12))
+    )
+    assert once == again
+    assert len(set(once)) > 1
+    assert once != other
 
 
 def test_an_attempt_without_a_candidate_is_not_accepted_and_has_no_figures(tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ def survey(spec: ReleaseSpec, tmp_path_factory: pytest.TempPathFactory) -> Count
 
 def figures(spec: ReleaseSpec, survey: Counts, seed: int = 1) -> CopyFigures:
     public = PrivateCounts(survey, Meter(()))
-    return copy_figures(spec, public, survey, seed, 0, Comparison.of(spec, 2, ["age", "region"]))
+    return copy_figures(spec, public, survey, {}, seed, 0, Comparison.of(spec, 2, ["age", "region"]))
 
 
 def test_a_copy_that_is_the_original_is_perfect_and_as_risky(
@@ -39,7 +39,7 @@ def test_a_copy_that_is_the_original_is_perfect_and_as_risky(
 ) -> None:
     transformation = spec.space[0].transformation
     same = Candidate(configuration=spec.space[0], counts=survey.merge(transformation.layout, transformation.maps))
-    monkeypatch.setattr(copies, "make_candidate", lambda *_: same)
+    monkeypatch.setattr(copies, "generate", lambda *given: (given[2], same))
     found = figures(spec, survey)
     assert found.utility["pmse"] == pytest.approx(0, abs=1e-12)
     assert found.utility["mean_standardised_difference"] == pytest.approx(0, abs=1e-9)
@@ -60,7 +60,7 @@ def test_a_configuration_without_a_candidate_has_no_figures(
     def nothing(*_: object) -> Candidate:
         raise RejectedRound("the projection kept no row")
 
-    monkeypatch.setattr(copies, "make_candidate", nothing)
+    monkeypatch.setattr(copies, "generate", nothing)
     assert figures(spec, survey) == CopyFigures(configuration=0, utility={}, risk={})
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from synthrelease import table as table_module
-from synthrelease.table import Counts, column_subsets, difference_lattice, lattice
+from synthrelease.table import Counts, column_subsets, difference_lattice, lattice, rare_first
 from tests.small import layout_of
 
 LAYOUT = layout_of(3, 2, 4)
@@ -84,6 +84,47 @@ def test_counts_above_two_to_the_53_stay_exact() -> None:
 def test_subsets_are_complete_and_bounded() -> None:
     assert len(list(column_subsets(6, 6))) == 63
     assert max(len(columns) for columns in column_subsets(6, 2)) == 2
+
+
+def weighted_cells(seed: int) -> tuple[list[np.ndarray], np.ndarray]:
+    """Distinct cells of three columns in random order, with whole weights (so that bins tie now and then)."""
+    generator = np.random.default_rng(seed)
+    codes = generator.permutation(LAYOUT.n_cells)[: generator.integers(1, LAYOUT.n_cells + 1)]
+    digits = [(codes // stride) % size for stride, size in zip(LAYOUT.strides, LAYOUT.sizes, strict=True)]
+    return digits, generator.integers(1, 6, len(codes)).astype(float)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_rare_bins_come_first_by_the_rarest_bin_of_each_cell(seed: int) -> None:
+    """Cell by cell: the total of its rarest bin, the first column that has it, then the bins themselves."""
+    digits, weights = weighted_cells(seed)
+    cells = list(zip(*(column.tolist() for column in digits), strict=True))
+    keys = []
+    for cell in cells:
+        totals = [sum(w for other, w in zip(cells, weights, strict=True) if other[c] == cell[c]) for c in range(3)]
+        keys.append((min(totals), totals.index(min(totals)), cell))
+    order = rare_first(digits, weights)
+    assert [cells[i] for i in order] == [cell for _, _, cell in sorted(keys)]
+    assert sorted(order.tolist()) == list(range(len(cells)))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_rarest_bin_is_one_run_of_the_order_and_the_order_of_the_cells_does_not_matter(seed: int) -> None:
+    digits, weights = weighted_cells(seed)
+    totals = {(c, int(b)): weights[digits[c] == b].sum() for c in range(3) for b in np.unique(digits[c])}
+    column, rarest = min(totals, key=lambda key: (totals[key], key))
+    order = rare_first(digits, weights)
+    places = np.flatnonzero(digits[column][order] == rarest)
+    assert places[-1] - places[0] + 1 == len(places)
+    shuffle = np.random.default_rng(seed).permutation(len(weights))
+    again = rare_first([column[shuffle] for column in digits], weights[shuffle])
+    assert [tuple(column[i] for column in digits) for i in order] == [
+        tuple(column[shuffle][i] for column in digits) for i in again
+    ]
+
+
+def test_no_cells_have_an_order_too() -> None:
+    assert rare_first([np.zeros(0, dtype=int)] * 2, np.zeros(0)).tolist() == []
 
 
 def test_the_representation_shows_no_counts() -> None:

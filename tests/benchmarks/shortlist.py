@@ -12,7 +12,7 @@ from pathlib import Path
 
 from joblib import Parallel, delayed
 
-from synthrelease.attempt import attempt, prepare
+from synthrelease.attempt import attempt, prepare, read_priors
 from synthrelease.errors import RejectedRound
 from synthrelease.ingest import ingest
 from synthrelease.private import PrivateCounts
@@ -23,7 +23,7 @@ from synthrelease.spec import ReleaseSpec, load_spec
 
 def accepted(spec: ReleaseSpec, public: PrivateCounts, attempts: int) -> int:
     """Accepted rounds of one release that goes on for so many rounds."""
-    prepared = prepare(spec, public.with_plan(spec.plan.once))
+    prepared = prepare(spec, public.with_plan(spec.plan.once), read_priors(spec))
     passed = 0
     for _ in range(attempts):
         try:
