@@ -79,12 +79,15 @@ def fails_privately() -> None:
 
 
 def in_this_order(number: int, folder: Path) -> str | None:
-    """Rounds 0 and 1 have the outcomes in the file "outcomes" ("-" is rejected); the one in "slow" ends after the other."""
+    """Rounds 0 and 1 have the outcomes in the file "outcomes" ("-" is rejected); the one in "slow" ends after the other.
+
+    It waits for round 2, which is handed to a worker when the result of the fast one has come back.
+    """
     if number > 1:
+        (folder / "another round").touch()
         return "third"
     if number == int((folder / "slow").read_text()):
-        wait_for(folder / f"{1 - number} has ended")
-    (folder / f"{number} has ended").touch()
+        wait_for(folder / "another round")
     outcome = (folder / "outcomes").read_text()[number]
     return None if outcome == "-" else outcome
 

@@ -63,10 +63,6 @@ class Finding:
     def exceeded(self) -> bool:
         return not self.epsilon <= self.case.claim
 
-    @property
-    def as_expected(self) -> bool:
-        return self.exceeded == self.case.faulty
-
 
 @dataclass(frozen=True, kw_only=True)
 class Prepared:
