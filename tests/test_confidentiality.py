@@ -207,7 +207,7 @@ def test_a_crash_of_the_machine_code_shows_places_alone_and_leaves_no_core(accou
 
 
 IN_WORKERS = """
-import synthrelease.release as release
+import synthrelease.releasing as release
 def one_round(*arguments):
     import os, signal, sys
     counts = arguments[1]
@@ -301,7 +301,7 @@ def test_a_leak_is_found_by_these_checks(accounts: Enclave) -> None:
 AFTER = """
 import numpy as np
 import synthrelease.randomness as randomness
-import synthrelease.release as release
+import synthrelease.releasing as release
 from synthrelease.errors import RejectedRound
 entropy = randomness.SystemEntropy
 entropy.add_laplace = lambda self, values, scale: np.asarray(values, dtype=np.int64) + 1

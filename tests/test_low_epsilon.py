@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from synthrelease.release import Release, release
 
 from synthrelease.attempt import Prepared, attempt, generate, prepare, read_priors, released_figures
 from synthrelease.criteria import CRITERIA, JointTest
@@ -22,6 +21,7 @@ from synthrelease.errors import BudgetError, InputError
 from synthrelease.ingest import read_public
 from synthrelease.privacy import Charge
 from synthrelease.private import Meter, PrivateCounts
+from synthrelease.releasing import Release, release
 from synthrelease.spec import ReleaseSpec, load_spec
 from tests.conftest import ROOT
 from tests.small import World

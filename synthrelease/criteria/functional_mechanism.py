@@ -9,7 +9,6 @@ the noise of the feature products multiplies only what the guess got wrong.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -28,9 +27,6 @@ _PIECE = 2**16
 
 _SMALLEST_EIGENVALUE = 1e-3
 """Eigenvalues of the noisy mean feature products below this are raised to it, so that the fit always exists."""
-
-_NOISE_FLOOR = 4.0
-"""They are also raised to so many noise deviations of the products: below that a direction is noise."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,9 +127,7 @@ class NoisyMoments:
         rows, columns = np.triu_indices(d)
         products[rows + 1, columns + 1] = products[columns + 1, rows + 1] = means[d : d + len(rows)]
         values, vectors = np.linalg.eigh(products)
-        noise = math.sqrt(2) * self.noise_scale / (n * self.design.scales[d : d + len(rows)].min(initial=np.inf))
-        floor = max(_SMALLEST_EIGENVALUE, _NOISE_FLOOR * noise)
-        inverse = vectors @ np.diag(1 / np.maximum(values, floor)) @ vectors.T
+        inverse = vectors @ np.diag(1 / np.maximum(values, _SMALLEST_EIGENVALUE)) @ vectors.T
         correction = inverse @ means[d + len(rows) :]
         slopes = correction[1:] / prior.spreads
         return LinearModel(
