@@ -6,7 +6,7 @@ CORE := $(VENV)/.core-installed
 TEST := $(VENV)/.test-installed
 WORKERS ?= 2
 
-.PHONY: demo test lint lock benchmarks clean
+.PHONY: demo test lint lock benchmarks hostile kills mutations clean
 
 demo: $(CORE)
 	@out=demo-release; i=2; while [ -e $$out ]; do out=demo-release-$$i; i=$$((i+1)); done; \
@@ -27,6 +27,17 @@ benchmarks: $(TEST)
 	@test -n "$(DATA)" || { echo "usage: make benchmarks DATA=path-to-a-births-file"; exit 2; }
 	$(BIN)/python tests/benchmarks/attempt.py --data "$(DATA)"
 	$(BIN)/python tests/benchmarks/acceptance.py --data "$(DATA)"
+
+# 10,000 hostile files; releases and ledgers killed at random; mistakes in the code that the tests must notice
+hostile: $(TEST)
+	$(BIN)/python -m tests.hostile
+
+kills: $(TEST)
+	$(BIN)/python tests/crashes.py
+	$(BIN)/python -m tests.kills
+
+mutations: $(TEST)
+	$(BIN)/python tests/mutations.py
 
 lock:
 	requirements/lock.sh
