@@ -9,7 +9,7 @@ WORKERS ?= 2
 
 HOURS ?= 2
 
-.PHONY: demo test audit lint lock benchmarks docs wheelhouse test-wheelhouse clean
+.PHONY: demo test audit lint lock benchmarks docs wheelhouse test-wheelhouse hostile kills mutations clean
 
 demo: $(CORE)
 	@out=demo-release; i=2; while [ -e $$out ]; do out=demo-release-$$i; i=$$((i+1)); done; \
@@ -48,6 +48,16 @@ wheelhouse: $(CORE)
 
 test-wheelhouse: $(TEST)
 	SYNTHRELEASE_WHEELHOUSE="$(CURDIR)/wheelhouse" $(BIN)/pytest -m wheelhouse
+# 10,000 hostile files; releases and ledgers killed at random; mistakes in the code that the tests must notice
+hostile: $(TEST)
+	$(BIN)/python -m tests.hostile
+
+kills: $(TEST)
+	$(BIN)/python tests/crashes.py
+	$(BIN)/python -m tests.kills
+
+mutations: $(TEST)
+	$(BIN)/python tests/mutations.py
 
 lock:
 	requirements/lock.sh

@@ -247,12 +247,19 @@ def _check_names(path: Path) -> None:
     if names != 1:
         raise refusal(path, "one name for the file", f"{names} (hard links)", "Delete the others; make backups as copies")
     for name in _companions(path):
-        if os.path.lexists(name) and not stat.S_ISREG(os.lstat(name).st_mode):
-            raise refusal(
-                name, "a file that SQLite made", "a link or something else", f"It is not of this program. {restore(path)}"
-            )
+        if _is_odd(name):
+            advice = f"It is not of this program. {restore(path)}"
+            raise refusal(name, "a file that SQLite made", "a link or something else", advice)
     if os.path.lexists(path.with_name(path.name + "-journal")):
         raise refusal(path, "no -journal file beside it", "one", f"It is not of this program. {restore(path)}")
+
+
+def _is_odd(path: Path) -> bool:
+    """Whether something other than a regular file is there. It may vanish at any time: SQLite tidies up."""
+    try:
+        return not stat.S_ISREG(os.lstat(path).st_mode)
+    except OSError:
+        return False
 
 
 def _explain(path: Path, error: Exception) -> tuple[str, str, str]:

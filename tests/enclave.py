@@ -151,22 +151,25 @@ class Enclave:
         return tuple(map(str, arguments))
 
     def written(self) -> list[Path]:
-        """Every file that is not an input."""
-        inside = [path for path in self.folder.rglob("*") if path.is_file() and self.folder / "private" not in path.parents]
-        return inside + [
-            path for path in SHARED.glob("**/*") if path.is_file() and path.stat().st_ctime >= self.folder.stat().st_ctime
-        ]
+        """Every file in the folder that is not an input."""
+        return [path for path in self.folder.rglob("*") if path.is_file() and self.folder / "private" not in path.parents]
 
     def leaks(self) -> list[str]:
-        """Tokens that were found outside the private folder, each with its place; a terminal may have broken lines."""
-        found = []
-        for path in self.written():
-            content = path.read_bytes()
+        """Tokens that were found outside the private folder, each with its place; a terminal may have broken lines.
+
+        Looks into shared memory, too, where other programs may be at work.
+        """
+        found, forms = [], self.tokens.forms()
+        shared = SHARED.glob("**/*") if SHARED.is_dir() else ()
+        for path in (*self.written(), *shared):
+            try:
+                content = path.read_bytes() if path.is_file() else b""
+            except OSError:
+                continue
             dense = b"".join(content.split())
-            found += [f"{token} in {path}" for form, token in self.tokens.forms().items() if form in content or form in dense]
-        return found + [
-            f"{token} in the name {path}" for token in self.tokens.all() for path in self.written() if token in str(path)
-        ]
+            found += [f"{token} in {path}" for form, token in forms.items() if form in content or form in dense]
+            found += [f"{token} in the name {path}" for token in self.tokens.all() if token in str(path)]
+        return found
 
     def too_open(self) -> list[str]:
         """Files and folders under `published` that others may read or change."""

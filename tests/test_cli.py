@@ -235,3 +235,9 @@ def test_help_explains_every_command(command: list[str]) -> None:
 def test_unknown_options_end_with_2() -> None:
     assert run("release", "--seed", "1").returncode == 2
     assert run("rehears").returncode == 2
+
+
+def test_a_release_takes_no_seed(tmp_path: Path) -> None:
+    result = released(tmp_path, "--seed", 1)
+    assert (result.returncode, "No such option: --seed" in words(result.stderr)) == (2, True)
+    assert "seed" not in words(run("release", "--help").stdout)

@@ -223,8 +223,8 @@ release.one_round = one_round
 )
 def test_the_death_of_a_worker_shows_nothing(tmp_path: Path, talker: Talker, action: str) -> None:
     accounts = Enclave(tmp_path, {"stop_probability = 0.001": "stop_probability = 1"}, rows=400)
-    outcome = accounts.release(
-        talker, "--jobs", 2, before=IN_WORKERS.format(action=action.format(token=accounts.tokens.cells[0]))
+    outcome = talker.release(
+        accounts, "--jobs", 2, before=IN_WORKERS.format(action=action.format(token=accounts.tokens.cells[0]))
     )
     assert outcome.code == (3 if "ValueError" in action else 1), outcome.err  # post-processing that fails is a rejected round
     assert_tight(accounts, EPSILON)

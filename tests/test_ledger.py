@@ -596,6 +596,16 @@ def test_a_release_without_a_ledger_gets_one_beside_its_output_that_remembers_th
     assert (load_ledger(single).statement().epsilon_limit, load_ledger(single).statement().dataset) == (5, "without a title")
 
 
+def test_a_row_that_was_changed_together_with_its_own_hash_is_refused_because_of_the_next(coins: Ledger) -> None:
+    with edited(coins.path) as database:
+        database.execute("UPDATE charges SET epsilon = '1/4' WHERE number = 1")
+        (second,) = database.execute("SELECT hash FROM charges WHERE number = 2").fetchone()
+        hashes_anew(database)
+        database.execute("UPDATE charges SET hash = ? WHERE number = 2", (second,))
+    with pytest.raises(LedgerError, match="charge 2 changed or damaged"):
+        coins.statement()
+
+
 # --- Ledgers that somebody made to stall or to deceive
 
 VIEW = "CREATE VIEW {} AS WITH RECURSIVE n(x) AS (VALUES(1) UNION ALL SELECT x + 1 FROM n) SELECT {} FROM n"
@@ -604,11 +614,12 @@ VIEW = "CREATE VIEW {} AS WITH RECURSIVE n(x) AS (VALUES(1) UNION ALL SELECT x +
 @pytest.mark.parametrize(
     "statement",
     [
+        "DROP TABLE account; CREATE VIEW account AS SELECT abs(-9223372036854775808) AS dataset",  # fails when it is read
         "DROP TABLE account; " + VIEW.format("account", "x AS dataset, x AS epsilon_limit, x AS delta_limit"),
         "DROP TABLE charges; "
         + VIEW.format("charges", "x AS number, 'a' started, 'a' what, '1/1' epsilon, '0/1' delta, 'a' hash"),
     ],
-    ids=["account", "charges"],
+    ids=["one that fails", "account", "charges"],
 )
 def test_a_view_without_an_end_is_not_read(coins: Ledger, statement: str) -> None:
     with edited(coins.path) as database:

@@ -104,7 +104,7 @@ def judged(case: Case, code: int, text: str, seconds: float, megabytes: int, fol
     if code and len(words) < 30:
         return f"no message: {words!r}"
     if seconds > SECONDS or megabytes > MEGABYTES:
-        return f"{seconds:.0f} seconds, {megabytes} MB"
+        return f"{megabytes} MB and {seconds:.0f} seconds"
     labels = _labels(folder / case.command[1]) if case.kind == "specification" and code == 0 else ()
     cells = [*labels, *(cell for text in written_cells(folder) for row in csv.reader(io.StringIO(text)) for cell in row)]
     bad = [cell for cell in cells if executes(cell)]
