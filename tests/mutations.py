@@ -293,8 +293,8 @@ OF_THE_THEORY = (
         name="laplace_figure: no allowance for rounding",
         breaks="neighbours that round apart are not covered",
         file="synthrelease/randomness.py",
-        old="return step, math.ceil(Fraction(sensitivity) / Fraction(step) + Fraction(1, 2)) + 1",
-        new="return step, math.ceil(Fraction(sensitivity) / Fraction(step))",
+        old="steps = math.ceil(Fraction(sensitivity) / Fraction(step) + Fraction(1, 2)) + 1",
+        new="steps = math.ceil(Fraction(sensitivity) / Fraction(step))",
         tests=("tests/test_randomness.py",),
     ),
     Mutation(
@@ -747,8 +747,8 @@ OF_THE_THEORY = (
     Mutation(
         name="figures after acceptance: judged once more",
         file="synthrelease/attempt.py",
-        old="replace(score, passed=True)",
-        new="score",
+        old="replace(score, passed=True, decides=score.noise_sd is None)",
+        new="replace(score, decides=score.noise_sd is None)",
         tests=(LOW,),
     ),
     Mutation(

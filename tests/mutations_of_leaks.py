@@ -197,9 +197,9 @@ OF_LEAKS = (
         name="verdict: taken on the exact figure",
         breaks="which datasets are released depends on exact private figures",
         file="synthrelease/criteria/base.py",
-        old='        return self._judged(noisy.value, "Laplace", sensitivity, noisy.noise_sd, self.epsilon)\n',
-        new='        score = self._judged(noisy.value, "Laplace", sensitivity, noisy.noise_sd, self.epsilon)\n'
-        "        exact = private.with_plan((self.charge,)).spend(self.charge, figure)\n"
+        old='        return self._judged(value, "Laplace", query.sensitivity, noisy.noise_sd, self.epsilon)\n',
+        new='        score = self._judged(value, "Laplace", query.sensitivity, noisy.noise_sd, self.epsilon)\n'
+        "        exact = private.with_plan((self.charge,)).spend(self.charge, query.figure)\n"
         '        return __import__("dataclasses").replace(score, passed=exact <= self.threshold)\n',
         tests=("tests/test_contracts.py::test_the_verdict_is_one_of_the_released_value",),
     ),
@@ -207,8 +207,8 @@ OF_LEAKS = (
         name="relative marginal error: bins that the synthetic table lacks are dropped",
         breaks="a sensitivity of many times the claim",
         file="synthrelease/criteria/marginals.py",
-        old="r, s = original + 1.0, synthetic + 1.0",
-        new="r, s = original[synthetic > 0] + 1.0, synthetic[synthetic > 0] + 1.0",
+        old="    r, s = original + 1.0, synthetic + 1.0\n    return float(np.clip(",
+        new="    r, s = original[synthetic > 0] + 1.0, synthetic[synthetic > 0] + 1.0\n    return float(np.clip(",
         tests=("tests/test_criteria_values.py", "tests/test_criteria_sensitivity.py"),
     ),
     # --- What is published
@@ -239,8 +239,8 @@ OF_LEAKS = (
         name="output: the document tells when the run ended",
         breaks="the time that a run took tells how many rounds it needed",
         file="synthrelease/bundle/document.py",
-        old='"versions": versions(),',
-        new='"versions": versions(), "made": __import__("time").time_ns(),',
+        old="versions=versions(),",
+        new='versions=versions() | {"made": str(__import__("time").time_ns())},',
         tests=(f"{BUNDLE}::test_the_document_tells_nothing_about_the_rounds",),
     ),
     Mutation(
@@ -255,8 +255,8 @@ OF_LEAKS = (
         name="output: rows in the order of the sampler",
         breaks="an order that nothing covers",
         file="synthrelease/bundle/table.py",
-        old="rows = candidate.counts.expand()",
-        new="rows = np.random.default_rng(7).permutation(candidate.counts.expand())",
+        old="    rows = table.counts.expand()\n    return pd.DataFrame(",
+        new="    rows = np.random.default_rng(7).permutation(table.counts.expand())\n    return pd.DataFrame(",
         tests=(f"{BUNDLE}::test_the_table_has_the_labels_of_the_schema_in_sorted_order",),
     ),
     Mutation(
