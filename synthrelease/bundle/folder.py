@@ -9,6 +9,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
+from synthrelease.bundle import measurements
 from synthrelease.bundle.document import release_document
 from synthrelease.bundle.table import csv_bytes
 from synthrelease.errors import OutputError
@@ -45,9 +46,14 @@ def write_bundle(release: Release, folder: str | Path) -> Path:
     folder = check_free(folder)
     temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.absolute().parent))
     try:
-        data = csv_bytes(release.candidate)
-        document = release_document(release, {"data.csv": hashlib.sha256(data).hexdigest()})
-        _write(temporary / "data.csv", data)
+        contents = {"data.csv": csv_bytes(release.candidate)}
+        if release.measured is not None:
+            spec = release.spec
+            bins = spec.space.common if spec.shared_measurements else release.candidate.transformation
+            contents[measurements.NAME] = measurements.measurements_bytes(release.measured, bins)
+        document = release_document(release, {name: hashlib.sha256(data).hexdigest() for name, data in contents.items()})
+        for name, data in contents.items():
+            _write(temporary / name, data)
         _write(
             temporary / "release.json",
             (json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode("utf-8"),

@@ -101,7 +101,7 @@ def _release(
         title="Acceptance criteria",
         caption="Released values carry noise: a small one may lie below 0."
         if spec.joint_test is None
-        else "All criteria passed the joint test. The figures were released afterwards, with noise: one may lie above its threshold.",
+        else "All criteria passed the joint test. The figures got their noise afterwards: one may lie above its threshold.",
     )
     for score in result.scores:
         noise = "" if score.noise_sd is None else f"{score.noise_sd:.3g}"
