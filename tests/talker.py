@@ -22,7 +22,7 @@ from tests.conftest import ROOT
 from tests.enclave import Enclave
 
 IMPORTED = ("diffprivlib.mechanisms", "opendp.measurements", "pandas", "scipy.sparse.csgraph") + tuple(
-    f"synthrelease.{name}" for name in ("bundle", "cli", "ledger", "release", "spec")
+    f"synthrelease.{name}" for name in ("bundle", "cli", "ledger", "releasing", "spec")
 )
 
 
