@@ -65,7 +65,9 @@ def write_bundle(release: Release, folder: str | Path) -> Path:
         check_free(folder)
         os.rename(temporary, folder)
     except OSError as error:
-        raise OutputError(f"{folder}: the release could not be written ({error.strerror}).") from None
+        raise OutputError(
+            f"{folder}: the release could not be written ({error.strerror}). The planned budget is spent."
+        ) from None
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
     return folder
