@@ -193,8 +193,55 @@ def test_text_is_never_executed(name: str) -> None:
 
 
 def test_no_module_pickles_or_opens_a_connection() -> None:
-    banned = {"pickle", "marshal", "shelve", "socket", "urllib", "http", "requests", "subprocess"}
+    pickles = {"pickle", "cPickle", "cloudpickle", "dill", "marshal", "shelve", "yaml", "ctypes"}
+    connections = {
+        "socket",
+        "socketserver",
+        "ssl",
+        "urllib",
+        "http",
+        "requests",
+        "httpx",
+        "aiohttp",
+        "asyncio",
+        "ftplib",
+        "smtplib",
+    }
+    banned = pickles | connections | {"subprocess", "webbrowser", "xmlrpc", "imaplib", "poplib", "pty"}
     assert {path for path, tree in TREES.items() if banned & {name.split(".")[0] for name in imported(tree)}} == set()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "read_pickle",
+        "to_pickle",
+        "unsafe_load",
+        "full_load",
+        "system",
+        "popen",
+        "execv",
+        "execve",
+        "execvp",
+        "spawnl",
+        "spawnv",
+    ],
+)
+def test_no_library_unpickles_or_starts_a_program_for_it(name: str) -> None:
+    assert files_where(calls(name)) == set()
+
+
+def test_arrays_and_objects_are_not_loaded_from_files() -> None:
+    """`load` of numpy and joblib may unpickle, `dump` of joblib writes what it is given."""
+    loading = {
+        f"{library}.{call}" for library in ("np", "numpy", "joblib", "yaml") for call in ("load", "dump", "save", "memmap")
+    }
+
+    def loads(node: ast.AST) -> bool:
+        return isinstance(node, ast.Call) and ast.unparse(node.func) in loading
+
+    assert files_where(loads) == set()
+    assert not {"joblib.load", "joblib.dump"} & {name for tree in TREES.values() for name in imported(tree)}
 
 
 def test_validation_never_rests_on_assert() -> None:

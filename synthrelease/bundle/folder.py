@@ -87,7 +87,9 @@ def write_folder(contents: Mapping[str, bytes], folder: str | Path, key: Ed25519
         check_free(folder)
         os.rename(temporary, folder)
     except OSError as error:
-        raise OutputError(f"{folder}: the release could not be written ({error.strerror}).") from None
+        raise OutputError(
+            f"{folder}: the release could not be written ({error.strerror}). The planned budget is spent."
+        ) from None
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
     return folder
