@@ -43,8 +43,10 @@ def test_the_catalogue_is_what_the_documents_say() -> None:
     assert len(HONEST) >= 300
     assert families["whole release"] >= 20
     assert {f"criterion {kind}" for kind in CRITERIA} <= set(families)
-    assert set(GENERATORS) == {"privbayes"}  # a new generator needs cases of its own
+    assert set(GENERATORS) == {"privbayes", "marginals"}  # a new generator needs cases of its own
     assert families["PrivBayes fit"] >= 10
+    assert families["noisy marginals"] >= 10
+    assert families["joint test"] >= 9
     for family in ("discrete Laplace", "released figure", "permute and flip", "exponential mechanism", "stop coin", "selection",
                    "functional mechanism", "selection, rounds side by side", "low bits of a figure"):  # fmt: skip
         assert families[family]

@@ -18,8 +18,9 @@ from synthrelease.audit.sensitivity import CodeFigures, Recording, Sweep, criter
 from synthrelease.audit.sweeps import MOST_RECORDS, sweeps
 from synthrelease.audit.worlds import World
 from synthrelease.constraints import Plausibility
-from synthrelease.criteria import CRITERIA, base, conditional_means, faithfulness, marginals, regression_prediction
+from synthrelease.criteria import CRITERIA, base, conditional_means, faithfulness, joint_test, marginals, regression_prediction
 from synthrelease.criteria.functional_mechanism import least_squares
+from synthrelease.generators import Background
 from synthrelease.generators.privbayes import PrivBayes
 
 SWEEPS = {sweep.name: sweep for sweep in sweeps()}
@@ -39,7 +40,7 @@ def test_no_change_is_larger_than_the_noise_pays_for(name: str) -> None:
     """All tables of at most three records; two where figures take longer."""
     sweep = SWEEPS[name]
     cells = int(np.prod([high + 1 for high in sweep.highs.values()]))
-    records = 2 if sweep.kind in ("faithfulness", "regression_prediction") else 3
+    records = 3 if sweep.kind in ("absolute_marginal_error", "relative_marginal_error", "conditional_mean") else 2
     found = enumerate_sweep(sweep, records)
     assert found.sound
     assert found.triples == triples(cells, records)
@@ -49,7 +50,7 @@ def test_no_change_is_larger_than_the_noise_pays_for(name: str) -> None:
 def test_the_whole_enumeration_has_more_than_ten_million_triples_and_every_criterion_that_spends() -> None:
     sizes = {name: int(np.prod([high + 1 for high in sweep.highs.values()])) for name, sweep in SWEEPS.items()}
     assert sum(triples(cells, MOST_RECORDS) for cells in sizes.values()) > 10**7
-    assert {sweep.kind for sweep in SWEEPS.values()} == set(CRITERIA) - FREE - BY_MOMENTS
+    assert {sweep.kind for sweep in SWEEPS.values()} == (set(CRITERIA) - FREE - BY_MOMENTS) | {"joint test"}
 
 
 def test_neighbours_are_all_pairs_that_differ_in_one_record() -> None:
@@ -86,6 +87,15 @@ FAULTS: dict[str, tuple[str, object, str, Any]] = {
     "the line of the synthetic table is forgotten": (
         "prediction, rising line, 2 x 3", regression_prediction, "least_squares",
         lambda design, table: least_squares(design, np.ones_like(table))),
+    "half of what a record moves is paid for": (
+        "one step, 2 x 3", base, "laplace_figure", narrower(base.laplace_figure)),
+    "the joint test adds half its noise": (
+        "joint test, ratios, 2 x 3", joint_test, "laplace_figure", narrower(base.laplace_figure)),
+    "records inside are counted in shares of the synthetic count": (
+        "joint test, ratios, 2 x 3", marginals, "records_inside",
+        lambda r, s, threshold: float(np.minimum(threshold * s - r, r - s / threshold).min())),
+    "the largest gap is taken for the distance of the gaps": (
+        "prediction by lines, rising line, 2 x 3", np, "ptp", lambda gaps: float(np.max(gaps) - np.mean(gaps))),
 }  # fmt: skip
 
 
@@ -142,6 +152,7 @@ def test_scores_tables_and_moments_move_by_at_most_their_sensitivity() -> None:
     assert all(part.sound for part in found)
     largest = {part.kind: max(other.largest for other in found if other.kind == part.kind) for part in found}
     assert largest["PrivBayes"] == 1  # its joint tables
+    assert largest["marginals"] == 1
     assert Fraction(1, 2) < largest["functional mechanism"] < 1
     assert sum(part.triples for part in found) > 4_000
 
@@ -176,7 +187,7 @@ def test_a_fit_adds_noise_to_the_tables_that_are_enumerated() -> None:
     """What `PrivBayes.fit` hands to the noise are the joint tables of its network, for the noise of 2 d counts."""
     world, recorder, epsilon = World({"a": 1, "b": 2}), Recording(), Fraction(4)
     generator = PrivBayes(flavour="degree", degree=1, epsilon_split=Fraction(1, 2))
-    charge, free = generator.charge(epsilon), Plausibility(layout=world.layout, masks=())
+    charge, free = generator.charge(epsilon), Background(plausibility=Plausibility(layout=world.layout, masks=()))
     for table in world.all_tables(3)[::5]:
         network = generator.fit(world.private(table, [charge], recorder), charge, free)
         counts = world.dense([table]).reshape(world.layout.sizes)
@@ -196,7 +207,7 @@ def test_the_criterion_adds_noise_to_the_moments_that_are_enumerated(fit: str) -
     line = {"target": "b", "features": ["a"], "representation": {"a": "single", "b": "single"}, "fit": fit}
     scored = criterion("regression_coefficients", **line)
     setting = world.setting(scored)
-    design = scored.design(setting)  # type: ignore[attr-defined]
+    design = scored.design(setting, np.ones(world.layout.n_cells, dtype=bool))  # type: ignore[attr-defined]
     for table in world.all_tables(2):
         private = world.private(table, scored.once(), recorder)
         earlier = {scored.name: scored.prepare(private, setting)}

@@ -45,20 +45,19 @@ def proven_epsilon(left: Hits, right: Hits, error: float) -> float:
     return math.log(low / high) if low > 0 else -math.inf
 
 
-def draws_to_find(epsilon: float, *, error: float, scale_error: float = 0.1, power: float = 0.999) -> int:
-    """Draws on each side after which Laplace noise of too small a scale is found with this probability.
+def draws_to_find(more: float, less: float, claim: float, *, error: float, power: float = 0.999) -> int:
+    """Draws on each side after which an event is found to be above a claim with this probability.
 
-    The best event against noise of scale 0.9/eps is a half line, whose probabilities on the two sides are 1/(1+a) and
-    a/(1+a), a = exp(-eps/0.9). The logarithm of a share of hits then has deviation sqrt(a/draws) on one side and
-    1/sqrt(a draws) on the other; their difference has to exceed the claim in spite of both bounds and of bad luck.
+    The logarithm of a share of hits has deviation sqrt((1 - p) / (p draws)) about; the difference of two has to exceed the
+    claim in spite of both bounds and of bad luck.
 
     Parameters
     ----------
+    more, less : the probabilities of the event on the two sides, ln(more / less) > claim.
     error : of `proven_epsilon`.
     """
     from scipy.special import ndtri
 
-    true = epsilon / (1 - scale_error)
-    small, large = math.exp(-true / 2), math.exp(true / 2)
-    deviations = float(ndtri(1 - error / 2)) * (small + large) + float(ndtri(power)) * math.hypot(small, large)
-    return math.ceil((deviations / (true - epsilon)) ** 2)
+    first, second = (math.sqrt((1 - p) / p) for p in (more, less))
+    deviations = float(ndtri(1 - error / 2)) * (first + second) + float(ndtri(power)) * math.hypot(first, second)
+    return math.ceil((deviations / (math.log(more / less) - claim)) ** 2)

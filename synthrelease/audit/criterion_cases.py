@@ -14,6 +14,7 @@ from synthrelease.audit.sensitivity import CodeFigures, Sweep, criterion
 from synthrelease.audit.sweeps import sweeps
 from synthrelease.audit.worlds import World
 from synthrelease.criteria import Criterion
+from synthrelease.criteria.joint_test import JointTest
 from synthrelease.criteria.linear_regression import prepared_regression
 from synthrelease.privacy import decimal_text
 
@@ -55,6 +56,12 @@ FURTHEST = {
     "mean of a by b, margin 0.4, 2 x 3": _tables((0, 0, 0), (0, 1, 2), (0, 1, 5)),
     "faithfulness, near in six bins, 6": _tables((0, 0, 0), (0, 0, 2), (0, 2, 2)),
     "prediction, flat line, 2 x 3": _tables((0, 2, 5), (0, 3, 3), (0, 3, 5)),
+    "prediction by lines, rising line, 2 x 3": _tables((0, 0, 4), (0, 0, 3), (0, 1, 3)),
+    "one step, 2 x 3": _tables((0, 1, 4), (0, 3, 5), (0, 5, 5)),
+    "one step, 3 x 2": _tables((0, 2, 4), (0, 1, 1), (0, 1, 5)),
+    "joint test, marginals and ratios, 2 x 3": _tables((0, 0, 0), (0, 0, 1), (0, 1, 1)),
+    "joint test, means and faithfulness, 2 x 3": _tables((0, 0, 3), (0, 0, 3), (0, 0, 5)),
+    "joint test, five criteria, 2 x 3": _tables((0, 0, 3), (0, 0, 1), (0, 1, 1)),
 }
 """Sweeps, and tables of three records that move their figures furthest: found by enumeration, which a test repeats."""
 
@@ -82,9 +89,9 @@ def criterion_cases() -> Iterator[Case]:
 def scoring_case(name: str, epsilon: Fraction, *, spent: Fraction | None = None) -> Case:
     """Scores of one synthetic table against two private ones; `spent` is the budget of the scores, right unless given."""
     sweep, neighbours = next(sweep for sweep in sweeps() if sweep.name == name), FURTHEST[name]
-    draw = partial(_scores, sweep, spent or epsilon, neighbours.synthetic)
+    draw = partial(_slacks if sweep.joint else _scores, sweep, spent or epsilon, neighbours.synthetic)
     return Case(
-        family=f"criterion {sweep.kind}",
+        family=sweep.kind if sweep.joint else f"criterion {sweep.kind}",
         name=f"{name}{', more spent' if spent else ''}, epsilon {decimal_text(epsilon)}",
         claim=float(epsilon),
         left=partial(draw, neighbours.left),
@@ -101,6 +108,15 @@ def _scores(sweep: Sweep, epsilon: Fraction, synthetic: Table, table: Table, dra
     setting, earlier = world.setting(*sweep.criteria[:-1], scored), CodeFigures(sweep, world).earlier
     private, candidate, charges = world.private(table, ()), world.candidate(synthetic), scored.per_round()
     return np.array([scored.score(private.with_plan(charges), candidate, setting, dict(earlier)).value for _ in range(draws)])
+
+
+def _slacks(sweep: Sweep, epsilon: Fraction, synthetic: Table, table: Table, draws: int) -> np.ndarray:
+    """(draws,) noisy least slacks of a joint test: more than it shows, which is whether they reach a margin."""
+    world, test = World(sweep.highs, sweep.groups), JointTest(epsilon=epsilon, false_acceptance=Fraction(1, 10))
+    setting, earlier = world.setting(*sweep.criteria), CodeFigures(sweep, world).earlier
+    private, candidate = world.private(table, ()), world.candidate(synthetic)
+    asked = [(one, one.query(private.n, candidate, setting, earlier)) for one in sweep.asked]
+    return np.array([test.noisy_slack(private.with_plan([test.charge]), asked) for _ in range(draws)])
 
 
 def _coefficients_case(fit: str, epsilon: Fraction, highs: dict[str, int], left: Table, right: Table) -> Case:

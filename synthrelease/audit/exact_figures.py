@@ -7,7 +7,7 @@ numerators and one denominator, so that comparisons of figures and of their diff
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
@@ -20,19 +20,33 @@ from synthrelease.criteria.conditional_means import ConditionalMean
 from synthrelease.criteria.faithfulness import Faithfulness
 from synthrelease.criteria.functional_mechanism import LinearModel
 from synthrelease.criteria.marginals import AbsoluteMarginalError, RelativeMarginalError
+from synthrelease.criteria.regression_one_step import RegressionOneStep
 from synthrelease.criteria.regression_prediction import RegressionPrediction
 
+_SMALLEST = Fraction(1, 2**20)
+"""Least sensitivity of a figure that a candidate may make constant, as a share of the whole range."""
 
-@dataclass(frozen=True, kw_only=True)
+_LOWEST = -(2**30)
+"""The slack of a candidate that no private table can make pass."""
+
+
+@dataclass(frozen=True)
 class ExactFigures:
     """Figures of all tables against one synthetic table: numerators (n_tables,) int64 over one denominator.
 
-    `bound` is the sensitivity that theory 3 proves, as a fraction.
+    `bound` is the sensitivity that theory 3 proves, as a fraction. Figures and bound are in units of `unit`, where that is not
+    a fraction (a standard deviation). `void`: no private table passes, whatever the figure.
     """
 
     numerators: np.ndarray
     denominator: int
     bound: Fraction
+    unit: float = 1.0
+    void: bool = False
+
+    @property
+    def values(self) -> np.ndarray:
+        return self.numerators / self.denominator * self.unit
 
 
 def digits(world: World) -> np.ndarray:
@@ -85,21 +99,21 @@ def conditional_mean(criterion: ConditionalMean, world: World, tables: np.ndarra
     groups = [member for name in criterion.by for member in _members(world, name, values)]
     groups += [np.ones(len(values), dtype=np.int64)] if criterion.overall else []
     sizes = [max(1, int(synthetic @ group) - margin) for group in groups]
-    empty = any(synthetic @ group == 0 for group in groups)  # no mean: the figure is compared with 0, and never passes
     common = math.lcm(*range(1, n + 1))
     worst = np.zeros(len(tables), dtype=np.int64)
     for group, size in zip(groups, sizes, strict=True):
         counts, sums = tables @ group, tables @ (group * scaled)
         means = (sums + np.maximum(size - counts, 0) * middle) * (common // np.maximum(counts, size))
-        target = 0 if empty else int(synthetic @ (group * scaled)) * common // int(synthetic @ group)
+        target = int(synthetic @ (group * scaled)) * common // max(1, int(synthetic @ group))  # an empty group: compared with 0
         worst = np.maximum(worst, np.abs(means - target))
-    return ExactFigures(numerators=worst, denominator=common * unit, bound=(high - low) / min(sizes))
+    void = any(synthetic @ group == 0 for group in groups)
+    return ExactFigures(numerators=worst, denominator=common * unit, bound=(high - low) / min(sizes), void=void)
 
 
-def _members(world: World, column: str, values: np.ndarray) -> list[np.ndarray]:
+def _members(world: World, column: str, values: np.ndarray, *, grouped: bool = True) -> list[np.ndarray]:
     """For every group of a column: (n_cells,) 1 for its cells."""
     of_value = values[:, world.layout.index(column)]
-    if column in world.groups:
+    if grouped and column in world.groups:
         of_value = np.array(world.groups[column].of_atom)[of_value]
     return [(of_value == group).astype(np.int64) for group in range(int(of_value.max()) + 1)]
 
@@ -130,7 +144,10 @@ def _similar(criterion: Faithfulness, world: World, a: np.ndarray, b: np.ndarray
 def prediction(
     criterion: RegressionPrediction, world: World, tables: np.ndarray, synthetic: np.ndarray, fitted: LinearModel
 ) -> ExactFigures:
-    """|MAE_R(fitted) - MAE_R(w(S))| for one feature a and the target b; bound 2 (U - L) / n (theory 3.5)."""
+    """|MAE_R(fitted) - MAE_R(w(S))| for one feature a and the target b (theory 3.5).
+
+    Bound 2 (U - L) / n, or what the two lines leave of it: (largest - smallest gap of a record) / n.
+    """
     n, values = int(synthetic.sum()), digits(world)
     low, high = (Fraction(str(end)) for end in criterion.range)
     lines = (Fraction(fitted.intercept), Fraction(float(fitted.coefficients[0]))), _least_squares(values, synthetic)
@@ -140,7 +157,70 @@ def prediction(
         gaps.append(errors[0] - errors[1])
     common = math.lcm(*(gap.denominator for gap in gaps))
     sums = tables @ np.array([int(gap * common) for gap in gaps])
-    return ExactFigures(numerators=np.abs(sums), denominator=n * common, bound=2 * (high - low) / n)
+    widest = 2 * (high - low)
+    if criterion.bound == "lines":
+        widest = max(max(gaps) - min(gaps), widest * _SMALLEST)
+    return ExactFigures(numerators=np.abs(sums), denominator=n * common, bound=widest / n)
+
+
+def one_step(criterion: RegressionOneStep, world: World, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
+    """|sum of (a - mean_S a) r| / (n sd_S a), r = b - clip(line of S), for one feature a and the target b (theory 3.4).
+
+    Bound 2 max |(a - mean_S a) r| / (n sd_S a). In units of 1 / sd_S a.
+
+    Where a is constant in S there is no slope: the figure is 0, and never passes.
+    """
+    n, values = int(synthetic.sum()), digits(world)
+    low, high = (Fraction(str(end)) for end in criterion.range)
+    intercept, slope = _least_squares(values, synthetic)
+    mean = Fraction(int(synthetic @ values[:, 0]), n)
+    variance = Fraction(int(synthetic @ values[:, 0] ** 2), n) - mean**2
+    if not variance:
+        return ExactFigures(np.zeros(len(tables), dtype=np.int64), 1, (high - low) * _SMALLEST / n, void=True)
+    steps = [(int(a) - mean) * (int(b) - min(max(intercept + slope * int(a), low), high)) for a, b in values]
+    common = math.lcm(*(step.denominator for step in steps))
+    sums = tables @ np.array([int(step * common) for step in steps])
+    bound = 2 * max(abs(step) for step in steps) / n
+    return ExactFigures(np.abs(sums), n * common, bound, unit=1 / math.sqrt(variance))
+
+
+def least_slack(
+    criteria: Sequence[Criterion], world: World, tables: np.ndarray, synthetic: np.ndarray, fitted: LinearModel | None
+) -> ExactFigures:
+    """The least slack of several criteria, in sensitivities; bound 1 (theory 4)."""
+    slacks = [slack(criterion, world, tables, synthetic, fitted) for criterion in criteria]
+    common = math.lcm(*(found.denominator for found in slacks))
+    least = np.min([found.numerators * (common // found.denominator) for found in slacks], axis=0)
+    return ExactFigures(numerators=least, denominator=common, bound=Fraction(1))
+
+
+def slack(
+    criterion: Criterion, world: World, tables: np.ndarray, synthetic: np.ndarray, fitted: LinearModel | None
+) -> ExactFigures:
+    """How far every private table is from failing a criterion.
+
+    (threshold - figure) / bound; for the ratio of counts r and s, both plus 1, the records by which r is inside
+    [s / threshold, threshold s], the least over all bins.
+    """
+    threshold = Fraction(str(criterion.threshold))
+    t, d = threshold.numerator, threshold.denominator
+    if isinstance(criterion, RelativeMarginalError):
+        values = digits(world)
+        members = [group for name in world.layout.columns for group in _members(world, name, values, grouped=False)]
+        inside = [
+            np.minimum(t * t * (synthetic @ group + 1) - t * d * r, t * d * r - d * d * (synthetic @ group + 1))
+            for group in members
+            for r in [tables @ group + 1]
+        ]
+        return ExactFigures(numerators=np.min(inside, axis=0), denominator=t * d, bound=Fraction(1))
+    found = exact_figures(criterion, world, tables, synthetic, fitted)
+    if found.void:
+        return ExactFigures(np.full(len(tables), _LOWEST), 1, Fraction(1))
+    if found.unit != 1:
+        raise LookupError(f"{criterion.kind!r} has figures that are no fractions")
+    whole = found.bound * found.denominator
+    numerators = (t * found.denominator - d * found.numerators) * whole.denominator
+    return ExactFigures(numerators=numerators, denominator=d * whole.numerator, bound=Fraction(1))
 
 
 def _least_squares(values: np.ndarray, synthetic: np.ndarray) -> tuple[Fraction, Fraction]:
@@ -170,4 +250,5 @@ EXACT: dict[type[Criterion], Callable[..., ExactFigures]] = {
     RelativeMarginalError: relative,
     ConditionalMean: conditional_mean,
     Faithfulness: faithfulness,
+    RegressionOneStep: one_step,
 }

@@ -14,10 +14,11 @@ from functools import partial
 
 import numpy as np
 
+from synthrelease.audit import choice_cases
 from synthrelease.audit.cases import Case
 from synthrelease.audit.choice_cases import SENSITIVITY, choice_case
 from synthrelease.audit.criterion_cases import scoring_case
-from synthrelease.audit.model_cases import fit_case
+from synthrelease.audit.model_cases import fit_case, measured_case
 from synthrelease.audit.noise_cases import figure_case, laplace_case, laplace_vectors, low_bits_case, unit_draws
 from synthrelease.audit.parallel_cases import first_to_finish_case
 from synthrelease.audit.pipeline_cases import pipeline_case
@@ -39,7 +40,9 @@ def faulty_cases() -> Iterator[Case]:
     yield low_bits_case(_textbook_laplace, faulty=True)
     yield choice_case("exponential", "factor 2 forgotten", (0, -20), (-10, -10), SENSITIVITY, Fraction(2), spent=Fraction(4))
     yield scoring_case("absolute, 2 x 3, all tables", Fraction(1), spent=Fraction(2))
+    yield scoring_case("joint test, five criteria, 2 x 3", Fraction(1), spent=Fraction(2))
     yield fit_case("degree 1", "a lone record moves", Fraction(1), spent=Fraction(30))
+    yield measured_case("a:b + 2 b", "a lone record moves", Fraction(1), spent=Fraction(2))
     yield _published_rounds()
     yield first_to_finish_case()
     faithful = next(pipeline for pipeline in pipelines() if pipeline.name == "faithfulness, a record turns")
@@ -62,7 +65,7 @@ def small_scale_choice(epsilon: Fraction) -> Case:
         *scores,
         SENSITIVITY,
         epsilon,
-        draws=unit_draws(epsilon),
+        draws=choice_cases.unit_draws(epsilon),
         spent=epsilon / (1 - SCALE_ERROR),
     )
 

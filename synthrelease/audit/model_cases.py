@@ -1,4 +1,4 @@
-"""Cases of what is fitted: PrivBayes, from counts to a network, and the functional mechanism's noisy moments."""
+"""Cases of what is fitted: PrivBayes, from counts to a network; noisy marginals; the functional mechanism's moments."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from synthrelease.audit.worlds import World
 from synthrelease.constraints import Plausibility
 from synthrelease.criteria.functional_mechanism import Design, Prior, private_least_squares
 from synthrelease.generators import Background
+from synthrelease.generators.marginals import Marginals
 from synthrelease.generators.privbayes import PrivBayes
 from synthrelease.privacy import decimal_text
 
@@ -44,6 +45,10 @@ def model_cases() -> Iterator[Case]:
         for kind in _GENERATORS:
             for name in _FITS:
                 yield fit_case(kind, name, epsilon)
+    for epsilon in (Fraction(1, 2), Fraction(1), Fraction(4)):
+        for formula in ("a:b + 2 b", "all 2-way", "a + b"):
+            for name in _FITS:
+                yield measured_case(formula, name, epsilon)
     for epsilon in (Fraction(1, 2), Fraction(1), Fraction(2), Fraction(4)):
         for name, (highs, left, right) in _MOMENTS.items():
             for prior in (None, PRIOR) if len(highs) == 2 else (None,):
@@ -88,6 +93,34 @@ def _networks(generator: PrivBayes, highs: dict[str, int], epsilon: Fraction, ta
             joint = joint * family.conditional.transpose(np.argsort(axes)).reshape(shape)
         others = [tuple(other for other in range(joint.ndim) if other != column) for column in range(joint.ndim)]
         found.append([structure, *(share for axes in others for share in joint.sum(axis=axes)), *joint.ravel()])
+    return np.array(found)
+
+
+def measured_case(formula: str, name: str, epsilon: Fraction, *, spent: Fraction | None = None) -> Case:
+    """Everything that the marginals generator measures, as it may be published; what it models of that is post-processing."""
+    highs, left, right = _FITS[name]
+    draw = partial(_measurements, Marginals(tables=formula), highs, spent or epsilon)
+    return Case(
+        family="noisy marginals",
+        name=f"{formula}, {name}{', more spent' if spent else ''}, epsilon {decimal_text(epsilon)}",
+        claim=float(epsilon),
+        left=partial(draw, left),
+        right=partial(draw, right),
+        features=tuple(f"cell {cell}" for cell in range(draw(left, 1).shape[1])),
+        draws=MOMENT_DRAWS,
+        faulty=spent is not None,
+    )
+
+
+def _measurements(
+    generator: Marginals, highs: dict[str, int], epsilon: Fraction, table: tuple[int, ...], draws: int
+) -> np.ndarray:
+    """(draws, k) noisy counts of all measured tables, one after the other."""
+    charge = generator.charge(epsilon)
+    private, found = World(highs).private(table, ()), []
+    for _ in range(draws):
+        measured = generator.measure(private.with_plan([charge]), charge)
+        found.append(np.concatenate([marginal.values.ravel() for marginal in measured.tables]))
     return np.array(found)
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from synthrelease.audit.sensitivity import Enumeration, Recording, neighbour_pairs
 from synthrelease.audit.worlds import World
 from synthrelease.criteria.functional_mechanism import Design, Prior, private_least_squares
+from synthrelease.generators.marginals import Marginals
 from synthrelease.generators.privbayes import _measure, dependence_score, score_sensitivity
 from synthrelease.table import lattice
 
@@ -42,6 +43,12 @@ def enumerate_models(most_records: int) -> Iterator[Enumeration]:
         world = World(highs)
         for network in _networks(len(highs)):
             yield _enumerated(f"PrivBayes: joint tables {network}", world, most_records, _tables(world, network), tight=True)
+    for highs in ({"a": 1, "b": 2}, {"a": 2, "b": 1}):
+        world = World(highs)
+        for formula in ("a:b", "a + 2 b", "a:b + 3 b"):
+            for table in range(len(formula.split("+"))):
+                found = _marginal(world, formula, table)
+                yield _enumerated(f"marginals: table {table + 1} of {formula}", world, most_records, found, tight=True)
     for prior, name in ((None, "mid-range"), (PRIOR, "a prior")):
         for highs in ({"a": 1, "b": 2}, {"a": 2, "b": 1}, {"a": 1, "b": 1}):
             world = World(highs)
@@ -113,6 +120,23 @@ def _tables(world: World, network: list[tuple[tuple[int, ...], int]]) -> Callabl
         return Measured(values=values, sensitivity=2 * len(network))
 
     return of
+
+
+def _marginal(world: World, formula: str, table: int) -> Callable[[int], Measured]:
+    """One measured table of a formula: what gets noise of scale 2 / epsilon, the table's epsilon being its share of 1."""
+    generator = Marginals(tables=formula)
+    shares = list(generator.shares(world.layout).values())
+    charge = generator.charge(Fraction(1))
+
+    def values(codes: tuple[int, ...]) -> np.ndarray:
+        recorder = Recording()
+        generator.measure(world.private(codes, [charge], recorder), charge)
+        paid = [Fraction(scale) >= 2 / share for scale, share in zip(recorder.scales, shares, strict=True)]
+        if sum(shares) != charge.epsilon or not all(paid):
+            raise ValueError("expected noise for two counts in each table, at epsilons that add up")
+        return recorder.values[table]
+
+    return lambda n: Measured(values=values, sensitivity=2)
 
 
 def _moments(world: World, prior: Prior | None) -> Callable[[int], Measured]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import partial
@@ -19,7 +20,7 @@ ODD_EPSILONS = (Fraction(1, 4), Fraction(1, 3), Fraction(7, 10), Fraction(22, 7)
 """Further ones for the first vectors: small, or with scales that no double holds."""
 
 FIGURE_DRAWS = 6_000
-_PLANNING_ERROR = 1e-6
+PLANNING_ERROR = 1e-6
 """About the error of one statement among those of a whole audit: for the planned number of draws only."""
 
 _VECTORS = {
@@ -48,8 +49,12 @@ _COINS = tuple(Fraction(*terms) for terms in ((0, 1), (1, 1000), (1, 4), (1, 3),
 
 
 def unit_draws(epsilon: Fraction) -> int:
-    """Draws after which Laplace noise that is a tenth too small is found with probability 0.999."""
-    return draws_to_find(float(epsilon), error=_PLANNING_ERROR)
+    """Draws after which Laplace noise that is a tenth too small is found with probability 0.999.
+
+    The best event against it is a half line, of probabilities 1 / (1 + a) and a / (1 + a), a = exp(-epsilon / 0.9).
+    """
+    a = math.exp(-float(epsilon) / 0.9)
+    return draws_to_find(1 / (1 + a), a / (1 + a), float(epsilon), error=PLANNING_ERROR)
 
 
 def noise_cases() -> Iterator[Case]:

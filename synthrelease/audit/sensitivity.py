@@ -16,10 +16,12 @@ from fractions import Fraction
 
 import numpy as np
 
-from synthrelease.audit.exact_figures import exact_figures
+from synthrelease.audit.exact_figures import exact_figures, least_slack
 from synthrelease.audit.worlds import World
+from synthrelease.candidate import Candidate
 from synthrelease.criteria import CRITERIA, Criterion
 from synthrelease.criteria.functional_mechanism import LinearModel
+from synthrelease.criteria.joint_test import JointTest
 from synthrelease.criteria.linear_regression import Regression, RegressionCoefficients
 from synthrelease.private import PrivateCounts
 from synthrelease.randomness import SystemEntropy
@@ -48,7 +50,8 @@ class Sweep:
     Attributes
     ----------
     highs, groups : of the `World`.
-    criteria : the last one is enumerated; those before it are criteria that it refers to.
+    criteria : the last one is enumerated, those before it are criteria that it refers to; with `joint` the least slack of all
+        `asked` is.
     fitted : the private line, for a criterion that uses one: it is public when the criterion is scored.
     tight : whether the bound is claimed to be attained by some triple.
     """
@@ -59,10 +62,18 @@ class Sweep:
     groups: Mapping[str, list[str]] = field(default_factory=dict)
     fitted: LinearModel | None = None
     tight: bool = True
+    joint: bool = False
 
     @property
     def kind(self) -> str:
-        return self.criteria[-1].kind
+        return "joint test" if self.joint else self.criteria[-1].kind
+
+    @property
+    def asked(self) -> tuple[Criterion, ...]:
+        """Criteria whose query is part of what is enumerated."""
+        if not self.joint:
+            return self.criteria[-1:]
+        return tuple(criterion for criterion in self.criteria if criterion.figure_gets_noise)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,15 +140,18 @@ def _enumerate(sweep: Sweep, n: int) -> Enumeration:
     violations, disagreements, largest = 0, 0, Fraction(0)
     for synthetic, counts in zip(codes, tables, strict=True):
         found = scorer.figures(privates, synthetic)
-        exact = exact_figures(sweep.criteria[-1], world, tables, counts, sweep.fitted)
+        if sweep.joint:
+            exact = least_slack(sweep.asked, world, tables, counts, sweep.fitted)
+        else:
+            exact = exact_figures(sweep.criteria[-1], world, tables, counts, sweep.fitted)
         changes = np.abs(exact.numerators[first] - exact.numerators[second])
         allowed = exact.bound * exact.denominator
         too_large = changes > int(allowed // 1)
         too_large |= np.abs(found.steps[first] - found.steps[second]) > found.allowed_steps
         violations += int(too_large.sum())
         tolerance = found.sensitivity * GRID_SHARE * (1 + 1e-9)
-        disagreements += int((np.abs(found.values - exact.numerators / exact.denominator) > tolerance).sum())
-        disagreements += int(abs(found.sensitivity - float(exact.bound)) > 1e-12 * found.sensitivity)
+        disagreements += int((np.abs(found.values - exact.values) > tolerance).sum())
+        disagreements += int(abs(found.sensitivity - float(exact.bound) * exact.unit) > 1e-12 * found.sensitivity)
         largest = max(largest, Fraction(int(changes.max(initial=0))) / allowed)
     return Enumeration(
         name=sweep.name,
@@ -167,13 +181,13 @@ class Recorded:
 
 
 class CodeFigures:
-    """A criterion's own `score`, with the noise left out and written down."""
+    """A criterion's own `score`, or the joint test of several, with the noise left out and written down."""
 
     def __init__(self, sweep: Sweep, world: World):
-        self.world, self.criterion, self.entropy = world, sweep.criteria[-1], Recording()
+        self.world, self.sweep, self.criterion, self.entropy = world, sweep, sweep.criteria[-1], Recording()
         self.setting = world.setting(*sweep.criteria)
         self.earlier: dict[str, object] = {}
-        for partner in sweep.criteria[:-1]:
+        for partner in sweep.criteria:
             if isinstance(partner, RegressionCoefficients):
                 possible = np.ones(world.layout.n_cells, dtype=bool)
                 design = partner.design(self.setting, possible)
@@ -192,13 +206,10 @@ class CodeFigures:
         self.entropy.values.clear()
         self.entropy.scales.clear()
         candidate = self.world.candidate(synthetic)
-        charges = self.criterion.per_round()
-        epsilon = sum((charge.epsilon for charge in charges), Fraction(0))
-        scores = [
-            self.criterion.score(private.with_plan(charges), candidate, self.setting, dict(self.earlier))
-            for private in privates
-        ]
-        sensitivities = {score.sensitivity for score in scores}
+        if self.sweep.joint:
+            epsilon, sensitivities = self._test(privates, candidate)
+        else:
+            epsilon, sensitivities = self._score(privates, candidate)
         scales = set(self.entropy.scales)
         if len(sensitivities) != 1 or len(scales) != 1 or len(self.entropy.values) != len(privates):
             raise ValueError(f"{self.criterion.name}: expected one figure and one public sensitivity for all private tables")
@@ -211,6 +222,23 @@ class CodeFigures:
             allowed_steps=round(Fraction(scale) * epsilon),
             sensitivity=float(sensitivity or 0),
         )
+
+    def _score(self, privates: Sequence[PrivateCounts], candidate: Candidate) -> tuple[Fraction, set[float | None]]:
+        """Score every private table: the epsilon of a score, and the sensitivities that the scores state."""
+        charges = self.criterion.per_round()
+        scores = [
+            self.criterion.score(private.with_plan(charges), candidate, self.setting, dict(self.earlier))
+            for private in privates
+        ]
+        return sum((charge.epsilon for charge in charges), Fraction(0)), {score.sensitivity for score in scores}
+
+    def _test(self, privates: Sequence[PrivateCounts], candidate: Candidate) -> tuple[Fraction, set[float | None]]:
+        """Test every private table: the epsilon of a test, and the sensitivity of a slack."""
+        test = JointTest(epsilon=Fraction(1), false_acceptance=Fraction(1, 10))
+        for private in privates:
+            asked = [(one, one.query(private.n, candidate, self.setting, self.earlier)) for one in self.sweep.asked]
+            test.noisy_slack(private.with_plan([test.charge]), asked)
+        return test.epsilon, {1.0}
 
 
 def criterion(kind: str, **fields: object) -> Criterion:

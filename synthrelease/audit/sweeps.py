@@ -20,6 +20,7 @@ _TALL = {"a": 2, "b": 1}
 _FLAT = {"a": 5}
 _SMALL = {"a": 1, "b": 1}
 _HALVES = {"b": ["0", "1-2"]}
+_LINE: dict[str, object] = {"target": "b", "features": ["a"], "representation": {"a": "single", "b": "single"}}
 _LINES = {
     "opposite": (9.0, -9.0),
     "flat": (0.0, 0.0),
@@ -35,6 +36,8 @@ def sweeps() -> Iterator[Sweep]:
     yield from _means()
     yield from _faithfulness()
     yield from _predictions()
+    yield from _steps()
+    yield from _joint_tests()
 
 
 def _marginals() -> Iterator[Sweep]:
@@ -88,8 +91,7 @@ def _faithfulness() -> Iterator[Sweep]:
 
 def _predictions() -> Iterator[Sweep]:
     for highs in (_WIDE, _TALL):
-        line = {"target": "b", "features": ["a"], "representation": {"a": "single", "b": "single"}}
-        partner = criterion("regression_coefficients", **line)
+        partner = criterion("regression_coefficients", **_LINE)
         for name, (intercept, slope) in _LINES.items():
             scored = criterion("regression_prediction", coefficients=partner.name, range=(0, highs["b"]))
             yield Sweep(
@@ -99,6 +101,36 @@ def _predictions() -> Iterator[Sweep]:
                 fitted=LinearModel(intercept=intercept, coefficients=np.array([slope])),
                 tight=name == "opposite",
             )
+            sharp = criterion("regression_prediction", coefficients=partner.name, range=(0, highs["b"]), bound="lines")
+            yield Sweep(
+                name=f"prediction by lines, {name} line, {_shape(highs)}",
+                highs=highs,
+                criteria=(partner, sharp),
+                fitted=LinearModel(intercept=intercept, coefficients=np.array([slope])),
+            )
+
+
+def _steps() -> Iterator[Sweep]:
+    for name, highs, allowed in (("", _WIDE, (0, 2)), ("", _TALL, (0, 1)), (", clipped", _WIDE, (0.5, 1))):
+        step = criterion("regression_one_step", **_LINE, range=allowed)
+        yield Sweep(name=f"one step{name}, {_shape(highs)}", highs=highs, criteria=(step,))
+
+
+def _joint_tests() -> Iterator[Sweep]:
+    absolute = criterion("absolute_marginal_error", threshold=0.5)
+    ratio = criterion("relative_marginal_error", clip=4)
+    faithful = criterion("faithfulness", exact=["a"], within_one_bin=["b"], threshold=0.4)
+    mean = criterion("conditional_mean", column="b", by=["a"], range=(0, 2), size_margin=0.2, threshold=0.7)
+    line = criterion("regression_coefficients", **_LINE)
+    prediction = criterion("regression_prediction", coefficients=line.name, range=(0, 2), bound="lines", threshold=0.5)
+    fitted = LinearModel(intercept=0.5, coefficients=np.array([0.75]))
+    for name, criteria in (
+        ("ratios", (ratio,)),
+        ("marginals and ratios", (absolute, ratio)),
+        ("means and faithfulness", (mean, faithful)),
+        ("five criteria", (absolute, ratio, mean, faithful, line, prediction)),
+    ):
+        yield Sweep(name=f"joint test, {name}, {_shape(_WIDE)}", highs=_WIDE, criteria=criteria, fitted=fitted, joint=True)
 
 
 def _shape(highs: dict[str, int]) -> str:
