@@ -143,8 +143,8 @@ def laplace_figure(value: float, *, sensitivity: float, epsilon: Fraction, entro
 def laplace_tail(*, sensitivity: float, epsilon: Fraction, probability: Fraction) -> float:
     """How far the noise of `laplace_figure` lies above 0 with at most this probability, in the figure's units.
 
-    Exact for the discrete law: Pr[noise >= k steps] = a^k / (1 + a) with a = exp(-1/scale); the rounding of the figure to the
-    grid, half a step, is on top.
+    Exact for the discrete law: Pr[noise >= k steps] = a^k / (1 + a) with a = exp(-1/scale); one
+    step is on top, because the rounding of the figure to the grid may move it by half a step.
 
     Raises
     ------

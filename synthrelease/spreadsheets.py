@@ -25,4 +25,6 @@ def is_executable(text: str) -> bool:
     cells = [cell.strip(_INVISIBLE) for cell in _SEPARATORS.split(text)]
     if text[:1] in ("\t", "\r"):
         return True  # some take these for the start of a formula
-    return any(cell.startswith(_STARTS) and not _NEGATIVE.fullmatch(cell) for cell in cells)
+    if _NEGATIVE.fullmatch(cells[-1]):
+        cells.pop()  # only a number that nothing follows: under another delimiter "-1, x" is one cell
+    return any(cell.startswith(_STARTS) for cell in cells)

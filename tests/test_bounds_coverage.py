@@ -119,11 +119,6 @@ def test_all_queries_of_a_release_are_covered_together(candidates: list[Candidat
     assert np.mean(covered) >= CONFIDENCE
 
 
-def test_a_release_without_settings_is_refused(candidates: list[Candidate]) -> None:
-    with pytest.raises(InputError, match="what its figures measure"):
-        bound(replace(candidates[0].release, evaluation=None), "year < 3")
-
-
 def test_a_folder_can_be_asked_by_its_name(candidates: list[Candidate]) -> None:
     release = candidates[0].release
     assert isinstance(release.folder, Path)

@@ -24,6 +24,11 @@ from tests.talker import Talker, talking
 
 pa = pytest.importorskip("pyarrow")
 
+RELEASED = {
+    "data.csv", "data.parquet", "release.json", "datapackage.json", "deployment.yaml", "CITATION.cff", "README.html",
+    "README.md", "SHA256SUMS",
+}  # fmt: skip
+
 
 @pytest.fixture(scope="module")
 def talker() -> Iterator[Talker]:
@@ -43,7 +48,7 @@ def assert_tight(accounts: Enclave, spent: int, published: str = "none") -> None
     assert (accounts.spent(), accounts.published()) == (spent, published)
     left = {path.name for path in accounts.written() if path.parent.name != "printed"}
     ledger = {"release.ledger", "release.ledger.head"} if spent or accounts.ledger.exists() else set()
-    assert left == ledger | ({"data.csv", "release.json"} if published == "whole" else set())
+    assert left == ledger | (RELEASED if published == "whole" else set())
 
 
 # --- The ends that are meant
@@ -381,7 +386,7 @@ def assert_calls_are_harmless(accounts: Enclave, text: str) -> None:
     opened = set(re.findall(r'(?:openat\(\S+ |open\(|creat\()"([^"]*)", [^)\n]*(?:O_WRONLY|O_RDWR|O_CREAT)', text))
     made = set(re.findall(r'(?:mkdir|mkdirat|rename\w*|link\w*|memfd_create)\([^"\n]*"([^"]*)"', text))
     published = re.escape(str(accounts.folder / "published"))
-    names = rf"{published}/\.?release[^/]*(/data\.csv|/release\.json)?"
+    names = rf"{published}/\.?release[^/]*(/({'|'.join(map(re.escape, sorted(RELEASED)))}))?"
     allowed = re.compile(rf"{names}|/dev/shm/(sem\.|joblib_memmapping_folder)[^/]*|/dev/(null|tty)")
     assert {path for path in opened | made if not allowed.fullmatch(path)} == set()
     assert len([path for path in opened if path.endswith("/data.csv")]) == 1  # the search finds what is written

@@ -12,7 +12,16 @@ import pytest
 from scipy import stats
 
 from synthrelease import randomness
-from synthrelease.randomness import SeededEntropy, choose, coin, discrete_laplace, laplace_figure, laplace_sd, laplace_tail
+from synthrelease.randomness import (
+    SeededEntropy,
+    choose,
+    coin,
+    discrete_laplace,
+    laplace_figure,
+    laplace_sd,
+    laplace_tail,
+    noise_grid,
+)
 
 DRAWS = 40_000
 # A correct sampler fails a test at this level once in a million runs.
@@ -120,7 +129,7 @@ def test_the_tail_of_a_figure_is_exact_and_one_step_wide(sensitivity: float, eps
 def test_noise_lies_above_the_tail_as_often_as_it_says() -> None:
     """20,000 draws of the noise of a figure; the binomial test fails at a tail that is off by a fifth of the scale."""
     reach = laplace_tail(sensitivity=0.5, epsilon=Fraction(1), probability=Fraction(1, 10))
-    step, steps = randomness._grid(0.5)
+    step, steps = noise_grid(0.5)
     figures = step * discrete_laplace(np.zeros(20_000, dtype=int), sensitivity=steps, epsilon=Fraction(1))
     assert stats.binomtest(int((figures >= reach).sum()), 20_000, 0.1).pvalue > LEVEL
     assert stats.binomtest(int((figures >= reach - 0.1).sum()), 20_000, 0.1).pvalue < LEVEL

@@ -41,6 +41,7 @@ PIECES = [
     [
         "=1+1", "+1", "-", "--1", "-1-1", "-x", "@SUM(1)", "\t1", "\r1", " =1", "\u00a0=1", "\u200b@x", "\uff1d1", "\uff0b1",
         "a;=1", "a,=1", "a\t=1", "a|=1", "a\n=1", 'a"=1', "a'; -x", "=cmd|' /C calc'!A0", "-2+3+cmd|' /C calc'!A0",
+        "-1,", "-1; x",
     ],
 )  # fmt: skip
 def test_a_formula_is_found_wherever_a_cell_may_start(text: str) -> None:

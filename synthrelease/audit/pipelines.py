@@ -96,9 +96,10 @@ class Pipeline:
 
     def written(self, folder: Path, side: str) -> tuple[Path, Path]:
         """Write the two TOML files and one private file; (configuration, data)."""
-        (folder / "release.toml").write_text(self.configuration())
-        (folder / "acceptance.toml").write_text(self.acceptance())
-        (folder / "private.csv").write_text("a,b\n" + "".join(f"{a},{b}\n" for a, b in self.rows(side)))
+        (folder / "release.toml").write_text(self.configuration(), encoding="utf-8")
+        (folder / "acceptance.toml").write_text(self.acceptance(), encoding="utf-8")
+        rows = "".join(f"{a},{b}\n" for a, b in self.rows(side))
+        (folder / "private.csv").write_text(f"a,b\n{rows}", encoding="utf-8")
         return folder / "release.toml", folder / "private.csv"
 
 

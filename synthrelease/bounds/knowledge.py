@@ -76,7 +76,7 @@ class Knowledge:
 
     def _of_kind(self, kind: str) -> Iterable[tuple[Limit, Mapping[str, Any]]]:
         """Finite limits of the criteria of one kind, with their settings."""
-        settings = self.release.evaluation.settings if self.release.evaluation else ()
+        settings = self.release.evaluation.settings
         for limit in self.limits:
             if limit.score.kind == kind and math.isfinite(limit.limit):
                 yield limit, settings[limit.index]
@@ -132,7 +132,7 @@ class Knowledge:
     def groups(self, name: str) -> tuple[np.ndarray, ...]:
         """(n_bins,) for each group of a column, which released bins it holds; single bins where there are no groups."""
         labels = self.release.by_name[name].labels
-        groups = self.release.evaluation.groups.get(name) if self.release.evaluation else None
+        groups = self.release.evaluation.groups.get(name)
         if groups is None:
             return tuple(np.eye(len(labels), dtype=bool))
         return tuple(np.isin(labels, group) for group in groups)

@@ -68,11 +68,6 @@ def limits(release: PublishedRelease, confidence: float, acceptance: float | Non
         raise InputError(f"confidence: expected a number of at least 0.5 and below 1, found {confidence:g}.")
     if acceptance is not None and not 0 < acceptance <= 1:
         raise InputError(f"acceptance: expected a probability above 0 and at most 1, found {acceptance:g}.")
-    if release.evaluation is None:
-        raise InputError(
-            f"{release.folder}: expected a release that says what its figures measure (`acceptance` in release.json), "
-            "found one without. Only the steward can add it, by writing the release with this version of synthrelease."
-        )
     usable = [i for i, score in enumerate(release.criteria) if score.kind in USABLE and score.mechanism == "Laplace"]
     if not usable:
         raise InputError(f"{release.folder}: expected a criterion that bounds errors, such as {USABLE[0]!r}; found none.")

@@ -63,7 +63,7 @@ class PublishedRelease:
     guarantee : the differential-privacy guarantee; `epsilon` is an exact fraction.
     charges : the charge tree that adds up to it.
     criteria : the released figure of every acceptance criterion, with its threshold and noise.
-    evaluation : what these figures measure; None for a release of an early version, which did not say.
+    evaluation : what these figures measure.
     schema : the columns, in the order of the table.
     rules : what never occurs, in words that `synthrelease` can read.
     configuration : the transformation, generator and projection that were drawn.
@@ -89,7 +89,7 @@ class PublishedRelease:
     guarantee: Guarantee
     charges: Charge
     criteria: tuple[Score, ...]
-    evaluation: Evaluation | None
+    evaluation: Evaluation
     schema: tuple[PublishedColumn, ...]
     rules: tuple[str, ...]
     configuration: Mapping[str, Any]

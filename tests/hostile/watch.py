@@ -33,6 +33,7 @@ MEGABYTES = 500
 """Of memory for one command, above what Python and the packages take."""
 READABLE = 12_000
 """Characters of a message."""
+_BLANKS = " \t\r\n\v\f\u00a0\u200b\u2060\ufeff"
 _NUMBER = re.compile(r"-\d+(\.\d+)?( to -?\d+(\.\d+)?)?")
 
 
@@ -128,11 +129,11 @@ def executes(cell: str) -> bool:
     for delimiter in ",;\t|":
         for row in csv.reader(io.StringIO(out.getvalue().replace("\r", "\n")), delimiter=delimiter):
             for part in row:
-                inner = part.strip(" \t\r\n\v\f\u00a0\u200b\u2060\ufeff\"'")
+                inner = part.strip(_BLANKS + "\"'")
                 if (
                     inner[:1] in tuple("=+-@\uff1d\uff0b\uff0d\uff20")
                     and inner
-                    and not _NUMBER.fullmatch(inner.removesuffix(",x"))
+                    and not _NUMBER.fullmatch(inner.removesuffix(",x").strip(_BLANKS + "\"'"))
                 ):
                     return True
     return False
