@@ -36,7 +36,7 @@ class Mutation:
     """
 
     name: str
-    breaks: str = ""
+    breaks: str
     file: str
     old: str
     new: str

@@ -440,6 +440,7 @@ OF_THE_THEORY = (
     # --- Low epsilon: maximum entropy, the joint test, shared measurements, cheaper criteria
     Mutation(
         name="junction tree: messages not divided out",
+        breaks="the model is not the one that matches the measurements",
         file="synthrelease/generators/junction_tree.py",
         old="outward - np.where(possible, messages[index], 0.0)",
         new="outward",
@@ -447,6 +448,7 @@ OF_THE_THEORY = (
     ),
     Mutation(
         name="junction tree: no chords",
+        breaks="the model is not the one that matches the measurements",
         file="synthrelease/generators/junction_tree.py",
         old="            graph.add_edges_from(combinations(graph[column], 2))\n",
         new="",
@@ -454,6 +456,7 @@ OF_THE_THEORY = (
     ),
     Mutation(
         name="junction tree: smallest separators",
+        breaks="the model is not the one that matches the measurements",
         file="synthrelease/generators/junction_tree.py",
         old="nx.maximum_spanning_tree(links)",
         new="nx.minimum_spanning_tree(links)",
@@ -461,6 +464,7 @@ OF_THE_THEORY = (
     ),
     Mutation(
         name="junction tree: sums of exp without their largest term taken out",
+        breaks="overflow: the model becomes not a number",
         file="synthrelease/generators/junction_tree.py",
         old="top = np.where(np.isfinite(top), top, 0.0)",
         new="top = np.zeros_like(top)",
@@ -468,6 +472,7 @@ OF_THE_THEORY = (
     ),
     Mutation(
         name="maximum entropy: rules ignored",
+        breaks="impossible rows",
         file="synthrelease/generators/maximum_entropy.py",
         old="np.where(plausibility.structural_zeros(clique), -np.inf, 0.0)",
         new="np.zeros(plausibility.structural_zeros(clique).shape)",
@@ -475,6 +480,7 @@ OF_THE_THEORY = (
     ),
     Mutation(
         name="maximum entropy: the weight of the prior ignored",
+        breaks="a wrong public table outweighs the measurements",
         file="synthrelease/generators/maximum_entropy.py",
         old="* (weight / measured.n**2)",
         new="* (1 / measured.n**2)",
@@ -482,6 +488,7 @@ OF_THE_THEORY = (
     ),
     Mutation(
         name="maximum entropy: shared columns of the prior counted twice",
+        breaks="the model starts from another table than is said",
         file="synthrelease/generators/maximum_entropy.py",
         old="table = np.log(shares) - np.log(spread(given, tree.separator(index), clique))",
         new="table = np.log(shares)",
@@ -489,6 +496,7 @@ OF_THE_THEORY = (
     ),
     Mutation(
         name="maximum entropy: the prior not smoothed",
+        breaks="cells that the public table lacks can never appear",
         file="synthrelease/generators/maximum_entropy.py",
         old="_UNIFORM_SHARE = 0.001",
         new="_UNIFORM_SHARE = 0.0",
@@ -496,6 +504,7 @@ OF_THE_THEORY = (
     ),
     Mutation(
         name="maximum entropy: the fit ends early",
+        breaks="an unfinished model is used",
         file="synthrelease/generators/maximum_entropy.py",
         old="_PRECISION = 0.2",
         new="_PRECISION = 4.0",
@@ -503,6 +512,7 @@ OF_THE_THEORY = (
     ),
     Mutation(
         name="maximum entropy: a fit that did not converge is used",
+        breaks="an unfinished model is used",
         file="synthrelease/generators/maximum_entropy.py",
         old="if not self.converged(self(found.x)[1]):",
         new="if self is None:",
@@ -510,6 +520,7 @@ OF_THE_THEORY = (
     ),
     Mutation(
         name="maximum entropy: what is not a number has converged",
+        breaks="a broken model is used",
         file="synthrelease/generators/maximum_entropy.py",
         old="(np.abs(scaled_gradient / self.scale) <= self.tolerance).all()",
         new="not (np.abs(scaled_gradient / self.scale) > self.tolerance).any()",
@@ -517,6 +528,7 @@ OF_THE_THEORY = (
     ),
     Mutation(
         name="maximum entropy: a gradient without the ridge",
+        breaks="another model than is said",
         file="synthrelease/generators/maximum_entropy.py",
         old="(model - self.target + self.ridge * parameters)",
         new="(model - self.target)",
@@ -524,6 +536,7 @@ OF_THE_THEORY = (
     ),
     Mutation(
         name="maximum entropy: families given one column less",
+        breaks="ties between columns are lost",
         file="synthrelease/generators/maximum_entropy.py",
         old="            known.append(column)\n",
         new="            known[:] = [*known, column][-2:]\n",
@@ -531,6 +544,7 @@ OF_THE_THEORY = (
     ),
     Mutation(
         name="marginals: sensitivity 1 instead of 2",
+        breaks="epsilon doubled: a replaced record moves two counts",
         file="synthrelease/generators/marginals.py",
         old="sensitivity=2, epsilon=epsilon",
         new="sensitivity=1, epsilon=epsilon",
@@ -539,6 +553,7 @@ OF_THE_THEORY = (
     ),
     Mutation(
         name="marginals: half the noise",
+        breaks="epsilon doubled",
         file="synthrelease/generators/marginals.py",
         old="sensitivity=2, epsilon=epsilon",
         new="sensitivity=2, epsilon=epsilon * 2",
@@ -546,6 +561,7 @@ OF_THE_THEORY = (
     ),
     Mutation(
         name="marginals: every table gets the whole budget",
+        breaks="epsilons of the tables add up to more than is charged",
         file="synthrelease/generators/marginals.py",
         old="share * charge.epsilon",
         new="charge.epsilon",
@@ -553,6 +569,7 @@ OF_THE_THEORY = (
     ),
     Mutation(
         name="marginals: tables without noise",
+        breaks="private counts are published",
         file="synthrelease/generators/marginals.py",
         old="values=noisy, epsilon",
         new="values=exact, epsilon",
@@ -560,6 +577,7 @@ OF_THE_THEORY = (
     ),
     Mutation(
         name="marginals: rules left out of the size of cliques",
+        breaks="memory runs out in the enclave, after the charge",
         file="synthrelease/generators/marginals.py",
         old="[*self.shares(layout), *rules]",
         new="self.shares(layout)",
@@ -567,6 +585,7 @@ OF_THE_THEORY = (
     ),
     Mutation(
         name="marginals: all measurements can be shared",
+        breaks="a configuration is fitted to tables that were not measured for it",
         file="synthrelease/generators/marginals.py",
         old="isinstance(other, Marginals) and other._measured() == self._measured()",
         new="isinstance(other, Marginals)",
@@ -574,6 +593,7 @@ OF_THE_THEORY = (
     ),
     Mutation(
         name="measurements: variance of a merged cell that of one cell",
+        breaks="merged cells are trusted too much",
         file="synthrelease/generators/measurements.py",
         old="return self.cells * (",
         new="return np.ones_like(self.cells) * (",
@@ -581,6 +601,7 @@ OF_THE_THEORY = (
     ),
     Mutation(
         name="measurements: half the variance",
+        breaks="the noise that is published is understated",
         file="synthrelease/generators/measurements.py",
         old="(2.0 * float(2 / self.epsilon) ** 2)",
         new="(float(2 / self.epsilon) ** 2)",
@@ -588,6 +609,7 @@ OF_THE_THEORY = (
     ),
     Mutation(
         name="common bins: one that refines some other",
+        breaks="shared measurements cannot be merged to every configuration's bins",
         file="synthrelease/configuration.py",
         old="if all(binning.refines(other) for other in binnings)",
         new="if any(binning.refines(other) for other in binnings)",
@@ -595,6 +617,7 @@ OF_THE_THEORY = (
     ),
     Mutation(
         name="joint test: half the noise",
+        breaks="epsilon doubled",
         file="synthrelease/criteria/joint_test.py",
         old="least_slack(asked, counts), sensitivity=1.0,",
         new="least_slack(asked, counts), sensitivity=0.5,",
@@ -603,6 +626,7 @@ OF_THE_THEORY = (
     ),
     Mutation(
         name="joint test: half the margin",
+        breaks="rounds above a threshold pass more often than is said",
         file="synthrelease/criteria/joint_test.py",
         old="laplace_tail(sensitivity=1.0,",
         new="laplace_tail(sensitivity=0.5,",
@@ -610,6 +634,7 @@ OF_THE_THEORY = (
     ),
     Mutation(
         name="joint test: a slack that is not a number is the best",
+        breaks="a broken figure passes",
         file="synthrelease/criteria/joint_test.py",
         old="else -_LIMIT for slack",
         new="else _LIMIT for slack",
@@ -617,6 +642,7 @@ OF_THE_THEORY = (
     ),
     Mutation(
         name="joint test: public scores ignored",
+        breaks="rows that are too rare pass",
         file="synthrelease/criteria/joint_test.py",
         old="found.passed for _, found in asked",
         new="True for _, found in asked",
@@ -624,6 +650,7 @@ OF_THE_THEORY = (
     ),
     Mutation(
         name="joint test: slacks not clipped",
+        breaks="a figure that is not finite stops the run, as a sign of the private table",
         file="synthrelease/criteria/joint_test.py",
         old="max(-_LIMIT, min(slack, _LIMIT))",
         new="slack",
@@ -631,6 +658,7 @@ OF_THE_THEORY = (
     ),
     Mutation(
         name="slack: a void candidate passes",
+        breaks="a group without rows passes",
         file="synthrelease/criteria/base.py",
         old="            return -math.inf\n",
         new="            return math.inf\n",
@@ -638,6 +666,7 @@ OF_THE_THEORY = (
     ),
     Mutation(
         name="slack: not in units of its sensitivity",
+        breaks="noise too small for most criteria",
         file="synthrelease/criteria/base.py",
         old="(self.threshold - query.figure(counts)) / query.sensitivity",
         new="(self.threshold - query.figure(counts)) * 40",
@@ -645,6 +674,7 @@ OF_THE_THEORY = (
     ),
     Mutation(
         name="slack of a ratio: threshold r - s",
+        breaks="sensitivity above 1",
         file="synthrelease/criteria/marginals.py",
         old="r - s / threshold).min()",
         new="threshold * r - s).min()",
@@ -653,6 +683,7 @@ OF_THE_THEORY = (
     ),
     Mutation(
         name="laplace_tail: the step of rounding left out",
+        breaks="the false-acceptance rate is above what is said",
         file="synthrelease/randomness.py",
         old="return (k + 1) * step",
         new="return k * step",
@@ -660,6 +691,7 @@ OF_THE_THEORY = (
     ),
     Mutation(
         name="laplace_tail: twice the probability",
+        breaks="the false-acceptance rate is above what is said",
         file="synthrelease/randomness.py",
         old="float(probability) * (1 + math.exp(-decay))",
         new="float(probability) * 2 * (1 + math.exp(-decay))",
@@ -667,6 +699,7 @@ OF_THE_THEORY = (
     ),
     Mutation(
         name="one step: factor 2 of replacing dropped",
+        breaks="neighbours of another kind: half the noise",
         file="synthrelease/criteria/regression_one_step.py",
         old="widest = 2 * float(",
         new="widest = float(",
@@ -675,6 +708,7 @@ OF_THE_THEORY = (
     ),
     Mutation(
         name="one step: impossible records count",
+        breaks="more noise than is needed",
         file="synthrelease/criteria/regression_one_step.py",
         old="np.where(regression.possible.reshape(shape), np.abs(residuals), 0.0)",
         new="np.abs(residuals)",
@@ -682,6 +716,7 @@ OF_THE_THEORY = (
     ),
     Mutation(
         name="one step: possible records left out",
+        breaks="noise too small for records that occur",
         file="synthrelease/criteria/regression_one_step.py",
         old="np.where(regression.possible.reshape(shape), np.abs(residuals), 0.0)",
         new="np.where(regression.possible.reshape(shape)[:, ::-1], np.abs(residuals), 0.0)",
@@ -689,6 +724,7 @@ OF_THE_THEORY = (
     ),
     Mutation(
         name="one step: predictions not clipped",
+        breaks="another figure than is said",
         file="synthrelease/criteria/regression_one_step.py",
         old="np.clip(line.intercept + features @ line.coefficients, *self.range)",
         new="line.intercept + features @ line.coefficients",
@@ -696,6 +732,7 @@ OF_THE_THEORY = (
     ),
     Mutation(
         name="one step: an undetermined line passes",
+        breaks="a candidate without a line passes",
         file="synthrelease/criteria/regression_one_step.py",
         old="void = not np.linalg.eigvalsh(products)[0] > _SINGULAR",
         new="void = False",
@@ -703,6 +740,7 @@ OF_THE_THEORY = (
     ),
     Mutation(
         name="regression prediction: half the bound of the lines",
+        breaks="half the noise",
         file="synthrelease/criteria/regression_prediction.py",
         old="float(np.ptp(possible))",
         new="float(np.abs(possible).max())",
@@ -710,6 +748,7 @@ OF_THE_THEORY = (
     ),
     Mutation(
         name="plan: charges after acceptance forgotten",
+        breaks="epsilon is spent and not charged",
         file="synthrelease/privacy.py",
         old='(in_sequence("figures of the accepted dataset", *after),) if after else ()',
         new="()",
@@ -718,6 +757,7 @@ OF_THE_THEORY = (
     ),
     Mutation(
         name="plan: names after acceptance not compared",
+        breaks="two charges pass as one",
         file="synthrelease/privacy.py",
         old="once + per_round + after]",
         new="once + per_round]",
@@ -725,6 +765,7 @@ OF_THE_THEORY = (
     ),
     Mutation(
         name="plan: shared measurements are free",
+        breaks="epsilon is spent and not charged",
         file="synthrelease/spec.py",
         old="once, generation = [*once, *generation], []",
         new="generation = []",
@@ -732,6 +773,7 @@ OF_THE_THEORY = (
     ),
     Mutation(
         name="digest: the content of a prior left out",
+        breaks="two specifications pass as one",
         file="synthrelease/spec.py",
         old="[[name, file_digest(path)] for",
         new="[[name] for",
@@ -739,6 +781,7 @@ OF_THE_THEORY = (
     ),
     Mutation(
         name="verdict: without scores and test accepted",
+        breaks="everything is accepted",
         file="synthrelease/attempt.py",
         old="return bool(self.scores) and all(",
         new="return all(",
@@ -746,6 +789,7 @@ OF_THE_THEORY = (
     ),
     Mutation(
         name="figures after acceptance: judged once more",
+        breaks="an accepted dataset is withdrawn by noise: a second, unpaid selection",
         file="synthrelease/attempt.py",
         old="replace(score, passed=True, decides=score.noise_sd is None)",
         new="replace(score, decides=score.noise_sd is None)",
@@ -753,6 +797,7 @@ OF_THE_THEORY = (
     ),
     Mutation(
         name="generate: priors ignored",
+        breaks="the public table has no effect",
         file="synthrelease/attempt.py",
         old="prior=None if prior is None else",
         new="prior=None if True else",
@@ -760,6 +805,7 @@ OF_THE_THEORY = (
     ),
     Mutation(
         name="release: measurements always published",
+        breaks="published against the steward's word",
         file="synthrelease/releasing.py",
         old=" if spec.publish_measurements else None",
         new=" if True else None",
@@ -767,6 +813,7 @@ OF_THE_THEORY = (
     ),
     Mutation(
         name="rehearsal: the same noise for every budget",
+        breaks="advice on budgets is wrong",
         file="synthrelease/rehearsal/attempts.py",
         old="key = (1, index, number, spec.generation_epsilon.numerator, spec.generation_epsilon.denominator)",
         new="key = (1, index, number)",
@@ -774,6 +821,7 @@ OF_THE_THEORY = (
     ),
     Mutation(
         name="rehearsal: a criterion passes without the margin",
+        breaks="rehearsal promises more than a release keeps",
         file="synthrelease/rehearsal/attempts.py",
         old="passed = tuple(slack >= spec.joint_test.margin",
         new="passed = tuple(slack >= 0",
@@ -781,6 +829,7 @@ OF_THE_THEORY = (
     ),
     Mutation(
         name="rehearsal: the chance of a joint test without its margin",
+        breaks="rehearsal promises more than a release keeps",
         file="synthrelease/rehearsal/attempts.py",
         old="passing(test.margin, slack, 1.0, test.epsilon)",
         new="passing(0.0, slack, 1.0, test.epsilon)",
@@ -788,6 +837,7 @@ OF_THE_THEORY = (
     ),
     Mutation(
         name="rare bins: ties between columns not kept apart",
+        breaks="rare bins are drawn too often or too seldom",
         file="synthrelease/table.py",
         old="np.lexsort([*reversed(digits), column_of, rarest])",
         new="np.lexsort([*reversed(digits), rarest])",
@@ -795,6 +845,7 @@ OF_THE_THEORY = (
     ),
     Mutation(
         name="spread: the offset is not random",
+        breaks="the same rows are always dropped",
         file="synthrelease/projections/minimum_count.py",
         old="(np.arange(size) + generator.random())",
         new="(np.arange(size) + 0.5)",
@@ -802,6 +853,7 @@ OF_THE_THEORY = (
     ),
     Mutation(
         name="spread: in the order of the table",
+        breaks="rows are dropped by their order, not evenly",
         file="synthrelease/projections/minimum_count.py",
         old="rare_first(table.all_digits(), table.counts) if self.keep",
         new="np.arange(len(table.counts)) if self.keep",
