@@ -4,9 +4,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 CORE := $(VENV)/.core-installed
 TEST := $(VENV)/.test-installed
+DOCS := $(VENV)/.docs-installed
 WORKERS ?= 2
 
-.PHONY: demo test lint lock benchmarks clean
+HOURS ?= 2
+
+.PHONY: demo test audit lint lock benchmarks docs wheelhouse test-wheelhouse hostile kills mutations clean
 
 demo: $(CORE)
 	@out=demo-release; i=2; while [ -e $$out ]; do out=demo-release-$$i; i=$$((i+1)); done; \
@@ -18,6 +21,12 @@ test: $(TEST)
 	$(BIN)/mypy
 	$(BIN)/pytest -n $(WORKERS)
 
+# every part, with HOURS hours of draws; synthrelease audit alone takes minutes
+audit: $(CORE)
+	@out=audit.json; i=2; while [ -e $$out ]; do out=audit-$$i.json; i=$$((i+1)); done; \
+	$(BIN)/synthrelease audit --part sensitivity --part selection --part cases --part power \
+	--hours $(HOURS) --jobs $(WORKERS) --out $$out
+
 lint: $(TEST)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
@@ -28,11 +37,33 @@ benchmarks: $(TEST)
 	$(BIN)/python tests/benchmarks/attempt.py --data "$(DATA)"
 	$(BIN)/python tests/benchmarks/acceptance.py --data "$(DATA)"
 
+# A site that is read from the files, without a network: site/index.html
+docs: $(DOCS)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "The site is site/index.html."
+
+# Everything for a machine without a network: docs/offline.md. Another machine: make wheelhouse FOR="--system windows --python 3.12"
+wheelhouse: $(CORE)
+	$(BIN)/python requirements/wheelhouse.py wheelhouse $(FOR)
+
+test-wheelhouse: $(TEST)
+	SYNTHRELEASE_WHEELHOUSE="$(CURDIR)/wheelhouse" $(BIN)/pytest -m wheelhouse
+# 10,000 hostile files; releases and ledgers killed at random; mistakes in the code that the tests must notice
+hostile: $(TEST)
+	$(BIN)/python -m tests.hostile
+
+kills: $(TEST)
+	$(BIN)/python tests/crashes.py
+	$(BIN)/python -m tests.kills
+
+mutations: $(TEST)
+	$(BIN)/python tests/mutations.py
+
 lock:
 	requirements/lock.sh
 
 clean:
-	rm -rf $(VENV) build dist
+	rm -rf $(VENV) build dist site wheelhouse
 
 $(VENV)/.created:
 	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(0 if (3, 11) <= v < (3, 14) else f"Python 3.11, 3.12 or 3.13 is needed, this is {v[0]}.{v[1]}. Name one: make PYTHON=python3.12 demo")'
@@ -48,4 +79,8 @@ $(CORE): $(VENV)/.created requirements/core.txt pyproject.toml
 $(TEST): $(CORE) requirements/test.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch==2.13.0
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/test.txt
+	@touch $@
+
+$(DOCS): $(CORE) requirements/docs.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/docs.txt
 	@touch $@

@@ -8,5 +8,6 @@ options=(--quiet --universal --python-version 3.11 --no-header --no-annotate)
 full=$(mktemp)
 uv pip compile "${options[@]}" pyproject.toml --extra smartnoise --extra dask --extra test -c <(echo "torch==2.13.0") -o "$full"
 uv pip compile "${options[@]}" pyproject.toml -c "$full" -o requirements/core.txt
+uv pip compile "${options[@]}" pyproject.toml --extra docs -c "$full" -o requirements/docs.txt
 grep -vE '^(torch|triton|nvidia-|cuda-)' "$full" > requirements/test.txt
 rm "$full"

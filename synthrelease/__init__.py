@@ -1,3 +1,40 @@
-"""Differentially private synthetic microdata releases. See docs/architecture.md."""
+"""Differentially private synthetic microdata releases. See docs/architecture.md.
+
+The functions are loaded when they are first used, so that importing the package costs nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from synthrelease.api import plan, rehearse, release
+    from synthrelease.bounds import Bound, bound
+    from synthrelease.errors import SynthreleaseError
+    from synthrelease.published import PublishedRelease, load
 
 __version__ = "0.1.0"
+__all__ = ["Bound", "PublishedRelease", "SynthreleaseError", "bound", "load", "plan", "rehearse", "release"]
+
+_MODULES = {
+    "Bound": "synthrelease.bounds",
+    "PublishedRelease": "synthrelease.published",
+    "SynthreleaseError": "synthrelease.errors",
+    "bound": "synthrelease.bounds",
+    "load": "synthrelease.published",
+    "plan": "synthrelease.api",
+    "rehearse": "synthrelease.api",
+    "release": "synthrelease.api",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _MODULES:
+        raise AttributeError(f"module 'synthrelease' has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(_MODULES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

@@ -130,4 +130,4 @@ def released_figures(spec: ReleaseSpec, accepted: Attempt, private: PrivateCount
     merged = private.with_plan(spec.plan.after).merge(transformation.layout, transformation.maps)
     earlier = dict(prepared.fitted)
     scores = [criterion.score(merged, accepted.candidate, spec.setting, earlier) for criterion in spec.criteria]
-    return tuple(replace(score, passed=True) for score in scores)
+    return tuple(replace(score, passed=True, decides=score.noise_sd is None) for score in scores)

@@ -11,15 +11,17 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-_NUMBER = r"(-?\d+(?:\.\d+)?)"
+MAX_BINS = 20_000
+"""Bins of one column: more than any table of counts could hold beside other columns."""
+_NUMBER = r"(-?[0-9]+(?:\.[0-9]+)?)"
 _PATTERNS = {
-    "below": re.compile(rf"^(<=?)\s*{_NUMBER}$"),
-    "above": re.compile(rf"^(>=?)\s*{_NUMBER}$"),
-    "single": re.compile(rf"^{_NUMBER}$"),
-    "range": re.compile(rf"^{_NUMBER}\s*-\s*{_NUMBER}$"),
-    "run": re.compile(rf"^{_NUMBER}\s*\.\.\s*{_NUMBER}$"),
-    "steps": re.compile(rf"^{_NUMBER}\s*-\s*{_NUMBER}\s+by\s+{_NUMBER}$"),
-    "half_open": re.compile(rf"^{_NUMBER}\s+to\s+{_NUMBER}$"),
+    "below": re.compile(rf"(<=?) ?{_NUMBER}"),
+    "above": re.compile(rf"(>=?) ?{_NUMBER}"),
+    "single": re.compile(_NUMBER),
+    "range": re.compile(rf"{_NUMBER} ?- ?{_NUMBER}"),
+    "run": re.compile(rf"{_NUMBER} ?\.\. ?{_NUMBER}"),
+    "steps": re.compile(rf"{_NUMBER} ?- ?{_NUMBER} by {_NUMBER}"),
+    "half_open": re.compile(rf"{_NUMBER} to {_NUMBER}"),
 }
 
 
@@ -49,7 +51,11 @@ def parse_bins(texts: Sequence[str], *, whole_numbers: bool) -> tuple[Interval, 
     ------
     ValueError : with what was expected and found, when a label cannot be read or the bins overlap or leave a gap.
     """
-    intervals = [interval for text in texts for interval in _parse(str(text).strip(), whole_numbers)]
+    intervals: list[Interval] = []
+    for text in texts:
+        intervals += _parse(" ".join(str(text).split()), whole_numbers)
+        if len(intervals) > MAX_BINS:
+            raise ValueError(f"expected at most {MAX_BINS} bins, found more")
     if not intervals:
         raise ValueError("expected at least one bin, found none")
     for left, right in zip(intervals, intervals[1:], strict=False):
@@ -63,7 +69,7 @@ def parse_bins(texts: Sequence[str], *, whole_numbers: bool) -> tuple[Interval, 
 
 
 def _parse(text: str, whole_numbers: bool) -> list[Interval]:
-    matches = ((name, pattern.match(text)) for name, pattern in _PATTERNS.items())
+    matches = ((name, pattern.fullmatch(text)) for name, pattern in _PATTERNS.items())
     name, match = next(((name, match) for name, match in matches if match), ("", None))
     if match is None:
         examples = "'<18', '18-19', '18..44' or '>44'" if whole_numbers else "'<500', '500 to 1000' or '>=1000'"
@@ -87,8 +93,10 @@ def _parse(text: str, whole_numbers: bool) -> list[Interval]:
         return [_closed(first, last)]
     step = 1.0 if name == "run" else numbers[2]
     count = (last - first + 1) / step if step > 0 else 0.0
-    if count < 1 or count != int(count) or count > 100_000:
+    if count < 1 or count != int(count):
         raise ValueError(f"expected an increasing range that the step divides evenly, found {text!r}")
+    if count > MAX_BINS:
+        raise ValueError(f"expected at most {MAX_BINS} bins, found {text!r}")
     return [_closed(first + i * step, first + (i + 1) * step - 1) for i in range(int(count))]
 
 

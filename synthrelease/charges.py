@@ -7,6 +7,7 @@ curves have been added. Neighbouring tables differ in one record that is replace
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
@@ -14,6 +15,13 @@ from fractions import Fraction
 
 from synthrelease.errors import BudgetError
 from synthrelease.renyi import RenyiCurve, of_pure, zcdp
+
+_MOST_DIGITS = 330
+"""Digits of an epsilon: those of the smallest and largest floats, and more than anybody means."""
+
+MECHANISM, SUM, SELECTION = "mechanism", "sum", "private selection: 2 x"
+HIDDEN_ROUNDS, STATED = "private selection: hidden number of rounds", "sum of curves, stated at delta"
+"""How a node of the charge tree follows from its parts, for programs (`Charge.rule`)."""
 
 
 def exact(number: str | int | float | Decimal | Fraction) -> Fraction:
@@ -25,10 +33,20 @@ def exact(number: str | int | float | Decimal | Fraction) -> Fraction:
     """
     if isinstance(number, bool) or not isinstance(number, str | int | float | Decimal | Fraction):
         raise ValueError(f"expected a number, found {number!r}")
-    try:
-        value = number if isinstance(number, Fraction) else Fraction(str(number))
-    except (ValueError, ZeroDivisionError):
-        raise ValueError(f"expected a finite number, found {number}") from None
+    if isinstance(number, Fraction):
+        value = number
+    else:
+        if isinstance(number, int) and abs(number) > 10**_MOST_DIGITS:
+            raise ValueError(f"expected a number of at most {_MOST_DIGITS} digits, found a longer one")
+        text = str(number).strip()
+        exponent = re.search(r"[eE]([+-]?[0-9]+)$", text)
+        # a fraction of '1e999999999' would be computed to its last digit
+        if len(text) > 3 * _MOST_DIGITS or (exponent and (len(exponent[1]) > 5 or abs(int(exponent[1])) > _MOST_DIGITS)):
+            raise ValueError(f"expected a number of at most {_MOST_DIGITS} digits, found a longer one")
+        try:
+            value = Fraction(text)
+        except (ValueError, ZeroDivisionError):
+            raise ValueError(f"expected a finite number, found {text!r}") from None
     if value < 0:
         raise ValueError(f"expected a number of at least 0, found {number}")
     return value
@@ -51,6 +69,7 @@ class Charge:
     epsilon, delta : what the node costs in total; both 0 where a curve says it.
     renyi : the curve of a node that has no (epsilon, delta) of its own.
     because : the theorem or mechanism behind it, in words.
+    rule : how the node follows from its parts, for programs that check the sum.
     parts : the charges it is made of; empty for a single mechanism.
     """
 
@@ -59,6 +78,7 @@ class Charge:
     delta: Fraction = Fraction(0)
     renyi: RenyiCurve | None = None
     because: str
+    rule: str = MECHANISM
     parts: tuple[Charge, ...] = ()
 
     def __post_init__(self) -> None:
@@ -114,7 +134,8 @@ def in_sequence(name: str, *parts: Charge, because: str = "sequential compositio
             epsilon=sum((part.epsilon for part in parts), Fraction(0)),
             delta=sum((part.delta for part in parts), Fraction(0)),
             because=because,
+            rule=SUM,
             parts=parts,
         )
     curve = sum((part.curve() for part in parts), RenyiCurve())
-    return Charge(name=name, epsilon=Fraction(0), renyi=curve, because=because, parts=parts)
+    return Charge(name=name, epsilon=Fraction(0), renyi=curve, because=because, rule=SUM, parts=parts)

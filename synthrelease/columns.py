@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 
-from synthrelease.bins import Interval, parse_bins
+from synthrelease.bins import MAX_BINS, Interval, parse_bins
 from synthrelease.errors import closest, listing
 from synthrelease.rules import Rule, edges
 from synthrelease.schema import Binning, Column
 from synthrelease.spec_files import ColumnTable, InputTable
+from synthrelease.spreadsheets import is_executable
 
 Bins = Sequence[str] | Mapping[str, list[str]]
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
 class ColumnError(ValueError):
@@ -43,7 +45,13 @@ def build_column(
             raise ColumnError(field, f"no {field} in a numeric column", "some")
     if not table.alternatives:
         raise ColumnError("alternatives", "at least one list of bins", "none")
-    parsed = {key: _numeric(f"alternatives.{key}", bins, whole, bounds) for key, bins in table.alternatives.items()}
+    parsed: dict[str, tuple[Interval, ...]] = {}
+    n_bins = 0
+    for key, bins in table.alternatives.items():
+        parsed[key] = _numeric(f"alternatives.{key}", bins, whole, bounds)
+        n_bins += len(parsed[key])
+        if n_bins > MAX_BINS:
+            raise ColumnError(f"alternatives.{key}", f"at most {MAX_BINS} bins in all alternatives of a column", "more")
     inner = {interval.lower for intervals in parsed.values() for interval in intervals[1:]}
     if groups is not None:
         inner |= {interval.lower for interval in _numeric("groups", groups, whole, bounds)[1:]}
@@ -112,7 +120,7 @@ def _binning(name: str, intervals: Sequence[Interval], atoms: Sequence[Interval]
         name=name,
         labels=tuple(interval.label for interval in intervals),
         numbers=tuple(interval.number for interval in intervals),
-        of_atom=tuple(sum(start <= atom.lower for start in starts) for atom in atoms),
+        of_atom=tuple(bisect_right(starts, atom.lower) for atom in atoms),
         lower=tuple(interval.lower for interval in intervals),
         upper=tuple(interval.upper for interval in intervals),
     )
@@ -128,8 +136,10 @@ def _category(name: str, table: ColumnTable, rules_of_input: InputTable, groups:
         raise ColumnError("categories", "at least one category", "none")
     texts = table.categories if isinstance(table.categories, dict) else {label: [label] for label in table.categories}
     labels, values = tuple(texts), {}
+    if len(labels) > MAX_BINS:
+        raise ColumnError("categories", f"at most {MAX_BINS} categories", f"{len(labels)}")
     if not isinstance(table.categories, dict) and len(labels) != len(table.categories):
-        twice = next(label for label in labels if table.categories.count(label) > 1)
+        twice = Counter(table.categories).most_common(1)[0][0]
         raise ColumnError("categories", "different categories", f"{twice!r} twice")
     _readable("categories", labels)
     for index, (label, spellings) in enumerate(texts.items()):
@@ -171,11 +181,11 @@ def _grouping(field: str, name: str, bins: Bins, labels: tuple[str, ...]) -> Bin
         raise ColumnError(field, "a table of groups with their categories", "a list")
     _readable(field, bins)
     members = [(label, index) for index, group in enumerate(bins.values()) for label in group]
-    named = [label for label, _ in members]
+    named = Counter(label for label, _ in members)
     _known(field, named, labels)
-    wrong = [label for label in labels if named.count(label) != 1]
+    wrong = [label for label in labels if named[label] != 1]
     if wrong:
-        found = f"{wrong[0]!r} in {'two' if wrong[0] in named else 'none'}"
+        found = f"{wrong[0]!r} in {'two' if named[wrong[0]] else 'none'}"
         raise ColumnError(field, f"every category ({listing(labels)}) in exactly one group", found)
     into = dict(members)
     return Binning(
@@ -187,12 +197,17 @@ def _grouping(field: str, name: str, bins: Bins, labels: tuple[str, ...]) -> Bin
 
 
 def _known(field: str, names: Collection[str], labels: Collection[str]) -> None:
+    known = frozenset(labels)
     for name in names:
-        if name not in labels:
+        if name not in known:
             raise ColumnError(field, f"categories of the column ({listing(labels)})", repr(name), closest(name, labels))
 
 
 def _readable(field: str, labels: Collection[str]) -> None:
     for label in labels:
-        if label.startswith(_FORMULA_STARTS) or not label.strip() or len(label) > 200:
-            raise ColumnError(field, "short labels that a spreadsheet shows as text (not starting with = + - @)", repr(label))
+        if is_executable(label) or not label.strip() or len(label) > 200 or len((label + " ").splitlines()) > 1:
+            expected = (
+                "labels of one line and 1 to 200 characters that no spreadsheet executes (= + - @ start a formula, also after "
+                ", ; | and quotes)"
+            )
+            raise ColumnError(field, expected, repr(label))

@@ -9,12 +9,17 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 
 class SynthreleaseError(Exception):
     """Base of all errors that are meant for the user; the command line prints the message and no traceback."""
 
     exit_code = 2
+
+
+MAX_PROBLEMS = 30
+"""Mistakes that one message lists."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,7 +33,7 @@ class Problem:
     suggestion: str | None = None
 
     def __str__(self) -> str:
-        text = f"{self.file}: {self.path or '(top level)'}: expected {self.expected}; found {self.found}"
+        text = f"{self.file}: {cut(self.path, 200) or '(top level)'}: expected {cut(self.expected)}; found {cut(self.found)}"
         return f"{text}. Did you mean {self.suggestion!r}?" if self.suggestion else f"{text}."
 
 
@@ -37,7 +42,9 @@ class SpecError(SynthreleaseError):
 
     def __init__(self, problems: Iterable[Problem]):
         self.problems = tuple(problems)
-        super().__init__("\n".join(str(problem) for problem in self.problems))
+        lines = [str(problem) for problem in self.problems[:MAX_PROBLEMS]]
+        more = ["There are more mistakes; they are shown when these are corrected."] if len(self.problems) > len(lines) else []
+        super().__init__("\n".join(lines + more))
 
     def __reduce__(self):
         return type(self), (self.problems,)
@@ -86,18 +93,30 @@ class Interrupted(SynthreleaseError):
         super().__init__("Stopped by hand. If private data had been read, the whole planned budget counts as spent.")
 
 
+class VerificationFailed(SynthreleaseError):
+    """A published bundle in which something does not fit together."""
+
+    exit_code = 5
+
+
 class RejectedRound(Exception):
     """A round ended without a candidate for a reason that is a function of noisy, hence public, values (theory 2)."""
 
 
+def cut(text: str, longest: int = 600) -> str:
+    """A text for a message: as it is, or its beginning."""
+    return text if len(text) <= longest else text[: longest - 3] + "..."
+
+
 def closest(name: str, known: Iterable[str]) -> str | None:
-    """The known name that `name` most probably stands for, or None."""
-    matches: Sequence[str] = difflib.get_close_matches(name, list(known), n=1, cutoff=0.6)
+    """The known name that `name` most probably stands for, or None. Comparing long or very many names would take too long."""
+    candidates = [other for other in islice(known, 1000) if len(other) <= 100]
+    matches: Sequence[str] = difflib.get_close_matches(name, candidates, n=1, cutoff=0.6) if len(name) <= 100 else ()
     return matches[0] if matches else None
 
 
 def listing(names: Iterable[str], limit: int = 12) -> str:
     """Names for a message: quoted, comma separated, cut after `limit`."""
     names = list(names)
-    shown = ", ".join(repr(name) for name in names[:limit])
+    shown = ", ".join(repr(cut(name, 100)) for name in names[:limit])
     return shown + (f" and {len(names) - limit} more" if len(names) > limit else "")

@@ -26,16 +26,17 @@ from synthrelease.constraints import Plausibility
 from synthrelease.errors import InputError, listing
 from synthrelease.privacy import Charge
 from synthrelease.private import Meter, PrivateCounts
-from synthrelease.reading import Texts, pieces
+from synthrelease.reading import pieces
 from synthrelease.schema import Column, Schema
 from synthrelease.spec_files import InputTable
 from synthrelease.table import Counts
+from synthrelease.texts import Texts
 
 MAX_ROWS = 2**30
 """Capacities of the matching are 32-bit, and products of two counts must fit 64 bits."""
 
 _MISSING, _OUTSIDE, _WRONG = -1, -2, -3
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _WHOLE = re.compile(r"([+-]?\d+)\.0*", re.ASCII)
 _DATE = re.compile(r"(?P<year>\d{4})-(?P<month>\d{2})-(?P<day>\d{2})([T ]\d{2}:\d{2}.*)?", re.ASCII)
 

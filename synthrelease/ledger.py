@@ -24,14 +24,27 @@ a ledger that lacks that charge is refused. The ledger guards against accidents 
 
 from __future__ import annotations
 
+import os
 import sqlite3
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
 
 from synthrelease.errors import BudgetError
-from synthrelease.ledger_entries import FORMAT, Head, Statement, amount, from_text, line, printable, shown, to_text
+from synthrelease.ledger_entries import (
+    FORMAT,
+    Entry,
+    Head,
+    Statement,
+    amount,
+    from_text,
+    line,
+    printable,
+    shown,
+    summed,
+    to_text,
+)
 from synthrelease.ledger_files import cause, connected, create, read_head, refusal, restore, settle, write_head
 from synthrelease.privacy import Charge, Plan
 
@@ -94,7 +107,7 @@ class Ledger:
             self._check_limit("epsilon", before.epsilon, epsilon, before.epsilon_limit)
             self._check_limit("delta", before.delta, delta, before.delta_limit)
             started = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-            after = before.with_charge(started=started, what=what, epsilon=epsilon, delta=delta)
+            after = summed(before.with_charge(started=started, what=what, epsilon=epsilon, delta=delta))
             database.execute("INSERT INTO charges VALUES (?, ?, ?, ?, ?, ?)", after.entries[-1].row())
             database.execute("COMMIT")
             self._confirm(database, len(after.entries))
@@ -174,7 +187,7 @@ def open_ledger(
 
 def load_ledger(path: str | Path, *, dataset: str | None = None, expect_head: str | None = None) -> Ledger:
     """The ledger at `path`, verified. Raises LedgerError when it cannot be relied on, or is not the expected one."""
-    ledger = Ledger(path=Path(path).resolve(), dataset=dataset, expect_head=expect_head)
+    ledger = Ledger(path=_resolved(path), dataset=dataset, expect_head=expect_head)
     ledger.statement()
     return ledger
 
@@ -186,7 +199,7 @@ def renew_head(path: str | Path, expect_head: str) -> Statement:
     ------
     LedgerError : when it does not, or is damaged itself.
     """
-    ledger = Ledger(path=Path(path).resolve(), expect_head=expect_head)
+    ledger = Ledger(path=_resolved(path), expect_head=expect_head)
     with connected(ledger.path, writable=True) as database:
         database.execute("BEGIN IMMEDIATE")
         found = _read(ledger.path, database)
@@ -200,7 +213,7 @@ def reserve_for_release(
     path: str | Path, plan: Plan, title: str, *, dataset: str | None = None, expect_head: str | None = None
 ) -> Statement:
     """Charge the whole plan of a release, before the first private byte is read. Raises as `Ledger.reserve`."""
-    ledger = Ledger(path=Path(path).resolve(), dataset=dataset, expect_head=expect_head)
+    ledger = Ledger(path=_resolved(path), dataset=dataset, expect_head=expect_head)
     return ledger.reserve(plan.total, printable(title, 200) or "a release without a title")
 
 
@@ -212,10 +225,15 @@ def ledger_beside(out: str | Path, plan: Plan, title: str, limit: Fraction | Non
     """
     out = Path(out).absolute()
     path = out.with_name(out.name + ".ledger")
-    if not path.exists():
+    if not os.path.exists(path):
         dataset = printable(title, 100) or "without a title"
         open_ledger(path, dataset, plan.total.epsilon if limit is None else limit, delta_limit=plan.total.delta)
     return path
+
+
+def _resolved(path: str | Path) -> Path:
+    """The file behind links; also for links that lead round in a circle, at which `Path.resolve` fails."""
+    return Path(os.path.realpath(path))
 
 
 def _read(path: Path, database: sqlite3.Connection) -> Statement:
@@ -226,23 +244,28 @@ def _read(path: Path, database: sqlite3.Connection) -> Statement:
     if version != FORMAT:
         newer = "Use the version of synthrelease that wrote it, or a newer one"
         raise refusal(path, f"a ledger of format {FORMAT}", f"format {version}", newer)
-    tables = database.execute("SELECT name, sql FROM sqlite_master ORDER BY name").fetchall()
+    if database.execute("SELECT name, sql FROM sqlite_master ORDER BY name").fetchall() != sorted(TABLES.items()):
+        raise refusal(path, "the tables of a ledger", "others", restore(path))  # before they are read: a view may never end
     sound = [row[0] for row in database.execute("PRAGMA integrity_check")]
-    accounts = database.execute("SELECT dataset, epsilon_limit, delta_limit FROM account").fetchall() if tables else []
-    if tables != sorted(TABLES.items()) or sound != ["ok"] or len(accounts) != 1:
-        raise refusal(path, "the tables of a ledger", "others, or damaged ones", restore(path))
+    accounts = database.execute("SELECT dataset, epsilon_limit, delta_limit FROM account").fetchall()
+    if sound != ["ok"] or len(accounts) != 1:
+        raise refusal(path, "the tables of a ledger", "damaged ones", restore(path))
     dataset, epsilon_limit, delta_limit = accounts[0]
+    entries: list[Entry] = []
     number = 0
     try:
-        found = Statement(
+        account = Statement(
             dataset=line("name", dataset, 100), epsilon_limit=from_text(epsilon_limit), delta_limit=from_text(delta_limit)
         )
+        head = account.head
         for row in database.execute("SELECT number, started, what, epsilon, delta, hash FROM charges ORDER BY number"):
             number += 1
-            found = found.with_charge(started=row[1], what=row[2], epsilon=from_text(row[3]), delta=from_text(row[4]))
-            if row != found.entries[-1].row():
+            started, what = line("time", row[1], 40), line("purpose", row[2], 200)
+            entries.append(Entry.after(head, started=started, what=what, epsilon=from_text(row[3]), delta=from_text(row[4])))
+            head = entries[-1].head
+            if row != entries[-1].row():
                 raise ValueError
+        return summed(replace(account, entries=tuple(entries)))
     except (ValueError, TypeError, AttributeError, BudgetError):
         where = f"charge {number}" if number else "the account"
         raise refusal(path, "rows that agree with their hashes", f"{where} changed or damaged", restore(path)) from None
-    return found

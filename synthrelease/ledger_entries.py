@@ -17,6 +17,7 @@ from synthrelease.privacy import decimal_text, exact
 
 FORMAT = 1
 _RATIONAL = re.compile(r"(0|[1-9][0-9]{0,99})/([1-9][0-9]{0,99})")
+_LARGEST_DENOMINATOR = 10**1000
 _BEGINNING = re.compile(r"[0-9a-f]{16,64}")
 
 Row = tuple[int, str, str, str, str, str]
@@ -41,6 +42,18 @@ class Entry:
     epsilon: Fraction
     delta: Fraction
     hash: str
+
+    @classmethod
+    def after(cls, head: Head, *, started: str, what: str, epsilon: Fraction, delta: Fraction) -> Entry:
+        """The entry that follows the one whose head this is."""
+        number = head.number + 1
+        digest = _digest([head.hash, number, started, what, to_text(epsilon), to_text(delta)])
+        return cls(number=number, started=started, what=what, epsilon=epsilon, delta=delta, hash=digest)
+
+    @property
+    def head(self) -> Head:
+        """The head of a ledger that ends with it."""
+        return Head(number=self.number, hash=self.hash)
 
     def row(self) -> Row:
         """The entry as it is stored."""
@@ -82,9 +95,7 @@ class Statement:
 
     def with_charge(self, *, started: str, what: str, epsilon: Fraction, delta: Fraction) -> Statement:
         """The ledger with one more entry at its end."""
-        number = len(self.entries) + 1
-        digest = _digest([self.head.hash, number, started, what, to_text(epsilon), to_text(delta)])
-        entry = Entry(number=number, started=started, what=what, epsilon=epsilon, delta=delta, hash=digest)
+        entry = Entry.after(self.head, started=started, what=what, epsilon=epsilon, delta=delta)
         return replace(self, entries=(*self.entries, entry))
 
     def logbook_line(self) -> str:
@@ -129,9 +140,22 @@ def amount(name: str, number: str | int | float | Fraction) -> Fraction:
         raise BudgetError(f"{name}: expected a number of at least 0 with at most 100 digits, found another.") from None
 
 
+def summed(statement: Statement) -> Statement:
+    """The statement, when its sums can be computed and shown. Raises BudgetError otherwise: of sums of ever new fractions."""
+    for amounts in ([entry.epsilon for entry in statement.entries], [entry.delta for entry in statement.entries]):
+        total = Fraction(0)
+        for amount_of_entry in amounts:
+            total += amount_of_entry
+            if total.denominator > _LARGEST_DENOMINATOR:
+                raise BudgetError(
+                    "The sum of all charges would be a fraction of more than a thousand digits: use decimal numbers."
+                )
+    return statement
+
+
 def line(name: str, text: str, longest: int) -> str:
     """A text of one printable line. Raises BudgetError otherwise."""
-    if not (0 < len(text) <= longest and text.isprintable() and text.strip() == text):
+    if not (isinstance(text, str) and 0 < len(text) <= longest and text.isprintable() and text.strip() == text):
         raise BudgetError(f"{name}: expected one line of 1 to {longest} printable characters, found something else.")
     return text
 

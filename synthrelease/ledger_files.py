@@ -11,6 +11,7 @@ import glob
 import os
 import re
 import sqlite3
+import stat
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -52,6 +53,8 @@ def read_head(ledger: Path) -> Head:
     """The head file. Raises LedgerError when there is none, or one that cannot be read as such."""
     path = head_path(ledger)
     try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise refusal(path, "a head file that can be read", "a folder, pipe or device", _renewal(ledger))
         with path.open("rb") as file:
             content = file.read(1000)
     except FileNotFoundError:
@@ -126,7 +129,7 @@ def create(path: Path, head: Head, fill: Callable[[sqlite3.Connection], None]) -
 
 def check_free(path: Path) -> None:
     """Raises OutputError when a ledger, or anything left of one, is at `path`, or there is no folder for it."""
-    if not path.parent.is_dir():
+    if not os.path.isdir(path.parent):
         raise OutputError(f"{path}: expected an existing folder {path.parent} to write into, found none.")
     for name in (path, *_companions(path)):
         if os.path.lexists(name):
@@ -243,8 +246,20 @@ def _check_names(path: Path) -> None:
         raise refusal(path, "a ledger that can be read", cause(error), "Repair the disk or its rights") from None
     if names != 1:
         raise refusal(path, "one name for the file", f"{names} (hard links)", "Delete the others; make backups as copies")
+    for name in _companions(path):
+        if _is_odd(name):
+            advice = f"It is not of this program. {restore(path)}"
+            raise refusal(name, "a file that SQLite made", "a link or something else", advice)
     if os.path.lexists(path.with_name(path.name + "-journal")):
         raise refusal(path, "no -journal file beside it", "one", f"It is not of this program. {restore(path)}")
+
+
+def _is_odd(path: Path) -> bool:
+    """Whether something other than a regular file is there. It may vanish at any time: SQLite tidies up."""
+    try:
+        return not stat.S_ISREG(os.lstat(path).st_mode)
+    except OSError:
+        return False
 
 
 def _explain(path: Path, error: Exception) -> tuple[str, str, str]:

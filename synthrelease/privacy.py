@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from synthrelease.charges import Charge, decimal_text, exact, in_sequence, mechanism, zero_concentrated
+from synthrelease.charges import STATED, Charge, decimal_text, exact, in_sequence, mechanism, zero_concentrated
 from synthrelease.errors import BudgetError
 from synthrelease.selection_accounting import SelectionRule, private_selection
 
@@ -116,4 +116,5 @@ def stated_at(total: Charge, delta: Fraction) -> Charge:
             "Set delta in [budget], for example 1e-9; it should be far below one over the number of rows."
         )
     because = f"all curves added, then stated at delta = {float(delta):g} (Canonne, Kamath & Steinke 2020, Proposition 12)"
-    return Charge(name=total.name, epsilon=total.renyi.epsilon(delta), delta=delta, because=because, parts=total.parts)
+    epsilon = total.renyi.epsilon(delta)
+    return Charge(name=total.name, epsilon=epsilon, delta=delta, because=because, rule=STATED, parts=total.parts)

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -189,7 +190,7 @@ def laplace_figure(value: float, *, sensitivity: float, epsilon: Fraction, entro
     """
     if not (math.isfinite(value) and math.isfinite(sensitivity) and sensitivity > 0):
         raise ValueError("a figure and its sensitivity must be finite, and the sensitivity above 0")
-    step, steps = _grid(sensitivity)
+    step, steps = noise_grid(sensitivity)
     if abs(value / step) > 2.0**52:
         raise ValueError("the figure is too large for its sensitivity")
     noisy = discrete_laplace(np.array([round(value / step)]), sensitivity=steps, epsilon=epsilon, entropy=entropy)
@@ -199,8 +200,8 @@ def laplace_figure(value: float, *, sensitivity: float, epsilon: Fraction, entro
 def laplace_tail(*, sensitivity: float, epsilon: Fraction, probability: Fraction) -> float:
     """How far the noise of `laplace_figure` lies above 0 with at most this probability, in the figure's units.
 
-    Exact for the discrete law: Pr[noise >= k steps] = a^k / (1 + a) with a = exp(-1/scale); the rounding of the figure to the
-    grid, half a step, is on top.
+    Exact for the discrete law: Pr[noise >= k steps] = a^k / (1 + a) with a = exp(-1/scale); one
+    step is on top, because the rounding of the figure to the grid may move it by half a step.
 
     Raises
     ------
@@ -208,10 +209,24 @@ def laplace_tail(*, sensitivity: float, epsilon: Fraction, probability: Fraction
     """
     if not 0 < probability < Fraction(1, 2):
         raise ValueError("a tail probability must lie above 0 and below 1/2")
-    step, steps = _grid(sensitivity)
+    step, steps = noise_grid(sensitivity)
     decay = 1 / _round_up(Fraction(steps) / epsilon)
     k = math.ceil(-math.log(float(probability) * (1 + math.exp(-decay))) / decay)
     return (k + 1) * step
+
+
+class NoiseGrid(NamedTuple):
+    """The public grid of a figure: its step, and the integer sensitivity of the figure in steps (`laplace_figure`)."""
+
+    step: float
+    steps: int
+
+
+def noise_grid(sensitivity: float) -> NoiseGrid:
+    """The grid on which a figure of this sensitivity (finite, > 0) is released."""
+    step = 2.0 ** (math.floor(math.log2(sensitivity)) - 12)
+    steps = math.ceil(Fraction(sensitivity) / Fraction(step) + Fraction(1, 2)) + 1
+    return NoiseGrid(step, steps)
 
 
 def laplace_sd(scale: Fraction) -> float:
@@ -248,12 +263,6 @@ def choose(
         random_state=entropy.library_seed(),
     )
     return int(chosen.randomise())
-
-
-def _grid(sensitivity: float) -> tuple[float, int]:
-    """The step of a figure's grid, and its integer sensitivity in steps."""
-    step = 2.0 ** (math.floor(math.log2(sensitivity)) - 12)
-    return step, math.ceil(Fraction(sensitivity) / Fraction(step) + Fraction(1, 2)) + 1
 
 
 def coin(probability: Fraction) -> bool:

@@ -11,21 +11,29 @@ import csv
 import gzip
 import io
 import json
+import stat
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
 
-from synthrelease.errors import InputError, closest, listing
+from synthrelease.errors import InputError
+from synthrelease.parquet import parquet_pieces
 from synthrelease.schema import Schema
 from synthrelease.spec_files import InputTable
+from synthrelease.texts import Piece, Texts, check_header
 
 ROWS_PER_PIECE = 100_000
+CHARACTERS_PER_PIECE = 2**25
+"""A piece ends after so many characters, too, so that long texts do not fill the memory."""
 MAX_LINE = 10_000_000
+"""Characters of a record, which may have line ends between quotes."""
+MAX_HEADER = 1_000_000
+MAX_BLANK_LINES = 1_000_000
+"""Blank lines on end: they are no rows, but a few compressed kilobytes hold more than can be read in a day."""
 _GZIP, _PARQUET = b"\x1f\x8b", b"PAR1"
 _OTHER_MARKS = {
     b"\xff\xfe": "UTF-16 text", b"\xfe\xff": "UTF-16 text", b"PK\x03\x04": "a zip or Excel file",
@@ -35,24 +43,6 @@ _OTHER_MARKS = {
 }  # fmt: skip
 _DELIMITERS = {";": "a semicolon", "\t": "a tab", "|": "a bar", ",": "a comma", " ": "a space"}
 _EXPECTED = "expected a file with a header and rows"
-
-
-@dataclass(frozen=True, kw_only=True, repr=False)
-class Texts:
-    """One column of one piece: its distinct texts and which of them each row holds. Private; the repr shows nothing.
-
-    Attributes
-    ----------
-    texts : (n_texts,) the texts; None stands for a null of Parquet. Some may occur twice, or in no row.
-    codes : (n_rows,) the index into `texts` of each row.
-    """
-
-    texts: Sequence[str | None]
-    codes: np.ndarray
-
-
-Piece = tuple[int, Mapping[str, Texts]]
-"""The number of the first row, counted from 1, and the needed columns by name."""
 
 
 def pieces(path: Path, schema: Schema, rules: InputTable) -> Iterator[Piece]:
@@ -71,21 +61,22 @@ def pieces(path: Path, schema: Schema, rules: InputTable) -> Iterator[Piece]:
             raise InputError(f"expected CSV in UTF-8 (also gzip) or Parquet, found {kind}.")
     needed = list(dict.fromkeys(column.source for column in schema.columns))
     if start.startswith(_PARQUET):
-        yield from _parquet(path, needed)
+        yield from parquet_pieces(path, needed, ROWS_PER_PIECE, CHARACTERS_PER_PIECE)
     else:
         yield from _csv(path, needed, rules, compressed=start.startswith(_GZIP))
 
 
 def _start(path: Path) -> bytes:
-    """The first bytes of the file, at least one."""
+    """The first bytes of the file, at least one. Only regular files are opened: a pipe may have nobody at its other end."""
     start = b""
     try:
-        if path.is_dir():
-            found = "a folder"
-        else:
+        mode = path.stat().st_mode
+        if stat.S_ISREG(mode):
             with path.open("rb") as file:
                 start = file.read(8)
             found = "an empty file"
+        else:
+            found = "a folder" if stat.S_ISDIR(mode) else "a pipe or a device"
     except FileNotFoundError:
         found = "no such file"
     except PermissionError:
@@ -98,24 +89,28 @@ def _start(path: Path) -> bytes:
 
 
 def _csv(path: Path, needed: list[str], rules: InputTable, compressed: bool) -> Iterator[Piece]:
-    row, rows, problem = 0, [], None
+    row, rows, problem, characters = 0, [], None, 0
     try:
         with _open_text(path, compressed) as text:
-            lines = _lines(text)
+            lines = _Lines(text)
             first = next(filter(str.strip, lines), "")
+            lines.check_header()
             _check_delimiter(first, needed, rules.delimiter)
             records = filter(None, _reader(chain([first], lines), rules.delimiter, strict=True))
             header = [name if name in needed else name.strip() for name in next(records, [])]
-            _check_header(header, needed)
+            lines.check_header()
+            check_header(header, needed)
             places = [header.index(name) for name in needed]
-            row = 1
+            row, lines.length = 1, 0
             for record in records:
                 if len(record) != len(header):
                     raise _ragged(len(header), len(record))
                 rows.append([record[place] for place in places])
-                if len(rows) == ROWS_PER_PIECE:
+                characters += lines.length
+                lines.length = 0
+                if len(rows) == ROWS_PER_PIECE or characters > CHARACTERS_PER_PIECE:
                     yield row, _columns(needed, rows)
-                    row, rows = row + len(rows), []
+                    row, rows, characters = row + len(rows), [], 0
             if rows:
                 yield row, _columns(needed, rows)
     except UnicodeDecodeError:
@@ -165,14 +160,36 @@ def _open_text(path: Path, compressed: bool) -> IO[str]:
     return path.open("r", encoding="utf-8-sig", newline="")
 
 
-def _lines(text: IO[str]) -> Iterator[str]:
-    """The lines with their ends. Refuses what no text file holds, before it fills the memory."""
-    while line := text.readline(MAX_LINE):
-        if "\0" in line:
-            raise _Unreadable("expected text in UTF-8, found a zero byte", "The file may be UTF-16 or not a text file.")
-        if len(line) == MAX_LINE:
-            raise _Unreadable(f"expected lines of less than {MAX_LINE} characters, found more", "Is it a text file?")
-        yield line
+class _Lines:
+    """The lines of a text with their ends. Refuses what no table holds, before it fills the memory or takes for ever.
+
+    `length` counts the characters of the record that is being read: the reader sets it to 0 after each.
+    """
+
+    def __init__(self, text: IO[str]):
+        self._text = text
+        self._lines = self._checked()
+        self.length = 0
+
+    def __iter__(self) -> Iterator[str]:
+        return self._lines
+
+    def _checked(self) -> Iterator[str]:
+        blank = 0
+        while line := self._text.readline(MAX_LINE):
+            self.length += len(line)
+            blank = blank + 1 if line.isspace() else 0
+            if "\0" in line:
+                raise _Unreadable("expected text in UTF-8, found a zero byte", "The file may be UTF-16 or not a text file.")
+            if self.length >= MAX_LINE:
+                raise _Unreadable(f"expected rows of less than {MAX_LINE} characters, found more", "Is it a text file?")
+            if blank > MAX_BLANK_LINES:
+                raise _Unreadable(f"expected rows, found more than {MAX_BLANK_LINES} blank lines", "Is it a text file?")
+            yield line
+
+    def check_header(self) -> None:
+        if self.length > MAX_HEADER:
+            raise _Unreadable(f"expected a header of at most {MAX_HEADER} characters, found more", "Is it a text file?")
 
 
 def _columns(needed: Sequence[str], rows: Iterable[Sequence[str]]) -> dict[str, Texts]:
@@ -183,51 +200,6 @@ def _distinct(values: Sequence[str]) -> Texts:
     seen: dict[str, int] = {}
     codes = np.fromiter((seen.setdefault(value, len(seen)) for value in values), dtype=np.int64, count=len(values))
     return Texts(texts=list(seen), codes=codes)
-
-
-def _parquet(path: Path, needed: list[str]) -> Iterator[Piece]:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    row, problem = 1, None
-    try:
-        with pq.ParquetFile(path) as file:
-            _check_header(file.schema_arrow.names, needed)
-            for name in needed:
-                _check_type(name, file.schema_arrow.field(name).type)
-            for batch in file.iter_batches(batch_size=ROWS_PER_PIECE, columns=needed):
-                yield row, {name: _as_texts(batch.column(name)) for name in needed}
-                row += batch.num_rows
-    except (OSError, pa.ArrowException):
-        problem = "expected a whole Parquet file, found one that is cut off, damaged or unreadable."
-    if problem:
-        raise InputError(problem)
-
-
-def _check_type(name: str, kind: Any) -> None:
-    from pyarrow import types
-
-    values = kind.value_type if types.is_dictionary(kind) else kind
-    plain = (
-        types.is_integer, types.is_floating, types.is_decimal, types.is_boolean, types.is_string, types.is_large_string,
-        types.is_string_view, types.is_date, types.is_timestamp, types.is_null,
-    )  # fmt: skip
-    if not any(accepts(values) for accepts in plain):
-        raise InputError(f"column {name!r}: expected numbers, texts, booleans or dates, found the Parquet type {kind}.")
-
-
-def _as_texts(array: Any) -> Texts:
-    """A column of Parquet as texts; nulls and NaN as None."""
-    from pyarrow import types
-
-    encoded = array.dictionary_encode()
-    values = encoded.dictionary
-    if types.is_floating(values.type):  # as numpy scalars, for the shortest text in their own precision
-        texts = [None if np.isnan(value) else str(value) for value in values.to_numpy(zero_copy_only=False)]
-    else:
-        texts = [None if value is None else str(value) for value in values.to_pylist()]
-    codes = encoded.indices.fill_null(len(texts)).to_numpy(zero_copy_only=False).astype(np.int64)
-    return Texts(texts=[*texts, None], codes=codes)
 
 
 def _check_delimiter(first: str, needed: list[str], delimiter: str) -> None:
@@ -242,24 +214,3 @@ def _check_delimiter(first: str, needed: list[str], delimiter: str) -> None:
                 f"expected columns separated by {delimiter!r}, found {name} between them. "
                 f"Set delimiter = {json.dumps(other)} under [input] in the configuration."
             )
-
-
-def _check_header(header: list[str], needed: list[str]) -> None:
-    """Every needed column once. A file without a header starts with a person's row: only what is surely a name is shown."""
-    for name in needed:
-        if header.count(name) > 1:
-            raise InputError(f"expected each column once, found {name!r} more than once in the header.")
-    missing = [name for name in needed if name not in header]
-    if not missing:
-        return
-    none = len(missing) == len(needed)
-    same = next((name for name in header if name.casefold() == missing[0].casefold()), None)
-    guess = same or (None if none else closest(missing[0], header))
-    if guess:
-        advice = f"Is it {guess!r}? Then set source = {guess!r} for the column {missing[0]!r} in the configuration."
-    elif none:
-        advice = "Is the first line a header?"
-    else:
-        advice = "Set source for a column that has another name in the file."
-    found = "none of them" if none else f"no {listing(missing)}"
-    raise InputError(f"expected the columns {listing(needed)}, found {found} in the header. {advice}")

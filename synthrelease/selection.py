@@ -26,12 +26,14 @@ import warnings
 from collections.abc import Callable, Generator
 from enum import Enum
 from fractions import Fraction
+from functools import partial
 from itertools import islice, repeat
 from typing import Generic, NamedTuple, TypeVar
 
 from synthrelease.errors import BudgetError, PrivateFailure
 from synthrelease.randomness import coin, truncated_negative_binomial
 from synthrelease.selection_accounting import SelectionRule
+from synthrelease.workers import deaf_children, run_watched
 
 T = TypeVar("T")
 
@@ -127,7 +129,8 @@ def _results(run_round: Callable[[], T | None], jobs: int) -> Generator[RoundRes
 
     # max_nbytes=None: arrays travel through pipes; joblib would otherwise write private counts to files
     parallel = Parallel(n_jobs=jobs, backend="loky", return_as="generator", pre_dispatch=jobs, batch_size=1, max_nbytes=None)
-    ordered = parallel(delayed(guarded)(run_round) for _ in repeat(None))
+    with deaf_children():
+        ordered = parallel(delayed(run_watched)(partial(guarded, run_round)) for _ in repeat(None))
     died = False
     try:
         for result in ordered:  # noqa: UP028 ("yield from" would close joblib's generator outside the block below)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from synthrelease.charges import Charge, decimal_text
+from synthrelease.charges import HIDDEN_ROUNDS, SELECTION, Charge, decimal_text
 from synthrelease.errors import BudgetError
 from synthrelease.renyi import exp_up, selected
 
@@ -77,6 +77,7 @@ def private_selection(name: str, one_round: Charge, rule: SelectionRule | None =
         epsilon=2 * one_round.epsilon,
         delta=delta,
         because=f"selection with a known threshold {because}",
+        rule=SELECTION,
         parts=(one_round,),
     )
 
@@ -92,6 +93,7 @@ def _truncated_negative_binomial(name: str, one_round: Charge, gamma: Fraction, 
             name=name,
             epsilon=(2 + shape) * one_round.epsilon,
             because=f"{because}: {decimal_text(2 + shape)} times one round",
+            rule=HIDDEN_ROUNDS,
             parts=(one_round,),
         )
     if one_round.renyi is None:
@@ -102,7 +104,7 @@ def _truncated_negative_binomial(name: str, one_round: Charge, gamma: Fraction, 
         )
     curve = selected(one_round.renyi, shape, gamma)
     because += f"; Renyi divergence of order a at most {curve.text()}"
-    return Charge(name=name, epsilon=Fraction(0), renyi=curve, because=because, parts=(one_round,))
+    return Charge(name=name, epsilon=Fraction(0), renyi=curve, because=because, rule=HIDDEN_ROUNDS, parts=(one_round,))
 
 
 def tidy_up(delta: Fraction) -> Fraction:

@@ -15,7 +15,7 @@ from synthrelease.schema import Schema
 from synthrelease.spec_files import ReleaseFile, validated
 from synthrelease.spec_problems import Problems
 
-MAX_CONFIGURATIONS = 1_000_000
+MAX_CONFIGURATIONS = 100_000
 
 
 NO_SWAPPING = (
@@ -127,7 +127,7 @@ def _expand(
     if empty:
         problems.add(f"{where}.{empty[0]}", "at least one value", "an empty list")
         return
-    if math.prod(len(values) for values in listed.values()) > MAX_CONFIGURATIONS:
+    if len(found) + math.prod(len(values) for values in listed.values()) > MAX_CONFIGURATIONS:
         problems.add(where, f"at most {MAX_CONFIGURATIONS} combinations", "more")
         return
     seen: set[tuple[str, str]] = set()

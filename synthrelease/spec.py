@@ -11,6 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from synthrelease.card_texts import CardTable
 from synthrelease.columns import ColumnError, build_column, group_binning
 from synthrelease.configuration import ConfigurationSpace
 from synthrelease.constraints import Plausibility
@@ -22,9 +23,9 @@ from synthrelease.resources import file_digest
 from synthrelease.rules import Domain, Rule, RuleError, parse_rule
 from synthrelease.schema import MAX_ATOMIC_CELLS, Binning, Column, Schema
 from synthrelease.space import build_space
-from synthrelease.spec_files import AcceptanceFile, InputTable, ReleaseFile, validated
+from synthrelease.spec_files import AcceptanceFile, InputTable, ReleaseFile, RuleTable, validated
 from synthrelease.spec_problems import Problems, located
-from synthrelease.toml_files import ConfigurationFile, read_configuration, read_toml
+from synthrelease.toml_files import ConfigurationFile, beside, read_configuration, read_toml
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +39,8 @@ class ReleaseSpec:
     generation_epsilon : budget of one generator fit (rho where the family is zero-concentrated), and `generation_delta`.
     limit, delta : the largest epsilon and delta of the whole release; zero-concentrated guarantees are stated at delta.
     shape : eta of a truncated negative binomial number of rounds; None for selection with a known threshold.
-    digest : sha256 of the content of both files, comments apart, and of the public tables that generators start from.
+    digest : sha256 of the content of both files, comments and [card] apart, and of the public tables that
+        generators start from.
     joint_test : decides rounds in place of the noisy figures, which are then released after acceptance (theory 4).
     shared_measurements : the generators' measurements are made once, before the loop (theory 5).
     publish_measurements : they become part of the release.
@@ -51,7 +53,7 @@ class ReleaseSpec:
     digest: str
     input: InputTable
     schema: Schema
-    rules: tuple[str, ...]
+    rules: tuple[RuleTable, ...]
     raw: Plausibility
     synthetic: Plausibility
     space: ConfigurationSpace
@@ -60,6 +62,7 @@ class ReleaseSpec:
     generation_epsilon: Fraction
     limit: Fraction | None
     stop_probability: Fraction
+    card: CardTable
     shape: Fraction | None = None
     generation_delta: Fraction = Fraction(0)
     delta: Fraction = Fraction(0)
@@ -116,7 +119,7 @@ def load_spec(path: str | Path) -> ReleaseSpec:
     named = file.tables.get("acceptance")
     if not isinstance(named, str):
         raise SpecError(located(problems, file))
-    acceptance_path = file.file_of("acceptance").parent / named
+    acceptance_path = beside(file.file_of("acceptance"), named)
     acceptance = validated(AcceptanceFile, read_toml(acceptance_path), str(acceptance_path))
     if isinstance(release, list) or isinstance(acceptance, list):
         raise SpecError(located(problems, file) + (acceptance if isinstance(acceptance, list) else []))
@@ -141,6 +144,10 @@ class _Builder:
         rules = self._rules()
         self._known_columns("transformations", self.release.transformations, self.file)
         self._known_columns("groups", self.acceptance.groups, self.acceptance_file)
+        for language in self.release.card.languages:
+            path = "card.columns" if language == self.release.card.language else f"card.{language}.columns"
+            texts = self.release.card.texts(language)
+            self._known_columns(path, texts.columns if texts else {}, self.file)
         schema, groups = self._schema(rules)
         self.problems.stop()
         raw, synthetic = (self._plausibility(schema, rules, kind) for kind in ("raw", "synthetic"))
@@ -165,7 +172,7 @@ class _Builder:
             digest=self._digest(priors),
             input=self.release.input,
             schema=schema,
-            rules=tuple(f"{rule.never} ({', '.join(rule.applies_to)})" for rule in self.release.rules),
+            rules=tuple(self.release.rules),
             raw=raw,
             synthetic=synthetic,
             space=space,
@@ -181,6 +188,7 @@ class _Builder:
             shared_measurements=self.release.selection.measurements == "shared",
             publish_measurements=self.release.selection.publish_measurements,
             priors=priors,
+            card=self.release.card,
         )
 
     def _known_columns(self, where: str, table: Mapping[str, object], file: str) -> None:
@@ -260,7 +268,8 @@ class _Builder:
         return found
 
     def _digest(self, priors: Mapping[str, Path]) -> str:
-        content: list[object] = [self.release.model_dump(mode="json"), self.acceptance.model_dump(mode="json")]
+        release = self.release.model_dump(mode="json", exclude={"card"})
+        content: list[object] = [release, self.acceptance.model_dump(mode="json")]
         content += [[name, file_digest(path)] for name, path in sorted(priors.items())]
         return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()
 

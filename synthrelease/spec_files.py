@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -9,6 +10,7 @@ from fractions import Fraction
 from typing import Annotated, Any, Literal, TypeVar, get_args
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -19,10 +21,14 @@ from pydantic import (
     model_validator,
 )
 
-from synthrelease.errors import Problem, closest, listing
+from synthrelease.card_texts import CardTable
+from synthrelease.errors import MAX_PROBLEMS, Problem, closest, listing
 from synthrelease.toml_files import dotted, shown
 
 Model = TypeVar("Model", bound=BaseModel)
+MAX_TABLES = 200
+"""Columns, rules, generators, projections or criteria of one specification."""
+_FRACTION = re.compile(r"[0-9]{1,100}(\.[0-9]{1,100}|/0{0,99}[1-9][0-9]{0,99})?")
 
 
 def _bins(value: Any) -> Any:
@@ -49,6 +55,14 @@ def _is_bin(value: Any) -> bool:
     return isinstance(value, str | int | float | Decimal) and not isinstance(value, bool)
 
 
+def _one_line(text: str) -> str:
+    if not text.isprintable():
+        raise ValueError("expected one line of printable characters")
+    return text
+
+
+Line = Annotated[str, AfterValidator(_one_line)]
+"""A text that the terminal shows: a second line could be taken for the program's own words."""
 _Bins = Annotated[list[str] | dict[str, list[str]], BeforeValidator(_bins)]
 _Categories = Annotated[list[str] | dict[str, list[str]] | None, BeforeValidator(_categories)]
 
@@ -62,8 +76,11 @@ class SpecTable(BaseModel):
     @classmethod
     def _no_boolean_numbers(cls, value: Any, info: ValidationInfo) -> Any:
         annotation = cls.model_fields[info.field_name or ""].annotation
-        if isinstance(value, bool) and {Fraction, float, int} & {annotation, *get_args(annotation)}:
+        kinds = {annotation, *get_args(annotation)}
+        if isinstance(value, bool) and {Fraction, float, int} & kinds:
             raise ValueError("expected a number")
+        if isinstance(value, str) and Fraction in kinds and not _FRACTION.fullmatch(value):
+            raise ValueError("expected a number")  # '1e999999999' would be computed to its last digit
         return value
 
 
@@ -183,17 +200,18 @@ class ReleaseFile(SpecTable):
     """configs/<release>.toml"""
 
     extends: str | None = None
-    title: str = Field(min_length=1, max_length=300)
+    title: Line = Field(min_length=1, max_length=300)
     description: str = ""
     acceptance: str
     input: InputTable = InputTable()
-    columns: dict[str, ColumnTable] = Field(min_length=1)
-    rules: list[RuleTable] = Field(default_factory=list)
+    columns: dict[str, ColumnTable] = Field(min_length=1, max_length=MAX_TABLES)
+    rules: list[RuleTable] = Field(default_factory=list, max_length=MAX_TABLES)
     transformations: dict[str, list[str]] = Field(default_factory=dict)
-    generators: list[dict[str, Any]] = Field(min_length=1)
-    projections: list[dict[str, Any]] = Field(min_length=1)
+    generators: list[dict[str, Any]] = Field(min_length=1, max_length=MAX_TABLES)
+    projections: list[dict[str, Any]] = Field(min_length=1, max_length=MAX_TABLES)
     budget: BudgetTable
     selection: SelectionTable = SelectionTable()
+    card: CardTable = Field(default_factory=CardTable)
 
     @field_validator("columns")
     @classmethod
@@ -209,7 +227,7 @@ class AcceptanceFile(SpecTable):
 
     description: str = ""
     groups: dict[str, _Bins] = Field(default_factory=dict)
-    criteria: list[dict[str, Any]] = Field(min_length=1)
+    criteria: list[dict[str, Any]] = Field(min_length=1, max_length=MAX_TABLES)
 
 
 def validated(model: type[Model], table: Mapping[str, Any], file: str, path: str = "") -> Model | list[Problem]:
@@ -217,7 +235,8 @@ def validated(model: type[Model], table: Mapping[str, Any], file: str, path: str
     try:
         return model.model_validate(dict(table))
     except ValidationError as error:
-        found = [_problem(model, item, file, path) for item in error.errors(include_url=False)]
+        shown_first = error.errors(include_url=False)[: 2 * MAX_PROBLEMS]  # of very many, the rest waits
+        found = [_problem(model, item, file, path) for item in shown_first]
     misspelt = {_beside(problem.path, problem.suggestion) for problem in found if problem.suggestion}
     return [
         problem

@@ -1,18 +1,33 @@
-"""Reading TOML: exact decimals, clear mistakes, and one configuration that builds on another."""
+"""Reading TOML: exact decimals, clear mistakes, and one configuration that builds on another.
+
+A specification may come from somebody else, and may name further files. So only regular files whose own name ends in .toml
+are ever opened, and a text that could stall the parser or the terminal is refused before it is used.
+"""
 
 from __future__ import annotations
 
+import os
+import re
+import stat
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
 from typing import Any
 
 from synthrelease.errors import Problem, SpecError
 
 MAX_SPEC_BYTES = 1_000_000
+MAX_DEPTH = 30
+"""Tables and lists inside each other; and parts of a dotted key, which the parser takes quadratic time for."""
+MAX_DIGITS = 100
+"""Digits of a number, and places before or after its point: exact sums of longer ones take for ever."""
+_PART = r"""(?:[\w-]+|"[^"\n]*"|'[^'\n]*')[ \t]*\.[ \t]*"""
+_LONG_KEY = re.compile(rf"(?<![\w-])(?:{_PART}){{{MAX_DEPTH}}}")
+_UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+"""Characters that move the cursor, end a path or turn the direction of writing: they could hide what a text says."""
 
 
 def read_toml(path: Path) -> dict[str, Any]:
@@ -20,37 +35,83 @@ def read_toml(path: Path) -> dict[str, Any]:
 
     Raises
     ------
-    SpecError : when the file is missing, too large, not UTF-8 or not TOML, or holds "inf" or "nan", which nothing means.
+    SpecError : when the file is missing, no regular .toml file, too large, not UTF-8 or not TOML; or holds what nothing
+        means: "inf" or "nan", numbers or nesting without end, control characters in a text.
     """
+    content = _content(path)
     try:
-        if path.stat().st_size > MAX_SPEC_BYTES:
-            raise SpecError([Problem(file=str(path), path="", expected="a file of at most 1 MB", found="a larger one")])
-        tables = tomllib.loads(path.read_bytes().decode("utf-8-sig"), parse_float=Decimal)
-    except OSError as error:
-        found = "no such file" if isinstance(error, FileNotFoundError) else type(error).__name__
-        found = "a folder" if path.is_dir() else found
-        raise SpecError([Problem(file=str(path), path="", expected="a readable TOML file", found=found)]) from None
+        text = content.decode("utf-8-sig")
+        if _LONG_KEY.search(text):
+            raise RecursionError
+        tables = tomllib.loads(text, parse_float=Decimal)
     except UnicodeDecodeError:
         raise SpecError([Problem(file=str(path), path="", expected="UTF-8 text", found="other bytes")]) from None
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise SpecError([Problem(file=str(path), path="", expected="valid TOML", found=str(error)[:200])]) from None
-    endless = [
-        Problem(file=str(path), path=dotted(steps), expected="a finite number", found=shown(value))
-        for steps, value in _leaves(tables)
-        if isinstance(value, Decimal) and not value.is_finite()
+    except RecursionError:
+        expected, found = f"at most {MAX_DEPTH} tables or lists inside each other", "more"
+        raise SpecError([Problem(file=str(path), path="", expected=expected, found=found)]) from None
+    except (ValueError, ArithmeticError) as error:  # Python refuses to read numbers of thousands of digits
+        found = str(error)[:200] if isinstance(error, tomllib.TOMLDecodeError) else "a number that is too long"
+        raise SpecError([Problem(file=str(path), path="", expected="valid TOML", found=found)]) from None
+    problems = [
+        Problem(file=str(path), path=dotted(steps), expected=expected, found=shown(value))
+        for steps, value in _values(tables)
+        if (expected := _unusable(steps, value))
     ]
-    if endless:
-        raise SpecError(endless)
+    if problems:
+        raise SpecError(problems)
     return tables
 
 
-def _leaves(value: Any, steps: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], Any]]:
-    """Every value that is neither a table nor a list, with its place."""
-    if isinstance(value, Mapping | list):
-        for step, inner in value.items() if isinstance(value, Mapping) else enumerate(value):
-            yield from _leaves(inner, (*steps, step))
-    else:
-        yield steps, value
+def _content(path: Path) -> bytes:
+    """The bytes of a regular file of the right name and size. Nothing else is opened: a pipe or device may never end."""
+    expected, found = "a readable TOML file", ""
+    try:
+        mode = path.stat().st_mode
+        if not Path(os.path.realpath(path)).name.endswith(".toml"):
+            expected, found = "a file whose name ends in .toml", "another one"
+        elif not stat.S_ISREG(mode):
+            found = "a folder" if stat.S_ISDIR(mode) else "a pipe or a device"
+        else:
+            with path.open("rb") as file:
+                content = file.read(MAX_SPEC_BYTES + 1)
+            if len(content) <= MAX_SPEC_BYTES:
+                return content
+            expected, found = "a file of at most 1 MB", "a larger one"
+    except FileNotFoundError:
+        found = "no such file"
+    except (OSError, ValueError) as error:  # ValueError: a name that no file can have
+        found = (getattr(error, "strerror", None) or "a name that no file can have").lower()
+    raise SpecError([Problem(file=str(path), path="", expected=expected, found=found)])
+
+
+def _values(tables: Mapping[str, Any]) -> Iterator[tuple[tuple[str | int, ...], Any]]:
+    """Every value with its place, also tables and lists; without recursion, whatever the depth."""
+    left: list[tuple[tuple[str | int, ...], Any]] = [((), tables)]
+    while left:
+        steps, value = left.pop()
+        if steps:
+            yield steps, value
+        if len(steps) > MAX_DEPTH or not isinstance(value, Mapping | list):
+            continue
+        inner = list(value.items() if isinstance(value, Mapping) else enumerate(value))
+        left += [((*steps, step), part) for step, part in reversed(inner)]
+
+
+def _unusable(steps: tuple[str | int, ...], value: Any) -> str:
+    """What to expect instead of a value that nothing can be made of; empty for all others."""
+    if len(steps) > MAX_DEPTH:
+        return f"at most {MAX_DEPTH} tables or lists inside each other"
+    if any(isinstance(text, str) and _UNPRINTABLE.search(text) for text in (steps[-1], value)):
+        return "text without control characters"
+    if isinstance(value, Decimal) and not value.is_finite():
+        return "a finite number"
+    if isinstance(value, Decimal) and (
+        len(value.as_tuple().digits) > MAX_DIGITS or value and abs(value.adjusted()) > MAX_DIGITS
+    ):
+        return f"a number of at most {MAX_DIGITS} digits"
+    if isinstance(value, int) and abs(value) > 10**MAX_DIGITS:
+        return f"a number of at most {MAX_DIGITS} digits"
+    return ""
 
 
 def shown(value: Any) -> str:
@@ -63,6 +124,8 @@ def shown(value: Any) -> str:
         text = str(value).lower()
     elif isinstance(value, Decimal) and not value.is_finite():
         text = str(value).lower().replace("infinity", "inf")
+    elif isinstance(value, int) and abs(value) > 10**MAX_DIGITS:
+        text = "a longer one"  # Python refuses to write down a number of more than 4300 digits
     else:
         text = str(value) if isinstance(value, Decimal | Fraction) else repr(value)
     return text if len(text) <= 80 else text[:77] + "..."
@@ -72,7 +135,8 @@ def dotted(steps: Iterable[str | int]) -> str:
     """A TOML path: ["criteria", 2, "by"] is criteria[2].by, counting from 0."""
     text = ""
     for step in steps:
-        text += f"[{step}]" if isinstance(step, int) else f".{step}" if text else str(step)
+        name = step if isinstance(step, int) or step.isprintable() else repr(step)
+        text += f"[{name}]" if isinstance(step, int) else f".{name}" if text else str(name)
     return text
 
 
@@ -91,6 +155,11 @@ class ConfigurationFile:
         return self.base if self.base and top in self.inherited else self.path
 
 
+def beside(file: Path, named: str) -> Path:
+    """The path of a file that another one names, relative to it; with / or \\ between folders, on every system."""
+    return file.parent / PureWindowsPath(named).as_posix()
+
+
 def read_configuration(path: Path) -> ConfigurationFile:
     """A configuration with what it inherits.
 
@@ -105,7 +174,7 @@ def read_configuration(path: Path) -> ConfigurationFile:
     named = tables.get("extends")
     if not isinstance(named, str):
         return ConfigurationFile(path=path, tables=tables, inherited=frozenset(), base=None)
-    base = path.parent / named
+    base = beside(path, named)
     inherited = read_toml(base)
     if "extends" in inherited:
         expected = "a configuration that does not itself extend another"

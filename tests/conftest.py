@@ -10,12 +10,19 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 
 
+NEEDS = {
+    "nvss": ("SYNTHRELEASE_NVSS", "needs the NVSS file: set SYNTHRELEASE_NVSS to its path (see public_data/README.md)"),
+    "wheelhouse": ("SYNTHRELEASE_WHEELHOUSE", "needs a wheelhouse: set SYNTHRELEASE_WHEELHOUSE to its path (docs/offline.md)"),
+}
+"""Markers of tests that need something from outside: the variable that names it, and why they are skipped without."""
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    if not os.environ.get("SYNTHRELEASE_NVSS"):
-        reason = "needs the NVSS file: set SYNTHRELEASE_NVSS to its path (public_data/README.md says where to get it)"
-        for item in items:
-            if item.get_closest_marker("nvss"):
-                item.add_marker(pytest.mark.skip(reason=reason))
+    for marker, (variable, reason) in NEEDS.items():
+        if not os.environ.get(variable):
+            for item in items:
+                if item.get_closest_marker(marker):
+                    item.add_marker(pytest.mark.skip(reason=reason))
 
 
 @pytest.fixture(scope="session")

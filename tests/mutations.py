@@ -1,42 +1,23 @@
 """Mutations of the code that privacy rests on, each of which some test must catch.
 
-Run by hand (a few minutes): `python tests/mutations.py` applies each mutation alone to a copy of the package, runs the
-tests named for it there and prints a Markdown table. `python tests/mutations.py WORD ...` runs those whose name holds one
-of the words. The working tree is never changed. tests/test_mutations.py runs the ones marked `core` in the default suite.
+Run by hand (some minutes): `make mutations`, or `python tests/mutations.py`, applies each mutation alone to a copy of the
+package, runs the tests named for it there and writes docs/mutations.md from what it saw. `python tests/mutations.py WORD ...`
+runs those whose name holds one of the words, and prints. The working tree is otherwise never changed.
+tests/test_mutations.py runs the ones marked `core` in the default suite. The machinery is in tests/mutation.py; here are the
+mutations of the theory, in mutations_of_ledger.py and mutations_of_leaks.py the others.
 """
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
 import sys
-import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
-COPIED = ("synthrelease", "tests", "configs", "acceptance", "public_data", "pyproject.toml")
-TIMEOUT = 300  # seconds; a mutated loop may not end
+if str(Path(__file__).resolve().parents[1]) not in sys.path:
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-
-@dataclass(frozen=True, kw_only=True)
-class Mutation:
-    """One wrong line. `old` occurs exactly once in `file`; `tests` (files or test ids) must fail when it is `new`."""
-
-    name: str
-    file: str
-    old: str
-    new: str
-    tests: tuple[str, ...]
-    core: bool = False
-
-
-class StaleMutation(Exception):
-    """The code has changed and the mutation no longer says where it belongs."""
-
+from tests.mutation import Mutation, main
+from tests.mutations_of_leaks import OF_LEAKS
+from tests.mutations_of_ledger import OF_THE_LEDGER
 
 SENSITIVITY = "tests/test_criteria_sensitivity.py"
 VALUES = "tests/test_criteria_values.py"
@@ -53,10 +34,11 @@ ONE_STEP = "tests/test_regression_one_step.py"
 LOW = "tests/test_low_epsilon.py"
 REHEARSED = "tests/test_rehearsal_attempts.py"
 
-MUTATIONS = (
+OF_THE_THEORY = (
     # --- Sensitivities
     Mutation(
         name="absolute marginal error: sensitivity halved",
+        breaks="half the noise that the claim needs",
         file="synthrelease/criteria/marginals.py",
         old="return Query(sensitivity=1 / n, figure=lambda counts: largest_difference(",
         new="return Query(sensitivity=0.5 / n, figure=lambda counts: largest_difference(",
@@ -65,6 +47,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="relative marginal error: sensitivity halved",
+        breaks="half the noise that the claim needs",
         file="synthrelease/criteria/marginals.py",
         old="sensitivity=ratio_sensitivity(synthetic, self.clip)",
         new="sensitivity=ratio_sensitivity(synthetic, self.clip) / 2",
@@ -72,6 +55,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="relative marginal error: steps below the clip not tried",
+        breaks="too little noise for rare bins",
         file="synthrelease/criteria/marginals.py",
         old="near = {math.floor(s / clip), s, math.floor(s * clip)}",
         new="near = {math.floor(s * clip)}",
@@ -79,6 +63,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="relative marginal error: not clipped",
+        breaks="a sensitivity without a bound",
         file="synthrelease/criteria/marginals.py",
         old="np.clip(np.maximum(r / s, s / r), 1.0, clip)",
         new="np.maximum(r / s, s / r)",
@@ -86,6 +71,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="conditional mean: sensitivity halved",
+        breaks="half the noise that the claim needs",
         file="synthrelease/criteria/conditional_means.py",
         old="sensitivity = (highest - lowest) / min(",
         new="sensitivity = (highest - lowest) / 2 / min(",
@@ -93,6 +79,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="conditional mean: largest group instead of the smallest",
+        breaks="too little noise for small groups",
         file="synthrelease/criteria/conditional_means.py",
         old="min(int(size.min()) for size in sizes)",
         new="max(int(size.max()) for size in sizes)",
@@ -100,6 +87,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="conditional mean: short groups not filled up",
+        breaks="one record decides the mean of a short group",
         file="synthrelease/criteria/conditional_means.py",
         old="(sums + short * fallback) / np.maximum(counts, sizes)",
         new="(sums + (counts == 0) * fallback) / np.maximum(counts, 1)",
@@ -107,6 +95,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="conditional mean: values not clipped to the range",
+        breaks="a value beyond the range moves the mean too far",
         file="synthrelease/criteria/conditional_means.py",
         old="np.clip(candidate.transformation.numbers(self.column), lowest, highest)",
         new="candidate.transformation.numbers(self.column)",
@@ -114,6 +103,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="regression prediction: sensitivity halved",
+        breaks="add-or-remove neighbours: half the noise of replacing",
         file="synthrelease/criteria/regression_prediction.py",
         old="widest = 2 * (highest - lowest)",
         new="widest = highest - lowest",
@@ -121,6 +111,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="regression prediction: predictions not clipped",
+        breaks="one record's error without a bound",
         file="synthrelease/criteria/functional_mechanism.py",
         old="np.clip(prediction, lowest, highest)",
         new="prediction",
@@ -128,6 +119,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="faithfulness: sensitivity halved",
+        breaks="half the noise that the claim needs",
         file="synthrelease/criteria/faithfulness.py",
         old="sensitivity=1 / n,\n",
         new="sensitivity=0.5 / n,\n",
@@ -135,6 +127,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="functional mechanism: factor 2 of replacing dropped",
+        breaks="add-or-remove neighbours: half the noise of replacing",
         file="synthrelease/criteria/functional_mechanism.py",
         old="sensitivity=2 * max(sizes)",
         new="sensitivity=max(sizes)",
@@ -142,6 +135,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="functional mechanism: the last cell of each piece is not scanned",
+        breaks="a record that moves the moments more than the noise hides",
         file="synthrelease/criteria/functional_mechanism.py",
         old=".sum(axis=1).max(initial=1)) for piece in pieces]",
         new=".sum(axis=1)[:-1].max(initial=1)) for piece in pieces]",
@@ -149,6 +143,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="PrivBayes: table sensitivity d instead of 2 d",
+        breaks="add-or-remove neighbours: half the noise of replacing",
         file="synthrelease/generators/privbayes.py",
         old="sensitivity=2 * len(tables)",
         new="sensitivity=len(tables)",
@@ -157,6 +152,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="PrivBayes: score sensitivity halved",
+        breaks="add-or-remove neighbours: the structure costs twice the claim",
         file="synthrelease/generators/privbayes.py",
         old="return 6 * n + 4",
         new="return 3 * n + 2",
@@ -164,6 +160,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="PrivBayes: every choice gets the whole structure budget",
+        breaks="the structure costs d - 1 times the claim",
         file="synthrelease/generators/privbayes.py",
         old="share = epsilon / max(1, len(left))",
         new="share = epsilon",
@@ -171,6 +168,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="PrivBayes: tables get the whole budget",
+        breaks="the structure is not paid for",
         file="synthrelease/generators/privbayes.py",
         old="epsilon_tables = charge.epsilon - epsilon_structure",
         new="epsilon_tables = charge.epsilon",
@@ -179,6 +177,7 @@ MUTATIONS = (
     # --- Accounting
     Mutation(
         name="private selection: factor 2 dropped",
+        breaks="the loop costs twice the claim",
         file="synthrelease/selection_accounting.py",
         old="epsilon=2 * one_round.epsilon",
         new="epsilon=one_round.epsilon",
@@ -187,6 +186,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="private selection: delta > 0 accepted",
+        breaks="a theorem used where it does not hold",
         file="synthrelease/selection_accounting.py",
         old="    if one_round.pure:\n        delta, because",
         new="    if one_round.renyi is None:\n        delta, because",
@@ -251,6 +251,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="limit: compared with the charge of one round",
+        breaks="a plan above the limit runs",
         file="synthrelease/privacy.py",
         old="if limit is not None and self.total.epsilon > limit:",
         new="if limit is not None and sum(charge.epsilon for charge in self.once + self.per_round) > limit:",
@@ -258,6 +259,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="meter: a charge is not struck off",
+        breaks="a charge that pays twice",
         file="synthrelease/private.py",
         old="        del self._left[charge.name]\n",
         new="",
@@ -266,6 +268,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="meter: the planned epsilon is not compared",
+        breaks="a mechanism spends more than was planned",
         file="synthrelease/private.py",
         old=" or planned.epsilon != charge.epsilon",
         new="",
@@ -273,6 +276,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="door: counts are read before the charge is taken",
+        breaks="reading without paying",
         file="synthrelease/private.py",
         old="        self._meter.take(charge)\n        return _opaque(lambda: mechanism(self.__counts))",
         new="        result = _opaque(lambda: mechanism(self.__counts))\n"
@@ -282,6 +286,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="door: merged tables get a meter of their own",
+        breaks="a charge that pays twice",
         file="synthrelease/private.py",
         old="_opaque(lambda: self.__counts.merge(layout, maps)), self._meter,",
         new="_opaque(lambda: self.__counts.merge(layout, maps)), Meter(tuple(self._meter._left.values())),",
@@ -289,6 +294,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="door: a failure carries its cause as context",
+        breaks="values in a traceback",
         file="synthrelease/private.py",
         old="        pass  # the failure is raised below, outside this block, so that the cause is not attached to it\n",
         new="        raise PrivateFailure() from None\n",
@@ -297,6 +303,7 @@ MUTATIONS = (
     # --- Figures and verdicts
     Mutation(
         name="verdict: one passed criterion is enough",
+        breaks="the accepted event is another one",
         file="synthrelease/attempt.py",
         old="return bool(self.scores) and all(score.passed",
         new="return any(score.passed",
@@ -304,6 +311,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="difference lattice: cells absent from one side dropped",
+        breaks="a sensitivity of several times the claim",
         file="synthrelease/table.py",
         old="        np.concatenate([left.codes, right.codes]),\n        np.concatenate([left.counts, -right.counts]),\n",
         new="        np.intersect1d(left.codes, right.codes),\n"
@@ -313,6 +321,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="verdict: a value that is not a number passes",
+        breaks="an empty table is accepted",
         file="synthrelease/criteria/base.py",
         old="passed=math.isfinite(value) and value <= self.threshold,",
         new="passed=not value > self.threshold,",
@@ -320,6 +329,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="verdict: an empty group is left out of the maximum",
+        breaks="an empty group is accepted",
         file="synthrelease/criteria/base.py",
         old="        value = math.nan if query.void else noisy.value\n",
         new="        value = noisy.value\n",
@@ -327,6 +337,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="verdict: an empty group is not paid for",
+        breaks="the time and the meter tell of an empty group",
         file="synthrelease/criteria/base.py",
         old="        noisy = private.spend(\n",
         new="        if query.void:\n"
@@ -337,13 +348,15 @@ MUTATIONS = (
     # --- Noise
     Mutation(
         name="laplace_figure: no allowance for rounding",
+        breaks="neighbours that round apart are not covered",
         file="synthrelease/randomness.py",
-        old="return step, math.ceil(Fraction(sensitivity) / Fraction(step) + Fraction(1, 2)) + 1",
-        new="return step, math.ceil(Fraction(sensitivity) / Fraction(step))",
+        old="steps = math.ceil(Fraction(sensitivity) / Fraction(step) + Fraction(1, 2)) + 1",
+        new="steps = math.ceil(Fraction(sensitivity) / Fraction(step))",
         tests=("tests/test_randomness.py",),
     ),
     Mutation(
         name="laplace_figure: noise added off the grid",
+        breaks="low bits tell the exact figure",
         file="synthrelease/randomness.py",
         old="return NoisyFigure(value=float(noisy[0]) * step,",
         new="return NoisyFigure(value=float(noisy[0]) * step + value - round(value / step) * step,",
@@ -351,6 +364,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="discrete_laplace: epsilon ignored",
+        breaks="noise of another scale",
         file="synthrelease/randomness.py",
         old="scale = _round_up(Fraction(sensitivity) / epsilon)",
         new="scale = _round_up(Fraction(sensitivity))",
@@ -358,6 +372,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="discrete_laplace: half the scale",
+        breaks="half the noise that the claim needs",
         file="synthrelease/randomness.py",
         old="scale = _round_up(Fraction(sensitivity) / epsilon)",
         new="scale = _round_up(Fraction(sensitivity) / epsilon / 2)",
@@ -366,6 +381,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="discrete_laplace: scale rounded to nearest, not up",
+        breaks="a scale below the claim by a rounding error",
         file="synthrelease/randomness.py",
         old="return nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)",
         new="return nearest",
@@ -373,6 +389,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="discrete_laplace: one draw for the whole vector",
+        breaks="differences of cells are exact",
         file="synthrelease/randomness.py",
         old="return np.array(_laplace_measurement(scale)(np.ascontiguousarray(values, dtype=np.int64)), dtype=np.int64)",
         new="return np.asarray(values, dtype=np.int64) + np.array(_laplace_measurement(scale)(np.zeros(1, dtype=np.int64)))",
@@ -380,6 +397,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="choose: doubled epsilon",
+        breaks="a choice costs twice the claim",
         file="synthrelease/randomness.py",
         old="epsilon=_round_down(epsilon),",
         new="epsilon=_round_down(2 * epsilon),",
@@ -387,6 +405,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="coin: one side too likely",
+        breaks="another stop probability",
         file="synthrelease/randomness.py",
         old="secrets.randbelow(probability.denominator) < probability.numerator",
         new="secrets.randbelow(probability.denominator) <= probability.numerator",
@@ -394,6 +413,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="criteria: figures released without noise",
+        breaks="exact figures",
         file="synthrelease/randomness.py",
         old="    return NoisyFigure(value=float(noisy[0]) * step,",
         new="    return NoisyFigure(value=value,",
@@ -401,6 +421,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="functional mechanism: moments released without noise",
+        breaks="an exact regression",
         file="synthrelease/criteria/functional_mechanism.py",
         old="sums=noisy / design.scales",
         new="sums=sums / design.scales",
@@ -408,6 +429,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="PrivBayes: tables without noise",
+        breaks="exact tables",
         file="synthrelease/generators/privbayes.py",
         old="pieces = np.split(noisy,",
         new="pieces = np.split(flat,",
@@ -415,6 +437,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="PrivBayes: the best pair chosen without noise",
+        breaks="an exact choice",
         file="synthrelease/generators/privbayes.py",
         old="chosen = choose(\n",
         new="chosen = (lambda scores, **_: scores.index(max(scores)))(\n",
@@ -423,6 +446,7 @@ MUTATIONS = (
     # --- Selection
     Mutation(
         name="selection: the first to finish wins",
+        breaks="times of rounds choose the output",
         file="synthrelease/selection.py",
         old='return_as="generator"',
         new='return_as="generator_unordered"',
@@ -430,6 +454,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="selection: the stop coin is ignored",
+        breaks="the loop may never end",
         file="synthrelease/selection.py",
         old="if coin(stop_probability):",
         new="if coin(stop_probability) and False:",
@@ -437,6 +462,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="selection: a coin of another probability",
+        breaks="the loop may never end",
         file="synthrelease/selection.py",
         old="if coin(stop_probability):",
         new="if coin(Fraction(0)):",
@@ -444,6 +470,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="selection: the coin is tossed before the verdict",
+        breaks="another law of the output",
         file="synthrelease/selection.py",
         old="            if result.verdict is Verdict.ACCEPTED:\n",
         new="            if coin(stop_probability):\n"
@@ -453,6 +480,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="selection: a failure in private code is a rejected round",
+        breaks="an event that the theorem does not cover",
         file="synthrelease/selection.py",
         old="return RoundResult(Verdict.FAILED, None)",
         new="return RoundResult(Verdict.REJECTED, None)",
@@ -460,6 +488,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="selection: an unplanned charge is a rejected round",
+        breaks="a mistake in the accounting goes unseen",
         file="synthrelease/selection.py",
         old="    except BudgetError:\n        raise",
         new="    except BudgetError:\n        return RoundResult(Verdict.REJECTED, None)",
@@ -468,6 +497,7 @@ MUTATIONS = (
     # --- Low epsilon: maximum entropy, the joint test, shared measurements, cheaper criteria
     Mutation(
         name="junction tree: messages not divided out",
+        breaks="the model is not the one that matches the measurements",
         file="synthrelease/generators/junction_tree.py",
         old="outward - np.where(possible, messages[index], 0.0)",
         new="outward",
@@ -475,6 +505,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="junction tree: no chords",
+        breaks="the model is not the one that matches the measurements",
         file="synthrelease/generators/junction_tree.py",
         old="            graph.add_edges_from(combinations(graph[column], 2))\n",
         new="",
@@ -482,6 +513,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="junction tree: smallest separators",
+        breaks="the model is not the one that matches the measurements",
         file="synthrelease/generators/junction_tree.py",
         old="nx.maximum_spanning_tree(links)",
         new="nx.minimum_spanning_tree(links)",
@@ -489,6 +521,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="junction tree: sums of exp without their largest term taken out",
+        breaks="overflow: the model becomes not a number",
         file="synthrelease/generators/junction_tree.py",
         old="top = np.where(np.isfinite(top), top, 0.0)",
         new="top = np.zeros_like(top)",
@@ -496,6 +529,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="maximum entropy: rules ignored",
+        breaks="impossible rows",
         file="synthrelease/generators/maximum_entropy.py",
         old="np.where(plausibility.structural_zeros(clique), -np.inf, 0.0)",
         new="np.zeros(plausibility.structural_zeros(clique).shape)",
@@ -503,6 +537,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="maximum entropy: the weight of the prior ignored",
+        breaks="a wrong public table outweighs the measurements",
         file="synthrelease/generators/maximum_entropy.py",
         old="* (weight / measured.n**2)",
         new="* (1 / measured.n**2)",
@@ -510,6 +545,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="maximum entropy: shared columns of the prior counted twice",
+        breaks="the model starts from another table than is said",
         file="synthrelease/generators/maximum_entropy.py",
         old="table = np.log(shares) - np.log(spread(given, tree.separator(index), clique))",
         new="table = np.log(shares)",
@@ -517,6 +553,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="maximum entropy: the prior not smoothed",
+        breaks="cells that the public table lacks can never appear",
         file="synthrelease/generators/maximum_entropy.py",
         old="_UNIFORM_SHARE = 0.001",
         new="_UNIFORM_SHARE = 0.0",
@@ -524,6 +561,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="maximum entropy: the fit ends early",
+        breaks="an unfinished model is used",
         file="synthrelease/generators/maximum_entropy.py",
         old="_PRECISION = 0.2",
         new="_PRECISION = 4.0",
@@ -531,6 +569,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="maximum entropy: a fit that did not converge is used",
+        breaks="an unfinished model is used",
         file="synthrelease/generators/maximum_entropy.py",
         old="if not self.converged(self(found.x)[1]):",
         new="if self is None:",
@@ -538,6 +577,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="maximum entropy: what is not a number has converged",
+        breaks="a broken model is used",
         file="synthrelease/generators/maximum_entropy.py",
         old="(np.abs(scaled_gradient / self.scale) <= self.tolerance).all()",
         new="not (np.abs(scaled_gradient / self.scale) > self.tolerance).any()",
@@ -545,6 +585,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="maximum entropy: a gradient without the ridge",
+        breaks="another model than is said",
         file="synthrelease/generators/maximum_entropy.py",
         old="(model - self.target + self.ridge * parameters)",
         new="(model - self.target)",
@@ -552,6 +593,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="maximum entropy: families given one column less",
+        breaks="ties between columns are lost",
         file="synthrelease/generators/maximum_entropy.py",
         old="            known.append(column)\n",
         new="            known[:] = [*known, column][-2:]\n",
@@ -559,6 +601,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="marginals: sensitivity 1 instead of 2",
+        breaks="epsilon doubled: a replaced record moves two counts",
         file="synthrelease/generators/marginals.py",
         old="sensitivity=2, epsilon=epsilon",
         new="sensitivity=1, epsilon=epsilon",
@@ -567,6 +610,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="marginals: half the noise",
+        breaks="epsilon doubled",
         file="synthrelease/generators/marginals.py",
         old="sensitivity=2, epsilon=epsilon",
         new="sensitivity=2, epsilon=epsilon * 2",
@@ -574,6 +618,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="marginals: every table gets the whole budget",
+        breaks="epsilons of the tables add up to more than is charged",
         file="synthrelease/generators/marginals.py",
         old="share * charge.epsilon",
         new="charge.epsilon",
@@ -581,6 +626,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="marginals: tables without noise",
+        breaks="private counts are published",
         file="synthrelease/generators/marginals.py",
         old="values=noisy, epsilon",
         new="values=exact, epsilon",
@@ -588,6 +634,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="marginals: rules left out of the size of cliques",
+        breaks="memory runs out in the enclave, after the charge",
         file="synthrelease/generators/marginals.py",
         old="[*self.shares(layout), *rules]",
         new="self.shares(layout)",
@@ -595,6 +642,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="marginals: all measurements can be shared",
+        breaks="a configuration is fitted to tables that were not measured for it",
         file="synthrelease/generators/marginals.py",
         old="isinstance(other, Marginals) and other._measured() == self._measured()",
         new="isinstance(other, Marginals)",
@@ -602,6 +650,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="measurements: variance of a merged cell that of one cell",
+        breaks="merged cells are trusted too much",
         file="synthrelease/generators/measurements.py",
         old="return self.cells * (",
         new="return np.ones_like(self.cells) * (",
@@ -609,6 +658,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="measurements: half the variance",
+        breaks="the noise that is published is understated",
         file="synthrelease/generators/measurements.py",
         old="(2.0 * float(2 / self.epsilon) ** 2)",
         new="(float(2 / self.epsilon) ** 2)",
@@ -616,6 +666,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="common bins: one that refines some other",
+        breaks="shared measurements cannot be merged to every configuration's bins",
         file="synthrelease/configuration.py",
         old="if all(binning.refines(other) for other in binnings)",
         new="if any(binning.refines(other) for other in binnings)",
@@ -623,6 +674,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="joint test: half the noise",
+        breaks="epsilon doubled",
         file="synthrelease/criteria/joint_test.py",
         old="least_slack(asked, counts), sensitivity=1.0,",
         new="least_slack(asked, counts), sensitivity=0.5,",
@@ -631,6 +683,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="joint test: half the margin",
+        breaks="rounds above a threshold pass more often than is said",
         file="synthrelease/criteria/joint_test.py",
         old="laplace_tail(sensitivity=1.0,",
         new="laplace_tail(sensitivity=0.5,",
@@ -638,6 +691,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="joint test: a slack that is not a number is the best",
+        breaks="a broken figure passes",
         file="synthrelease/criteria/joint_test.py",
         old="else -_LIMIT for slack",
         new="else _LIMIT for slack",
@@ -645,6 +699,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="joint test: public scores ignored",
+        breaks="rows that are too rare pass",
         file="synthrelease/criteria/joint_test.py",
         old="found.passed for _, found in asked",
         new="True for _, found in asked",
@@ -652,6 +707,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="joint test: slacks not clipped",
+        breaks="a figure that is not finite stops the run, as a sign of the private table",
         file="synthrelease/criteria/joint_test.py",
         old="max(-_LIMIT, min(slack, _LIMIT))",
         new="slack",
@@ -659,6 +715,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="slack: a void candidate passes",
+        breaks="a group without rows passes",
         file="synthrelease/criteria/base.py",
         old="            return -math.inf\n",
         new="            return math.inf\n",
@@ -666,6 +723,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="slack: not in units of its sensitivity",
+        breaks="noise too small for most criteria",
         file="synthrelease/criteria/base.py",
         old="(self.threshold - query.figure(counts)) / query.sensitivity",
         new="(self.threshold - query.figure(counts)) * 40",
@@ -673,6 +731,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="slack of a ratio: threshold r - s",
+        breaks="sensitivity above 1",
         file="synthrelease/criteria/marginals.py",
         old="r - s / threshold).min()",
         new="threshold * r - s).min()",
@@ -681,6 +740,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="laplace_tail: the step of rounding left out",
+        breaks="the false-acceptance rate is above what is said",
         file="synthrelease/randomness.py",
         old="return (k + 1) * step",
         new="return k * step",
@@ -688,6 +748,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="laplace_tail: twice the probability",
+        breaks="the false-acceptance rate is above what is said",
         file="synthrelease/randomness.py",
         old="float(probability) * (1 + math.exp(-decay))",
         new="float(probability) * 2 * (1 + math.exp(-decay))",
@@ -695,6 +756,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="one step: factor 2 of replacing dropped",
+        breaks="neighbours of another kind: half the noise",
         file="synthrelease/criteria/regression_one_step.py",
         old="widest = 2 * float(",
         new="widest = float(",
@@ -703,6 +765,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="one step: impossible records count",
+        breaks="more noise than is needed",
         file="synthrelease/criteria/regression_one_step.py",
         old="np.where(regression.possible.reshape(shape), np.abs(residuals), 0.0)",
         new="np.abs(residuals)",
@@ -710,6 +773,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="one step: possible records left out",
+        breaks="noise too small for records that occur",
         file="synthrelease/criteria/regression_one_step.py",
         old="np.where(regression.possible.reshape(shape), np.abs(residuals), 0.0)",
         new="np.where(regression.possible.reshape(shape)[:, ::-1], np.abs(residuals), 0.0)",
@@ -717,6 +781,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="one step: predictions not clipped",
+        breaks="another figure than is said",
         file="synthrelease/criteria/regression_one_step.py",
         old="np.clip(line.intercept + features @ line.coefficients, *self.range)",
         new="line.intercept + features @ line.coefficients",
@@ -724,6 +789,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="one step: an undetermined line passes",
+        breaks="a candidate without a line passes",
         file="synthrelease/criteria/regression_one_step.py",
         old="void = not np.linalg.eigvalsh(products)[0] > _SINGULAR",
         new="void = False",
@@ -731,6 +797,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="regression prediction: half the bound of the lines",
+        breaks="half the noise",
         file="synthrelease/criteria/regression_prediction.py",
         old="float(np.ptp(possible))",
         new="float(np.abs(possible).max())",
@@ -738,6 +805,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="plan: charges after acceptance forgotten",
+        breaks="epsilon is spent and not charged",
         file="synthrelease/privacy.py",
         old='(in_sequence("figures of the accepted dataset", *after),) if after else ()',
         new="()",
@@ -746,6 +814,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="plan: names after acceptance not compared",
+        breaks="two charges pass as one",
         file="synthrelease/privacy.py",
         old="once + per_round + after]",
         new="once + per_round]",
@@ -753,6 +822,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="plan: shared measurements are free",
+        breaks="epsilon is spent and not charged",
         file="synthrelease/spec.py",
         old="once, generation = [*once, *generation], []",
         new="generation = []",
@@ -760,6 +830,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="digest: the content of a prior left out",
+        breaks="two specifications pass as one",
         file="synthrelease/spec.py",
         old="[[name, file_digest(path)] for",
         new="[[name] for",
@@ -767,6 +838,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="verdict: without scores and test accepted",
+        breaks="everything is accepted",
         file="synthrelease/attempt.py",
         old="return bool(self.scores) and all(",
         new="return all(",
@@ -774,13 +846,15 @@ MUTATIONS = (
     ),
     Mutation(
         name="figures after acceptance: judged once more",
+        breaks="an accepted dataset is withdrawn by noise: a second, unpaid selection",
         file="synthrelease/attempt.py",
-        old="replace(score, passed=True)",
-        new="score",
+        old="replace(score, passed=True, decides=score.noise_sd is None)",
+        new="replace(score, decides=score.noise_sd is None)",
         tests=(LOW,),
     ),
     Mutation(
         name="generate: priors ignored",
+        breaks="the public table has no effect",
         file="synthrelease/attempt.py",
         old="prior=None if prior is None else",
         new="prior=None if True else",
@@ -788,13 +862,15 @@ MUTATIONS = (
     ),
     Mutation(
         name="release: measurements always published",
-        file="synthrelease/release.py",
+        breaks="published against the steward's word",
+        file="synthrelease/releasing.py",
         old=" if spec.publish_measurements else None",
         new=" if True else None",
         tests=(LOW,),
     ),
     Mutation(
         name="rehearsal: the same noise for every budget",
+        breaks="advice on budgets is wrong",
         file="synthrelease/rehearsal/attempts.py",
         old="key = (1, index, number, spec.generation_epsilon.numerator, spec.generation_epsilon.denominator)",
         new="key = (1, index, number)",
@@ -802,6 +878,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="rehearsal: a criterion passes without the margin",
+        breaks="rehearsal promises more than a release keeps",
         file="synthrelease/rehearsal/attempts.py",
         old="passed = tuple(slack >= spec.joint_test.margin",
         new="passed = tuple(slack >= 0",
@@ -809,6 +886,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="rehearsal: the chance of a joint test without its margin",
+        breaks="rehearsal promises more than a release keeps",
         file="synthrelease/rehearsal/attempts.py",
         old="passing(test.margin, slack, 1.0, test.epsilon)",
         new="passing(0.0, slack, 1.0, test.epsilon)",
@@ -816,6 +894,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="rare bins: ties between columns not kept apart",
+        breaks="rare bins are drawn too often or too seldom",
         file="synthrelease/table.py",
         old="np.lexsort([*reversed(digits), column_of, rarest])",
         new="np.lexsort([*reversed(digits), rarest])",
@@ -823,6 +902,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="spread: the offset is not random",
+        breaks="the same rows are always dropped",
         file="synthrelease/projections/minimum_count.py",
         old="(np.arange(size) + generator.random())",
         new="(np.arange(size) + 0.5)",
@@ -830,6 +910,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="spread: in the order of the table",
+        breaks="rows are dropped by their order, not evenly",
         file="synthrelease/projections/minimum_count.py",
         old="rare_first(table.all_digits(), table.counts) if self.keep",
         new="np.arange(len(table.counts)) if self.keep",
@@ -838,6 +919,7 @@ MUTATIONS = (
     # --- Projection
     Mutation(
         name="projection: minimum count m - 1",
+        breaks="rows that are too rare are released",
         file="synthrelease/projections/minimum_count.py",
         old="m = self.minimum_count\n",
         new="m = self.minimum_count - 1\n",
@@ -845,6 +927,7 @@ MUTATIONS = (
     ),
     Mutation(
         name="face privacy: rows that occur m - 1 times pass",
+        breaks="rows that are too rare are released",
         file="synthrelease/criteria/face_privacy.py",
         old="candidate.counts.counts < self.minimum_count",
         new="candidate.counts.counts < self.minimum_count - 1",
@@ -852,102 +935,7 @@ MUTATIONS = (
     ),
 )
 
-
-@dataclass(frozen=True, kw_only=True)
-class Outcome:
-    """What the tests said: "caught" (they failed), "survived" (they passed), "hung", or "broken" (they could not run)."""
-
-    verdict: str
-    output: str
-
-    @property
-    def caught_by(self) -> str:
-        """The first test that failed."""
-        lines = [line for line in self.output.splitlines() if line.startswith("FAILED ")]
-        return lines[0].split(" - ")[0].removeprefix("FAILED ").rpartition("::")[2] if lines else ""
-
-
-def mutated(mutation: Mutation, root: Path = ROOT) -> str:
-    """The text of the file with the mutation. Raises StaleMutation unless its place is found exactly once."""
-    text = (root / mutation.file).read_text()
-    found = text.count(mutation.old)
-    if found != 1:
-        raise StaleMutation(
-            f"tests/mutations.py is stale: for {mutation.name!r} the text {mutation.old!r} should occur once in "
-            f"{mutation.file}, found {found} times"
-        )
-    return text.replace(mutation.old, mutation.new)
-
-
-@contextmanager
-def copied_tree() -> Iterator[Path]:
-    """A copy of the package and its tests in a temporary folder; checks that Python imports the copy."""
-    with tempfile.TemporaryDirectory() as folder:
-        copy = Path(folder).resolve()
-        for name in COPIED:
-            source = ROOT / name
-            if source.is_dir():
-                shutil.copytree(source, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
-            else:
-                shutil.copy(source, copy / name)
-        imported = _python(copy, "-c", "import synthrelease; print(synthrelease.__file__)").stdout.strip()
-        if not Path(imported).resolve().is_relative_to(copy):
-            raise RuntimeError("the copy of synthrelease is not the one that Python imports")
-        yield copy
-
-
-def run_tests(copy: Path, tests: Sequence[str]) -> Outcome:
-    """Run some tests of a copied tree until the first failure."""
-    try:
-        run = _python(copy, "-m", "pytest", "-x", "-p", "no:cacheprovider", "-p", "no:randomly", *tests)
-    except subprocess.TimeoutExpired:
-        return Outcome(verdict="hung", output="")
-    verdict = {0: "survived", 1: "caught"}.get(run.returncode, "broken")
-    return Outcome(verdict=verdict, output=run.stdout + run.stderr)
-
-
-def try_mutation(copy: Path, mutation: Mutation) -> Outcome:
-    """Apply a mutation to the copy, run its tests, and take it back."""
-    file = copy / mutation.file
-    original = file.read_text()
-    file.write_text(mutated(mutation, copy))
-    try:
-        return run_tests(copy, mutation.tests)
-    finally:
-        file.write_text(original)
-
-
-def _python(copy: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
-    return subprocess.run(
-        [sys.executable, *arguments], cwd=copy, env=environment, capture_output=True, text=True, timeout=TIMEOUT, check=False
-    )
-
-
-def main(words: Sequence[str]) -> int:
-    """Try all mutations (or those whose name holds a word); 0 when each was caught."""
-    chosen = [mutation for mutation in MUTATIONS if not words or any(word in mutation.name for word in words)]
-    try:
-        for mutation in chosen:
-            mutated(mutation)
-    except StaleMutation as stale:
-        print(stale)  # noqa: T201
-        return 2
-    with copied_tree() as copy:
-        before = run_tests(copy, sorted({test for mutation in chosen for test in mutation.tests}))
-        if before.verdict != "survived":
-            print(f"The tests do not pass without a mutation ({before.verdict}):\n{before.output}")  # noqa: T201
-            return 2
-        print("| Mutation | File | Verdict | Caught by |\n|---|---|---|---|")  # noqa: T201
-        verdicts = []
-        for mutation in chosen:
-            outcome = try_mutation(copy, mutation)
-            verdicts.append(outcome.verdict)
-            file = mutation.file.removeprefix("synthrelease/")
-            print(f"| {mutation.name} | `{file}` | {outcome.verdict} | {outcome.caught_by} |", flush=True)  # noqa: T201
-    print(f"\n{verdicts.count('caught')} of {len(verdicts)} caught.")  # noqa: T201
-    return 0 if set(verdicts) <= {"caught"} else 1
-
+MUTATIONS = OF_THE_THEORY + OF_THE_LEDGER + OF_LEAKS
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main(MUTATIONS, sys.argv[1:]))

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 from itertools import count
 from pathlib import Path
 
+import numpy as np
+
 from synthrelease.errors import PrivateFailure
+from synthrelease.private import PrivateCounts
+from synthrelease.randomness import discrete_laplace
 
 
 class Numbered:
@@ -25,6 +30,18 @@ class Fixed:
 
     def __call__(self) -> str | None:
         return self.run(self.number, self.folder)
+
+
+class Holding:
+    """A round that tells which files its worker could see, and whether the counts it got lie in one of them."""
+
+    def __init__(self, private: PrivateCounts, folder: Path):
+        self.private, self.folder = private, folder
+
+    def __call__(self) -> tuple[list[str], bool]:
+        counts = self.private._PrivateCounts__counts  # type: ignore[attr-defined]
+        files = [path.name for path in self.folder.rglob("*") if path.is_file()]
+        return files, isinstance(counts.codes, np.memmap) or isinstance(counts.counts, np.memmap)
 
 
 def wait_for(path: Path) -> None:
@@ -59,3 +76,30 @@ def always_rejected() -> None:
 
 def fails_privately() -> None:
     raise PrivateFailure()
+
+
+def in_this_order(number: int, folder: Path) -> str | None:
+    """Rounds 0 and 1 have the outcomes in the file "outcomes" ("-" is rejected); the one in "slow" ends after the other.
+
+    It waits for round 2, which is handed to a worker when the result of the fast one has come back.
+    """
+    if number > 1:
+        (folder / "another round").touch()
+        return "third"
+    if number == int((folder / "slow").read_text()):
+        wait_for(folder / "another round")
+    outcome = (folder / "outcomes").read_text()[number]
+    return None if outcome == "-" else outcome
+
+
+def never_ends_if_slow(number: int, folder: Path) -> str | None:
+    """The same, where the slow round does not end at all: only for a loop that does not wait for it, and stops it."""
+    if number == int((folder / "slow").read_text()):
+        wait_for(folder / "never")
+    return (folder / "outcomes").read_text()[number] if number < 2 else "third"
+
+
+def sixteen_draws() -> list[int]:
+    """Noise of a scale of 2^45, drawn in whatever process runs this."""
+    noise = discrete_laplace(np.zeros(16, dtype=int), sensitivity=1, epsilon=Fraction(1, 2**45))
+    return [int(number) for number in noise]

@@ -14,9 +14,10 @@ PACKAGE = ROOT / "synthrelease"
 TREES = {path.relative_to(PACKAGE).as_posix(): ast.parse(path.read_text()) for path in sorted(PACKAGE.rglob("*.py"))}
 
 LAYERS = (
-    ("errors", "resources"),
+    ("errors", "resources", "spreadsheets", "workers"),
     ("toml_files",),
-    ("bins", "schema", "rules"),
+    ("bins", "schema", "rules", "texts"),
+    ("parquet",),
     ("table",),
     ("renyi",),
     ("charges",),
@@ -26,6 +27,7 @@ LAYERS = (
     ("randomness",),
     ("constraints",),
     ("private",),
+    ("card_texts",),
     ("spec_files",),
     ("ledger_entries",),
     ("ledger_files",),
@@ -42,8 +44,11 @@ LAYERS = (
     ("shortlist",),
     ("attempt", "memory"),
     ("selection",),
-    ("release",),
-    ("bundle", "rehearsal", "simulation"),
+    ("releasing",),
+    ("bundle", "rehearsal", "simulation", "audit", "drafting"),
+    ("verification", "published"),
+    ("bounds",),
+    ("api",),
     ("cli",),
     ("__main__", "__init__"),
 )
@@ -106,13 +111,84 @@ def test_only_the_command_line_prints() -> None:
     assert found == {"cli", "selection"}  # selection silences joblib
 
 
-def test_all_entropy_comes_from_one_module() -> None:
-    def draws(node: ast.AST) -> bool:
-        names = ("urandom", "default_rng", "seed", "PCG64DXSM", "RandomState", "randbelow", "randbits")
-        return any(calls(name)(node) for name in names)
+ENTROPY = "randomness.py"
 
-    entropy = {"secrets", "random", "uuid", "numpy.random"}
-    assert {path for path, tree in TREES.items() if entropy & set(imported(tree))} | files_where(draws) == {"randomness.py"}
+
+def draws_by_itself(tree: ast.AST) -> bool:
+    """Whether a file imports a source of randomness, makes a generator, or reaches into numpy's or another library's.
+
+    `np.random.Generator` may be named, as the type of a generator that was handed over.
+    """
+    sources = {"secrets", "random", "uuid", "numpy.random", "opendp", "diffprivlib"}
+    makers = (
+        "urandom",
+        "getrandom",
+        "default_rng",
+        "seed",
+        "PCG64DXSM",
+        "RandomState",
+        "SystemRandom",
+        "randbelow",
+        "randbits",
+    )
+    if sources & {part for name in imported(tree) for part in (name, name.split(".")[0])}:
+        return True
+    allowed = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Attribute) and node.attr == "Generator"}
+    for node in ast.walk(tree):
+        if any(calls(name)(node) for name in (*makers, "rvs")):
+            return True
+        if isinstance(node, ast.Attribute) and node.attr == "random" and id(node) not in allowed and is_numpy(node.value):
+            return True
+        if isinstance(node, ast.keyword) and node.arg == "random_state":
+            return True
+    return False
+
+
+def is_numpy(node: ast.AST) -> bool:
+    return isinstance(node, ast.Name) and node.id in ("np", "numpy")
+
+
+def test_all_entropy_comes_from_one_module() -> None:
+    assert {path for path, tree in TREES.items() if draws_by_itself(tree)} == {ENTROPY}
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import random",
+        "from random import gauss",
+        "import numpy.random",
+        "from numpy.random import laplace",
+        "import numpy as np\nnp.random.laplace(0, 1)",
+        "import numpy as np\nx = np.random",
+        "import numpy\nnumpy.random.seed(1)",
+        "import numpy as np\ndef f():\n    return np.random.Generator(np.random.PCG64(1))",
+        "from scipy import stats\nstats.laplace.rvs(size=3)",
+        "import os\nos.urandom(8)",
+        "from opendp.measurements import make_laplace",
+        "def f():\n    from diffprivlib.mechanisms import Laplace",
+        "import secrets",
+        "model.fit(x, random_state=3)",
+    ],
+)
+def test_a_source_of_randomness_of_its_own_is_found(code: str) -> None:
+    assert draws_by_itself(ast.parse(code))
+
+
+def test_a_generator_that_is_handed_over_may_be_used() -> None:
+    used = "import numpy as np\ndef draw(generator: np.random.Generator) -> float:\n    return generator.random()"
+    assert not draws_by_itself(ast.parse(used))
+
+
+def test_no_generator_outlives_its_use() -> None:
+    """A generator in a module or a class would be copied by a fork and shared by threads."""
+
+    def kept(node: ast.AST) -> bool:
+        statements = node.body if isinstance(node, ast.Module | ast.ClassDef) else []
+        values = [part.value for part in statements if isinstance(part, ast.Assign | ast.AnnAssign) and part.value]
+        return any(calls(name)(part) for value in values for part in ast.walk(value) for name in ("generator", "Generator"))
+
+    assert files_where(kept) == set()
 
 
 @pytest.mark.parametrize("name", ["eval", "exec", "compile", "__import__"])
@@ -121,8 +197,55 @@ def test_text_is_never_executed(name: str) -> None:
 
 
 def test_no_module_pickles_or_opens_a_connection() -> None:
-    banned = {"pickle", "marshal", "shelve", "socket", "urllib", "http", "requests", "subprocess"}
+    pickles = {"pickle", "cPickle", "cloudpickle", "dill", "marshal", "shelve", "yaml", "ctypes"}
+    connections = {
+        "socket",
+        "socketserver",
+        "ssl",
+        "urllib",
+        "http",
+        "requests",
+        "httpx",
+        "aiohttp",
+        "asyncio",
+        "ftplib",
+        "smtplib",
+    }
+    banned = pickles | connections | {"subprocess", "webbrowser", "xmlrpc", "imaplib", "poplib", "pty"}
     assert {path for path, tree in TREES.items() if banned & {name.split(".")[0] for name in imported(tree)}} == set()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "read_pickle",
+        "to_pickle",
+        "unsafe_load",
+        "full_load",
+        "system",
+        "popen",
+        "execv",
+        "execve",
+        "execvp",
+        "spawnl",
+        "spawnv",
+    ],
+)
+def test_no_library_unpickles_or_starts_a_program_for_it(name: str) -> None:
+    assert files_where(calls(name)) == set()
+
+
+def test_arrays_and_objects_are_not_loaded_from_files() -> None:
+    """`load` of numpy and joblib may unpickle, `dump` of joblib writes what it is given."""
+    loading = {
+        f"{library}.{call}" for library in ("np", "numpy", "joblib", "yaml") for call in ("load", "dump", "save", "memmap")
+    }
+
+    def loads(node: ast.AST) -> bool:
+        return isinstance(node, ast.Call) and ast.unparse(node.func) in loading
+
+    assert files_where(loads) == set()
+    assert not {"joblib.load", "joblib.dump"} & {name for tree in TREES.values() for name in imported(tree)}
 
 
 def test_validation_never_rests_on_assert() -> None:
@@ -139,11 +262,19 @@ def test_noise_that_protects_nobody_is_for_public_data_alone() -> None:
     assert {room(path) for path in files_where(calls("rehearsed"))} <= {"rehearsal"}
     for name in ("SeededEntropy", "NoNoise"):
         assert {room(path) for path in files_where(calls(name))} <= {"rehearsal", "simulation"}
+    assert {room(path) for path in files_where(calls("Recording"))} == {"audit"}
+    subclasses = {
+        path
+        for path, tree in TREES.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef) and "SystemEntropy" in {getattr(base, "id", "") for base in node.bases}
+    }
+    assert subclasses == {ENTROPY, "audit/sensitivity.py"}
 
 
 def test_private_counts_are_made_by_ingest_alone() -> None:
-    """And by the rehearsal, of public rows."""
-    assert files_where(calls("PrivateCounts")) == {"ingest.py", "private.py", "rehearsal/rehearse.py"}
+    """And by the rehearsal, of public rows, and by the audit, of made-up ones."""
+    assert files_where(calls("PrivateCounts")) == {"ingest.py", "private.py", "rehearsal/rehearse.py", "audit/worlds.py"}
     assert files_where(calls("read_public")) == {"rehearsal/rehearse.py", "attempt.py"}  # attempt.py: public priors
 
 

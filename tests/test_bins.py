@@ -70,6 +70,19 @@ def test_two_dots_stand_for_one_bin_per_whole_number() -> None:
     assert [interval.label for interval in whole("<18", "18..21", ">21")] == ["<18", "18", "19", "20", "21", ">21"]
 
 
+def test_runs_that_make_very_many_bins_are_refused_before_they_are_made() -> None:
+    assert len(whole("1..20000")) == 20_000
+    for texts in (["1..20001"], ["1..20000", "20001..20002"], ["0-999999999999 by 1"]):
+        with pytest.raises(ValueError, match="expected at most 20000 bins"):
+            whole(*texts)
+
+
+def test_spaces_in_a_label_do_not_count() -> None:
+    assert [interval.label for interval in parse_bins(["<  5", "5   to\t7", ">=\n7"], whole_numbers=False)] == [
+        "< 5", "5 to 7", ">= 7",
+    ]  # fmt: skip
+
+
 def test_by_stands_for_bins_of_equal_width() -> None:
     intervals = whole("1500-1799 by 100")
     assert [interval.label for interval in intervals] == ["1500-1599", "1600-1699", "1700-1799"]

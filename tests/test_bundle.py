@@ -17,7 +17,7 @@ import pytest
 
 from synthrelease.bundle import check_free, folder, write_bundle
 from synthrelease.errors import OutputError
-from synthrelease.release import Release, release
+from synthrelease.releasing import Release, release
 from synthrelease.spec import load_spec
 from tests.tiny import EPSILON, write_config, write_data
 
@@ -85,15 +85,25 @@ def leaves(node: dict) -> list[dict]:
 
 
 def test_the_checksums_are_those_of_the_files(bundle: Path) -> None:
-    assert document(bundle)["files"] == {"data.csv": hashlib.sha256((bundle / "data.csv").read_bytes()).hexdigest()}
+    def checksum(name: str) -> str:
+        return hashlib.sha256((bundle / name).read_bytes()).hexdigest()
+
+    assert document(bundle)["files"] == {name: checksum(name) for name in ("data.csv", "data.parquet")}
+    listed = [line.split("  ") for line in (bundle / "SHA256SUMS").read_text().splitlines()]
+    assert [name for _, name in listed] == sorted(path.name for path in bundle.iterdir() if path.name != "SHA256SUMS")
+    assert all(checksum(name) == stated for stated, name in listed)
 
 
 def test_the_document_tells_nothing_about_the_rounds(coins: Release, tmp_path: Path) -> None:
     """The same accepted output gives the same bytes, however long the search took and wherever the data were."""
     first, second = (write_bundle(coins, tmp_path / name) for name in ("first", "second"))
-    assert (first / "release.json").read_bytes() == (second / "release.json").read_bytes()
-    text = (first / "release.json").read_text()
-    assert not [word for word in ("attempt", "elapsed", "seconds", "coins.csv", str(tmp_path)) if word in text]
+    names = sorted(path.name for path in first.iterdir())
+    assert names == sorted(path.name for path in second.iterdir())
+    for name in names:
+        content = (first / name).read_bytes()
+        assert content == (second / name).read_bytes()
+        hidden = (b"attempt", b"elapsed", b"seconds", b"coins.csv", str(tmp_path).encode())
+        assert not [word for word in hidden if word in content], name
 
 
 def test_an_existing_folder_or_link_is_not_overwritten(coins: Release, tmp_path: Path) -> None:
@@ -126,3 +136,15 @@ def test_two_releases_of_the_same_data_differ(coins: Release, tmp_path: Path) ->
     assert first.guarantee.epsilon == Fraction("1.2")
     assert first.scores[0].value != second.scores[0].value
     assert first.candidate.counts.counts.tolist() != second.candidate.counts.counts.tolist()
+
+
+def test_a_name_that_is_too_long_for_a_temporary_one_is_refused_beforehand(tmp_path: Path) -> None:
+    """Not after the budget is spent."""
+    with pytest.raises(OutputError, match="expected a name of at most 200 bytes, found a longer one"):
+        check_free(tmp_path / ("é" * 101))
+    assert check_free(tmp_path / ("x" * 200)) == tmp_path / ("x" * 200)
+
+
+def test_the_files_bear_no_time(bundle: Path) -> None:
+    """An archive of the folder would tell when the run ended, and so how long it took."""
+    assert {path.stat().st_mtime for path in (bundle, *bundle.iterdir())} == {315_532_800}

@@ -81,7 +81,10 @@ def test_a_release_ends_with_0_and_writes_the_files(tmp_path: Path) -> None:
     assert result.returncode == 0
     assert f"with epsilon = {EPSILON}" in words(result.stdout)
     assert left_in(tmp_path) == INPUTS | LEDGER | {"out"}
-    assert left_in(tmp_path / "out") == {"data.csv", "release.json"}
+    assert left_in(tmp_path / "out") == {
+        "data.csv", "data.parquet", "release.json", "datapackage.json", "deployment.yaml", "CITATION.cff", "README.html",
+        "README.md", "SHA256SUMS",
+    }  # fmt: skip
 
 
 def test_a_release_on_two_processes_ends_with_0_and_prints_no_warning(tmp_path: Path) -> None:
@@ -131,7 +134,7 @@ def test_a_second_release_beyond_the_limit_of_its_ledger_ends_with_4_and_spends_
 
 
 def test_the_budget_is_in_the_ledger_before_a_private_byte_is_read(tmp_path: Path) -> None:
-    stopped = "import synthrelease.release as r\ndef stop(*_):\n    raise KeyboardInterrupt\nr.ingest = stop"
+    stopped = "import synthrelease.releasing as r\ndef stop(*_):\n    raise KeyboardInterrupt\nr.ingest = stop"
     assert released(tmp_path, before=stopped).returncode == 1
     assert "Spent epsilon 21 of 25" in words(run("ledger", "show", tmp_path / "out.ledger").stdout)
 
@@ -174,20 +177,20 @@ marginals.largest_difference = fail
 
 def test_an_unforeseen_error_outside_private_code_shows_no_traceback_and_no_message(tmp_path: Path) -> None:
     broken = f"""
-import synthrelease.release as release
+import synthrelease.releasing as release
 def fail(*_):
     raise RuntimeError("{SECRET}")
 release.ingest = fail
 """
     result = released(tmp_path, before=broken)
     assert result.returncode == 1
-    assert "RuntimeError at synthrelease/release.py:" in words(result.stderr)
+    assert "RuntimeError at synthrelease/releasing.py:" in words(result.stderr)
     assert SECRET not in result.stdout + result.stderr
     assert left_in(tmp_path) == INPUTS | LEDGER
 
 
 def test_stopping_by_hand_ends_with_1_and_leaves_no_file(tmp_path: Path) -> None:
-    stopped = "import synthrelease.release as r\ndef stop(*_):\n    raise KeyboardInterrupt\nr.select = stop"
+    stopped = "import synthrelease.releasing as r\ndef stop(*_):\n    raise KeyboardInterrupt\nr.select = stop"
     result = released(tmp_path, before=stopped)
     assert result.returncode == 1
     assert "Stopped by hand" in result.stderr
@@ -232,3 +235,9 @@ def test_help_explains_every_command(command: list[str]) -> None:
 def test_unknown_options_end_with_2() -> None:
     assert run("release", "--seed", "1").returncode == 2
     assert run("rehears").returncode == 2
+
+
+def test_a_release_takes_no_seed(tmp_path: Path) -> None:
+    result = released(tmp_path, "--seed", 1)
+    assert (result.returncode, "No such option: --seed" in words(result.stderr)) == (2, True)
+    assert "seed" not in words(run("release", "--help").stdout)

@@ -133,7 +133,9 @@ def test_a_column_is_read_from_its_source_or_from_the_column_of_its_name() -> No
     assert (build_column("month", dated, InputTable(), [], None).source, dated.part) == ("date", "month")
 
 
-@pytest.mark.parametrize("label", ["=1+1", "+1", "-1", "@SUM", "\tx", "\rx", " ", "", "x" * 201])
+@pytest.mark.parametrize(
+    "label", ["=1+1", "+1", "-", "-x", "@SUM", "\tx", "\rx", " =1", "a;=1", "a\nb", "a\r", " ", "", "x" * 201]
+)
 def test_a_label_that_a_spreadsheet_could_run_or_not_show_is_refused(label: str) -> None:
     with pytest.raises(ColumnError) as caught:
         category(categories=[label, "fine"])
@@ -141,6 +143,22 @@ def test_a_label_that_a_spreadsheet_could_run_or_not_show_is_refused(label: str)
     with pytest.raises(ColumnError) as caught:
         category(alternatives={"two": {label: ["yes"], "rest": ["no", "both"]}})
     assert (caught.value.field, caught.value.found) == ("alternatives.two", repr(label))
+
+
+def test_a_negative_number_is_a_label_and_any_text_of_the_file_a_category() -> None:
+    assert category(categories={"-1": ["-"], "none": ["=1+1"]}).atoms.labels == ("-1", "none")
+
+
+def test_columns_of_very_many_bins_or_categories_are_refused_before_they_fill_the_memory() -> None:
+    def build(**fields: object) -> None:
+        table = ColumnTable(kind="integer", bounds=(1, 19_999), **fields)
+        build_column("x", table, InputTable(), [], None)
+
+    build(alternatives={"single": ["1..19999"]})
+    with pytest.raises(ColumnError, match="alternatives.b: expected at most 20000 bins in all alternatives of a column"):
+        build(alternatives={"a": ["1..19999"], "b": ["1..19999"], "c": ["=1"]})
+    with pytest.raises(ColumnError, match="categories: expected at most 20000 categories, found 20001"):
+        category(categories=[str(number) for number in range(20_001)])
 
 
 @pytest.mark.parametrize(

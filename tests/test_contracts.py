@@ -404,6 +404,20 @@ def test_a_score_says_what_was_released(name: str, number: int) -> None:
 
 
 @each_criterion
+def test_the_verdict_is_one_of_the_released_value(name: str, number: int) -> None:
+    """Of the noisy figure that is published, at a budget at which the exact one says something else half of the time."""
+    stage = Stage(name, number)
+    if stage.judged.epsilon:
+        stage.judged = stage.criteria[-1] = stage.judged.model_copy(update={"epsilon": Fraction(1, 10**5)})
+    verdicts = set()
+    for _ in range(16):
+        found = stage.score(WORLD.private(ROWS, stage.judged.per_round()), stage.prepare())
+        assert found.passed is bool(math.isfinite(found.value) and found.value <= found.threshold)
+        verdicts.add(found.passed)
+    assert verdicts == {True, False} or not stage.judged.epsilon or not stage.judged.figure_gets_noise
+
+
+@each_criterion
 def test_a_figure_that_reads_private_counts_is_noisy(name: str, number: int) -> None:
     """What costs nothing is exact; what is paid for differs from one release to the next."""
     stage = Stage(name, number)

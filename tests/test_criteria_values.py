@@ -21,7 +21,7 @@ from synthrelease.attempt import Attempt
 from synthrelease.criteria import CRITERIA, Criterion, Score, base, functional_mechanism
 from synthrelease.criteria.functional_mechanism import Design, LinearModel, least_squares, private_least_squares
 from synthrelease.criteria.linear_regression import Regression
-from synthrelease.criteria.marginals import ratio_sensitivity
+from synthrelease.criteria.marginals import AbsoluteMarginalError, ratio_sensitivity
 from synthrelease.randomness import NoisyFigure
 from tests.small import World
 
@@ -394,3 +394,14 @@ def test_a_figure_exactly_at_the_threshold_is_accepted() -> None:
         assert score(WORLD, [0, 0, 0, 0], [0, 0, 0, 1], criterion("absolute_marginal_error", threshold=threshold)).passed is (
             accepted
         )
+
+
+@pytest.mark.parametrize(("columns", "largest", "tables"), [(17, None, 131_071), (100, 4, 4_087_975)])
+def test_a_marginal_criterion_that_would_take_hours_is_a_mistake(columns: int, largest: int | None, tables: int) -> None:
+    world = World({f"c{number}": 1 for number in range(columns)})
+    criterion = AbsoluteMarginalError(
+        name="all", kind="absolute_marginal_error", threshold=0.1, epsilon=Fraction(1), largest=largest
+    )
+    (mistake,) = criterion.mistakes(world.setting(criterion), {})
+    assert (mistake.field, mistake.found) == ("largest", f"{tables} tables")
+    assert [*criterion.model_copy(update={"largest": 2}).mistakes(world.setting(criterion), {})] == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import time
 import traceback
 from collections.abc import Callable
 from dataclasses import replace
@@ -17,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import synthrelease.ingest
-from synthrelease import reading
+from synthrelease import parquet, reading
 from synthrelease.errors import InputError
 from synthrelease.ingest import ingest
 from synthrelease.private import PrivateCounts
@@ -281,7 +282,7 @@ def test_a_parquet_null_is_missing_whatever_texts_are(tmp_path, array, row):
 
 
 def test_a_null_inside_a_dictionary_is_missing():
-    cells = reading._as_texts(pa.DictionaryArray.from_arrays([1, 0, None], ["34", None]))
+    cells = parquet._as_texts(pa.DictionaryArray.from_arrays([1, 0, None], ["34", None]))
     assert [cells.texts[code] for code in cells.codes] == [None, "34", None]
 
 
@@ -500,3 +501,14 @@ def test_the_reading_of_parquet_attaches_no_error_that_saw_values_to_its_own(tmp
     with pytest.raises(InputError) as caught:
         list(reading.pieces(path, schema_of(), InputTable()))
     assert (caught.value.__cause__, caught.value.__context__) == (None, None)
+
+
+@pytest.mark.parametrize(
+    "text", ["9" * 131_000 + "x", "9" * 131_000, "." * 131_000, "9" * 65_000 + "." + "9" * 65_000 + "e", "1" * 400]
+)
+def test_a_long_field_is_judged_at_once(tmp_path, text):
+    """A pattern with two ways to share out the digits would try all of them: minutes for one field."""
+    started = time.process_time()
+    with pytest.raises(InputError, match="expected (whole numbers such as 12|values within the public bounds)"):
+        read(text_file(tmp_path / "people.csv", "age", text), schema_of("age"))
+    assert time.process_time() - started < 10

@@ -9,8 +9,9 @@ import pandas as pd
 import pytest
 
 from synthrelease.bundle import write_bundle
-from synthrelease.release import Release, release
+from synthrelease.releasing import Release, release
 from synthrelease.spec import ReleaseSpec, load_spec
+from synthrelease.verification import verify_bundle
 from tests.labour_force import simulated, write_survey
 
 N_ROWS = 5000
@@ -133,3 +134,9 @@ def test_four_configurations_are_drawn_from(spec: ReleaseSpec, released: Release
     chosen = released.candidate.configuration
     assert chosen.generator.model_dump()["degree"] in (1, 2)
     assert chosen.projection.minimum_count == 3
+
+
+def test_the_bundle_fits_together_with_real_numbers_and_groups_of_categories(folder: Path) -> None:
+    report = verify_bundle(folder)
+    assert [problem for check in report.checks for problem in check.problems] == []
+    assert report.passed

@@ -11,8 +11,9 @@ import sqlite3
 import stat
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from multiprocessing.synchronize import Barrier
@@ -24,7 +25,7 @@ from synthrelease import ledger as module
 from synthrelease import ledger_files
 from synthrelease.errors import BudgetError, OutputError
 from synthrelease.ledger import Ledger, ledger_beside, load_ledger, open_ledger, renew_head, reserve_for_release
-from synthrelease.ledger_entries import FORMAT, Head, Statement, from_text, shown
+from synthrelease.ledger_entries import FORMAT, Entry, Head, Statement, from_text, shown
 from synthrelease.ledger_files import LedgerError, head_path
 from synthrelease.privacy import Charge, Plan, mechanism
 
@@ -593,3 +594,107 @@ def test_a_release_without_a_ledger_gets_one_beside_its_output_that_remembers_th
     single = ledger_beside(tmp_path / "other", plan(), "\n", None)
     assert reserve_for_release(single, plan(), "").epsilon == 5
     assert (load_ledger(single).statement().epsilon_limit, load_ledger(single).statement().dataset) == (5, "without a title")
+
+
+def test_a_row_that_was_changed_together_with_its_own_hash_is_refused_because_of_the_next(coins: Ledger) -> None:
+    with edited(coins.path) as database:
+        database.execute("UPDATE charges SET epsilon = '1/4' WHERE number = 1")
+        (second,) = database.execute("SELECT hash FROM charges WHERE number = 2").fetchone()
+        hashes_anew(database)
+        database.execute("UPDATE charges SET hash = ? WHERE number = 2", (second,))
+    with pytest.raises(LedgerError, match="charge 2 changed or damaged"):
+        coins.statement()
+
+
+# --- Ledgers that somebody made to stall or to deceive
+
+VIEW = "CREATE VIEW {} AS WITH RECURSIVE n(x) AS (VALUES(1) UNION ALL SELECT x + 1 FROM n) SELECT {} FROM n"
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "DROP TABLE account; CREATE VIEW account AS SELECT abs(-9223372036854775808) AS dataset",  # fails when it is read
+        "DROP TABLE account; " + VIEW.format("account", "x AS dataset, x AS epsilon_limit, x AS delta_limit"),
+        "DROP TABLE charges; "
+        + VIEW.format("charges", "x AS number, 'a' started, 'a' what, '1/1' epsilon, '0/1' delta, 'a' hash"),
+    ],
+    ids=["one that fails", "account", "charges"],
+)
+def test_a_view_without_an_end_is_not_read(coins: Ledger, statement: str) -> None:
+    with edited(coins.path) as database:
+        database.executescript(statement)
+    with pytest.raises(LedgerError, match="expected the tables of a ledger"):
+        coins.statement()
+
+
+@pytest.mark.parametrize(
+    ("what", "started"), [("\x1b[2J", "now"), ("a\nb", "now"), ("x" * 201, "now"), ("coins", "\x1b[2J"), ("coins", "n" * 50)]
+)
+def test_texts_that_only_a_forger_writes_are_refused_although_the_hashes_are_right(
+    coins: Ledger, what: str, started: str
+) -> None:
+    """They would go to the terminal as they are."""
+    with edited(coins.path) as database:
+        database.execute("UPDATE charges SET what = ?, started = ? WHERE number = 2", (what, started))
+        hashes_anew(database)
+        head = database.execute("SELECT hash FROM charges WHERE number = 2").fetchone()[0]
+    head_path(coins.path).write_text(f"synthrelease ledger head 1\n2 {head}\n")
+    with pytest.raises(LedgerError, match="charge 2 changed or damaged"):
+        coins.statement()
+
+
+def test_charges_whose_sum_would_be_an_endless_fraction_are_refused_before_they_are_written(tmp_path: Path) -> None:
+    """Every new denominator of a hundred digits makes the sum longer, and a long ledger impossible to add up."""
+    ledger = open_ledger(tmp_path / "coins.ledger", "coins", 10)
+    charges = [cost(Fraction(1, 10**95 + 2 * number + 1)) for number in range(12)]
+    accepted = 0
+    with suppress(BudgetError):
+        for charge in charges:
+            ledger.reserve(charge, "a run")
+            accepted += 1
+    assert 5 <= accepted < 12
+    with pytest.raises(BudgetError, match="fraction of more than a thousand digits"):
+        ledger.reserve(charges[-1], "a run")
+    assert len(ledger.statement().entries) == accepted
+    ledger.reserve(cost(1), "a decimal")
+
+
+def test_a_long_ledger_is_verified_in_linear_time(coins: Ledger) -> None:
+    with edited(coins.path) as database:
+        database.executemany(
+            "INSERT INTO charges VALUES (?, 'now', 'x', '0/1', '0/1', '')", [(number,) for number in range(3, 20_001)]
+        )
+        found = coins_with_right_hashes(database)
+    head_path(coins.path).write_text(f"synthrelease ledger head 1\n{found.number} {found.hash}\n")
+    started = time.process_time()
+    assert len(coins.statement().entries) == 20_000
+    assert time.process_time() - started < 10
+
+
+def coins_with_right_hashes(database: sqlite3.Connection) -> Head:
+    """The hashes of all rows made anew, one after the other."""
+    head = Statement(dataset="coins", epsilon_limit=Fraction(10), delta_limit=Fraction(0)).head
+    for _, started, what, epsilon, delta, _ in database.execute("SELECT * FROM charges ORDER BY number").fetchall():
+        entry = Entry.after(head, started=started, what=what, epsilon=from_text(epsilon), delta=from_text(delta))
+        database.execute("UPDATE charges SET hash = ? WHERE number = ?", (entry.hash, entry.number))
+        head = entry.head
+    return head
+
+
+@POSIX
+def test_links_in_a_circle_pipes_and_folders_are_refused(coins: Ledger) -> None:
+    circle = coins.path.with_name("circle")
+    circle.symlink_to(circle)
+    with pytest.raises(LedgerError, match="expected a ledger; found no such file"):
+        load_ledger(circle)
+    for make in (os.mkfifo, os.mkdir):
+        wal = coins.path.with_name(coins.path.name + "-wal")
+        make(wal)
+        with pytest.raises(LedgerError, match="expected a file that SQLite made; found a link or something else"):
+            coins.statement()
+        wal.rmdir() if wal.is_dir() else wal.unlink()
+    head_path(coins.path).unlink()
+    os.mkfifo(head_path(coins.path))
+    with pytest.raises(LedgerError, match="expected a head file that can be read; found a folder, pipe or device"):
+        coins.statement()

@@ -21,7 +21,7 @@ from synthrelease.errors import BudgetError, InputError
 from synthrelease.ingest import read_public
 from synthrelease.privacy import Charge
 from synthrelease.private import Meter, PrivateCounts
-from synthrelease.release import Release, release
+from synthrelease.releasing import Release, release
 from synthrelease.spec import ReleaseSpec, load_spec
 from tests.conftest import ROOT
 from tests.small import World

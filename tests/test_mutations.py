@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.mutations import MUTATIONS, Mutation, StaleMutation, copied_tree, mutated, run_tests, try_mutation
+from tests.conftest import ROOT
+from tests.mutation import Mutation, StaleMutation, copied_tree, mutated, run_tests, try_mutation
+from tests.mutations import MUTATIONS
 
 CORE = [mutation for mutation in MUTATIONS if mutation.core]
 
@@ -29,7 +31,7 @@ def test_names_of_mutations_differ() -> None:
 
 @pytest.mark.parametrize("text", ["no such text anywhere", "import"])
 def test_a_mutation_without_a_single_place_is_stale(text: str) -> None:
-    stale = Mutation(name="stale", file="synthrelease/private.py", old=text, new="", tests=())
+    stale = Mutation(name="stale", breaks="", file="synthrelease/private.py", old=text, new="", tests=())
     with pytest.raises(StaleMutation, match="should occur once"):
         mutated(stale)
 
@@ -44,3 +46,12 @@ def test_a_wrong_line_is_caught(copy: Path, mutation: Mutation) -> None:
     outcome = try_mutation(copy, mutation)
     assert outcome.verdict == "caught", outcome.output
     assert (copy / mutation.file).read_text().count(mutation.old) == 1  # the copy is whole again for the next one
+
+
+def test_the_table_in_the_documents_is_of_these_mutations_and_all_are_caught() -> None:
+    text = (ROOT / "docs" / "mutations.md").read_text(encoding="utf-8")
+    rows = [line.split(" | ") for line in text.splitlines() if line.startswith("| ") and not line.startswith("| mistake")]
+    assert [row[0].removeprefix("| ") for row in rows] == [mutation.name for mutation in MUTATIONS]
+    assert all(" :: test_" in row[3] for row in rows)
+    assert f"**{len(MUTATIONS)} of {len(MUTATIONS)} are caught.**" in text
+    assert len(MUTATIONS) >= 70

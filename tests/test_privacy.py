@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 
@@ -122,3 +123,16 @@ def test_epsilon_is_never_printed_too_small() -> None:
     assert decimal_text(Fraction("9.55")) == "9.55"
     assert decimal_text(Fraction(4)) == "4"
     assert Fraction(decimal_text(Fraction(1, 3))) > Fraction(1, 3)
+
+
+@pytest.mark.parametrize(
+    "number", ["1e999999999", "1e-999999999", "1e331", "9" * 1000, 10**400, "1e99999999999999999999", Decimal("1e400000")]
+)
+def test_numbers_whose_exact_value_would_fill_the_memory_are_refused(number: object) -> None:
+    with pytest.raises(ValueError, match="expected a number of at most 330 digits, found a longer one"):
+        exact(number)  # type: ignore[arg-type]
+
+
+def test_every_float_is_an_exact_number() -> None:
+    assert exact(5e-324) == Fraction(5, 10**324)
+    assert exact(1.7976931348623157e308) == Fraction("1.7976931348623157e308")

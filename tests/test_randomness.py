@@ -23,6 +23,7 @@ from synthrelease.randomness import (
     laplace_figure,
     laplace_sd,
     laplace_tail,
+    noise_grid,
     truncated_negative_binomial,
 )
 
@@ -132,7 +133,7 @@ def test_the_tail_of_a_figure_is_exact_and_one_step_wide(sensitivity: float, eps
 def test_noise_lies_above_the_tail_as_often_as_it_says() -> None:
     """20,000 draws of the noise of a figure; the binomial test fails at a tail that is off by a fifth of the scale."""
     reach = laplace_tail(sensitivity=0.5, epsilon=Fraction(1), probability=Fraction(1, 10))
-    step, steps = randomness._grid(0.5)
+    step, steps = noise_grid(0.5)
     figures = step * discrete_laplace(np.zeros(20_000, dtype=int), sensitivity=steps, epsilon=Fraction(1))
     assert stats.binomtest(int((figures >= reach).sum()), 20_000, 0.1).pvalue > LEVEL
     assert stats.binomtest(int((figures >= reach - 0.1).sum()), 20_000, 0.1).pvalue < LEVEL
@@ -180,11 +181,42 @@ def test_private_choices_follow_their_law() -> None:
         assert stats.chisquare(observed, draws * doubled).pvalue < LEVEL
 
 
+def choice_p_value(chosen: np.ndarray, mechanism: str, epsilon: float) -> float:
+    """Chi-square test of choices between scores 0 and -20 of sensitivity 10 against their law at this epsilon."""
+    worse = math.exp(-epsilon)  # exp(-20 epsilon / (2 * 10))
+    law = {"permute_and_flip": worse / 2, "exponential": worse / (1 + worse)}[mechanism]
+    observed = [np.sum(chosen == 0), np.sum(chosen == 1)]
+    return float(stats.chisquare(observed, len(chosen) * np.array([1 - law, law])).pvalue)
+
+
+@pytest.mark.parametrize("mechanism", ["permute_and_flip", "exponential"])
+def test_private_choices_have_their_epsilon_to_within_a_tenth(mechanism: str) -> None:
+    draws = [choose([0, -20], sensitivity=10, epsilon=Fraction(2), mechanism=mechanism) for _ in range(30_000)]
+    assert choice_p_value(np.array(draws), mechanism, 2.0) > LEVEL
+    for wrong in (2 / 1.1, 2 / 0.9):
+        assert choice_p_value(np.array(draws), mechanism, wrong) < LEVEL
+
+
+def figure_p_value(figures: np.ndarray, scale: float) -> float:
+    """Test of the mean size of Laplace noise, which has mean `scale` and deviation `scale`."""
+    deviations = math.sqrt(len(figures)) * (np.abs(figures).mean() / scale - 1)
+    return float(2 * stats.norm.sf(abs(deviations)))
+
+
+def test_the_noise_of_figures_has_its_scale_to_within_a_tenth() -> None:
+    figures = np.array([laplace_figure(0.0, sensitivity=0.5, epsilon=Fraction(1, 4)).value for _ in range(8_000)])
+    assert figure_p_value(figures, 2.0) > LEVEL
+    for wrong in (2.0 * 0.9, 2.0 * 1.1):
+        assert figure_p_value(figures, wrong) < LEVEL
+
+
 def test_coin_is_exact_at_its_ends_and_fair_between() -> None:
     assert not any(coin(Fraction(0)) for _ in range(50))
     assert all(coin(Fraction(1)) for _ in range(50))
-    heads = sum(coin(Fraction(1, 4)) for _ in range(20_000))
-    assert stats.binomtest(heads, 20_000, 0.25).pvalue > LEVEL
+    heads = sum(coin(Fraction(1, 4)) for _ in range(30_000))
+    assert stats.binomtest(heads, 30_000, 0.25).pvalue > LEVEL
+    for wrong in (0.25 * 0.9, 0.25 * 1.1):
+        assert stats.binomtest(heads, 30_000, wrong).pvalue < LEVEL
 
 
 def test_two_generators_differ() -> None:

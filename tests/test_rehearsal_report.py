@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import warnings
 from collections.abc import Mapping
 from dataclasses import replace
@@ -183,6 +184,13 @@ def test_every_picture_has_a_text_of_its_own_for_screen_readers(coins: tuple[Reh
     assert [picture["role"] for picture in pictures] == ["img"] * 4
     assert len({picture["aria-label"] for picture in pictures if picture["aria-label"]}) == 4
     assert ("html", {"lang": "en"}) in report.tags
+    ids = [attributes["id"] for _, attributes in report.tags if "id" in attributes]
+    assert len(ids) == len(set(ids)) > 20
+    links = [value for _, attributes in report.tags for name, value in attributes.items() if name in ("href", "xlink:href")]
+    assert {str(link).removeprefix("#") for link in links} <= set(ids)
+    clips = re.findall(r"url\(#([^)]+)\)", " ".join(str(attributes) for _, attributes in report.tags))
+    assert clips
+    assert set(clips) <= set(ids)
 
 
 def test_names_are_shown_as_text_however_they_are_written(coins: tuple[Rehearsal, Path]) -> None:

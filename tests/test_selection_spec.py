@@ -14,7 +14,7 @@ from synthrelease.ledger import open_ledger, reserve_for_release
 from synthrelease.privacy import zero_concentrated
 from synthrelease.rehearsal.advice import _none_accepted
 from synthrelease.rehearsal.advice import outlook as rehearsed_outlook
-from synthrelease.release import release
+from synthrelease.releasing import release
 from synthrelease.renyi import of_pure, selected, zcdp
 from synthrelease.spec import ReleaseSpec, load_spec
 from tests.tiny import write_config, write_data

@@ -53,7 +53,7 @@ def test_tables_that_are_too_large_together_are_refused_before_they_are_fitted(t
     )
     (tmp_path / "facts.toml").write_text(f'title = "t"\nsources = {{ a = "b" }}\n{columns}{tables}{last}', encoding="utf-8")
     assert message_for(tmp_path / "facts.toml") == (
-        "facts.toml: columns.x0: expected at most 10000000 combinations of the bands of 'x0', 'x1', 'x2', 'x3', 'x4', 'x5', "
+        "facts.toml: columns.x0: expected at most 2000000 combinations of the bands of 'x0', 'x1', 'x2', 'x3', 'x4', 'x5', "
         "'x6', 'x7' in all tables of 'x0'; found 43046721."
     )
 
@@ -92,3 +92,37 @@ def test_a_negative_seed_is_refused() -> None:
     with pytest.raises(InputError) as caught:
         simulate(FACTS, 10, seed=-1)
     assert str(caught.value) == "seed: expected a whole number of at least 0, found -1."
+
+
+def facts_with(tmp_path: Path, name: str, categories: list[str]) -> Path:
+    columns = f'[columns."{name}"]\nkind = "category"\ncategories = {categories}\n'
+    tables = f'[tables.t]\nof = "{name}"\nacross = {categories}\nrows = [{[1] * len(categories)}]\n'
+    (tmp_path / "facts.toml").write_text(f'title = "t"\nsources = {{ a = "b" }}\n{columns}{tables}', encoding="utf-8")
+    return tmp_path / "facts.toml"
+
+
+@pytest.mark.parametrize(("name", "category"), [("=1+1", "a"), ("x", "=1+1"), ("x", " @SUM(1)"), ("a;-b", "a")])
+def test_names_and_categories_that_a_spreadsheet_would_execute_are_refused(tmp_path: Path, name: str, category: str) -> None:
+    found = message_for(facts_with(tmp_path, name, [category, "-1"]))
+    assert "expected texts that no spreadsheet takes for a formula (= + - @ start one); found " in found
+
+
+def test_negative_numbers_are_categories(tmp_path: Path) -> None:
+    assert set(simulate(facts_with(tmp_path, "x", ["-1", "-2.5"]), 10)["x"]) == {"-1", "-2.5"}
+
+
+def test_very_many_bands_are_refused_before_they_fill_the_memory(tmp_path: Path) -> None:
+    path = tmp_path / "facts.toml"
+    many = ", ".join(f'"{number * 20_000}..{number * 20_000 + 19_999}"' for number in range(1000))
+    head = 'title = "t"\nsources = { a = "b" }\n[columns.x]\nkind = "integer"\nbounds = [0, 999999999]\n'
+    path.write_text(f'{head}[tables.x]\nof = "x"\nacross = [{many}]\nrows = [[1]]\n', encoding="utf-8")
+    assert message_for(path) == "facts.toml: tables.x.across: expected at most 1000 bands; found more."
+    rows = ", ".join(f'["{number}", 1]' for number in range(1001))
+    path.write_text(f'{head.replace("999999999", "1000")}[tables.x]\nof = "x"\nrows = [{rows}]\n', encoding="utf-8")
+    assert message_for(path) == "facts.toml: tables.x.rows: expected at most 1000 bands; found more."
+    rows = ", ".join(f'["{number}", "0-1000", 1]' for number in range(1001))
+    given = '[columns.y]\nkind = "integer"\nbounds = [0, 1000]\n[tables.y]\nof = "y"\nrows = [["0-1000", 1]]\n'
+    path.write_text(
+        f'{head.replace("999999999", "1000")}{given}[tables.x]\nof = "x"\ngiven = "y"\nrows = [{rows}]\n', encoding="utf-8"
+    )
+    assert message_for(path) == "facts.toml: tables.x.given: expected at most 1000 bands of 'y'; found more."

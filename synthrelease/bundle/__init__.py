@@ -1,5 +1,5 @@
 """What leaves the enclave: the released table and the document that describes it."""
 
-from synthrelease.bundle.folder import check_free, write_bundle
+from synthrelease.bundle.folder import check_free, write_bundle, write_folder
 
-__all__ = ["check_free", "write_bundle"]
+__all__ = ["check_free", "write_bundle", "write_folder"]

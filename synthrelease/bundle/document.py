@@ -1,115 +1,218 @@
-"""release.json: the guarantee, the charges, the released figures and the schema, for people and programs."""
+"""From a release to release.json: the guarantee, the charges, the released figures, the schema and the steward's texts."""
 
 from __future__ import annotations
 
 import math
 import platform
+from collections.abc import Iterator
+from fractions import Fraction
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
+from typing import Any, cast
 
-from synthrelease.criteria import Score
-from synthrelease.privacy import Charge, Guarantee, decimal_text
-from synthrelease.release import Release
+from synthrelease.bundle.interval import LEVEL, laplace_interval
+from synthrelease.bundle.model import (
+    FORMAT,
+    BinPart,
+    ChargePart,
+    ColumnPart,
+    CriterionPart,
+    CurvePart,
+    GuaranteePart,
+    How,
+    IntervalPart,
+    JointTestPart,
+    Kind,
+    ReleaseDocument,
+    RulePart,
+    SelectionPart,
+    number,
+    upwards,
+)
+from synthrelease.criteria import Criterion, Score
+from synthrelease.privacy import Charge, Guarantee
+from synthrelease.releasing import Release
+from synthrelease.renyi import RenyiCurve
 from synthrelease.schema import Binning, Column
+from synthrelease.spec import ReleaseSpec
 
-FORMAT = 1
-_PACKAGES = ("synthrelease", "numpy", "pandas", "scipy", "networkx", "joblib", "opendp", "diffprivlib", "pydantic")
+_PACKAGES = ("synthrelease", "numpy", "pandas", "scipy", "networkx", "joblib", "opendp", "diffprivlib", "pydantic", "pyarrow")
 
 
-def release_document(release: Release, files: dict[str, str]) -> dict[str, Any]:
-    """Everything in release.json. `files` are the other files of the bundle with their sha256."""
-    candidate = release.candidate
-    return {
-        "format": FORMAT,
-        "title": release.spec.title,
-        "description": release.spec.description.strip(),
-        "synthetic": True,
-        "guarantee": guarantee_table(release.guarantee),
-        "charges": charge_tree(release.charges),
-        "criteria": [score_table(score) for score in release.scores],
-        "configuration": candidate.configuration.describe(),
-        "schema": [
-            column_table(column, binning)
-            for column, binning in zip(candidate.transformation.schema.columns, candidate.transformation.binnings, strict=True)
+def release_document(release: Release, files: dict[str, str]) -> ReleaseDocument:
+    """Everything in release.json. `files` are the data files of the bundle with their sha256."""
+    spec, transformation = release.spec, release.candidate.transformation
+    criteria = {criterion.name: criterion for criterion in spec.criteria}
+    return ReleaseDocument(
+        format=FORMAT,
+        title=spec.title,
+        description=spec.description.strip(),
+        synthetic=True,
+        n_rows=release.candidate.n,
+        guarantee=guarantee_part(release.guarantee),
+        charges=charge_part(release.charges),
+        criteria=[criterion_part(score, criteria[score.name]) for score in release.scores],
+        configuration={name: _table(part) for name, part in release.candidate.configuration.describe().items()},
+        selection=selection_part(spec),
+        columns=[
+            column_part(column, binning)
+            for column, binning in zip(transformation.schema.columns, transformation.binnings, strict=True)
         ],
-        "rules": list(release.spec.rules),
-        "n_rows": candidate.n,
-        "files": files,
-        "versions": versions(),
-    }
+        groups={name: list(_bins(spec.schema[name], binning)) for name, binning in spec.setting.groups.items()},
+        rules=[RulePart(never=rule.never, applies_to=list(rule.applies_to), why=rule.why) for rule in spec.rules],
+        specification=spec.digest,
+        files=files,
+        versions=versions(),
+        written_by=own_version(),
+        card=spec.card,
+    )
 
 
-def number(value: float) -> float | int:
-    """A JSON number; whole ones without a point."""
-    return int(value) if float(value).is_integer() else float(value)
+def selection_part(spec: ReleaseSpec) -> SelectionPart:
+    test = spec.joint_test
+    return SelectionPart(
+        configurations=len(spec.space),
+        stop_probability=str(spec.stop_probability),
+        shape=None if spec.shape is None else str(spec.shape),
+        shared_measurements=spec.shared_measurements,
+        joint_test=None
+        if test is None
+        else JointTestPart(
+            epsilon_exact=str(test.epsilon), false_acceptance=str(test.false_acceptance), margin=number(test.margin)
+        ),
+    )
 
 
-def guarantee_table(guarantee: Guarantee) -> dict[str, Any]:
-    return {
-        "epsilon": float(decimal_text(guarantee.epsilon)),
-        "delta": float(guarantee.delta),
-        "neighbours": guarantee.neighbours,
-        "unit": guarantee.unit,
-        "invariants": list(guarantee.invariants),
-    }
+def _table(part: object) -> dict[str, Any]:
+    if not isinstance(part, dict):
+        raise TypeError("a configuration is described by tables")
+    return dict(part)
+
+
+def guarantee_part(guarantee: Guarantee) -> GuaranteePart:
+    return GuaranteePart(
+        epsilon=upwards(guarantee.epsilon),
+        epsilon_exact=str(guarantee.epsilon),
+        delta=upwards(guarantee.delta),
+        delta_exact=str(guarantee.delta),
+        neighbours=guarantee.neighbours,
+        unit=guarantee.unit,
+        invariants=list(guarantee.invariants),
+    )
+
+
+def charge_part(charge: Charge) -> ChargePart:
+    return ChargePart(
+        name=charge.name,
+        rule=charge.rule,
+        epsilon=upwards(charge.epsilon),
+        epsilon_exact=str(charge.epsilon),
+        delta=upwards(charge.delta),
+        delta_exact=str(charge.delta),
+        because=charge.because,
+        renyi=None if charge.renyi is None else curve_part(charge.renyi),
+        parts=[charge_part(part) for part in charge.parts],
+    )
+
+
+def curve_part(curve: RenyiCurve) -> CurvePart:
+    return CurvePart(rho=str(curve.rho), constant=str(curve.constant), log_mean=str(curve.log_mean))
 
 
 def charge_tree(charge: Charge) -> dict[str, Any]:
-    """A node of the charge tree; parts are left out where there are none."""
-    node: dict[str, Any] = {
-        "name": charge.name,
-        "epsilon": float(decimal_text(charge.epsilon)),
-        "delta": float(charge.delta),
-        "because": charge.because,
-    }
-    return node | ({"parts": [charge_tree(part) for part in charge.parts]} if charge.parts else {})
+    """A node of the charge tree as plain values."""
+    return charge_part(charge).model_dump(mode="json")
 
 
-def score_table(score: Score) -> dict[str, Any]:
-    return {
-        "name": score.name,
-        "kind": score.kind,
-        "threshold": number(score.threshold),
-        "value": score.value,
-        "epsilon": float(decimal_text(score.epsilon)),
-        "mechanism": score.mechanism,
-        "sensitivity": score.sensitivity,
-        "noise_sd": score.noise_sd,
-        "passed": score.passed,
-    }
+def criterion_part(score: Score, criterion: Criterion) -> CriterionPart:
+    """A criterion with its figure, and what follows from the figure and its noise."""
+    best, worst = criterion.figure_range
+    part = CriterionPart(
+        name=score.name,
+        kind=score.kind,
+        threshold=number(score.threshold),
+        value=number(score.value),
+        epsilon=upwards(score.epsilon),
+        epsilon_exact=str(score.epsilon),
+        mechanism=score.mechanism,
+        sensitivity=score.sensitivity,
+        noise_sd=score.noise_sd,
+        noise_bound=score.noise_bound,
+        passed=score.passed,
+        decides=score.decides,
+        best=number(best),
+        worst=number(worst) if math.isfinite(worst) else None,
+        interval=None,
+        parameters=criterion.model_dump(mode="json", exclude={"name", "kind", "threshold", "epsilon"}, exclude_none=True),
+    )
+    return part.model_copy(update={"interval": interval_part(part)})
 
 
-def column_table(column: Column, binning: Binning) -> dict[str, Any]:
+def interval_part(part: CriterionPart) -> IntervalPart | None:
+    """What the released figure says about the exact one; from the other fields of the criterion alone.
+
+    A figure without noise is exact. One whose noise is not added to it has an interval from redrawn noise, an estimate;
+    None where there is no such estimate.
+    """
+    epsilon, level = part.epsilon_exact, number(float(LEVEL))
+    if part.noise_sd is None and part.noise_bound is None and epsilon == "0":
+        return IntervalPart(level=1, low=part.value, high=part.value, how="exact")
+    if part.sensitivity is not None and part.noise_sd is not None:
+        found = laplace_interval(
+            float(part.value),
+            sensitivity=float(part.sensitivity),
+            epsilon=Fraction(epsilon),
+            best=float(part.best),
+            worst=None if part.worst is None else float(part.worst),
+            passed_below=float(part.threshold) if part.decides else None,
+        )
+        how: How = "noise and selection" if part.decides else "noise"
+        high = None if found.high is None else number(found.high)
+        return IntervalPart(level=level, low=number(found.low), high=high, how=how)
+    if part.noise_bound is not None:
+        low, high = max(part.best, part.value - part.noise_bound), part.value + part.noise_bound
+        return IntervalPart(level=level, low=number(low), high=number(high), how="redrawn noise")
+    return None
+
+
+def column_part(column: Column, binning: Binning) -> ColumnPart:
     """A column of the released table with its bins; null edges are open."""
-    bins = []
+    return ColumnPart(
+        name=column.name,
+        kind=cast(Kind, column.kind),
+        description=column.description,
+        unit=column.unit,
+        binning=binning.name,
+        alternatives=list(column.alternatives),
+        ordered=column.ordered,
+        bounds=None if column.bounds is None else [number(bound) for bound in column.bounds],
+        bins=list(_bins(column, binning)),
+    )
+
+
+def _bins(column: Column, binning: Binning) -> Iterator[BinPart]:
     for index, label in enumerate(binning.labels):
-        bin_table: dict[str, Any] = {"label": label}
+        value = binning.numbers[index]
+        shown = None if value is None else number(value)
         if binning.lower:
-            lower, upper = binning.lower[index], binning.upper[index]
-            bin_table |= {
-                "from": number(lower) if math.isfinite(lower) else None,
-                "below": number(upper) if math.isfinite(upper) else None,
-            }
-        if binning.numbers[index] is not None:
-            bin_table["number"] = number(binning.numbers[index] or 0.0)
-        bins.append(bin_table)
-    return {
-        "name": column.name,
-        "kind": column.kind,
-        "description": column.description,
-        "unit": column.unit,
-        "binning": binning.name,
-        "ordered": column.ordered,
-        "bins": bins,
-    }
+            edges = [number(edge) if math.isfinite(edge) else None for edge in (binning.lower[index], binning.upper[index])]
+            yield BinPart(label=label, lower=edges[0], below=edges[1], number=shown)
+        else:
+            inside = [atom for atom, into in zip(column.atoms.labels, binning.of_atom, strict=True) if into == index]
+            yield BinPart(label=label, categories=inside, number=shown)
+
+
+def own_version() -> str:
+    """The version of synthrelease that is running."""
+    return _version("synthrelease")
 
 
 def versions() -> dict[str, str]:
     """Versions of Python and of the packages that a release rests on."""
-    found = {"python": platform.python_version()}
-    for package in _PACKAGES:
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            found[package] = "not installed as a package"
-    return found
+    return {"python": platform.python_version()} | {package: _version(package) for package in _PACKAGES}
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed as a package"

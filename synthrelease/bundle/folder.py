@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import shutil
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from synthrelease.bundle.document import release_document
-from synthrelease.bundle.table import csv_bytes
+from synthrelease.bundle.checksums import NAME, checksum_file
+from synthrelease.bundle.contents import release_files, written
 from synthrelease.errors import OutputError
-from synthrelease.release import Release
+from synthrelease.releasing import Release
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+_NO_TIME = 315_532_800
+"""1 January 1980, the earliest that a zip archive can hold."""
+MAX_NAME = 200
+"""Bytes of the folder's name: file systems allow 255, and the folder gets a longer, temporary name first."""
 
 
 def check_free(folder: str | Path) -> Path:
@@ -23,20 +31,47 @@ def check_free(folder: str | Path) -> Path:
     OutputError : otherwise. Called before private data are read, so that no budget is lost on a bad path.
     """
     folder = Path(folder)
-    if folder.exists() or folder.is_symlink():
+    if os.path.lexists(folder):
         raise OutputError(f"{folder}: expected a folder that does not exist yet, found one. Nothing was overwritten.")
     parent = folder.absolute().parent
-    if not parent.is_dir():
+    if not os.path.isdir(parent):
         raise OutputError(f"{folder}: expected an existing folder {parent} to write into, found none.")
+    if len(os.fsencode(folder.name)) > MAX_NAME:
+        raise OutputError(f"{folder.name[:50]}...: expected a name of at most {MAX_NAME} bytes, found a longer one.")
     if not os.access(parent, os.W_OK | os.X_OK):
         raise OutputError(f"{folder}: expected a folder {parent} that may be written to, found one that may not.")
     return folder
 
 
-def write_bundle(release: Release, folder: str | Path) -> Path:
-    """Write the bundle under a temporary name beside `folder` and rename it: it is there as a whole or not at all.
+def write_bundle(release: Release, folder: str | Path, key: Ed25519PrivateKey | None = None) -> Path:
+    """Write the bundle of a release, signed when a private key is given, into a new folder (`write_folder`).
 
-    The folder is created with mode 0700 and its files with 0600.
+    Raises
+    ------
+    OutputError : when it cannot be written, or when its documents cannot: the table and release.json are then there without
+        them, so that what was paid for is not lost.
+    """
+    table, document, data = release_files(release)
+    failed, documents = "", {}
+    try:
+        documents = written(document, table, {name: len(content) for name, content in data.items()})
+    except Exception as error:  # of released values only; preview.py makes it unlikely
+        failed = type(error).__name__
+    path = write_folder(data | {"release.json": document.dumped()} | documents, folder, key)
+    if failed:
+        raise OutputError(
+            f"{folder}: the table and release.json were written, the other documents could not be ({failed}). Do not run the "
+            "release again: it would be paid for again."
+        )
+    return path
+
+
+def write_folder(contents: Mapping[str, bytes], folder: str | Path, key: Ed25519PrivateKey | None = None) -> Path:
+    """Write files with their checksums under a temporary name beside `folder` and rename it: it is there as a whole or not
+    at all.
+
+    The folder is created with mode 0700 and its files with 0600. They bear no time: the end of a run tells how many rounds
+    it took, and an archive of the folder would tell when it ended. The signature is of the checksums.
 
     Raises
     ------
@@ -45,20 +80,30 @@ def write_bundle(release: Release, folder: str | Path) -> Path:
     folder = check_free(folder)
     temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.absolute().parent))
     try:
-        data = csv_bytes(release.candidate)
-        document = release_document(release, {"data.csv": hashlib.sha256(data).hexdigest()})
-        _write(temporary / "data.csv", data)
-        _write(
-            temporary / "release.json",
-            (json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode("utf-8"),
-        )
+        for name, content in _sealed(contents, key).items():
+            _write(temporary / name, content)
+        for path in (*temporary.iterdir(), temporary):
+            os.utime(path, (_NO_TIME, _NO_TIME))
         check_free(folder)
         os.rename(temporary, folder)
     except OSError as error:
-        raise OutputError(f"{folder}: the release could not be written ({error.strerror}).") from None
+        raise OutputError(
+            f"{folder}: the release could not be written ({error.strerror}). The planned budget is spent."
+        ) from None
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
     return folder
+
+
+def _sealed(contents: Mapping[str, bytes], key: Ed25519PrivateKey | None) -> dict[str, bytes]:
+    """The files with their checksums, and with the signature and its public key."""
+    if key is None:
+        return {**contents, NAME: checksum_file(contents)}
+    from synthrelease.bundle import signing
+
+    signed = {**contents, signing.PUBLIC_KEY: signing.public_pem(key.public_key())}
+    checksums = checksum_file(signed)
+    return {**signed, NAME: checksums, signing.SIGNATURE: key.sign(checksums)}
 
 
 def _write(path: Path, content: bytes) -> None:

@@ -1,11 +1,13 @@
 """The command line: the only room that prints.
 
 Exit codes: 0 released; 1 stopped while private data were in use; 2 a mistake in the specification or the input;
-3 nothing released; 4 refused because of the budget.
+3 nothing released; 4 refused because of the budget; 5 a published release that does not fit together, or a claim that an audit
+contradicts.
 """
 
 from __future__ import annotations
 
+import io
 import sys
 import traceback
 from pathlib import Path
@@ -14,7 +16,12 @@ import typer
 from rich.markup import escape
 
 from synthrelease.cli import accounting
+from synthrelease.cli.auditing import audit
+from synthrelease.cli.bounding import bound
+from synthrelease.cli.drafting import init
 from synthrelease.cli.planning import check, plan
+from synthrelease.cli.publishing import card, keygen, verify
+from synthrelease.cli.quiet import be_quiet
 from synthrelease.cli.rehearsing import rehearse, simulate
 from synthrelease.cli.releasing import demo, release
 from synthrelease.cli.terminal import STOPPED, err
@@ -26,20 +33,27 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Release differentially private synthetic microdata. Start with `synthrelease demo --out DIR`.",
     epilog="Exit codes: 0 released or fine, 1 stopped while private data were in use (the budget counts as spent), "
-    "2 a mistake in the specification or the input, 3 nothing released, 4 refused because of the budget.",
+    "2 a mistake in the specification or the input, 3 nothing released, 4 refused because of the budget, 5 a published "
+    "release that does not fit together, or a claim that an audit contradicts.",
 )
-for command in (plan, check, simulate, rehearse, release, demo):
+for command in (init, plan, check, simulate, rehearse, release, demo, bound, verify, card, keygen, audit):
     app.command()(command)
 app.add_typer(accounting.app, name="ledger")
 
 
 def main() -> None:
     """Run the command line; a user's mistake ends with its message and exit code, never with a traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a code page of Windows lacks letters: show "?" rather than stop
+    be_quiet()
     try:
         app()
     except SynthreleaseError as error:
         err.print(escape(str(error)), style="red")
         sys.exit(error.exit_code)
+    except SystemExit as end:  # Python prints a code that is a text, and a library that gives up may put anything into it
+        sys.exit(end.code if isinstance(end.code, int | None) else STOPPED)
     except Exception as error:  # its message and traceback could hold private values
         err.print(
             f"synthrelease stopped because of a mistake in the program or the machine: {type(error).__name__} at "

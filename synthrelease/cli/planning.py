@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.markup import escape
 
+from synthrelease.cli.publishing import warn_of_gaps
 from synthrelease.cli.terminal import Config, Jobs, out, print_plan, print_plans, progress_line
 from synthrelease.privacy import decimal_text
 
@@ -34,6 +35,7 @@ def plan(
     elif len(specs) == 1:
         print_plan(specs[0])
         out.print(f"Configurations: {len(specs[0].space)}   Memory: about {peak_megabytes(specs[0], jobs)} MB")
+        warn_of_gaps(specs[0])
     else:
         print_plans([(config.name, spec.plan.total) for config, spec in zip(configs, specs, strict=True)])
     for spec in specs:
@@ -42,6 +44,7 @@ def plan(
 
 def _document(spec: ReleaseSpec, jobs: int) -> dict[str, Any]:
     from synthrelease.bundle.document import charge_tree
+    from synthrelease.card_texts import gaps
     from synthrelease.memory import peak_megabytes
 
     total = spec.plan.total
@@ -53,6 +56,7 @@ def _document(spec: ReleaseSpec, jobs: int) -> dict[str, Any]:
         "configurations": len(spec.space),
         "stop_probability": float(spec.stop_probability),
         "memory_mb": peak_megabytes(spec, jobs),
+        "card_lacks": list(gaps(spec.card, spec.schema.names)),
     }
 
 

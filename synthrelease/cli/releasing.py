@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.markup import escape
 from rich.table import Table
 
+from synthrelease.cli.publishing import Password, Sign, private_key, warn_of_gaps
 from synthrelease.cli.terminal import NOTHING_RELEASED, Config, Jobs, err, print_plan, progress_line
 from synthrelease.cli.terminal import out as terminal
 from synthrelease.errors import InputError
@@ -34,6 +35,8 @@ def release(
     expect_head: Annotated[
         str | None, typer.Option("--expect-head", help="The head from your logbook, against an old copy of the ledger.")
     ] = None,
+    sign: Sign = None,
+    password_file: Password = None,
 ) -> None:
     """Release one dataset that meets all acceptance criteria. Spends the planned privacy budget, once, whatever happens.
 
@@ -49,7 +52,7 @@ def release(
         if ledger is None:
             terminal.print("This ledger sees only releases into this folder. With --ledger FILE one ledger guards a dataset.")
 
-    _release(config, data, out, jobs, shortlist, reserve)
+    _release(config, data, out, jobs, shortlist, reserve, lambda: private_key(sign, password_file))
 
 
 def demo(
@@ -60,14 +63,28 @@ def demo(
     from synthrelease.resources import resource
 
     config, simulated = resource("configs/births.toml"), resource("public_data/births_surrogate.csv.gz")
-    _release(config, simulated, out, jobs, None, lambda spec: None)  # nobody's data: no ledger
+    _release(config, simulated, out, jobs, None, lambda spec: None, lambda: None)  # nobody's data: no ledger
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # a name that is too long, or behind a folder that may not be entered
+        return False
 
 
 def _release(
-    config: Path, data: Path, out: Path, jobs: int, shortlist: Path | None, reserve: Callable[[ReleaseSpec], None]
+    config: Path,
+    data: Path,
+    out: Path,
+    jobs: int,
+    shortlist: Path | None,
+    reserve: Callable[[ReleaseSpec], None],
+    read_key: Callable[[], Any],
 ) -> None:
     from synthrelease.bundle import check_free, write_bundle
-    from synthrelease.release import release as run
+    from synthrelease.bundle.preview import preview
+    from synthrelease.releasing import release as run
     from synthrelease.spec import load_spec
 
     spec = load_spec(config)
@@ -76,16 +93,19 @@ def _release(
 
         spec = narrowed(spec, shortlist)
     print_plan(spec)
+    warn_of_gaps(spec)
     check_free(out)
+    key = read_key()
+    preview(spec)  # a document that cannot be written must show up before anything is spent
     spec.plan.check_limit(spec.limit)
-    if not data.is_file():  # a mistake that would cost the whole budget
+    if not _is_file(data):  # a mistake that would cost the whole budget
         raise InputError(f"{data}: expected a file with a header and rows, found no such file. Nothing was spent.")
     reserve(spec)
     with progress_line() as phase:
         result = run(spec, data, jobs=jobs, progress=phase)
         if result is not None:
             phase("writing the release")
-            write_bundle(result, out)
+            write_bundle(result, out, key)
     if result is None:
         err.print(
             "Nothing was released: the search ended by the stop probability before a dataset met all criteria. The planned "
@@ -101,7 +121,7 @@ def _release(
         title="Acceptance criteria",
         caption="Released values carry noise: a small one may lie below 0."
         if spec.joint_test is None
-        else "All criteria passed the joint test. The figures were released afterwards, with noise: one may lie above its threshold.",
+        else "All criteria passed the joint test. The figures got their noise afterwards: one may lie above its threshold.",
     )
     for score in result.scores:
         noise = "" if score.noise_sd is None else f"{score.noise_sd:.3g}"
@@ -109,5 +129,6 @@ def _release(
     terminal.print(table)
     terminal.print(f"Released {result.candidate.n} synthetic rows with epsilon = {decimal_text(result.guarantee.epsilon)}.")
     terminal.print(
-        f"The data are in {escape(str(out / 'data.csv'))}, the documentation in {escape(str(out / 'release.json'))}."
+        f"The data are in {escape(str(out / 'data.csv'))}; what they are and are not good for is in "
+        f"{escape(str(out / 'README.html'))}. Check the files with synthrelease verify {escape(str(out))}."
     )

@@ -18,7 +18,7 @@ from synthrelease.privacy import Charge, mechanism
 from synthrelease.private import PrivateCounts
 from synthrelease.randomness import laplace_figure
 from synthrelease.schema import Binning, Schema, Transformation
-from synthrelease.spec_files import Mistake, SpecTable
+from synthrelease.spec_files import Line, Mistake, SpecTable
 from synthrelease.table import Counts
 
 
@@ -28,6 +28,12 @@ class Score:
 
     `sensitivity` and `noise_sd` are in the units of `value`; None where no noise is added. A value that is not a number
     does not pass.
+
+    Attributes
+    ----------
+    noise_bound : where the noise is not added to the figure itself: an estimate of what it moves the figure by at most, in 95
+        of 100 cases.
+    decides : whether this very figure was compared with the threshold; it is then known only because it passed.
     """
 
     name: str
@@ -39,6 +45,8 @@ class Score:
     sensitivity: float | None
     noise_sd: float | None
     passed: bool
+    noise_bound: float | None = None
+    decides: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,10 +98,15 @@ class Criterion(SpecTable):
 
     figure_gets_noise: ClassVar[bool] = True
     """Whether the figure itself is released with Laplace noise, rather than computed from something already public."""
-    name: str = Field(min_length=1, max_length=80)
+    name: Line = Field(min_length=1, max_length=80)
     kind: str
     threshold: float = Field(gt=0, allow_inf_nan=False)
     epsilon: Fraction = Field(gt=0)
+
+    @property
+    def figure_range(self) -> tuple[float, float]:
+        """What the exact figure can be, from its best value to its worst."""
+        return 0.0, math.inf
 
     def mistakes(self, setting: Setting, others: Mapping[str, Criterion]) -> Iterable[Mistake]:
         """What is wrong with this table, given the schema and the criteria before it."""

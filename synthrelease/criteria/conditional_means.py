@@ -39,6 +39,10 @@ class ConditionalMean(Criterion):
     range: tuple[float, float]
     size_margin: float = Field(ge=0, lt=1)
 
+    @property
+    def figure_range(self) -> tuple[float, float]:
+        return 0.0, self.range[1] - self.range[0]
+
     @model_validator(mode="after")
     def _usable(self) -> ConditionalMean:
         if not self.range[0] < self.range[1]:

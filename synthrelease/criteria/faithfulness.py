@@ -32,6 +32,10 @@ class Faithfulness(Criterion):
     at_most: int = Field(default=1, ge=0, le=1)
     exact_around: Mapping[str, float] = Field(default_factory=dict)
 
+    @property
+    def figure_range(self) -> tuple[float, float]:
+        return 0.0, 1.0
+
     @model_validator(mode="after")
     def _disjoint(self) -> Faithfulness:
         both = [name for name in self.exact + self.within_one_bin if (self.exact + self.within_one_bin).count(name) > 1]

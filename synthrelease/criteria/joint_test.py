@@ -13,6 +13,7 @@ from synthrelease.private import PrivateCounts
 from synthrelease.randomness import laplace_figure, laplace_tail
 from synthrelease.table import Counts
 
+JOINT_TEST = "joint test of all criteria"
 _LIMIT = 2.0**30
 """Slacks are clipped to this many sensitivities either way, far beyond any noise; clipping keeps the sensitivity."""
 
@@ -32,7 +33,7 @@ class JointTest:
 
     @property
     def charge(self) -> Charge:
-        return mechanism("joint test of all criteria", self.epsilon, "Laplace mechanism on the least slack")
+        return mechanism(JOINT_TEST, self.epsilon, "Laplace mechanism on the least slack")
 
     @property
     def margin(self) -> float:

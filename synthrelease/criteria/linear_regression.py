@@ -185,8 +185,13 @@ class RegressionCoefficients(Criterion):
         synthetic, deviations = least_squares(regression.design, table)
         lines = np.vstack([regression.fitted.coefficients, *regression.redraws])
         distances = np.abs((lines - synthetic.coefficients) * deviations).sum(axis=1)
-        noise_sd = float(np.std(distances[1:])) if len(regression.redraws) else None
-        return self._judged(float(distances[0]), "functional mechanism", None, noise_sd, self.epsilon)
+        score = self._judged(float(distances[0]), "functional mechanism", None, None, self.epsilon)
+        if not len(regression.redraws):
+            return score
+        # by the triangle inequality, noise that moves the line by so much moves the distance by no more
+        moves = np.abs((lines[1:] - lines[0]) * deviations).sum(axis=1)
+        bound = float(np.quantile(moves, 0.95, method="higher"))
+        return replace(score, noise_sd=float(np.std(distances[1:])), noise_bound=bound)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,8 +10,11 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from synthrelease.candidate import Candidate
-from synthrelease.criteria.base import Criterion, Query, Setting
+from synthrelease.criteria.base import Criterion, Mistake, Query, Setting
 from synthrelease.table import Counts, column_subsets, difference_lattice
+
+MAX_TABLES = 100_000
+"""Tables that a criterion looks at: all those of sixteen columns; more would take hours."""
 
 
 class AbsoluteMarginalError(Criterion):
@@ -28,6 +31,21 @@ class AbsoluteMarginalError(Criterion):
 
     kind: Literal["absolute_marginal_error"]
     largest: int | None = Field(default=None, ge=1)
+
+    @property
+    def figure_range(self) -> tuple[float, float]:
+        return 0.0, 1.0
+
+    def mistakes(self, setting: Setting, others: Mapping[str, Criterion]) -> Iterable[Mistake]:
+        n_columns = len(setting.schema.columns)
+        largest = min(self.largest or n_columns, n_columns)
+        n_tables = sum(math.comb(n_columns, size) for size in range(1, largest + 1))
+        if n_tables > MAX_TABLES:
+            yield Mistake(
+                field="largest",
+                expected=f"a number of columns that leads to at most {MAX_TABLES} tables",
+                found=f"{n_tables} tables",
+            )
 
     def query(self, n: int, candidate: Candidate, setting: Setting, earlier: Mapping[str, object]) -> Query:
         largest = self.largest or len(candidate.counts.layout.sizes)
@@ -47,6 +65,10 @@ class RelativeMarginalError(Criterion):
 
     kind: Literal["relative_marginal_error"]
     clip: float = Field(gt=1, allow_inf_nan=False)
+
+    @property
+    def figure_range(self) -> tuple[float, float]:
+        return 1.0, self.clip
 
     @model_validator(mode="after")
     def _threshold_below_clip(self) -> RelativeMarginalError:

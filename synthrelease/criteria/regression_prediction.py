@@ -37,6 +37,10 @@ class RegressionPrediction(Criterion):
     range: tuple[float, float]
     bound: Literal["range", "lines"] = "range"
 
+    @property
+    def figure_range(self) -> tuple[float, float]:
+        return 0.0, self.range[1] - self.range[0]
+
     @model_validator(mode="after")
     def _increasing(self) -> RegressionPrediction:
         if not self.range[0] < self.range[1]:
@@ -44,11 +48,12 @@ class RegressionPrediction(Criterion):
         return self
 
     def mistakes(self, setting: Setting, others: Mapping[str, Criterion]) -> Iterable[Mistake]:
-        known = [name for name, other in others.items() if isinstance(other, RegressionCoefficients)]
+        known = [name for name, other in others.items() if isinstance(other, RegressionCoefficients) and other.fit_charge]
         if self.coefficients not in known:
             yield Mistake(
                 field="coefficients",
-                expected=f"the name of an earlier regression_coefficients criterion ({listing(known) or 'there is none'})",
+                expected="the name of an earlier criterion with a private line: regression_coefficients, or "
+                f"regression_one_step with fit_epsilon ({listing(known) or 'there is none'})",
                 found=repr(self.coefficients),
                 suggestion=closest(self.coefficients, known),
             )

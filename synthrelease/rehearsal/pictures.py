@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Sequence
 
 import matplotlib
@@ -83,9 +84,13 @@ def _canvas(height: float):
 
 
 def _svg(figure: Figure, description: str) -> str:
-    """The figure as an svg element with a text for screen readers; text stays text."""
+    """The figure as an svg element with a text for screen readers; text stays text.
+
+    matplotlib gives every figure the same ids, which must be unique on a page: they get the description in front.
+    """
     buffer = io.StringIO()
     with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": description, "font.family": "sans-serif"}):
         figure.savefig(buffer, format="svg", metadata={"Date": None, "Title": description})
-    text = buffer.getvalue()
+    key = re.sub(r"[^a-z]+", "-", description.lower())
+    text = re.sub(r'(\bid="|href="#|url\(#)', rf"\1{key}-", buffer.getvalue())
     return text[text.index("<svg") :].replace("<svg", f'<svg role="img" aria-label="{description}"', 1)

@@ -63,7 +63,7 @@ def describe(configuration: Configuration) -> str:
         for name, chosen in configuration.transformation.choice.items()
         if len(columns[name].alternatives) > 1
     ]
-    projection = configuration.projection.model_dump(mode="json", exclude={"kind"})
+    projection = configuration.projection.model_dump(mode="json", exclude={"kind"}, exclude_defaults=True)
     parts = [
         configuration.generator.family,
         *(f"{_words(key)} {_plain(value)}" for key, value in generator.items() if key != "flavour"),

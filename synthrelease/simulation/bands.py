@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
 import numpy as np
 from scipy.interpolate import PchipInterpolator
@@ -12,6 +13,8 @@ from scipy.interpolate import PchipInterpolator
 from synthrelease.bins import Interval, parse_bins
 from synthrelease.errors import closest, listing
 
+MAX_BANDS = 1000
+"""Bands of one table and categories of one column."""
 SLICES = 16
 """Into how many parts an interpolated curve cuts a cell: it is taken as flat within a part."""
 _MOST_UNITS = 10**12
@@ -56,9 +59,12 @@ class Units:
         ValueError : when a label cannot be read, or goes beyond the column's values.
         """
         if self.categories:
-            return tuple(self._group(label) for label in labels)
-        intervals = (interval for label in labels for interval in parse_bins([label], whole_numbers=self.kind != "real"))
-        return tuple(self._band(interval) for interval in intervals)
+            found = tuple(self._group(label) for label in labels)
+        else:
+            intervals = (interval for label in labels for interval in parse_bins([label], whole_numbers=self.kind != "real"))
+            found = tuple(self._band(interval) for interval in islice(intervals, MAX_BANDS + 1))
+        check_number(len(found))
+        return found
 
     def _band(self, interval: Interval) -> Band:
         start, end = interval.lower * self.scale, interval.upper * self.scale
@@ -97,6 +103,12 @@ class Units:
                 left += [(step, step + 1 if self.categories else start) for step in steps]
             at = max(at, stop)
         return tuple(Band(label=self.label(*part), ranges=(part,)) for part in left)
+
+
+def check_number(n_bands: int) -> None:
+    """Raise ValueError when a table has too many bands."""
+    if n_bands > MAX_BANDS:
+        raise ValueError(f"expected at most {MAX_BANDS} bands, found more")
 
 
 def check_apart(bands: Iterable[Band]) -> None:

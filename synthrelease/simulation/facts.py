@@ -8,8 +8,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
-from synthrelease.simulation.bands import Units
+from synthrelease.simulation.bands import MAX_BANDS, Units
 from synthrelease.spec_files import SpecTable
+from synthrelease.spreadsheets import is_executable
 from synthrelease.toml_files import shown
 
 MAX_COLUMNS = 40
@@ -32,6 +33,12 @@ def _names(value: Any) -> Any:
     return [value] if isinstance(value, str) else value
 
 
+def _check_harmless(text: str) -> None:
+    """Categories and names stand in a CSV file that somebody opens."""
+    if is_executable(text):
+        raise ValueError(f"expected texts that no spreadsheet takes for a formula (= + - @ start one), found {text!r}")
+
+
 def _is_entry(value: Any) -> bool:
     return isinstance(value, str | int | float | Decimal) and not isinstance(value, bool)
 
@@ -44,7 +51,7 @@ class FactColumn(SpecTable):
     unit: str = ""
     bounds: tuple[float, float] | None = None
     decimals: int = Field(default=1, ge=0, le=6)
-    categories: tuple[str, ...] | None = Field(default=None, min_length=1)
+    categories: tuple[str, ...] | None = Field(default=None, min_length=1, max_length=MAX_BANDS)
     year: int | None = Field(default=None, ge=1, le=9999)
     day: int = Field(default=15, ge=1, le=28)
     within: Literal["uniform", "interpolated"] = "uniform"
@@ -64,6 +71,8 @@ class FactColumn(SpecTable):
     def _different(cls, categories: tuple[str, ...] | None) -> tuple[str, ...] | None:
         if categories and (len(set(categories)) < len(categories) or not all(map(str.strip, categories))):
             raise ValueError("expected different texts, none of them empty")
+        for category in categories or ():
+            _check_harmless(category)
         return categories
 
     def units(self) -> Units:
@@ -116,6 +125,13 @@ class FactsFile(SpecTable):
     columns: dict[str, FactColumn] = Field(min_length=1, max_length=MAX_COLUMNS)
     tables: dict[str, ShareTable] = Field(default_factory=dict)
     means: dict[str, MeanTable] = Field(default_factory=dict)
+
+    @field_validator("columns")
+    @classmethod
+    def _harmless_names(cls, columns: dict[str, FactColumn]) -> dict[str, FactColumn]:
+        for name in columns:
+            _check_harmless(name)
+        return columns
 
     def facts(self) -> Iterator[tuple[str, ShareTable | MeanTable]]:
         """All tables and means with their TOML paths."""

@@ -21,7 +21,8 @@ from synthrelease.simulation.families import fitted_moments, fitted_shares, pare
 from synthrelease.simulation.loading import Facts
 from synthrelease.simulation.moments import shares_of_cells
 
-MAX_CELLS = 10_000_000
+MAX_CELLS = 2_000_000
+MAX_COLUMN_CELLS = 10_000
 MAX_PARENTS = 12
 
 
@@ -68,6 +69,8 @@ def fitted(facts: Facts) -> Network:
         ]  # fmt: skip
         interpolated = column.within == "interpolated" and name in facts.shares
         edges[name] = cell_edges(facts.units[name], mentioned, interpolated=interpolated)
+        if len(edges[name]) > MAX_COLUMN_CELLS:
+            raise _too_large(facts, name, f"at most {MAX_COLUMN_CELLS} different bands", "more")
     families: dict[str, Family] = {}
     for name in _order(facts):
         families[name] = _family(facts, name, families, edges)

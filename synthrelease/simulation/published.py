@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from synthrelease.errors import Problem, listing
-from synthrelease.simulation.bands import Band, Units, check_apart
+from synthrelease.simulation.bands import MAX_BANDS, Band, Units, check_apart, check_number
 from synthrelease.simulation.facts import FactTable, MeanTable, ShareTable
 from synthrelease.simulation.moments import check_moments
 from synthrelease.toml_files import shown
@@ -158,6 +158,8 @@ def _published(
     for place, name in enumerate(table.given):
         named = dict.fromkeys(combination[place] for combination in rows)
         given_bands.append(tuple(sorted([*named, *units[name].without(named)], key=lambda band: band.ranges)))
+        if len(given_bands[-1]) > MAX_BANDS:
+            raise Mistake("given", f"at most {MAX_BANDS} bands of {name!r}", "more")
     sizes = [len(choices) for choices in given_bands]
     if prod(sizes) > MAX_COMBINATIONS:
         raise Mistake("given", f"at most {MAX_COMBINATIONS} combinations of bands", f"{prod(sizes)}")
@@ -225,6 +227,7 @@ def _one_band(units: Units, label: str, place: str) -> Band:
 
 def _check_cover(name: str, units: Units, bands: Sequence[Band], place: str) -> None:
     try:
+        check_number(len(bands))
         check_apart(bands)
     except ValueError as error:
         raise Mistake.of(place, error) from None

@@ -23,9 +23,9 @@ def check_table_path(path: str | Path) -> Path:
     path = Path(path)
     if not path.name.endswith(SUFFIXES):
         raise OutputError(f"{path}: expected a file that ends in {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}.")
-    if path.exists() or path.is_symlink():
+    if os.path.lexists(path):
         raise OutputError(f"{path}: expected a file that does not exist yet, found one. Nothing was overwritten.")
-    if not path.absolute().parent.is_dir():
+    if not os.path.isdir(path.absolute().parent):
         raise OutputError(f"{path}: expected an existing folder to write into, found none.")
     return path
 

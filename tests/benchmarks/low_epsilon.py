@@ -32,7 +32,7 @@ from synthrelease.privacy import decimal_text
 from synthrelease.private import Meter, PrivateCounts
 from synthrelease.randomness import NoNoise
 from synthrelease.rehearsal.intervals import clopper_pearson
-from synthrelease.release import one_round
+from synthrelease.releasing import one_round
 from synthrelease.schema import Schema
 from synthrelease.selection import select
 from synthrelease.spec import ReleaseSpec, load_spec

@@ -1,0 +1,254 @@
+"""Every criterion's figure from its definition, in whole numbers: a second, slow and obvious implementation.
+
+Each function takes all private tables of n records at once, as counts of every cell, and one synthetic table. It returns
+numerators and one denominator, so that comparisons of figures and of their differences are exact.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+
+from synthrelease.audit.worlds import World
+from synthrelease.criteria import Criterion
+from synthrelease.criteria.conditional_means import ConditionalMean
+from synthrelease.criteria.faithfulness import Faithfulness
+from synthrelease.criteria.functional_mechanism import LinearModel
+from synthrelease.criteria.marginals import AbsoluteMarginalError, RelativeMarginalError
+from synthrelease.criteria.regression_one_step import RegressionOneStep
+from synthrelease.criteria.regression_prediction import RegressionPrediction
+
+_SMALLEST = Fraction(1, 2**20)
+"""Least sensitivity of a figure that a candidate may make constant, as a share of the whole range."""
+
+_LOWEST = -(2**30)
+"""The slack of a candidate that no private table can make pass."""
+
+
+@dataclass(frozen=True)
+class ExactFigures:
+    """Figures of all tables against one synthetic table: numerators (n_tables,) int64 over one denominator.
+
+    `bound` is the sensitivity that theory 3 proves, as a fraction. Figures and bound are in units of `unit`, where that is not
+    a fraction (a standard deviation). `void`: no private table passes, whatever the figure.
+    """
+
+    numerators: np.ndarray
+    denominator: int
+    bound: Fraction
+    unit: float = 1.0
+    void: bool = False
+
+    @property
+    def values(self) -> np.ndarray:
+        return self.numerators / self.denominator * self.unit
+
+
+def digits(world: World) -> np.ndarray:
+    """(n_cells, n_columns) the value of every column in every cell."""
+    return np.stack(np.unravel_index(np.arange(world.layout.n_cells), world.layout.sizes), axis=1)
+
+
+def absolute(criterion: AbsoluteMarginalError, world: World, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
+    """max |q(R) - q(S)| / n over the cells of all tables of at most `largest` columns; bound 1/n (theory 3.1)."""
+    n, values = int(synthetic.sum()), digits(world)
+    largest = criterion.largest or values.shape[1]
+    worst = np.zeros(len(tables), dtype=np.int64)
+    for size in range(1, largest + 1):
+        for columns in combinations(range(values.shape[1]), size):
+            _, cell = np.unique(values[:, columns], axis=0, return_inverse=True)
+            member = np.eye(int(cell.max()) + 1, dtype=np.int64)[cell.ravel()]
+            worst = np.maximum(worst, np.abs((tables - synthetic) @ member).max(axis=1))
+    return ExactFigures(numerators=worst, denominator=n, bound=Fraction(1, n))
+
+
+def relative(criterion: RelativeMarginalError, world: World, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
+    """max of clip(max(r/s, s/r); 1, lam) over 1-way cells, r and s counts plus 1; bound by trying every r (theory 3.2)."""
+    n, values, clip = int(synthetic.sum()), digits(world), Fraction(str(criterion.clip))
+    common = math.lcm(*range(1, n + 2))
+    worst = np.zeros(len(tables), dtype=np.int64)
+    counts: set[int] = set()
+    for column in range(values.shape[1]):
+        member = np.eye(world.layout.sizes[column], dtype=np.int64)[values[:, column]]
+        r, s = tables @ member + 1, synthetic @ member + 1
+        ratio = np.maximum(r * (common // s), s * (common // r)) * clip.denominator
+        ratio = np.clip(ratio, common * clip.denominator, common * clip.numerator)
+        worst = np.maximum(worst, ratio.max(axis=1))
+        counts |= {int(value) for value in s}
+
+    def g(r: int, s: int) -> Fraction:
+        return min(max(Fraction(r, s), Fraction(s, r)), clip)
+
+    bound = max(abs(g(r + 1, s) - g(r, s)) for s in counts for r in range(1, math.ceil(s * clip) + 2))
+    return ExactFigures(numerators=worst, denominator=common * clip.denominator, bound=bound)
+
+
+def conditional_mean(criterion: ConditionalMean, world: World, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
+    """max over groups of |resized mean_R - mean_S|; bound (U - L) / min_v m_v (theory 3.3)."""
+    n, values = int(synthetic.sum()), digits(world)
+    low, high = (Fraction(str(end)) for end in criterion.range)
+    numbers = [min(max(Fraction(int(value)), low), high) for value in values[:, world.layout.index(criterion.column)]]
+    unit = math.lcm(2 * low.denominator, 2 * high.denominator)
+    scaled = np.array([int(number * unit) for number in numbers])
+    middle, margin = int((low + high) / 2 * unit), math.ceil(Fraction(str(criterion.size_margin)) * n)
+    groups = [member for name in criterion.by for member in _members(world, name, values)]
+    groups += [np.ones(len(values), dtype=np.int64)] if criterion.overall else []
+    sizes = [max(1, int(synthetic @ group) - margin) for group in groups]
+    common = math.lcm(*range(1, n + 1))
+    worst = np.zeros(len(tables), dtype=np.int64)
+    for group, size in zip(groups, sizes, strict=True):
+        counts, sums = tables @ group, tables @ (group * scaled)
+        means = (sums + np.maximum(size - counts, 0) * middle) * (common // np.maximum(counts, size))
+        target = int(synthetic @ (group * scaled)) * common // max(1, int(synthetic @ group))  # an empty group: compared with 0
+        worst = np.maximum(worst, np.abs(means - target))
+    void = any(synthetic @ group == 0 for group in groups)
+    return ExactFigures(numerators=worst, denominator=common * unit, bound=(high - low) / min(sizes), void=void)
+
+
+def _members(world: World, column: str, values: np.ndarray, *, grouped: bool = True) -> list[np.ndarray]:
+    """For every group of a column: (n_cells,) 1 for its cells."""
+    of_value = values[:, world.layout.index(column)]
+    if grouped and column in world.groups:
+        of_value = np.array(world.groups[column].of_atom)[of_value]
+    return [(of_value == group).astype(np.int64) for group in range(int(of_value.max()) + 1)]
+
+
+def faithfulness(criterion: Faithfulness, world: World, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
+    """1 - matching / n; bound 1/n (theory 3.6).
+
+    The largest matching is min over sets A of original cells of (rows outside A + synthetic rows similar to A), by
+    Koenig's theorem.
+    """
+    n, values = int(synthetic.sum()), digits(world)
+    similar = np.array([[_similar(criterion, world, a, b) for b in values] for a in values], dtype=np.int64)
+    matching = np.full(len(tables), n, dtype=np.int64)
+    for subset in range(2 ** len(values)):
+        inside = np.array([subset >> cell & 1 for cell in range(len(values))])
+        reached = (inside @ similar > 0).astype(np.int64)
+        matching = np.minimum(matching, tables @ (1 - inside) + int(synthetic @ reached))
+    return ExactFigures(numerators=n - matching, denominator=n, bound=Fraction(1, n))
+
+
+def _similar(criterion: Faithfulness, world: World, a: np.ndarray, b: np.ndarray) -> bool:
+    """Equal, or one column of `within_one_bin` one bin apart; bins of single values hold no value strictly inside."""
+    apart = [name for name, x, y in zip(world.layout.columns, a, b, strict=True) if x != y]
+    near = np.abs(a - b).max() <= 1 and all(name in criterion.within_one_bin for name in apart)
+    return not apart or bool(near and len(apart) <= criterion.at_most)
+
+
+def prediction(
+    criterion: RegressionPrediction, world: World, tables: np.ndarray, synthetic: np.ndarray, fitted: LinearModel
+) -> ExactFigures:
+    """|MAE_R(fitted) - MAE_R(w(S))| for one feature a and the target b (theory 3.5).
+
+    Bound 2 (U - L) / n, or what the two lines leave of it: (largest - smallest gap of a record) / n.
+    """
+    n, values = int(synthetic.sum()), digits(world)
+    low, high = (Fraction(str(end)) for end in criterion.range)
+    lines = (Fraction(fitted.intercept), Fraction(float(fitted.coefficients[0]))), _least_squares(values, synthetic)
+    gaps = []
+    for a, b in values:
+        errors = [abs(int(b) - min(max(line[0] + line[1] * int(a), low), high)) for line in lines]
+        gaps.append(errors[0] - errors[1])
+    common = math.lcm(*(gap.denominator for gap in gaps))
+    sums = tables @ np.array([int(gap * common) for gap in gaps])
+    widest = 2 * (high - low)
+    if criterion.bound == "lines":
+        widest = max(max(gaps) - min(gaps), widest * _SMALLEST)
+    return ExactFigures(numerators=np.abs(sums), denominator=n * common, bound=widest / n)
+
+
+def one_step(criterion: RegressionOneStep, world: World, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
+    """|sum of (a - mean_S a) r| / (n sd_S a), r = b - clip(line of S), for one feature a and the target b (theory 3.4).
+
+    Bound 2 max |(a - mean_S a) r| / (n sd_S a). In units of 1 / sd_S a.
+
+    Where a is constant in S there is no slope: the figure is 0, and never passes.
+    """
+    n, values = int(synthetic.sum()), digits(world)
+    low, high = (Fraction(str(end)) for end in criterion.range)
+    intercept, slope = _least_squares(values, synthetic)
+    mean = Fraction(int(synthetic @ values[:, 0]), n)
+    variance = Fraction(int(synthetic @ values[:, 0] ** 2), n) - mean**2
+    if not variance:
+        return ExactFigures(np.zeros(len(tables), dtype=np.int64), 1, (high - low) * _SMALLEST / n, void=True)
+    steps = [(int(a) - mean) * (int(b) - min(max(intercept + slope * int(a), low), high)) for a, b in values]
+    common = math.lcm(*(step.denominator for step in steps))
+    sums = tables @ np.array([int(step * common) for step in steps])
+    bound = 2 * max(abs(step) for step in steps) / n
+    return ExactFigures(np.abs(sums), n * common, bound, unit=1 / math.sqrt(variance))
+
+
+def least_slack(
+    criteria: Sequence[Criterion], world: World, tables: np.ndarray, synthetic: np.ndarray, fitted: LinearModel | None
+) -> ExactFigures:
+    """The least slack of several criteria, in sensitivities; bound 1 (theory 4)."""
+    slacks = [slack(criterion, world, tables, synthetic, fitted) for criterion in criteria]
+    common = math.lcm(*(found.denominator for found in slacks))
+    least = np.min([found.numerators * (common // found.denominator) for found in slacks], axis=0)
+    return ExactFigures(numerators=least, denominator=common, bound=Fraction(1))
+
+
+def slack(
+    criterion: Criterion, world: World, tables: np.ndarray, synthetic: np.ndarray, fitted: LinearModel | None
+) -> ExactFigures:
+    """How far every private table is from failing a criterion.
+
+    (threshold - figure) / bound; for the ratio of counts r and s, both plus 1, the records by which r is inside
+    [s / threshold, threshold s], the least over all bins.
+    """
+    threshold = Fraction(str(criterion.threshold))
+    t, d = threshold.numerator, threshold.denominator
+    if isinstance(criterion, RelativeMarginalError):
+        values = digits(world)
+        members = [group for name in world.layout.columns for group in _members(world, name, values, grouped=False)]
+        inside = [
+            np.minimum(t * t * (synthetic @ group + 1) - t * d * r, t * d * r - d * d * (synthetic @ group + 1))
+            for group in members
+            for r in [tables @ group + 1]
+        ]
+        return ExactFigures(numerators=np.min(inside, axis=0), denominator=t * d, bound=Fraction(1))
+    found = exact_figures(criterion, world, tables, synthetic, fitted)
+    if found.void:
+        return ExactFigures(np.full(len(tables), _LOWEST), 1, Fraction(1))
+    if found.unit != 1:
+        raise LookupError(f"{criterion.kind!r} has figures that are no fractions")
+    whole = found.bound * found.denominator
+    numerators = (t * found.denominator - d * found.numerators) * whole.denominator
+    return ExactFigures(numerators=numerators, denominator=d * whole.numerator, bound=Fraction(1))
+
+
+def _least_squares(values: np.ndarray, synthetic: np.ndarray) -> tuple[Fraction, Fraction]:
+    """Intercept and slope of the line through a synthetic table; slope 0 where the feature is constant."""
+    n = int(synthetic.sum())
+    a, b = (Fraction(int(synthetic @ values[:, column]), n) for column in (0, 1))
+    variance = Fraction(int(synthetic @ values[:, 0] ** 2), n) - a**2
+    covariance = Fraction(int(synthetic @ (values[:, 0] * values[:, 1])), n) - a * b
+    slope = covariance / variance if variance else Fraction(0)
+    return b - slope * a, slope
+
+
+def exact_figures(
+    criterion: Criterion, world: World, tables: np.ndarray, synthetic: np.ndarray, fitted: LinearModel | None
+) -> ExactFigures:
+    """The figures of a criterion, by its kind. Raises LookupError for a kind without a second implementation."""
+    if isinstance(criterion, RegressionPrediction) and fitted is not None:
+        return prediction(criterion, world, tables, synthetic, fitted)
+    for kind, figures in EXACT.items():
+        if isinstance(criterion, kind):
+            return figures(criterion, world, tables, synthetic)
+    raise LookupError(f"no second implementation of {criterion.kind!r}: add one to exact_figures.py")
+
+
+EXACT: dict[type[Criterion], Callable[..., ExactFigures]] = {
+    AbsoluteMarginalError: absolute,
+    RelativeMarginalError: relative,
+    ConditionalMean: conditional_mean,
+    Faithfulness: faithfulness,
+    RegressionOneStep: one_step,
+}

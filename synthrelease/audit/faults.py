@@ -1,0 +1,129 @@
+"""Mechanisms with a known fault, claimed to be right: the audit must find each of them, in every run.
+
+Most are the real mechanism run with another budget or sensitivity than is claimed; the rest are the mistakes that are
+known from other programs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
+from functools import partial
+
+import numpy as np
+
+from synthrelease.audit import choice_cases
+from synthrelease.audit.cases import Case
+from synthrelease.audit.choice_cases import SENSITIVITY, choice_case
+from synthrelease.audit.criterion_cases import scoring_case
+from synthrelease.audit.model_cases import fit_case, measured_case
+from synthrelease.audit.noise_cases import figure_case, laplace_case, laplace_vectors, low_bits_case, unit_draws
+from synthrelease.audit.parallel_cases import first_to_finish_case
+from synthrelease.audit.pipeline_cases import pipeline_case
+from synthrelease.audit.pipelines import pipelines
+from synthrelease.audit.selection_cases import FiniteRound
+from synthrelease.randomness import SYSTEM
+from synthrelease.selection import select
+
+SCALE_ERROR = Fraction(1, 10)
+
+
+def faulty_cases() -> Iterator[Case]:
+    """Every fault, with the claim that it breaks."""
+    for epsilon in (Fraction(1, 2), Fraction(1), Fraction(2)):
+        yield small_scale_case(epsilon)
+        yield small_scale_choice(epsilon)
+    yield laplace_case("a moved record counted once", (5, 0), (4, 1), epsilon=Fraction(1), sensitivity=1)
+    yield _reused_noise()
+    yield low_bits_case(_textbook_laplace, faulty=True)
+    yield choice_case("exponential", "factor 2 forgotten", (0, -20), (-10, -10), SENSITIVITY, Fraction(2), spent=Fraction(4))
+    yield scoring_case("absolute, 2 x 3, all tables", Fraction(1), spent=Fraction(2))
+    yield scoring_case("joint test, five criteria, 2 x 3", Fraction(1), spent=Fraction(2))
+    yield fit_case("degree 1", "a lone record moves", Fraction(1), spent=Fraction(30))
+    yield measured_case("a:b + 2 b", "a lone record moves", Fraction(1), spent=Fraction(2))
+    yield _published_rounds()
+    yield first_to_finish_case()
+    faithful = next(pipeline for pipeline in pipelines() if pipeline.name == "faithfulness, a record turns")
+    yield pipeline_case(faithful, run=replace(faithful, name="generation noise of a fiftieth", generation="25"))
+    exact = tuple((name, text.replace("epsilon = 0.25", "epsilon = 500")) for name, text in faithful.criteria)
+    yield pipeline_case(faithful, run=replace(faithful, name="a criterion without noise", criteria=exact))
+
+
+def small_scale_case(epsilon: Fraction) -> Case:
+    """Integer noise whose scale is a tenth too small."""
+    return laplace_case("scale a tenth too small", (0,), (1,), epsilon=epsilon, spent=epsilon / (1 - SCALE_ERROR))
+
+
+def small_scale_choice(epsilon: Fraction) -> Case:
+    """A private choice at a scale a tenth too small."""
+    scores = (0, -2 * SENSITIVITY), (-SENSITIVITY, -SENSITIVITY)
+    return choice_case(
+        "permute_and_flip",
+        "scale a tenth too small",
+        *scores,
+        SENSITIVITY,
+        epsilon,
+        draws=choice_cases.unit_draws(epsilon),
+        spent=epsilon / (1 - SCALE_ERROR),
+    )
+
+
+def small_scale_figure(epsilon: Fraction) -> Case:
+    """A released figure with noise whose scale is a tenth too small, drawn as often as the integers above."""
+    return figure_case("a mean in grams", epsilon, spent=epsilon / (1 - SCALE_ERROR), draws=unit_draws(epsilon))
+
+
+def _reused_noise() -> Case:
+    """Two counts, each moved by a record, with the same draw of noise: their difference is exact."""
+    return Case(
+        family="discrete Laplace",
+        name="two counts with one draw of noise",
+        claim=1.0,
+        left=partial(_same_noise, (5, 0)),
+        right=partial(_same_noise, (4, 1)),
+        features=("count 0", "count 1", "difference"),
+        draws=2_000,
+        faulty=True,
+    )
+
+
+def _same_noise(counts: tuple[int, ...], draws: int) -> np.ndarray:
+    noise = laplace_vectors((0,), draws, sensitivity=2, epsilon=Fraction(1))
+    noisy = noise + np.array(counts)
+    return np.column_stack([noisy, noisy[:, 0] - noisy[:, 1]])
+
+
+def _textbook_laplace(value: float, draws: int) -> np.ndarray:
+    """Noise as textbooks draw it, from the logarithm of a double."""
+    generator = SYSTEM.generator()
+    magnitude = -np.log(1 - generator.random(draws))
+    return value + np.where(generator.random(draws) < 0.5, magnitude, -magnitude)
+
+
+def _published_rounds() -> Case:
+    """The loop with the number of rounds among its outputs, as a log line or a time would show it."""
+    return Case(
+        family="selection",
+        name="the number of rounds is published",
+        claim=2 * math.log(2),
+        left=partial(_outputs_with_rounds, FiniteRound(weights=(50,), total=100)),
+        right=partial(_outputs_with_rounds, FiniteRound(weights=(25,), total=100)),
+        features=("output", "rounds"),
+        draws=5_000,
+        faulty=True,
+    )
+
+
+def _outputs_with_rounds(run: FiniteRound, draws: int) -> np.ndarray:
+    found = []
+    for _ in range(draws):
+        rounds: list[None] = []
+
+        def counted(rounds: list[None] = rounds) -> int | None:
+            rounds.append(None)
+            return run()
+
+        found.append([select(counted, Fraction(0)), len(rounds)])
+    return np.array(found, dtype=float)

@@ -1,0 +1,147 @@
+"""Cases of what is fitted: PrivBayes, from counts to a network; noisy marginals; the functional mechanism's moments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from functools import partial
+
+import numpy as np
+
+from synthrelease.audit.cases import Case
+from synthrelease.audit.model_sensitivity import PRIOR
+from synthrelease.audit.worlds import World
+from synthrelease.constraints import Plausibility
+from synthrelease.criteria.functional_mechanism import Design, Prior, private_least_squares
+from synthrelease.generators import Background
+from synthrelease.generators.marginals import Marginals
+from synthrelease.generators.privbayes import PrivBayes
+from synthrelease.privacy import decimal_text
+
+FIT_DRAWS = 800
+MOMENT_DRAWS = 3_000
+_GENERATORS = {
+    "degree 1": PrivBayes(flavour="degree", degree=1, epsilon_split=Fraction(1, 2)),
+    "degree 1, exponential": PrivBayes(flavour="degree", degree=1, epsilon_split=Fraction(1, 10), selector="exponential"),
+    "degree 2": PrivBayes(flavour="degree", degree=2, epsilon_split=Fraction(1, 3)),
+    "theta 0.1": PrivBayes(flavour="theta", theta=0.1, epsilon_split=Fraction(3, 10)),
+}
+_FITS = {
+    "a lone record moves": ({"a": 1, "b": 1, "c": 1}, (0, 0, 0, 0, 7), (0, 0, 0, 0, 0)),
+    "an empty cell fills": ({"a": 1, "b": 2}, (0, 0, 5, 5, 5, 5), (4, 0, 5, 5, 5, 5)),
+}
+"""Names -> columns, and the cells of the records of two neighbours."""
+
+_MOMENTS = {
+    "opposite corners, 2 x 3": ({"a": 1, "b": 2}, (0, 0, 5), (0, 0, 0)),
+    "opposite corners, 3 x 2": ({"a": 2, "b": 1}, (0, 3, 5), (0, 3, 0)),
+    "two features": ({"a": 1, "b": 1, "c": 2}, (0, 11, 11), (0, 0, 11)),
+}
+
+
+def model_cases() -> Iterator[Case]:
+    """Fits and moments at several budgets."""
+    for epsilon in (Fraction(1), Fraction(4)):
+        for kind in _GENERATORS:
+            for name in _FITS:
+                yield fit_case(kind, name, epsilon)
+    for epsilon in (Fraction(1, 2), Fraction(1), Fraction(4)):
+        for formula in ("a:b + 2 b", "all 2-way", "a + b"):
+            for name in _FITS:
+                yield measured_case(formula, name, epsilon)
+    for epsilon in (Fraction(1, 2), Fraction(1), Fraction(2), Fraction(4)):
+        for name, (highs, left, right) in _MOMENTS.items():
+            for prior in (None, PRIOR) if len(highs) == 2 else (None,):
+                yield _moments_case(name, highs, left, right, prior, epsilon)
+
+
+def fit_case(kind: str, name: str, epsilon: Fraction, *, spent: Fraction | None = None) -> Case:
+    """Networks fitted to two neighbours; `spent` is the budget of the fit, right unless given."""
+    highs, left, right = _FITS[name]
+    world = World(highs)
+    draw = partial(_networks, _GENERATORS[kind], highs, spent or epsilon)
+    bins = [
+        f"Pr of bin {bin_} of {column}"
+        for column, size in zip(world.layout.columns, world.layout.sizes, strict=True)
+        for bin_ in range(size)
+    ]
+    cells = [f"Pr of cell {cell}" for cell in range(world.layout.n_cells)]
+    return Case(
+        family="PrivBayes fit",
+        name=f"{kind}, {name}{', more spent' if spent else ''}, epsilon {decimal_text(epsilon)}",
+        claim=float(epsilon),
+        left=partial(draw, left),
+        right=partial(draw, right),
+        features=("structure", *bins, *cells),
+        draws=FIT_DRAWS,
+        faulty=spent is not None,
+    )
+
+
+def _networks(generator: PrivBayes, highs: dict[str, int], epsilon: Fraction, table: tuple[int, ...], draws: int) -> np.ndarray:
+    """(draws, k): the order and parents of the columns as one number, every column's shares, every cell's probability."""
+    world = World(highs)
+    charge, free = generator.charge(epsilon), Background(plausibility=Plausibility(layout=world.layout, masks=()))
+    private, found = world.private(table, ()), []
+    for _ in range(draws):
+        network = generator.fit(private.with_plan([charge]), charge, free)
+        structure, joint = 0, np.ones(world.layout.sizes)
+        for family in network.families:
+            structure = structure * 64 + family.column * 16 + sum(2**parent for parent in family.parents)
+            axes = (*family.parents, family.column)
+            shape = [size if column in axes else 1 for column, size in enumerate(world.layout.sizes)]
+            joint = joint * family.conditional.transpose(np.argsort(axes)).reshape(shape)
+        others = [tuple(other for other in range(joint.ndim) if other != column) for column in range(joint.ndim)]
+        found.append([structure, *(share for axes in others for share in joint.sum(axis=axes)), *joint.ravel()])
+    return np.array(found)
+
+
+def measured_case(formula: str, name: str, epsilon: Fraction, *, spent: Fraction | None = None) -> Case:
+    """Everything that the marginals generator measures, as it may be published; what it models of that is post-processing."""
+    highs, left, right = _FITS[name]
+    draw = partial(_measurements, Marginals(tables=formula), highs, spent or epsilon)
+    return Case(
+        family="noisy marginals",
+        name=f"{formula}, {name}{', more spent' if spent else ''}, epsilon {decimal_text(epsilon)}",
+        claim=float(epsilon),
+        left=partial(draw, left),
+        right=partial(draw, right),
+        features=tuple(f"cell {cell}" for cell in range(draw(left, 1).shape[1])),
+        draws=MOMENT_DRAWS,
+        faulty=spent is not None,
+    )
+
+
+def _measurements(
+    generator: Marginals, highs: dict[str, int], epsilon: Fraction, table: tuple[int, ...], draws: int
+) -> np.ndarray:
+    """(draws, k) noisy counts of all measured tables, one after the other."""
+    charge = generator.charge(epsilon)
+    private, found = World(highs).private(table, ()), []
+    for _ in range(draws):
+        measured = generator.measure(private.with_plan([charge]), charge)
+        found.append(np.concatenate([marginal.values.ravel() for marginal in measured.tables]))
+    return np.array(found)
+
+
+def _moments_case(
+    name: str, highs: dict[str, int], left: tuple[int, ...], right: tuple[int, ...], prior: Prior | None, epsilon: Fraction
+) -> Case:
+    sizes = tuple(high + 1 for high in highs.values())
+    design = Design.of(tuple(np.arange(float(size)) for size in sizes), np.ones(int(np.prod(sizes)), dtype=bool), prior)
+    draw = partial(_moments, design, epsilon)
+    return Case(
+        family="functional mechanism",
+        name=f"{name}, {'a prior' if prior else 'no prior'}, epsilon {decimal_text(epsilon)}",
+        claim=float(epsilon),
+        left=partial(draw, left),
+        right=partial(draw, right),
+        features=tuple(f"moment {i}" for i in range(len(design.scales))),
+        draws=MOMENT_DRAWS,
+    )
+
+
+def _moments(design: Design, epsilon: Fraction, table: tuple[int, ...], draws: int) -> np.ndarray:
+    """(draws, k) noisy moment sums."""
+    counts = np.bincount(table, minlength=int(np.prod([len(axis) for axis in design.numbers])))
+    return np.array([private_least_squares(design, counts, epsilon).sums for _ in range(draws)])

@@ -1,0 +1,152 @@
+"""Sensitivities of what models measure, by enumeration: PrivBayes's score and tables, the functional mechanism's moments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations, permutations, product
+
+import numpy as np
+
+from synthrelease.audit.sensitivity import Enumeration, Recording, neighbour_pairs
+from synthrelease.audit.worlds import World
+from synthrelease.criteria.functional_mechanism import Design, Prior, private_least_squares
+from synthrelease.generators.marginals import Marginals
+from synthrelease.generators.privbayes import _measure, dependence_score, score_sensitivity
+from synthrelease.table import lattice
+
+PRIOR = Prior(
+    intercept=0.5,
+    coefficients=np.array([0.7]),
+    centres=np.array([0.4]),
+    spreads=np.array([0.5]),
+    uncertainty=0.3,
+)
+"""A guess that is wrong enough to matter."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measured:
+    """What one mechanism adds noise to: exact integers for a table, and the l1 sensitivity that it claims."""
+
+    values: Callable[[tuple[int, ...]], np.ndarray]
+    sensitivity: int
+
+
+def enumerate_models(most_records: int) -> Iterator[Enumeration]:
+    """Score, joint tables and moments, over every pair of neighbours of worlds of at most six cells."""
+    for highs in ({"p": 1, "x": 1}, {"p": 1, "x": 2}, {"p": 2, "x": 1}):
+        world = World(highs)
+        yield _enumerated("PrivBayes: structure score", world, most_records, _score(world), tight=False)
+    for highs in ({"a": 1, "b": 1}, {"a": 1, "b": 2}):
+        world = World(highs)
+        for network in _networks(len(highs)):
+            yield _enumerated(f"PrivBayes: joint tables {network}", world, most_records, _tables(world, network), tight=True)
+    for highs in ({"a": 1, "b": 2}, {"a": 2, "b": 1}):
+        world = World(highs)
+        for formula in ("a:b", "a + 2 b", "a:b + 3 b"):
+            for table in range(len(formula.split("+"))):
+                found = _marginal(world, formula, table)
+                yield _enumerated(f"marginals: table {table + 1} of {formula}", world, most_records, found, tight=True)
+    for prior, name in ((None, "mid-range"), (PRIOR, "a prior")):
+        for highs in ({"a": 1, "b": 2}, {"a": 2, "b": 1}, {"a": 1, "b": 1}):
+            world = World(highs)
+            yield _enumerated(
+                f"functional mechanism: moments, {name}", world, most_records, _moments(world, prior), tight=False
+            )
+
+
+def _enumerated(name: str, world: World, most_records: int, measured: Callable[[int], Measured], *, tight: bool) -> Enumeration:
+    """Compare every pair of neighbours. The code's own values are enumerated, so there is nothing to disagree with."""
+    figures = pairs = violations = 0
+    largest = Fraction(0)
+    for n in range(1, most_records + 1):
+        mechanism = measured(n)
+        codes = world.all_tables(n)
+        values = np.array([mechanism.values(table) for table in codes])
+        first, second = neighbour_pairs(world.dense(codes))
+        changes = np.abs(values[first] - values[second]).sum(axis=1)
+        figures, pairs = figures + len(codes), pairs + len(first)
+        violations += int((changes > mechanism.sensitivity).sum())
+        largest = max(largest, Fraction(int(changes.max()), mechanism.sensitivity))
+    shape = " x ".join(str(size) for size in world.layout.sizes)
+    return Enumeration(
+        name=f"{name}, {shape}",
+        kind=name.split(":")[0],
+        tight=tight,
+        most_records=most_records,
+        cells=world.layout.n_cells,
+        figures=figures,
+        triples=pairs,
+        violations=violations,
+        disagreements=0,
+        largest=largest,
+    )
+
+
+def _score(world: World) -> Callable[[int], Measured]:
+    def of(n: int) -> Measured:
+        def values(table: tuple[int, ...]) -> np.ndarray:
+            joint = np.bincount(table, minlength=world.layout.n_cells).reshape(world.layout.sizes)
+            return np.array([dependence_score(joint, n)])
+
+        return Measured(values=values, sensitivity=score_sensitivity(n))
+
+    return of
+
+
+def _networks(n_columns: int) -> list[list[tuple[tuple[int, ...], int]]]:
+    """Every network over the columns: each order of them, each choice of parents among the earlier ones."""
+    found = []
+    for order in permutations(range(n_columns)):
+        choices = [
+            [parents for size in range(place + 1) for parents in combinations(sorted(order[:place]), size)]
+            for place in range(n_columns)
+        ]
+        found += [list(zip(parents, order, strict=True)) for parents in product(*choices)]
+    return found
+
+
+def _tables(world: World, network: list[tuple[tuple[int, ...], int]]) -> Callable[[int], Measured]:
+    def of(n: int) -> Measured:
+        def values(table: tuple[int, ...]) -> np.ndarray:
+            recorder = Recording()
+            _measure(lattice(world.counts(table)), network, Fraction(1), recorder)
+            if recorder.scales != [2.0 * len(network)]:
+                raise ValueError("expected one vector of noisy tables with noise for two counts in each")
+            return recorder.values[0]
+
+        return Measured(values=values, sensitivity=2 * len(network))
+
+    return of
+
+
+def _marginal(world: World, formula: str, table: int) -> Callable[[int], Measured]:
+    """One measured table of a formula: what gets noise of scale 2 / epsilon, the table's epsilon being its share of 1."""
+    generator = Marginals(tables=formula)
+    shares = list(generator.shares(world.layout).values())
+    charge = generator.charge(Fraction(1))
+
+    def values(codes: tuple[int, ...]) -> np.ndarray:
+        recorder = Recording()
+        generator.measure(world.private(codes, [charge], recorder), charge)
+        paid = [Fraction(scale) >= 2 / share for scale, share in zip(recorder.scales, shares, strict=True)]
+        if sum(shares) != charge.epsilon or not all(paid):
+            raise ValueError("expected noise for two counts in each table, at epsilons that add up")
+        return recorder.values[table]
+
+    return lambda n: Measured(values=values, sensitivity=2)
+
+
+def _moments(world: World, prior: Prior | None) -> Callable[[int], Measured]:
+    design = Design.of(tuple(np.arange(float(size)) for size in world.layout.sizes), np.ones(world.layout.n_cells, bool), prior)
+
+    def values(table: tuple[int, ...]) -> np.ndarray:
+        recorder = Recording()
+        private_least_squares(design, np.bincount(table, minlength=world.layout.n_cells), Fraction(1), recorder)
+        if recorder.scales != [float(design.sensitivity)]:
+            raise ValueError("expected one vector of moments with noise for their sensitivity")
+        return recorder.values[0]
+
+    return lambda n: Measured(values=values, sensitivity=design.sensitivity)

@@ -1,0 +1,162 @@
+"""The output law of the selection loop in exact fractions, over all pairs of small finite rounds (theory 2).
+
+A round gives each of a few outputs, or is rejected, with probabilities that are multiples of 1/N; a pair of rounds is
+eps1-DP when all these probabilities, that of rejection too, differ by at most a factor e^eps1. For every such pair, every
+stop probability gamma and every cap on the rounds the law of the loop follows in closed form, and the largest ratio of the
+two laws is compared with the claim:
+
+- no cap, any gamma: 2 eps1, which is what `privacy.private_selection` charges;
+- a cap of T >= max(ln(2/eps0)/gamma, 1 + 1/(e gamma)) rounds: 2 eps1 + eps0;
+- any cap of T rounds, any gamma: T eps1, by composition; for small T the laws come up to it, so a small cap costs more than
+  2 eps1: why the loop of this program has no cap.
+
+tests/test_selection_law.py ties this law to the code of `selection.select`, path by path.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+
+STOPS = (Fraction(0), Fraction(1, 1000), Fraction(1, 50), Fraction(1, 10), Fraction(1, 2), Fraction(1))
+RATIOS = (Fraction(5, 4), Fraction(2), Fraction(4))
+"""e^eps1."""
+
+SPARE = (Fraction(11, 10), Fraction(3, 2))
+"""e^eps0, for caps."""
+
+SMALL_CAPS = (1, 2, 3, 8)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Law:
+    """What the loop outputs within some number of rounds: the probability of each output, of "nothing" by the stop coin,
+    and of going on after the last of these rounds."""
+
+    outputs: tuple[Fraction, ...]
+    nothing: Fraction
+    undecided: Fraction
+
+
+def loop_law(accepted: Sequence[Fraction], stop_probability: Fraction, rounds: int | None) -> Law:
+    """Law of the loop with independent rounds that give each output with these probabilities and are rejected otherwise.
+
+    Parameters
+    ----------
+    rounds : how many may be run; None for no limit, where at least one of acceptance and the stop coin must be possible.
+    """
+    acceptance = sum(accepted, Fraction(0))
+    again = (1 - acceptance) * (1 - stop_probability)
+    undecided = Fraction(0) if rounds is None else again**rounds
+    if again == 1 and rounds is None:
+        raise ValueError("a loop that can neither accept nor stop has no law")
+    visits = Fraction(rounds or 0) if again == 1 else (1 - undecided) / (1 - again)
+    return Law(
+        outputs=tuple(probability * visits for probability in accepted),
+        nothing=(1 - acceptance) * stop_probability * visits,
+        undecided=undecided,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class FinitePairs:
+    """All pairs of rounds over multiples of 1/parts that are eps1-DP, grouped by their numbers of accepted parts.
+
+    `largest[A, B]` is the largest ratio of an output's probabilities among pairs that accept with A/parts and B/parts.
+    """
+
+    parts: int
+    outputs: int
+    ratio: Fraction
+    pairs: int
+    largest: dict[tuple[int, int], Fraction]
+
+    @classmethod
+    def of(cls, parts: int, outputs: int, ratio: Fraction) -> FinitePairs:
+        cuts = np.array(list(combinations(range(1, parts), outputs)))
+        bounds = np.hstack([np.zeros((len(cuts), 1), int), cuts, np.full((len(cuts), 1), parts)])
+        weights = np.diff(bounds, axis=1)  # the last column is rejection
+        above, below = ratio.numerator, ratio.denominator
+        found = np.zeros((parts + 1, parts + 1))
+        pairs = 0
+        for mine in weights:
+            close = (mine * below <= weights * above).all(axis=1) & (weights * below <= mine * above).all(axis=1)
+            others = weights[close]
+            pairs += len(others)
+            ratios = (mine[:-1] / others[:, :-1]).max(axis=1)
+            np.maximum.at(found, (parts - mine[-1], parts - others[:, -1]), ratios)
+        # fractions of numbers up to `parts` lie so far apart that their doubles give them back
+        largest = {(int(a), int(b)): Fraction(found[a, b]).limit_denominator(parts) for a, b in np.argwhere(found > 0)}
+        return cls(parts=parts, outputs=outputs, ratio=ratio, pairs=pairs, largest=largest)
+
+
+@dataclass(frozen=True, kw_only=True)
+class LawCheck:
+    """One (e^eps1, gamma, cap): the largest ratio of two laws over all pairs, and what is claimed.
+
+    `allowed` is e^claim, a fraction; `exceeded` counts the groups of pairs above it.
+    """
+
+    ratio: Fraction
+    stop_probability: Fraction
+    cap: int | None
+    claim: str
+    allowed: Fraction
+    largest: Fraction
+    pairs: int
+    exceeded: int
+
+    @property
+    def share(self) -> float:
+        """Largest realised epsilon as a share of the claimed one."""
+        return math.log(self.largest) / math.log(self.allowed)
+
+
+def check_laws(parts: int, outputs: int) -> Iterator[LawCheck]:
+    """Every claim over every pair of finite rounds of this size."""
+    for ratio in RATIOS:
+        pairs = FinitePairs.of(parts, outputs, ratio)
+        for stop in STOPS:
+            yield _checked(pairs, stop, None, "2 eps1", ratio**2)
+        for spare in SPARE:
+            for stop in (stop for stop in STOPS if stop >= Fraction(1, 50)):
+                yield _checked(pairs, stop, enough_rounds(stop, spare), "2 eps1 + eps0", ratio**2 * spare)
+        for stop in STOPS:
+            for cap in SMALL_CAPS:
+                yield _checked(pairs, stop, cap, f"{cap} eps1", ratio**cap)
+
+
+def enough_rounds(stop_probability: Fraction, spare: Fraction) -> int:
+    """The smallest cap for which 2 eps1 + ln(spare) is claimed."""
+    gamma = float(stop_probability)
+    return math.ceil(max(math.log(2 / math.log(spare)) / gamma, 1 + 1 / (math.e * gamma)) + 1e-9)
+
+
+def _checked(pairs: FinitePairs, stop: Fraction, cap: int | None, claim: str, allowed: Fraction) -> LawCheck:
+    parts = pairs.parts
+    laws = {a: loop_law([Fraction(a, parts)], stop, cap) for a in {key[0] for key in pairs.largest}}
+    worst, exceeded = Fraction(0), 0
+    for (a, b), ratio in pairs.largest.items():
+        mine, theirs = laws[a], laws[b]
+        # an output is a share of what is accepted, and the law gives all of it the same factor
+        found = ratio * Fraction(b, a) * mine.outputs[0] / theirs.outputs[0]
+        none, none_there = mine.nothing + mine.undecided, theirs.nothing + theirs.undecided
+        if none_there:
+            found = max(found, none / none_there)
+        worst = max(worst, found)
+        exceeded += found > allowed
+    return LawCheck(
+        ratio=pairs.ratio,
+        stop_probability=stop,
+        cap=cap,
+        claim=claim,
+        allowed=allowed,
+        largest=worst,
+        pairs=pairs.pairs,
+        exceeded=exceeded,
+    )

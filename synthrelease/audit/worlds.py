@@ -1,0 +1,84 @@
+"""Tiny made-up worlds: a schema with its setting, tables of a few records over it, and all their neighbours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from itertools import combinations_with_replacement
+
+import numpy as np
+
+from synthrelease.candidate import Candidate
+from synthrelease.columns import build_column, group_binning
+from synthrelease.configuration import Configuration
+from synthrelease.constraints import Plausibility
+from synthrelease.criteria import Criterion, Setting
+from synthrelease.generators.privbayes import PrivBayes
+from synthrelease.privacy import Charge
+from synthrelease.private import Meter, PrivateCounts
+from synthrelease.projections.minimum_count import MinimumCount
+from synthrelease.randomness import SYSTEM, SystemEntropy
+from synthrelease.schema import Column, Schema, Transformation
+from synthrelease.spec_files import ColumnTable, InputTable
+from synthrelease.table import Counts
+
+
+def integer_column(name: str, low: int, high: int, groups: Sequence[str] | None = None) -> Column:
+    """A column of whole numbers with one bin for each."""
+    table = ColumnTable(kind="integer", bounds=(low, high), alternatives={"single": [f"{low}..{high}"]})
+    return build_column(name, table, InputTable(), [], groups)
+
+
+class World:
+    """Integer columns from 0 to a highest value with single-value bins, no rules, and any criteria.
+
+    A cell's code counts all combinations of values, the last column varying fastest.
+    """
+
+    def __init__(self, highs: Mapping[str, int], groups: Mapping[str, list[str]] | None = None):
+        groups = groups or {}
+        self.schema = Schema(columns=tuple(integer_column(name, 0, high, groups.get(name)) for name, high in highs.items()))
+        self.transformation = Transformation(
+            schema=self.schema, binnings=tuple(column.alternatives["single"] for column in self.schema.columns)
+        )
+        self.layout = self.transformation.layout
+        self.groups = {name: group_binning(self.schema[name], bins) for name, bins in groups.items()}
+
+    def setting(self, *criteria: Criterion) -> Setting:
+        return Setting(
+            schema=self.schema,
+            groups=self.groups,
+            raw=Plausibility(layout=self.schema.layout, masks=()),
+            transformations=(self.transformation,),
+            criteria={criterion.name: criterion for criterion in criteria},
+        )
+
+    def counts(self, codes: Sequence[int]) -> Counts:
+        return Counts(self.layout, np.array(codes, dtype=np.int64))
+
+    def private(self, codes: Sequence[int], charges: Sequence[Charge], entropy: SystemEntropy = SYSTEM) -> PrivateCounts:
+        """A table of made-up records behind the door that private tables have."""
+        return PrivateCounts(self.counts(codes), Meter(charges), entropy)
+
+    def candidate(self, codes: Sequence[int]) -> Candidate:
+        configuration = Configuration(
+            transformation=self.transformation,
+            generator=PrivBayes(flavour="degree", degree=1, epsilon_split=Fraction(1, 2)),
+            projection=MinimumCount(minimum_count=1),
+        )
+        return Candidate(configuration=configuration, counts=self.counts(codes))
+
+    def dense(self, tables: Sequence[Sequence[int]]) -> np.ndarray:
+        """(n_tables, n_cells) counts of tables given by their codes."""
+        return np.array([np.bincount(table, minlength=self.layout.n_cells) for table in tables])
+
+    def all_tables(self, n: int) -> list[tuple[int, ...]]:
+        """Every multiset of n cells."""
+        return list(combinations_with_replacement(range(self.layout.n_cells), n))
+
+    def neighbours(self, table: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+        """Every table that differs in one replaced record."""
+        for place in range(len(table)):
+            for cell in range(self.layout.n_cells):
+                if cell != table[place]:
+                    yield tuple(sorted((*table[:place], cell, *table[place + 1 :])))

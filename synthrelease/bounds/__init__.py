@@ -1,0 +1,5 @@
+"""Error bounds for queries that no criterion named, from the released figures alone (docs/bounds.md)."""
+
+from synthrelease.bounds.answer import Bound, bound
+
+__all__ = ["Bound", "bound"]

@@ -1,0 +1,194 @@
+"""The answer of a released table to a query, and how far from the original table's it can be."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from synthrelease.bounds.conditions import Condition, parse_condition
+from synthrelease.bounds.knowledge import Knowledge
+from synthrelease.bounds.limits import Limit
+from synthrelease.bounds.ranges import Range, Step, count_range, ratio_range
+from synthrelease.errors import InputError, closest, listing
+from synthrelease.published import PublishedColumn, PublishedRelease, load
+
+MAX_CELLS = 1_000_000
+"""Cells of the table of a query's columns."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bound:
+    """A released answer with bounds on the original table's.
+
+    Attributes
+    ----------
+    question : what was asked, in words.
+    kind : "count", "share" or "mean"; of a difference, that of its two parts.
+    answer : in the released table.
+    low, high : the original table's answer, on the released bins, lies between them with the stated confidence. They hold
+        for all queries on the release together.
+    unit : "rows", "" for shares, the column's unit for means.
+    confidence : the probability, given the released table, that its errors are within the limits that the bounds rest on.
+    acceptance : the caller's lower bound on the probability that a round is accepted, or None.
+    n_rows : of the release.
+    low_steps, high_steps : why, with the weightiest reason first.
+    limits : upper limits of the true errors, one for each criterion that says something about other queries.
+    """
+
+    question: str
+    kind: str
+    answer: float
+    low: float
+    high: float
+    unit: str
+    confidence: float
+    acceptance: float | None
+    n_rows: int
+    low_steps: tuple[Step, ...]
+    high_steps: tuple[Step, ...]
+    limits: tuple[Limit, ...]
+
+    def __str__(self) -> str:
+        from synthrelease.bounds.words import explained
+
+        return explained(self)
+
+
+def bound(
+    release: PublishedRelease | str | Path,
+    query: str = "",
+    *,
+    given: str = "",
+    mean_of: str | None = None,
+    minus: str | None = None,
+    confidence: float = 0.95,
+    acceptance: float | None = None,
+) -> Bound:
+    """Answer a query from a release, with a bound on its error. Post-processing: needs no private data and costs nothing.
+
+    Parameters
+    ----------
+    release : a loaded release, or its folder.
+    query : a condition on released bins, in the grammar of the plausibility rules: "mother_age >= 35 and parity == 1".
+        Asks for the number of rows that meet it.
+    given : a second condition; asks for the share of rows that meet `query` among those that meet `given`.
+    mean_of : a column; asks for its mean, by the numbers of its bins, over the rows that meet `query` (and `given`).
+    minus : a condition in place of `query`; asks for the difference of the two answers.
+    confidence : at least 0.5 and below 1.
+    acceptance : the caller's word that a round is accepted with at least this probability; it can make bounds narrower
+        where a figure is close to its threshold (docs/bounds.md).
+
+    Raises
+    ------
+    InputError : when the query cannot be read, cuts a bin or meets no row, or the release has no figure to bound errors with.
+
+    Examples
+    --------
+    >>> import synthrelease
+    >>> found = synthrelease.bound("release", "face == 'head' and year < 5")
+    >>> found.low <= found.answer <= found.high
+    True
+    >>> found.unit, found.confidence
+    ('rows', 0.95)
+    """
+    published = release if isinstance(release, PublishedRelease) else load(release)
+    knowledge = Knowledge(published, confidence, acceptance)
+    query_read, given_read = parse_condition(query, published), parse_condition(given, published)
+    minus_read = None if minus is None else parse_condition(minus, published)
+    measure = _Measure(knowledge, mean_of, given_read, query_read, minus_read)
+    found = measure.range()
+    return Bound(
+        question=measure.question(),
+        kind=measure.kind,
+        answer=found.answer,
+        low=found.low.value,
+        high=found.high.value,
+        unit=measure.unit,
+        confidence=confidence,
+        acceptance=acceptance,
+        n_rows=published.n_rows,
+        low_steps=found.low.steps,
+        high_steps=found.high.steps,
+        limits=knowledge.limits,
+    )
+
+
+class _Measure:
+    """One count, share or mean, or the difference of two."""
+
+    def __init__(self, knowledge: Knowledge, mean_of: str | None, given: Condition, query: Condition, minus: Condition | None):
+        self.knowledge, self.release = knowledge, knowledge.release
+        self.mean_of, self.given, self.query, self.minus = mean_of, given, query, minus
+        self.kind = "mean" if mean_of else "share" if given.rule else "count"
+        if mean_of is not None:
+            _check_numbers(self.release, mean_of)
+        self.unit = self.release.by_name[mean_of].unit if mean_of else "rows" if self.kind == "count" else ""
+        if not self._columns(query, minus):
+            raise InputError("expected a condition on columns, or a column to average; found neither.")
+
+    def _columns(self, *conditions: Condition | None) -> set[str]:
+        found = {self.mean_of} if self.mean_of else set()
+        return found.union(self.given.columns, *(condition.columns for condition in conditions if condition))
+
+    def range(self) -> Range:
+        if self.minus is None:
+            return self._range(self.query, None)
+        if self.kind == "mean":
+            return self._range(self.query, None).minus(self._range(self.minus, None))
+        return self._range(self.query, self.minus)
+
+    def _range(self, query: Condition, minus: Condition | None) -> Range:
+        names = self._columns(query, minus)
+        columns = tuple(column for column in self.release.schema if column.name in names)
+        cells = math.prod(len(column.labels) for column in columns)
+        if cells > MAX_CELLS:
+            raise InputError(f"expected a query over columns with at most {MAX_CELLS:,} combinations of bins, found {cells:,}.")
+        first, given = query.mask(columns).ravel(), self.given.mask(columns).ravel()
+        second = minus.mask(columns).ravel() if minus else np.zeros(cells, dtype=bool)
+        if self.kind == "count":
+            facts = self.knowledge.facts(names, [first, second] if minus else [first])
+            return count_range(facts, (first.astype(float) - second)[facts.representative])
+        group = given & first if self.kind == "mean" else given
+        if not self.release.counts.marginal([self.release.layout.index(c.name) for c in columns]).ravel()[group].any():
+            parts = [part.text for part in ((query, self.given) if self.kind == "mean" else (self.given,)) if part.text]
+            raise InputError(f"{' and '.join(parts)!r}: expected a condition that some released rows meet, found none that do.")
+        if self.kind == "mean":
+            facts = self.knowledge.facts(names, [group], keep=self.mean_of)
+            figure = np.where(group, self._numbers(columns), 0.0)
+        else:
+            counted = [given & first, given & second] if minus else [given & first]
+            facts = self.knowledge.facts(names, [group, *counted])
+            figure = (given & first).astype(float) - (given & second)
+        return ratio_range(facts, figure[facts.representative], group.astype(float)[facts.representative])
+
+    def _numbers(self, columns: tuple[PublishedColumn, ...]) -> np.ndarray:
+        """(n_combinations,) the number of the averaged column's bin in each combination of bins."""
+        shape = [len(column.labels) for column in columns]
+        axis = [column.name for column in columns].index(str(self.mean_of))
+        numbers = np.array([number or 0.0 for number in columns[axis].numbers], dtype=float)
+        return np.broadcast_to(numbers.reshape([-1 if i == axis else 1 for i in range(len(shape))]), shape).ravel()
+
+    def question(self) -> str:
+        def one(condition: Condition) -> str:
+            if self.kind == "mean":
+                texts = [part.text for part in (condition, self.given) if part.text]
+                where = texts[0] if len(texts) == 1 else " and ".join(f"({text})" for text in texts)
+                return f"mean of {self.mean_of}" + (f" where {where}" if where else " over all rows")
+            share = f" among rows with {self.given.text}" if self.kind == "share" else ""
+            return f"{'share' if share else 'number'} of rows with {condition.text or 'any value'}{share}"
+
+        return one(self.query) + (f", minus {one(self.minus)}" if self.minus else "")
+
+
+def _check_numbers(release: PublishedRelease, name: str) -> None:
+    if name not in release.by_name:
+        hint = closest(name, release.by_name)
+        raise InputError(
+            f"expected a column to average ({listing(release.by_name)}), found {name!r}."
+            + (f" Did you mean {hint!r}?" if hint else "")
+        )
+    if any(number is None for number in release.by_name[name].numbers):
+        raise InputError(f"expected a column with a number for every bin to average, found {name!r}, which has none.")

@@ -1,0 +1,255 @@
+"""From what a release says to linear facts about the cells of some columns.
+
+R is the original table, S the released one, n the number of rows of both, which is published as it is. Every fact below holds
+when the true errors are within their limits, so all of them hold together with the stated confidence (docs/bounds.md, 2).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from synthrelease.bounds.conditions import excluded
+from synthrelease.bounds.facts import Facts, Source
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+    from synthrelease.bounds.knowledge import Knowledge, MeanError, Unmatched
+
+MAX_CELLS = 10_000
+"""Cells of the program. Beyond it, bins that the query does not tell apart are merged."""
+
+MAX_ENTRIES = 400_000
+"""Entries of the program's matrix. Sub-tables beyond it are left out. Both make a bound wider, never wrong."""
+
+
+def build_facts(
+    knowledge: Knowledge,
+    columns: Iterable[str],
+    conditions: Sequence[np.ndarray],
+    keep: str | None = None,
+    *,
+    means: bool = True,
+) -> Facts:
+    """All facts about the cells of these columns; see `Knowledge.facts`."""
+    builder = _Builder(knowledge, columns, conditions, keep)
+    builder.add_cells()
+    builder.add_sub_tables()
+    if means:
+        for mean in knowledge.means:
+            builder.add_mean(mean)
+    for condition in conditions:
+        for unmatched in knowledge.unmatched:
+            builder.add_unmatched(unmatched, condition)
+    return builder.facts()
+
+
+class _Builder:
+    """Collects facts: limits of cells, and rows "weights . R <= limit"."""
+
+    def __init__(self, knowledge: Knowledge, columns: Iterable[str], conditions: Sequence[np.ndarray], keep: str | None):
+        self.knowledge, self.n = knowledge, knowledge.n
+        release, wanted = knowledge.release, set(columns)
+        self.places = tuple(i for i, column in enumerate(release.schema) if column.name in wanted)
+        self.schema = tuple(release.schema[i] for i in self.places)
+        self.names = tuple(column.name for column in self.schema)
+        self.shape = tuple(len(column.labels) for column in self.schema)
+        self.into = [np.arange(size) for size in self.shape]
+        """For each column, the (n_bins,) cell index of the program into which each bin goes."""
+        if math.prod(self.shape) > MAX_CELLS:
+            self.into = [self._merged(axis, conditions, keep) for axis in range(len(self.shape))]
+        self.sizes = tuple(int(into.max()) + 1 for into in self.into)
+        self.axes = tuple(range(len(self.shape)))
+        self.synthetic = self._sum(release.counts.marginal(self.places).astype(float), self.axes)
+        self.sources: list[Source] = []
+        self.low, self.high = np.zeros(len(self.synthetic)), np.full(len(self.synthetic), float(self.n))
+        self.low_source = np.full(len(self.synthetic), self._source("cells cannot hold fewer than 0 rows"))
+        self.high_source = np.full(len(self.synthetic), self._source("cells cannot hold more than all rows"))
+        self.blocks: list[tuple[np.ndarray, np.ndarray]] = []  # (row of each cell, weight of each cell)
+        self.limits: list[np.ndarray] = []
+        self.row_sources: list[np.ndarray] = []
+
+    def facts(self) -> Facts:
+        first = [np.unique(into, return_index=True)[1] for into in self.into]
+        return Facts(
+            columns=self.names,
+            synthetic=self.synthetic,
+            representative=np.ravel_multi_index(np.ix_(*first), self.shape).ravel(),
+            low=np.minimum(self.low, self.high),  # they cross only where a limit is wrong: the program stays solvable
+            high=self.high,
+            low_source=self.low_source,
+            high_source=self.high_source,
+            rows=self._matrix(),
+            row_limits=np.concatenate([*self.limits, np.zeros(0)]),
+            row_sources=np.concatenate([*self.row_sources, np.zeros(0, dtype=np.int64)]),
+            sources=tuple(self.sources),
+        )
+
+    def _merged(self, axis: int, conditions: Sequence[np.ndarray], keep: str | None) -> np.ndarray:
+        """(n_bins,) the same number for the bins of a column that no condition and no group tells apart."""
+        name, n_bins = self.names[axis], self.shape[axis]
+        if name == keep:
+            return np.arange(n_bins)
+        told = [np.moveaxis(condition.reshape(self.shape), axis, 0).reshape(n_bins, -1) for condition in conditions]
+        if keep is not None and any(error.column == keep and name in error.by for error in self.knowledge.means):
+            told.append(np.array(self.knowledge.groups(name)).T)
+        if not told:
+            return np.zeros(n_bins, dtype=np.int64)
+        patterns = np.packbits(np.concatenate(told, axis=1), axis=1)
+        _, first, into = np.unique(patterns, axis=0, return_index=True, return_inverse=True)
+        return np.argsort(np.argsort(first))[into.ravel()]  # numbered in the order of the bins
+
+    def _sum(self, fine: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
+        """Sums of an array over the bins of these axes, over the cells of the program."""
+        for place, axis in enumerate(axes):
+            merged = np.zeros((*fine.shape[:place], self.sizes[axis], *fine.shape[place + 1 :]))
+            np.add.at(np.moveaxis(merged, place, 0), self.into[axis], np.moveaxis(fine, place, 0))
+            fine = merged
+        return fine.ravel()
+
+    def add_cells(self) -> None:
+        """Limits of the cells themselves: their errors, and cells that the rules for original rows exclude."""
+        empty = np.zeros(self.shape, dtype=bool)
+        for rule in self.knowledge.raw_rules:
+            found = excluded(rule, self.schema)
+            if found is not None:
+                empty |= found
+        for lowest, highest, source in self._limits_of(self.axes):
+            low, high = self._sum(np.where(empty, 0.0, lowest), self.axes), self._sum(np.where(empty, 0.0, highest), self.axes)
+            self.low_source[low > self.low], self.high_source[high < self.high] = source, source
+            self.low, self.high = np.maximum(self.low, low), np.minimum(self.high, high)
+        nothing = self._sum(empty.astype(float), self.axes) == self._sum(np.ones(self.shape), self.axes)
+        self.high[nothing], self.high_source[nothing] = 0.0, self._source("the plausibility rules exclude the cell")
+
+    def add_sub_tables(self) -> None:
+        """Limits of the cells of tables of fewer of these columns, small ones first, as long as the program stays small."""
+        tables = [chosen for size in range(1, len(self.schema)) for chosen in combinations(self.axes, size)]
+        for axes in tables[: MAX_ENTRIES // (2 * len(self.synthetic))]:
+            for lowest, highest, source in self._limits_of(axes):
+                self._add_rows(self._cell_of(axes), 1.0, self._sum(highest, axes), source)
+                self._add_rows(self._cell_of(axes), -1.0, -self._sum(lowest, axes), source)
+
+    def _limits_of(self, axes: tuple[int, ...]) -> Iterator[tuple[np.ndarray, np.ndarray, int]]:
+        """(lowest, highest, source) for the cells of the table of these axes, before any merging.
+
+        Absolute error at most a: |R - S| <= floor(n a), because counts are whole. Ratio at most g: (S + 1) / g <= R + 1 <=
+        (S + 1) g.
+        """
+        synthetic = self.knowledge.release.counts.marginal([self.places[axis] for axis in axes]).astype(float)
+        table = " x ".join(self.names[axis] for axis in axes)
+        for error in self.knowledge.cells:
+            if len(axes) <= error.largest:
+                what = "bin" if len(axes) == 1 else "cell"
+                source = self._source(f"each {what} of {table} is off by at most {error.rows:,} rows", error.criterion)
+                yield np.maximum(0.0, synthetic - error.rows), np.minimum(self.n, synthetic + error.rows), source
+        if len(axes) == 1:
+            for ratio in self.knowledge.ratios:
+                source = self._source(f"each bin of {table} is off by a factor of at most {ratio.factor:.3g}", ratio.criterion)
+                lowest = np.ceil((synthetic + 1) / ratio.factor - 1 - 1e-9)
+                yield np.maximum(0.0, lowest), np.floor((synthetic + 1) * ratio.factor - 1 + 1e-9), source
+
+    def add_mean(self, error: MeanError) -> None:
+        """The conditional means inside these columns; only where the bins of the averaged column are not merged."""
+        if (
+            error.column not in self.names
+            or self.sizes[self.names.index(error.column)] != self.shape[self.names.index(error.column)]
+        ):
+            return
+        axis = self.names.index(error.column)
+        numbers = np.array([number or 0.0 for number in self.schema[axis].numbers], dtype=float).clip(
+            error.lowest, error.highest
+        )
+        numbers = numbers[self._cell_of((axis,))]
+        for name in error.by:
+            if name in self.names:
+                source = self._source(
+                    f"each mean of {error.column} by {name} is off by at most {error.most:.4g}", error.criterion
+                )
+                for mask, smallest in zip(self.knowledge.groups(name), self.knowledge.smallest_groups[name], strict=True):
+                    into = self.into[self.names.index(name)]
+                    inside = np.bincount(into[mask], minlength=int(into.max()) + 1) > 0
+                    if (inside[into] == mask).all():  # the group was not torn apart by the merging
+                        self._mean(numbers, inside[self._cell_of((self.names.index(name),))], smallest, error, source)
+        if error.overall:
+            source = self._source(f"the mean of {error.column} is off by at most {error.most:.4g}", error.criterion)
+            self._mean(numbers, np.ones(len(numbers), dtype=bool), self.n, error, source)
+
+    def _mean(self, numbers: np.ndarray, cells: np.ndarray, smallest: int, error: MeanError, source: int) -> None:
+        """The mean of a group that has at least `smallest` rows in R.
+
+        With m the size below which the criterion fills a group up with the middle w of its range, mu the mean in S and e the
+        limit: sum of (number - mu - e) R(cell) <= 0 when the group has m rows or more in R, and at most
+        (m - size) max(0, mu + e - w) when it has fewer; likewise from below.
+        """
+        size = float(self.synthetic[cells].sum())
+        if not size:
+            return
+        mean, middle, most = (
+            float(self.synthetic[cells] @ numbers[cells]) / size,
+            (error.lowest + error.highest) / 2,
+            error.most,
+        )
+        filled_up_to = max(1, int(size) - math.ceil(error.size_margin * self.n))
+        lacking = max(0, filled_up_to - smallest)
+        rounding = 1e-9 * self.n * (1 + abs(mean))
+        for sign in (1.0, -1.0):
+            beyond = lacking * max(0.0, sign * (mean - middle) + most)
+            weights = (sign * (numbers - mean) - most) * cells
+            self._add_rows(np.zeros(len(weights), dtype=np.int64), weights, np.array([beyond + rounding]), source)
+
+    def add_unmatched(self, unmatched: Unmatched, condition: np.ndarray) -> None:
+        """The count of a condition, from the pairs of similar rows.
+
+        A row of R that meets the condition is unmatched, or its partner in S meets it or lies one step outside; and a row of S
+        all of whose similar cells meet it is unmatched, or has a partner in R that meets it.
+        """
+        inside = condition.reshape(self.shape)
+        reach, core = inside.copy(), inside.copy()
+        for name, allowed in unmatched.steps.items():
+            if name in self.names:
+                axis, step = self.names.index(name), np.array(allowed[:-1], dtype=bool)
+                here, wider, narrower = (np.moveaxis(table, axis, -1) for table in (inside, reach, core))
+                wider[..., 1:] |= here[..., :-1] & step
+                wider[..., :-1] |= here[..., 1:] & step
+                narrower[..., :-1] &= here[..., 1:] | ~step
+                narrower[..., 1:] &= here[..., :-1] | ~step
+        text = f"all but {unmatched.rows:,} original rows have a similar released row for themselves"
+        source = self._source(text, unmatched.criterion)
+        synthetic = self.knowledge.release.counts.marginal(self.places)
+        weights, one_row = (
+            (self._sum(inside.astype(float), self.axes) > 0).astype(float),
+            np.zeros(len(self.synthetic), dtype=np.int64),
+        )
+        self._add_rows(one_row, weights, np.array([synthetic[reach].sum() + unmatched.rows]), source)
+        self._add_rows(one_row, -weights, np.array([unmatched.rows - synthetic[core].sum()]), source)
+
+    def _source(self, each: str, criterion: str = "") -> int:
+        self.sources.append(Source(each=each, criterion=criterion))
+        return len(self.sources) - 1
+
+    def _cell_of(self, axes: tuple[int, ...]) -> np.ndarray:
+        """(n_cells,) index of the cell of the table of these axes that holds each cell of the program."""
+        digits = np.unravel_index(np.arange(math.prod(self.sizes)), self.sizes)
+        return np.ravel_multi_index([digits[axis] for axis in axes], [self.sizes[axis] for axis in axes])
+
+    def _add_rows(self, row_of: np.ndarray, weights: np.ndarray | float, limits: np.ndarray, source: int) -> None:
+        """Facts: for every i, the weighted sum of R over the cells with row_of == i is at most limits[i]."""
+        first = sum(len(earlier) for earlier in self.limits)
+        self.blocks.append((row_of + first, np.broadcast_to(weights, row_of.shape)))
+        self.limits.append(limits.astype(float))
+        self.row_sources.append(np.full(len(limits), source))
+
+    def _matrix(self) -> csr_array:
+        from scipy.sparse import csr_array
+
+        shape = (sum(len(limits) for limits in self.limits), len(self.synthetic))
+        if not self.blocks:
+            return csr_array(shape, dtype=float)
+        rows, weights = (np.concatenate(parts) for parts in zip(*self.blocks, strict=True))
+        cells = np.tile(np.arange(len(self.synthetic)), len(self.blocks))
+        return csr_array((weights, (rows, cells)), shape=shape)

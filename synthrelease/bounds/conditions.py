@@ -1,0 +1,147 @@
+"""Conditions on the released bins: the grammar of the plausibility rules, read over bins instead of values.
+
+Each comparison is surely true in a bin, possibly true in it, or neither (Kleene's three-valued logic). A query must be
+decided in every bin: a condition that cuts a bin cannot be answered from the release. A plausibility rule excludes a cell of
+the released table when it is surely true there.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from synthrelease.errors import InputError, listing
+from synthrelease.published import PublishedColumn, PublishedRelease
+from synthrelease.rules import All, Any, Comparison, Domain, Not, Rule, RuleError, comparisons, edges, parse_rule
+
+Columns = tuple[PublishedColumn, ...]
+Reading = Callable[[Comparison, PublishedColumn], tuple[np.ndarray, np.ndarray]]
+"""(n_bins,) where a comparison is surely true, and where it is possibly true."""
+
+_COMPARE: dict[str, Callable[[float, float], bool]] = {
+    "<": lambda a, b: a < b, "<=": lambda a, b: a <= b, ">": lambda a, b: a > b, ">=": lambda a, b: a >= b,
+    "==": lambda a, b: a == b, "!=": lambda a, b: a != b,
+}  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class Condition:
+    """A condition that every bin wholly meets or wholly fails; `rule` is None for the one that every row meets."""
+
+    text: str
+    rule: Rule | None
+
+    @property
+    def columns(self) -> set[str]:
+        return set() if self.rule is None else {part.column for part in comparisons(self.rule)}
+
+    def mask(self, columns: Columns) -> np.ndarray:
+        """Boolean array over the bins of these columns, which include those of the condition: where it is met."""
+        if self.rule is None:
+            return np.ones([len(column.labels) for column in columns], dtype=bool)
+        return _evaluate(self.rule, columns, _of_labels)[0]
+
+
+def parse_condition(text: str, release: PublishedRelease) -> Condition:
+    """Read a condition over the released bins; categories are the labels of the released table.
+
+    Raises
+    ------
+    InputError : when it cannot be read, or cuts a bin; with the bins that there are.
+    """
+    text = " ".join(text.split())
+    if not text:
+        return Condition(text=text, rule=None)
+    domains = {
+        column.name: Domain(kind=column.kind, categories=column.labels if column.kind == "category" else ())
+        for column in release.schema
+    }
+    try:
+        rule = parse_rule(text, domains)
+    except RuleError as error:
+        problem = f"{text!r}: {error}." + (f" Did you mean {error.suggestion!r}?" if error.suggestion else "")
+    else:
+        for part in comparisons(rule):
+            _refuse_cut(part, release.by_name[part.column], text)
+        return Condition(text=text, rule=rule)
+    raise InputError(problem)
+
+
+def excluded(rule_text: str, columns: Columns) -> np.ndarray | None:
+    """Cells over these columns in which a plausibility rule is true for every value; None when it names other columns."""
+    try:
+        rule = parse_rule(rule_text, {column.name: Domain(kind=column.kind) for column in columns})
+    except RuleError:
+        return None
+    return _evaluate(rule, columns, _of_values)[0]
+
+
+def _evaluate(rule: Rule, columns: Columns, read: Reading) -> tuple[np.ndarray, np.ndarray]:
+    """Boolean arrays over the bins of `columns`: (surely true, possibly true)."""
+    if isinstance(rule, Not):
+        surely, possibly = _evaluate(rule.part, columns, read)
+        return ~possibly, ~surely
+    if isinstance(rule, All | Any):
+        combine = np.logical_and if isinstance(rule, All) else np.logical_or
+        parts = [_evaluate(part, columns, read) for part in rule.parts]
+        return combine.reduce([part[0] for part in parts]), combine.reduce([part[1] for part in parts])
+    axis = [column.name for column in columns].index(rule.column)
+    view = [len(column.labels) if i == axis else 1 for i, column in enumerate(columns)]
+    shape = [len(column.labels) for column in columns]
+    surely, possibly = read(rule, columns[axis])
+    return np.broadcast_to(surely.reshape(view), shape), np.broadcast_to(possibly.reshape(view), shape)
+
+
+def _of_labels(part: Comparison, column: PublishedColumn) -> tuple[np.ndarray, np.ndarray]:
+    """A comparison of a query: with the labels of the released table."""
+    if not isinstance(part.value, str):
+        return _numeric(part, column)
+    met = np.array([(label == part.value) == (part.operator == "==") for label in column.labels])
+    return met, met
+
+
+def _of_values(part: Comparison, column: PublishedColumn) -> tuple[np.ndarray, np.ndarray]:
+    """A comparison of a plausibility rule: with the values that a released bin stands for."""
+    if not isinstance(part.value, str):
+        return _numeric(part, column)
+    n_bins = len(column.labels)
+    held = column.categories if len(column.categories) == n_bins else ((),) * n_bins
+    met = [[(category == part.value) == (part.operator == "==") for category in bin_] for bin_ in held]
+    return np.array([bool(bin_) and all(bin_) for bin_ in met]), np.array([not bin_ or any(bin_) for bin_ in met])
+
+
+def _numeric(part: Comparison, column: PublishedColumn) -> tuple[np.ndarray, np.ndarray]:
+    cuts = _cuts(part, column)
+    met = np.array([_holds(part, column, index) for index in range(len(column.labels))])
+    return met & ~cuts, met | cuts
+
+
+def _cuts(part: Comparison, column: PublishedColumn) -> np.ndarray:
+    """(n_bins,) whether a numeric comparison is true for some values of the bin and false for others."""
+    where = edges(part, part.column, (-math.inf, math.inf), whole_numbers=column.kind == "integer")
+    return np.array([any(low < edge < high for edge in where) for low, high in zip(column.lower, column.upper, strict=True)])
+
+
+def _holds(part: Comparison, column: PublishedColumn, index: int) -> bool:
+    """Whether a numeric comparison is true for one value of the bin."""
+    low, high = column.lower[index], column.upper[index]
+    value = low if math.isfinite(low) else high - 1 if column.kind == "integer" else math.nextafter(high, -math.inf)
+    return _COMPARE[part.operator](value, float(part.value))
+
+
+def _refuse_cut(part: Comparison, column: PublishedColumn, text: str) -> None:
+    if isinstance(part.value, str):
+        return
+    cuts = [label for label, is_cut in zip(column.labels, _cuts(part, column), strict=True) if is_cut]
+    if not cuts:
+        return
+    near = sorted(sorted(column.lower[1:], key=lambda edge: abs(edge - float(part.value)))[:2])
+    advice = " Limits between bins near it: " + " and ".join(f"{edge:.15g}" for edge in near) + "." if near else ""
+    raise InputError(
+        f"{text!r}: expected limits between the released bins of {column.name!r}, found '{part.column} {part.operator} "
+        f"{part.value:.15g}', which cuts {listing(cuts)}: the released table does not tell the values in it apart. "
+        f"The bins are {listing(column.labels, 40)}.{advice}"
+    )

@@ -1,0 +1,88 @@
+"""A bound in words: the answer, its range, and the derivation that a reader can follow."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from synthrelease.bounds.limits import Limit
+from synthrelease.bounds.ranges import Step
+
+MOST_STEPS = 5
+_SHARES_OF_ROWS = ("absolute_marginal_error", "faithfulness")
+
+if TYPE_CHECKING:
+    from synthrelease.bounds.answer import Bound
+
+
+def explained(bound: Bound) -> str:
+    """The text that `synthrelease bound` prints."""
+    lines = [
+        bound.question,
+        f"  released table   {value(bound, bound.answer)}",
+        f"  original table   {value(bound, bound.low)} to {value(bound, bound.high)}, confidence {bound.confidence:.4g}",
+        "",
+        *_end(bound, "upper", bound.high - bound.answer, bound.high_steps),
+        *_end(bound, "lower", bound.answer - bound.low, bound.low_steps),
+        "",
+        "What that rests on: limits of the true errors, from released figures",
+        *(f"  - {limit_in_words(limit, bound.n_rows)}" for limit in bound.limits),
+        "",
+        _meaning(bound),
+    ]
+    return "\n".join(lines)
+
+
+def value(bound: Bound, number: float) -> str:
+    """A number of a bound with its unit; counts also as a share of all rows."""
+    if bound.kind == "count":
+        return f"{number:,.0f} rows ({number / bound.n_rows:.2%})"
+    if bound.kind == "share":
+        return f"{number:.2%}" + (" points" if ", minus " in bound.question else "")
+    return f"{number:,.6g}" + (f" {bound.unit}" if bound.unit else "")
+
+
+def _end(bound: Bound, which: str, distance: float, steps: Sequence[Step]) -> list[str]:
+    side = "above" if which == "upper" else "below"
+    lines = [f"Why the {which} end, {_distance(bound, distance)} {side} the released answer:"]
+    for step in steps[:MOST_STEPS]:
+        used = f", used {step.uses} times" if step.uses > 1 else ""
+        criterion = f" ({step.criterion!r})" if step.criterion else ""
+        lines.append(f"  {step.share:5.0%}  {step.each}{used}{criterion}")
+    rest = steps[MOST_STEPS:]
+    if rest:
+        lines.append(f"  {sum(step.share for step in rest):5.0%}  {len(rest)} lesser reasons")
+    return lines
+
+
+def _distance(bound: Bound, distance: float) -> str:
+    if bound.kind == "count":
+        return f"{distance:,.0f} rows"
+    return f"{100 * distance:.3g} percentage points" if bound.kind == "share" else f"{distance:,.4g} {bound.unit}".strip()
+
+
+def limit_in_words(limit: Limit, n_rows: int) -> str:
+    """The limit of one criterion's true error."""
+    score = limit.score
+    if math.isinf(limit.limit):
+        return (
+            f"{score.name}: no limit; the figure {score.value:.4g} is too close to its threshold {score.threshold:.4g} for its "
+            f"noise (sd {score.noise_sd:.2g}): it may have passed by luck"
+        )
+    rows = f", {math.floor(limit.limit * n_rows):,} rows" if score.kind in _SHARES_OF_ROWS else ""
+    return (
+        f"{score.name}: at most {limit.limit:.4g}{rows} (figure {score.value:.4g}, noise sd {score.noise_sd:.2g}, threshold "
+        f"{score.threshold:.4g})"
+    )
+
+
+def _meaning(bound: Bound) -> str:
+    given = "Given the released table"
+    if bound.acceptance is not None:
+        given = f"If a round was accepted with probability {bound.acceptance:g} or more"
+    return (
+        f"{given}, all these limits hold together with probability {bound.confidence:g} or more over the noise of the figures, "
+        "and with them the bounds of every query, however many are asked. They compare the released table with the original "
+        "one on the released bins and their numbers; they say nothing about a wider population."
+    )

@@ -1,0 +1,36 @@
+"""What the templates of the card may use: release.json, the released counts, words, and how figures are written."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from synthrelease.bundle.card import explanations, numbers
+from synthrelease.bundle.card.pictures import error_band
+from synthrelease.bundle.card.wording import Wording
+from synthrelease.bundle.checksums import sha256
+from synthrelease.bundle.files import file_lines, page_name
+from synthrelease.bundle.interval import LEVEL
+from synthrelease.bundle.model import ReleaseDocument
+from synthrelease.bundle.table import ReleasedTable
+from synthrelease.card_texts import LICENCES
+
+
+def context(document: ReleaseDocument, table: ReleasedTable, language: str) -> dict[str, Any]:
+    """The variables of a template, which is no module: hence a dict."""
+    wording = Wording.of(document, language)
+    others = [other for other in document.card.languages if other != language]
+    return {
+        "document": document,
+        "wording": wording,
+        "language": language,
+        "others": [(page_name(document, other), other, Wording.of(document, other)) for other in others],
+        "title_of": lambda name: wording.texts.columns.get(name, numbers.words(name)),
+        "band": error_band(document),
+        "counts": {name: table.one_way(index).tolist() for index, name in enumerate(table.names)},
+        "files": file_lines(document),
+        "fingerprint": sha256(document.dumped()),
+        "licence": LICENCES.get(document.card.licence),
+        "level": float(LEVEL),
+        "explain": explanations,
+        "n": numbers,
+    }

@@ -1,0 +1,56 @@
+"""How figures are written in the documents of a bundle."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+from synthrelease.privacy import decimal_text
+
+
+def figure(value: float | None, digits: int = 4) -> str:
+    """A figure to so many significant digits, whole numbers in full and with thousands set apart."""
+    if value is None:
+        return "not bounded"
+    if float(value).is_integer() and abs(value) < 1e15:
+        return f"{int(value):,}"
+    text = f"{value:.{digits}g}"
+    return f"{float(text):,.0f}" if "e" in text and abs(value) >= 1 else text
+
+
+def exact_epsilon(exact: str) -> str:
+    """An exact epsilon as a decimal, rounded up in the tenth place: never understated."""
+    return decimal_text(Fraction(exact))
+
+
+def share(value: float, digits: int = 2) -> str:
+    """A share of the rows as a percentage."""
+    return f"{100 * value:.{digits}f}%"
+
+
+def rounded_up(value: float, digits: int = 2) -> str:
+    """A bound, rounded away from 0."""
+    if value <= 0:
+        return figure(value)
+    unit = 10.0 ** (math.floor(math.log10(value)) - digits + 1)
+    return figure(float(f"{math.ceil(value / unit - 1e-9) * unit:.{digits}g}"), digits)
+
+
+def rounded_down(value: float, digits: int = 4) -> str:
+    """The low end of an interval, rounded towards 0."""
+    if value <= 0:
+        return figure(value)
+    unit = 10.0 ** (math.floor(math.log10(value)) - digits + 1)
+    return figure(float(f"{math.floor(value / unit + 1e-9) * unit:.{digits}g}"), digits)
+
+
+def worst_factor(epsilon: Fraction) -> str:
+    """e^epsilon, rounded up to two digits: by what factor a probability may change at most."""
+    if epsilon > 40:
+        return "10^" + str(math.ceil(float(epsilon) / math.log(10)))
+    return rounded_up(math.exp(float(epsilon)))
+
+
+def words(name: str) -> str:
+    """A name from a file as words."""
+    return name.replace("_", " ")

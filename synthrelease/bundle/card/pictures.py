@@ -1,0 +1,239 @@
+"""The pictures of the card. Each is drawn from release.json and the released table alone, and shows nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from synthrelease.bundle.card.numbers import exact_epsilon, figure, share, words
+from synthrelease.bundle.card.svg import (
+    BAND,
+    BLUE,
+    INK,
+    LINE,
+    MUTED,
+    PAPER,
+    RED,
+    SOFT,
+    Markup,
+    Picture,
+    shade,
+    shortened,
+)
+from synthrelease.bundle.model import ChargePart, CriterionPart, ReleaseDocument
+from synthrelease.bundle.table import ReleasedTable
+
+MAX_PAIRS, MAX_BINS = 36, 64
+"""Beyond so many pairs of columns, or bins of a column, a heat map is left out; the card says so."""
+_WIDTH = 340.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figures:
+    """The pictures of the technical part: SVG by what they show."""
+
+    one_way: Mapping[str, Markup]
+    two_way: Mapping[str, Markup]
+    pairs_left_out: int
+    criteria: Markup
+    charges: Markup
+
+
+def figures(document: ReleaseDocument, table: ReleasedTable) -> Figures:
+    band = error_band(document)
+    pairs = [
+        pair
+        for pair in combinations(range(len(table.names)), 2)
+        if max(len(table.labels[column]) for column in pair) <= MAX_BINS
+    ][:MAX_PAIRS]
+    every = len(table.names) * (len(table.names) - 1) // 2
+    return Figures(
+        one_way={name: distribution(table, index, band) for index, name in enumerate(table.names)},
+        two_way={f"{table.names[a]} and {table.names[b]}": heat_map(table, a, b) for a, b in pairs},
+        pairs_left_out=every - len(pairs),
+        criteria=thresholds(document.criteria),
+        charges=charge_picture(document.charges),
+    )
+
+
+def error_band(document: ReleaseDocument) -> float | None:
+    """By how much any share in the table may differ from the original, at most; None when no criterion says."""
+    found = document.criterion("absolute_marginal_error")
+    return None if found is None or found.interval is None or found.interval.high is None else float(found.interval.high)
+
+
+def distribution(table: ReleasedTable, column: int, band: float | None) -> Markup:
+    """Shares of the bins of one column as bars, each with the range in which the original share lies."""
+    name, labels = table.names[column], table.labels[column]
+    shares = table.one_way(column) / table.counts.total
+    row = 17.0 if len(labels) <= 40 else max(3.0, 680.0 / len(labels))
+    every = int(np.ceil(12 / row))
+    left = 12.0 + 6.6 * min(18, max(len(label) for label in labels[::every]))
+    reach = float(shares.max()) + (band or 0.0)
+    scale = (_WIDTH - left - 62) / max(reach, 1e-9)
+    top = 8.0
+    picture = Picture(
+        f"distribution-{column + 1}",
+        _WIDTH,
+        top + row * len(labels) + 6,
+        f"Distribution of {words(name)}",
+        f"Share of the released rows in each bin of {words(name)}: "
+        + "; ".join(f"{label}: {share(value)}" for label, value in zip(labels, shares, strict=True))
+        + ("." if band is None else f". The original shares lie within {share(band)} of these."),
+    )
+    for index, (label, value) in enumerate(zip(labels, shares, strict=True)):
+        y, height = top + index * row, row * 0.72
+        if band is not None:
+            low = max(value - band, 0.0)
+            picture.rect(left + low * scale, y, (value + band - low) * scale, height, BAND)
+        picture.rect(left, y + height * 0.25, value * scale, height * 0.5, BLUE)
+        if index % every == 0:
+            picture.text(left - 6, y + min(row, 17) * 0.6, shortened(label, 18), anchor="end", size=11)
+            picture.text(left + (value + (band or 0.0)) * scale + 5, y + min(row, 17) * 0.6, share(value), size=11, fill=MUTED)
+    picture.line(left, top - 2, left, top + row * len(labels), INK)
+    return picture.render()
+
+
+def heat_map(table: ReleasedTable, across: int, down: int) -> Markup:
+    """Two columns: within each bin of the first, how the rows spread over the bins of the second."""
+    counts = table.two_way(across, down).astype(float)
+    totals = counts.sum(axis=1, keepdims=True)
+    shares = np.divide(counts, totals, out=np.zeros_like(counts), where=totals > 0)
+    highest = float(shares.max())
+    left, top, size = 66.0, 8.0, 250.0
+    wide, high = size / counts.shape[0], min(size, 40.0 * counts.shape[1]) / counts.shape[1]
+    bottom = top + high * counts.shape[1]
+    names = words(table.names[across]), words(table.names[down])
+    picture = Picture(
+        f"pair-{across + 1}-{down + 1}",
+        _WIDTH,
+        bottom + 52,
+        f"{names[1].capitalize()} by {names[0]}",
+        f"For each bin of {names[0]} (from left to right), the shares of the bins of {names[1]} (from top to bottom). "
+        f"Darker is more; the darkest is {share(highest, 0)}.",
+    )
+    picture.rect(left, top, size, bottom - top, SOFT)
+    for (a, b), value in np.ndenumerate(shares):
+        if value > 0:
+            picture.rect(left + a * wide, top + b * high, wide + 0.1, high + 0.1, shade(float(value) / highest))
+    first, last = table.labels[down][0], table.labels[down][-1]
+    picture.text(left - 5, top + 10, shortened(first, 9), anchor="end", size=11, fill=MUTED)
+    picture.text(left - 5, bottom - 2, shortened(last, 9), anchor="end", size=11, fill=MUTED)
+    picture.text(left, bottom + 14, shortened(table.labels[across][0], 14), size=11, fill=MUTED)
+    picture.text(left + size, bottom + 14, shortened(table.labels[across][-1], 14), anchor="end", size=11, fill=MUTED)
+    picture.text(left + size / 2, bottom + 14, "→ " + shortened(names[0], 18), anchor="middle", size=11, bold=True)
+    picture.text(left, bottom + 30, "↓ " + shortened(names[1], 24), size=11, bold=True)
+    for step in range(5):
+        picture.rect(left + size - 106 + step * 12, bottom + 21, 12, 10, shade(step / 4))
+    picture.text(left + size - 110, bottom + 30, "0", anchor="end", size=11, fill=MUTED)
+    picture.text(left + size, bottom + 30, share(highest, 0), anchor="end", size=11, fill=MUTED)
+    return picture.render()
+
+
+def thresholds(criteria: list[CriterionPart]) -> Markup:
+    """How much of the error that each criterion allows was used: figure and interval between best value and threshold."""
+    row, top, left, right = 44.0, 26.0, 10.0, 250.0
+
+    def used(criterion: CriterionPart, value: float) -> float:
+        allowed = float(criterion.threshold) - float(criterion.best)
+        return 0.0 if allowed <= 0 else (float(value) - float(criterion.best)) / allowed
+
+    def place(value: float) -> float:
+        return left + min(max(value, 0.0), 1.32) * (right - left)
+
+    says = [f"{one.name}: {figure(one.value)} of {figure(one.threshold)}" for one in criteria]
+    picture = Picture(
+        "criteria",
+        _WIDTH,
+        top + row * len(criteria) + 8,
+        "The criteria as distance to their thresholds",
+        "Released figure and threshold of each criterion. " + "; ".join(says) + ".",
+    )
+    picture.line(right, top - 8, right, top + row * len(criteria), RED, dashed=True)
+    picture.text(right, top - 12, "threshold", anchor="middle", size=11, fill=RED)
+    picture.text(left, top - 12, "best", size=11, fill=MUTED)
+    for index, criterion in enumerate(criteria):
+        y = top + index * row
+        picture.text(left, y + 13, shortened(criterion.name, 46))
+        picture.rect(left, y + 19, place(1.32) - left, 14, SOFT)
+        interval = criterion.interval
+        if interval is not None and interval.how != "exact":
+            beyond = interval.high is None or used(criterion, interval.high) > 1.32
+            end = place(1.32 if interval.high is None else used(criterion, interval.high))
+            start = place(used(criterion, interval.low))
+            picture.rect(start, y + 19, max(end - start, 2), 14, BAND)
+            if beyond:
+                picture.polygon([(end, y + 19), (end + 8, y + 26), (end, y + 33)], BAND)
+        colour = BLUE if criterion.passed else RED
+        picture.dot(place(used(criterion, criterion.value)), y + 26, 5, colour)
+    return picture.render()
+
+
+def charge_picture(root: ChargePart) -> Markup:
+    """The charge tree: every node below what it is a part of, with its epsilon and how it follows from its parts."""
+    rows = list(_rows(root, 0))
+    row, top, indent = 30.0, 6.0, 16.0
+    picture = Picture(
+        "charges",
+        _WIDTH,
+        top + row * len(rows) + 4,
+        "The charge tree",
+        "Privacy charges, each node followed by its parts. "
+        + "; ".join(f"level {depth + 1}, {node.name}: epsilon {exact_epsilon(node.epsilon_exact)}" for node, depth, _ in rows)
+        + ".",
+    )
+    for index, (node, depth, parent) in enumerate(rows):
+        y, x = top + index * row, 6 + indent * min(depth, 8)
+        if parent is not None:
+            stem = 6 + indent * min(depth - 1, 8) + 5
+            picture.line(stem, top + parent * row + 24, stem, y + 12, MUTED)
+            picture.line(stem, y + 12, x, y + 12, MUTED)
+        private = not node.parts
+        width = _WIDTH - x - 6
+        picture.rect(x, y, width, 24, SOFT if private else PAPER, stroke=LINE if private else BLUE, rx=4)
+        charge = f"{_short(node)}ε {exact_epsilon(node.epsilon_exact)}"
+        room = int((width - 20 - 6.5 * len(charge)) / 6.1)
+        picture.text(x + 7, y + 16, shortened(node.name.removeprefix("criterion: "), room), bold=not private)
+        picture.text(_WIDTH - 14, y + 16, charge, anchor="end", fill=INK)
+    return picture.render()
+
+
+def _short(node: ChargePart) -> str:
+    """How the node follows from its parts, in a sign."""
+    if not node.parts:
+        return ""
+    return "2 × " if node.rule.endswith("2 x") else "Σ "
+
+
+def _rows(node: ChargePart, depth: int, parent: int | None = None, counter: list[int] | None = None):
+    counter = [0] if counter is None else counter
+    own = counter[0]
+    counter[0] += 1
+    yield node, depth, parent
+    for part in node.parts:
+        yield from _rows(part, depth + 1, own, counter)
+
+
+def protection(texts: Mapping[str, str], direction: str) -> Markup:
+    """The one picture of the public part: two registers that differ in one record could have led to the same release."""
+    picture = Picture("protection", 360, 262, texts["picture_title"], texts["picture_text"])
+    places = (8.0, 196.0) if direction == "ltr" else (196.0, 8.0)
+    for x, key, odd in zip(places, ("picture_register", "picture_other"), (False, True), strict=True):
+        picture.rect(x, 8, 156, 98, SOFT, stroke=LINE, rx=6)
+        for index in range(12):
+            changed = odd and index == 6
+            picture.dot(x + 27 + index % 6 * 20.5, 24 + index // 6 * 18, 6, RED if changed else BLUE)
+        picture.lines(x + 78, 80, texts[key], 24, size=12)
+    for x in (86.0, 274.0):
+        picture.line(x, 106, x, 128, MUTED, width=2)
+        picture.polygon([(x - 5, 126), (x + 5, 126), (x, 135)], MUTED)
+    picture.rect(8, 136, 344, 34, PAPER, stroke=LINE, rx=6)
+    picture.lines(180, 153, texts["picture_noise"], 54, size=12)
+    picture.line(180, 170, 180, 190, MUTED, width=2)
+    picture.polygon([(175, 188), (185, 188), (180, 197)], MUTED)
+    picture.rect(70, 198, 220, 56, BLUE, rx=6)
+    picture.lines(180, 226, texts["picture_release"], 34, size=13, fill=PAPER)
+    return picture.render()

@@ -1,0 +1,63 @@
+"""The words of the public part in one language: the framework's sentences and the publisher's texts."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from pathlib import Path
+
+from markupsafe import Markup
+
+from synthrelease.bundle.card.numbers import exact_epsilon, figure, rounded_up, words, worst_factor
+from synthrelease.bundle.card.pictures import error_band
+from synthrelease.bundle.interval import LEVEL
+from synthrelease.bundle.model import ReleaseDocument
+from synthrelease.card_texts import CardTexts
+
+
+@lru_cache(maxsize=8)
+def sentences(language: str) -> Mapping[str, str]:
+    """The framework's sentences in a language."""
+    path = Path(__file__).parent / "words" / f"{language}.toml"
+    return tomllib.loads(path.read_text(encoding="utf-8"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wording:
+    """`words` are the framework's sentences with the figures put in, `texts` the publisher's."""
+
+    language: str
+    words: Mapping[str, str]
+    texts: CardTexts
+    title: str
+    summary: str
+
+    @classmethod
+    def of(cls, document: ReleaseDocument, language: str) -> Wording:
+        """All sentences with their figures, from release.json alone."""
+        card = document.card
+        texts = card.texts(language) or CardTexts()
+        band = error_band(document)
+        names = ", ".join(texts.columns.get(column.name, words(column.name)) for column in document.columns)
+        values = {
+            "rows": figure(document.n_rows),
+            "columns": str(len(document.columns)),
+            "names": names,
+            "epsilon": exact_epsilon(document.guarantee.epsilon_exact),
+            "factor": worst_factor(Fraction(document.guarantee.epsilon_exact)),
+            "minimum": str(document.minimum_count),
+            "invariants": Markup('<bdi lang="en" dir="ltr">{}</bdi>').format("; ".join(document.guarantee.invariants)),
+            "band": "" if band is None else rounded_up(100 * band),
+            "level": f"{float(LEVEL):.0%}",
+            "contact": card.contact,
+        }
+        return cls(
+            language=language,
+            words={key: Markup(sentence).format(**values) for key, sentence in sentences(language).items()},
+            texts=texts,
+            title=texts.title or document.title,
+            summary=texts.summary or (document.description if language == card.language else ""),
+        )

@@ -1,0 +1,46 @@
+"""All files of a bundle by name. What release.json does not hold is a function of it and of the released table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from synthrelease.bundle import measurements
+from synthrelease.bundle.card import markdown_bytes, page_bytes
+from synthrelease.bundle.checksums import sha256
+from synthrelease.bundle.citation import citation_bytes
+from synthrelease.bundle.datapackage import datapackage_bytes
+from synthrelease.bundle.deployment import deployment_bytes
+from synthrelease.bundle.document import release_document
+from synthrelease.bundle.files import page_name
+from synthrelease.bundle.measurements import measurements_bytes
+from synthrelease.bundle.model import ReleaseDocument
+from synthrelease.bundle.table import ReleasedTable, csv_bytes, parquet_bytes
+from synthrelease.releasing import Release
+
+
+def release_files(release: Release) -> tuple[ReleasedTable, ReleaseDocument, dict[str, bytes]]:
+    """The released table, release.json, and the data files by name."""
+    table = ReleasedTable.of(release.candidate)
+    data = {"data.csv": csv_bytes(table), "data.parquet": parquet_bytes(table)}
+    if release.measured is not None:
+        spec, candidate = release.spec, release.candidate
+        bins = spec.space.common if spec.shared_measurements else candidate.transformation
+        data[measurements.NAME] = measurements_bytes(release.measured, bins)
+    return table, release_document(release, {name: sha256(content) for name, content in data.items()}), data
+
+
+def written(document: ReleaseDocument, table: ReleasedTable, sizes: Mapping[str, int]) -> dict[str, bytes]:
+    """The documents that follow from release.json and the table; `verify` writes them again and compares.
+
+    Parameters
+    ----------
+    sizes : lengths of the data files in bytes.
+    """
+    pages = {page_name(document, language): page_bytes(document, table, language) for language in document.card.languages}
+    return {
+        "datapackage.json": datapackage_bytes(document, sizes),
+        "deployment.yaml": deployment_bytes(document),
+        "CITATION.cff": citation_bytes(document),
+        **pages,
+        "README.md": markdown_bytes(document, table),
+    }

@@ -1,0 +1,166 @@
+"""deployment.yaml: an entry for OpenDP's registry of deployments of differential privacy, with all fields of its tier 3.
+
+What the publisher has to say comes from [card]; everything else from the release itself.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from synthrelease.bundle.card.explanations import criterion_unit, generator_text, interval_text, parameter_texts
+from synthrelease.bundle.card.numbers import exact_epsilon, figure
+from synthrelease.bundle.datapackage import slug
+from synthrelease.bundle.model import ChargePart, ReleaseDocument
+from synthrelease.bundle.yaml_text import yaml_bytes
+
+NOT_STATED = "Not stated by the publisher."
+
+
+def deployment_bytes(document: ReleaseDocument) -> bytes:
+    """deployment.yaml, in the layout of the registry's schema of 2026."""
+    return yaml_bytes(
+        {
+            "url_slug": slug(document),
+            "deployment": {
+                "basic": _basic(document),
+                "dp_variant": _variant(document),
+                "privacy_loss": _privacy_loss(document),
+                "deployment_model": _model(document),
+                "implementation": _implementation(document),
+                "administrative": _administrative(document),
+            },
+        }
+    )
+
+
+def _basic(document: ReleaseDocument) -> dict[str, Any]:
+    card = document.card
+    curator = {"data_curator_name": card.organisation or NOT_STATED, "data_curator_type": card.organisation_type}
+    return {
+        "name": card.title or document.title,
+        "data_curators": [curator],
+        "description": card.summary or document.description or NOT_STATED,
+        "intended_use": _listed(card.uses) if card.uses else NOT_STATED,
+        "data_product_type": "Synthetic data",
+        "data_product_region": card.region or NOT_STATED,
+        "data_product_sector": card.sector,
+        "publication_date": card.published.isoformat(),
+    }
+
+
+def _variant(document: ReleaseDocument) -> dict[str, Any]:
+    names = ", ".join(column.name for column in document.columns)
+    raw = [rule.never for rule in document.rules if "raw" in rule.applies_to]
+    rules = f" and in which none of these occurs: {'; '.join(raw)}" if raw else ""
+    return {
+        "variant_name": "Pure DP" if document.guarantee.delta_exact == "0" else "Approximate DP",
+        "data_domain": f"Tables of {document.n_rows} records with the columns {names}, whose values lie within public bounds "
+        f"or categories (release.json){rules}.",
+        "unprotected_quantities": _listed(document.guarantee.invariants),
+    }
+
+
+def _privacy_loss(document: ReleaseDocument) -> dict[str, Any]:
+    guarantee = document.guarantee
+    parameters = {"epsilon": float(guarantee.epsilon)}
+    if guarantee.delta_exact != "0":
+        parameters["delta"] = float(guarantee.delta)
+    return {
+        "privacy_unit": guarantee.unit[:1].upper() + guarantee.unit[1:],
+        "privacy_unit_details": f"Adjacent tables: {guarantee.neighbours}. Both have the same, public number of records "
+        "(bounded differential privacy); the bound on the input distance is one replaced record. A person who stands in k "
+        "records is protected at k times the epsilon.",
+        "number_of_privacy_units": document.n_rows,
+        "privacy_parameters": parameters,
+        "privacy_parameters_details": f"Exactly {guarantee.epsilon_exact}; rounded up where a decimal cannot be exact. It "
+        f"covers every file of the release together. The charges:\n{_tree(document.charges)}",
+    }
+
+
+def _model(document: ReleaseDocument) -> dict[str, Any]:
+    card = document.card
+    publisher = card.organisation or "The publisher"
+    return {
+        "model_name": "Central",
+        "model_name_details": f"{publisher} holds the original records and runs the release in its protected environment; "
+        "only the files of the release leave it.",
+        "trust_assumptions": "Data subjects trust the curator and the administrators of its environment, who can read the "
+        "original records. Nobody else needs to be trusted: readers of the release may know anything and may compute without "
+        "bounds.",
+        "actors": _listed(
+            (
+                f"Curator: {publisher}.",
+                "Data subjects: the persons behind the original records.",
+                "Data users and the public, who see the files; among them adversaries with any side information.",
+            )
+        ),
+        "release_type": "One release",
+        "release_type_details": card.maintenance or NOT_STATED,
+        "data_source_type": "Static",
+        "data_source_type_details": card.source or NOT_STATED,
+        "access_type": "Non-interactive",
+        "access_type_details": "Files are published; nobody can query the original records.",
+    }
+
+
+def _implementation(document: ReleaseDocument) -> dict[str, Any]:
+    card, configuration = document.card, document.configuration
+    minimum = f" no row occurs fewer than {document.minimum_count} times;" if document.minimum_count > 1 else ""
+    family = str(configuration.get("generator", {}).get("family", ""))
+    drawn = "; ".join(f"{name}: {value}" for part in configuration.values() for name, value in parameter_texts(part))
+    mechanisms = dict.fromkeys(leaf.because for leaf in document.charges.leaves())
+    return {
+        "preprocessing_and_hyperparameter_tuning": "Values were put into public bins; values outside the public bounds, "
+        "missing ones and records against the plausibility rules were treated by public rules. Configurations were drawn at "
+        f"random from {document.selection.configurations} within the accounted selection.\n{card.tuning or NOT_STATED}",
+        "mechanisms": _listed(
+            (
+                f"{generator_text(family)} Drawn configuration: {drawn}.".strip(),
+                *mechanisms,
+                "Private selection with a known threshold (Liu and Talwar 2019): rounds are run until one meets all criteria.",
+                "Software: synthrelease, with OpenDP for noise and diffprivlib for private choices; "
+                + ", ".join(f"{name} {version}" for name, version in document.versions.items())
+                + ".",
+                "Side channels. Floating point: noise is drawn as whole numbers on public grids, epsilons are exact fractions. "
+                "Timing and number of rounds: neither is published; every criterion is scored in every round. Randomness: the "
+                "operating system's generator, no seed. Errors: one opaque message for everything that sees original records.",
+                f"Access to the original records: {card.access or NOT_STATED}",
+            )
+        ),
+        "composition": "Sequential composition; the charge of one round of the selection is doubled (pure differential "
+        "privacy, any number of rounds); what was measured once is charged once.",
+        "post_processing": f"Consistency of the noisy tables, sampling of rows, exclusion of implausible rows;{minimum} rows "
+        "are published sorted. The documents are written from the released table and figures alone.",
+        "justification": card.justification or NOT_STATED,
+        "utility": _listed(
+            f"{one.name}: released figure {figure(one.value)} {criterion_unit(one, document)}".rstrip()
+            + f", threshold {figure(one.threshold)}, interval for the exact figure: {interval_text(one.interval)}"
+            for one in document.criteria
+        ),
+        "additional_information": f"All figures are in release.json; `synthrelease verify` checks them. {card.url}".strip(),
+    }
+
+
+def _administrative(document: ReleaseDocument) -> dict[str, Any]:
+    card = document.card
+    source = {"title": card.title or document.title, "year": str(card.published.year)}
+    source |= {"author": card.organisation} if card.organisation else {}
+    source |= {"url": card.url} if card.url else {}
+    return {
+        "evidence_sources": {
+            "data_card": {"evidence_source_type": "Formal publication by the deploying organization", "misc": source}
+        },
+        "status": "Draft",
+        "registry_authors": list(card.registry_authors) or [card.organisation or NOT_STATED],
+        "tier": 3,
+    }
+
+
+def _listed(texts: Any) -> str:
+    lines = [" ".join(str(text).split()) for text in texts]
+    return "\n".join(f"- {line}" for line in lines) + "\n" if lines else NOT_STATED
+
+
+def _tree(node: ChargePart, depth: int = 0) -> str:
+    own = f"{'  ' * depth}- {node.name}: epsilon {exact_epsilon(node.epsilon_exact)} ({node.because})"
+    return "\n".join([own, *(_tree(part, depth + 1) for part in node.parts)])

@@ -1,0 +1,247 @@
+"""release.json as validated models: what the documents of a bundle are written from, and what `verify` reads back.
+
+Every epsilon stands there twice: as a number, rounded up, and as an exact fraction in a text.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, AliasChoices, BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
+
+from synthrelease.card_texts import CardTable
+from synthrelease.privacy import decimal_text
+
+FORMAT: Literal[2] = 2
+Kind = Literal["integer", "real", "category"]
+How = Literal["noise and selection", "noise", "redrawn noise", "exact"]
+
+
+def _exact(text: str) -> str:
+    """A fraction of at least 0 in lowest terms, written in the one way that `str(Fraction)` writes it."""
+    if not re.fullmatch(r"[0-9]+(/[1-9][0-9]*)?", text) or str(Fraction(text)) != text:
+        raise ValueError("expected a fraction of at least 0 in lowest terms, such as '191/20'")
+    return text
+
+
+ExactText = Annotated[str, Field(max_length=200), AfterValidator(_exact)]
+Number = Annotated[float | int, Field(allow_inf_nan=False)]
+
+
+class Part(BaseModel):
+    """Base of all parts of release.json: nothing may be missing, and nothing may be there that is not described."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+
+
+class GuaranteePart(Part):
+    """The guarantee by its building blocks (theory 10)."""
+
+    epsilon: Number
+    epsilon_exact: ExactText
+    delta: Number
+    delta_exact: ExactText
+    neighbours: str
+    unit: str
+    invariants: list[str]
+
+
+class CurvePart(Part):
+    """A Renyi divergence of order a of at most rho a + constant + log_mean / (a - 1), for every a > 1."""
+
+    rho: ExactText
+    constant: ExactText
+    log_mean: ExactText
+
+
+class ChargePart(Part):
+    """A node of the charge tree; `rule` says how it follows from its parts.
+
+    `renyi` is there where the node is a curve: epsilon and delta are then 0, and the root states both for the sum.
+    """
+
+    name: str
+    rule: str
+    epsilon: Number
+    epsilon_exact: ExactText
+    delta: Number
+    delta_exact: ExactText
+    because: str
+    renyi: CurvePart | None = None
+    parts: list[ChargePart] = Field(default_factory=list)
+
+    @model_serializer(mode="wrap")
+    def _without_empty_fields(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return {name: value for name, value in dump(self).items() if name not in ("renyi", "parts") or value}
+
+    def leaves(self) -> Iterator[ChargePart]:
+        """The single mechanisms below this node (the node itself when it has no parts)."""
+        if not self.parts:
+            yield self
+        for part in self.parts:
+            yield from part.leaves()
+
+
+class IntervalPart(Part):
+    """An interval for the exact figure; `high` is null when nothing bounds it."""
+
+    level: Number
+    low: Number
+    high: Number | None
+    how: How
+
+
+class CriterionPart(Part):
+    """A criterion, its threshold and its released figure.
+
+    Attributes
+    ----------
+    value : null where the figure is no number.
+    best, worst : what an exact figure can be; worst is null where nothing bounds it.
+    decides : whether this very figure was compared with the threshold.
+    parameters : everything else that stands in the acceptance file.
+    """
+
+    name: str
+    kind: str
+    threshold: Number
+    value: Number
+    epsilon: Number
+    epsilon_exact: ExactText
+    mechanism: str
+    sensitivity: Number | None
+    noise_sd: Number | None
+    noise_bound: Number | None
+    passed: bool
+    decides: bool
+    best: Number
+    worst: Number | None
+    interval: IntervalPart | None
+    parameters: dict[str, Any]
+
+
+class BinPart(Part):
+    """A bin: [from, below) for numbers, null where it is open; the categories that it holds otherwise."""
+
+    label: str
+    lower: Number | None = Field(default=None, validation_alias=AliasChoices("from", "lower"), serialization_alias="from")
+    below: Number | None = None
+    categories: list[str] | None = None
+    number: Number | None = None
+
+    @model_serializer(mode="wrap")
+    def _what_there_is(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        absent = {"categories"} if self.categories is None else {"from", "below"}
+        absent |= {"number"} if self.number is None else set()
+        return {name: value for name, value in dump(self).items() if name not in absent}
+
+
+class ColumnPart(Part):
+    """A column of data.csv; `bounds` are the public bounds of the values behind the bins."""
+
+    name: str
+    kind: Kind
+    description: str
+    unit: str
+    binning: str
+    alternatives: list[str]
+    ordered: bool
+    bounds: Annotated[list[Number], Field(min_length=2, max_length=2)] | None
+    bins: list[BinPart]
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        return tuple(one.label for one in self.bins)
+
+
+class RulePart(Part):
+    """What must never occur, in private rows ("raw") or in released ones ("synthetic")."""
+
+    never: str
+    applies_to: list[Literal["raw", "synthetic"]]
+    why: str
+
+
+class JointTestPart(Part):
+    """The one noisy test that decided a round: its least slack had to reach the margin, in sensitivities.
+
+    `false_acceptance` bounds the probability that a round passes although some criterion is above its threshold.
+    """
+
+    epsilon_exact: ExactText
+    false_acceptance: ExactText
+    margin: Number
+
+
+class SelectionPart(Part):
+    """How configurations were drawn, what decided a round, and when the search would have ended with nothing.
+
+    `joint_test` is null where every criterion was decided by its own figure. `shape` is that of a truncated negative binomial
+    number of rounds; null with a known threshold.
+    """
+
+    configurations: int
+    stop_probability: ExactText
+    shape: ExactText | None
+    shared_measurements: bool
+    joint_test: JointTestPart | None
+
+
+class ReleaseDocument(Part):
+    """The whole of release.json.
+
+    Attributes
+    ----------
+    specification : the digest of the two files behind the release, without [card].
+    files : the SHA-256 checksums of the data files.
+    versions : of what the release was computed with; `written_by` is the version of synthrelease that wrote the documents.
+    """
+
+    format: Literal[2]
+    title: str
+    description: str
+    synthetic: Literal[True]
+    n_rows: int
+    guarantee: GuaranteePart
+    charges: ChargePart
+    criteria: list[CriterionPart]
+    configuration: dict[str, dict[str, Any]]
+    selection: SelectionPart
+    columns: list[ColumnPart] = Field(validation_alias=AliasChoices("schema", "columns"), serialization_alias="schema")
+    groups: dict[str, list[BinPart]]
+    rules: list[RulePart]
+    specification: str
+    files: dict[str, str]
+    versions: dict[str, str]
+    written_by: str
+    card: Annotated[CardTable, Field(strict=False)]
+
+    @property
+    def minimum_count(self) -> int:
+        """The least number of times that a row may occur: the projection's and the criteria's word."""
+        counts = [table.parameters.get("minimum_count", 1) for table in self.criteria if table.kind == "face_privacy"]
+        return int(max([self.configuration.get("projection", {}).get("minimum_count", 1), *counts]))
+
+    def criterion(self, kind: str) -> CriterionPart | None:
+        """The first criterion of a kind."""
+        return next((one for one in self.criteria if one.kind == kind), None)
+
+    def dumped(self) -> bytes:
+        """The bytes of release.json."""
+        tables = self.model_dump(mode="json", by_alias=True)
+        return (json.dumps(tables, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode("utf-8")
+
+
+def number(value: float) -> float | int:
+    """A JSON number; whole ones without a point."""
+    return int(value) if math.isfinite(value) and float(value).is_integer() else float(value)
+
+
+def upwards(value: Fraction) -> float:
+    """An exact epsilon as the number that is shown, never understated."""
+    return float(decimal_text(value))

@@ -1,0 +1,51 @@
+"""The documents of a release that has not been run: placeholders in place of figures.
+
+`release` writes them, and throws them away, before anything private is read: a text or a name that a document cannot hold must
+show up while nothing is spent.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from synthrelease.bundle.contents import written
+from synthrelease.bundle.document import release_document
+from synthrelease.bundle.table import ReleasedTable
+from synthrelease.candidate import Candidate
+from synthrelease.criteria import Score
+from synthrelease.privacy import Guarantee
+from synthrelease.releasing import Release
+from synthrelease.spec import ReleaseSpec
+from synthrelease.table import Counts
+
+
+def preview(spec: ReleaseSpec) -> dict[str, bytes]:
+    """All documents of a bundle, of a table with a single row over again and of figures that just meet their thresholds."""
+    configuration = spec.space[0]
+    table = Counts(configuration.transformation.layout, np.zeros(1000, dtype=np.int64))
+    scores = tuple(
+        Score(
+            name=criterion.name,
+            kind=criterion.kind,
+            threshold=criterion.threshold,
+            value=criterion.threshold,
+            epsilon=criterion.epsilon,
+            mechanism="not run",
+            sensitivity=criterion.threshold / 100 if criterion.figure_gets_noise else None,
+            noise_sd=criterion.threshold / 100 if criterion.figure_gets_noise else None,
+            passed=True,
+        )
+        for criterion in spec.criteria
+    )
+    spec = replace(spec, card=spec.card.model_copy(update={"title": f"PREVIEW {spec.card.title or spec.title}"}))
+    release = Release(
+        spec=spec,
+        guarantee=Guarantee(epsilon=spec.plan.total.epsilon, delta=spec.plan.total.delta, invariants=("PREVIEW",)),
+        charges=spec.plan.total,
+        candidate=Candidate(configuration=configuration, counts=table),
+        scores=scores,
+    )
+    document = release_document(release, {"data.csv": "0" * 64, "data.parquet": "0" * 64})
+    return written(document, ReleasedTable.of(release.candidate), {"data.csv": 0, "data.parquet": 0})

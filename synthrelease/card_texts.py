@@ -1,0 +1,187 @@
+"""[card]: what the steward says about a release, in one language or several.
+
+Figures never stand here: they come from the release itself (`bundle/`). Texts are plain; an empty line parts paragraphs.
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+LANGUAGES = ("en", "he")
+"""Languages that the public part of a card can be written in; each has a file in bundle/card/words."""
+RIGHT_TO_LEFT = ("he",)
+
+Text = Annotated[str, Field(max_length=10_000)]
+Language = Literal["en", "he"]
+_EMAIL = re.compile(r"[^@\s<>\"']+@[^@\s<>\"']+\.[^@\s<>\"']+")
+_URL = re.compile(r"https?://[^\s<>\"']+")
+_NO_TEXT = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\x85\u2028\u2029\ufffe\uffff\u202a-\u202e\u2066-\u2069]")
+
+
+def _paragraphs(text: Any) -> Any:
+    if not isinstance(text, str):
+        return text
+    if _NO_TEXT.search(text):
+        raise ValueError("expected text without control characters, found one")
+    return "\n\n".join(" ".join(part.split()) for part in re.split(r"\n[ \t]*\n", text) if part.strip())
+
+
+class CardTexts(BaseModel):
+    """The texts that are translated.
+
+    Attributes
+    ----------
+    title, summary : of the released data; the configuration's title and description where they are empty.
+    organisation : who publishes.
+    source : where the original records come from: who collected them, how, when, about whom.
+    purpose, funding : why and with whose means the data are released.
+    uses, unsuitable : what the data are meant for, and what they are not fit for, one text each.
+    ethics, maintenance, feedback : review and consent; updates, errata and for how long; how to reach the publisher.
+    columns : a readable name for each column.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True)
+
+    title: Annotated[str, Field(max_length=300)] = ""
+    summary: Text = ""
+    organisation: Text = ""
+    source: Text = ""
+    purpose: Text = ""
+    funding: Text = ""
+    uses: tuple[Text, ...] = ()
+    unsuitable: tuple[Text, ...] = ()
+    ethics: Text = ""
+    maintenance: Text = ""
+    feedback: Text = ""
+    columns: dict[str, Text] = Field(default_factory=dict)
+
+    @field_validator("*")
+    @classmethod
+    def _plain_paragraphs(cls, value: Any) -> Any:
+        """Line breaks within a paragraph mean nothing."""
+        if isinstance(value, dict):
+            return {key: _paragraphs(text) for key, text in value.items()}
+        return tuple(map(_paragraphs, value)) if isinstance(value, tuple) else _paragraphs(value)
+
+
+class CardTable(CardTexts):
+    """The whole of [card].
+
+    Attributes
+    ----------
+    language : of the texts that stand directly under [card].
+    organisation_type, sector, region : in the words of OpenDP's deployments registry.
+    contact : an e-mail address or a web address.
+    licence : an SPDX name such as "CC-BY-4.0", or the licence's own name with `licence_url`.
+    version, published : of this release; the day on which the release was started where none is given.
+    url : where the release can be had.
+    justification : how epsilon, thresholds and bins were chosen.
+    tuning : what was done with the private data, or with public data in their place, before the release.
+    access : who can reach the private data, and how they are secured.
+    registry_authors : who answers for the entry in the deployments registry.
+    en, he : translations.
+    """
+
+    language: Language = "en"
+    organisation_type: Literal["Government", "Industry", "Nonprofit"] = "Government"
+    contact: Text = ""
+    licence: Annotated[str, Field(max_length=200)] = ""
+    licence_url: str = ""
+    version: Annotated[str, Field(max_length=50)] = "1.0"
+    published: datetime.date = Field(default_factory=lambda: datetime.datetime.now(datetime.UTC).date())
+    region: Text = ""
+    sector: Literal["Technology", "Healthcare", "Education", "Government", "Energy", "Finance"] = "Government"
+    url: str = ""
+    justification: Text = ""
+    tuning: Text = ""
+    access: Text = ""
+    registry_authors: tuple[Text, ...] = ()
+    en: CardTexts | None = None
+    he: CardTexts | None = None
+
+    @field_validator("contact")
+    @classmethod
+    def _reachable(cls, value: str) -> str:
+        if value and not (_EMAIL.fullmatch(value) or _URL.fullmatch(value)):
+            raise ValueError("expected an e-mail address, or an address that starts with https://")
+        return value
+
+    @field_validator("url", "licence_url")
+    @classmethod
+    def _address(cls, value: str) -> str:
+        if value and not _URL.fullmatch(value):
+            raise ValueError("expected an address that starts with https://")
+        return value
+
+    @model_validator(mode="after")
+    def _no_translation_into_itself(self) -> CardTable:
+        if self.texts(self.language) is not self:
+            raise ValueError(f"[card.{self.language}] must not be there: [card] itself is in that language")
+        return self
+
+    def texts(self, language: str) -> CardTexts | None:
+        """The texts in a language, None where there are none."""
+        own = {"en": self.en, "he": self.he}[language]
+        return self if own is None and language == self.language else own
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """All languages of the card, its own first."""
+        others = [language for language in LANGUAGES if language != self.language and self.texts(language) is not None]
+        return (self.language, *others)
+
+
+def direction(language: str) -> str:
+    """How the language is written: "ltr" or "rtl"."""
+    return "rtl" if language in RIGHT_TO_LEFT else "ltr"
+
+
+def is_email(contact: str) -> bool:
+    return _EMAIL.fullmatch(contact) is not None
+
+
+def gaps(card: CardTable, columns: tuple[str, ...]) -> tuple[str, ...]:
+    """TOML paths of what a complete card would have and this one has not, for a warning before a release.
+
+    Parameters
+    ----------
+    columns : the names of the released columns.
+    """
+    return tuple(_gaps(card, columns))
+
+
+def _gaps(card: CardTable, columns: tuple[str, ...]) -> Iterator[str]:
+    wanted = ("contact", "licence", "region", "justification", "tuning", "access", "registry_authors")
+    yield from (f"card.{name}" for name in wanted if not getattr(card, name))
+    if card.licence and card.licence not in LICENCES and not card.licence_url:
+        yield "card.licence_url"
+    for language in card.languages:
+        texts, path = card.texts(language), "card" if language == card.language else f"card.{language}"
+        for name, value in texts if texts else ():
+            if name in CardTexts.model_fields and not value and not (name in ("title", "summary") and path == "card"):
+                yield f"{path}.{name}"
+            elif name == "columns":
+                yield from (f"{path}.columns.{column}" for column in columns if column not in value)
+
+
+LICENCES = {
+    "CC0-1.0": ("Creative Commons Zero 1.0", "https://creativecommons.org/publicdomain/zero/1.0/"),
+    "CC-BY-4.0": ("Creative Commons Attribution 4.0", "https://creativecommons.org/licenses/by/4.0/"),
+    "CC-BY-SA-4.0": ("Creative Commons Attribution-ShareAlike 4.0", "https://creativecommons.org/licenses/by-sa/4.0/"),
+    "CC-BY-NC-4.0": ("Creative Commons Attribution-NonCommercial 4.0", "https://creativecommons.org/licenses/by-nc/4.0/"),
+    "ODbL-1.0": ("Open Database Licence 1.0", "https://opendatacommons.org/licenses/odbl/1-0/"),
+    "ODC-By-1.0": ("Open Data Commons Attribution 1.0", "https://opendatacommons.org/licenses/by/1-0/"),
+    "PDDL-1.0": ("Public Domain Dedication and Licence 1.0", "https://opendatacommons.org/licenses/pddl/1-0/"),
+    "OGL-UK-3.0": (
+        "Open Government Licence 3.0",
+        "https://www.nationalarchives.gov.uk/doc/open-government-licence/version/3/",
+    ),
+    "etalab-2.0": ("Licence Ouverte 2.0", "https://www.etalab.gouv.fr/wp-content/uploads/2018/11/open-licence.pdf"),
+    "CDLA-Permissive-1.0": ("Community Data Licence Agreement, Permissive 1.0", "https://cdla.dev/permissive-1-0/"),
+}
+"""SPDX names of licences for data that the citation file may use, with their names and addresses."""

@@ -1,0 +1,147 @@
+"""audit: the guarantee put to the test."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from synthrelease.cli.terminal import Jobs, err, progress_bars
+from synthrelease.cli.terminal import out as terminal
+
+if TYPE_CHECKING:
+    from synthrelease.audit.report import AuditResult
+    from synthrelease.audit.running import Finding
+
+CONTRADICTED = 5
+
+
+class Part(StrEnum):
+    """Parts of the audit, as they are written on the command line."""
+
+    sensitivity = "sensitivity"
+    selection = "selection"
+    cases = "cases"
+    power = "power"
+
+
+def audit(
+    out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Write every figure to this JSON file.")] = None,
+    jobs: Jobs = 1,
+    hours: Annotated[float | None, typer.Option(min=0.01, help="Draw from all mechanisms for so long.")] = None,
+    draws: Annotated[int | None, typer.Option(min=50, help="Draws on each side of every case.")] = None,
+    part: Annotated[list[Part] | None, typer.Option(help="Run this part; may be repeated. Without it all but power.")] = None,
+    only: Annotated[str | None, typer.Option(metavar="TEXT", help="Only what has this text in its name.")] = None,
+    records: Annotated[int, typer.Option(min=1, max=5, help="Records of the largest tables that are enumerated.")] = 5,
+) -> None:
+    """Put the guarantee to the test, on made-up tables: enumerate sensitivities, compute laws, draw from every mechanism.
+
+    Reads no file, and spends nothing. There is no seed: the machine's own entropy is part of what is audited.
+    """
+    from synthrelease.audit.audit import USUAL, run_audit
+    from synthrelease.audit.running import Effort
+    from synthrelease.errors import InputError, OutputError
+
+    if hours is not None and draws is not None:
+        raise InputError("--hours and --draws: expected one of them, found both.")
+    if out is not None and (out.exists() or not out.parent.is_dir()):
+        found = "one" if out.exists() else f"no folder {out.parent}"
+        raise OutputError(f"{out}: expected a new file in a folder that exists, found {found}.")
+    with progress_bars() as progress:
+        result = run_audit(
+            parts=[each.value for each in part] if part else USUAL,
+            effort=Effort(draws=draws, hours=hours),
+            jobs=jobs,
+            only=only,
+            most_records=records,
+            progress=progress,
+        )
+    if out is not None:
+        out.write_text(json.dumps(result.document(), indent=2) + "\n", encoding="utf-8")
+        terminal.print(f"Every figure is in {escape(str(out))}.")
+    _print_result(result)
+    if not result.passed:
+        for name in result.violations:
+            err.print(f"Above its claim: {escape(name)}.", style="red")
+        for name in result.missed:
+            err.print(f"A known fault that was not found (more draws are needed): {escape(name)}.", style="red")
+        raise typer.Exit(CONTRADICTED)
+    terminal.print("Nothing contradicts a claim.")
+
+
+def _print_result(result: AuditResult) -> None:
+    if result.sensitivities:
+        _print_sensitivities(result)
+    if result.laws:
+        laws, shipped = result.laws, [law for law in result.laws if law.cap is None]
+        terminal.print(
+            f"Selection law, exact: {len(laws)} combinations of claim, stop probability and cap; "
+            f"{sum(law.pairs for law in laws):,} pairs of laws, {sum(law.exceeded for law in laws)} above the claim. Without a "
+            f"cap, as here, the largest ratio realises {max(law.share for law in shipped):.1%} of 2 eps1."
+        )
+    if result.findings:
+        _print_findings(result)
+    if result.power:
+        table = Table("fault", "draws", "found", "probability, at least", title="Power")
+        for part in result.power:
+            table.add_row(escape(part.name), f"{part.draws:,}", f"{part.found} of {part.repeats}", f"{part.at_least:.4f}")
+        terminal.print(table)
+
+
+def _print_sensitivities(result: AuditResult) -> None:
+    table = Table("figure", "triples", "violations", "disagreements", "largest share of the bound", title="Sensitivities")
+    by_kind = defaultdict(list)
+    for part in result.sensitivities:
+        by_kind[part.kind].append(part)
+    for kind, found in by_kind.items():
+        shares = sorted({f"{float(part.largest):.3g}" for part in found}, key=float)
+        table.add_row(
+            escape(kind),
+            f"{sum(part.triples for part in found):,}",
+            str(sum(part.violations for part in found)),
+            str(sum(part.disagreements for part in found)),
+            shares[0] if len(shares) == 1 else f"{shares[0]} to {shares[-1]}",
+        )
+    triples = sum(part.triples for part in result.sensitivities)
+    violations = sum(part.violations for part in result.sensitivities)
+    terminal.print(table)
+    terminal.print(f"{triples:,} triples, {violations} violations.")
+
+
+def _print_findings(result: AuditResult) -> None:
+    table = Table("mechanism", "cases", "claims", "largest proven / claimed", "above the claim", title="Cases")
+    by_family = defaultdict(list)
+    for finding in result.findings:
+        if not finding.case.faulty:
+            by_family[finding.case.family].append(finding)
+    for family, found in by_family.items():
+        claims = sorted({finding.case.claim for finding in found})
+        span = f"{claims[0]:.3g}" if len(claims) == 1 else f"{claims[0]:.3g} to {claims[-1]:.3g}"
+        above = sum(finding.exceeded for finding in found)
+        table.add_row(escape(family), str(len(found)), span, _largest(found), str(above))
+    terminal.print(table)
+    faults = [finding for finding in result.findings if finding.case.faulty]
+    if faults:
+        table = Table("known fault", "claimed", "proven", title="Faults that the audit must find")
+        for finding in faults:
+            table.add_row(escape(finding.case.name), f"{finding.case.claim:.3g}", f"{finding.epsilon:.3g}")
+        terminal.print(table)
+    honest = [finding for finding in result.findings if not finding.case.faulty]
+    terminal.print(
+        f"{len(honest)} cases, {sum(finding.exceeded for finding in honest)} above the claim; "
+        f"{sum(finding.exceeded for finding in faults)} of {len(faults)} known faults found. Confidence of all together: 99.9%."
+    )
+
+
+def _largest(found: list[Finding]) -> str:
+    """The largest share of its claim that a case was proven to realise."""
+    finding = max(found, key=lambda each: each.epsilon / each.case.claim if each.case.claim else each.epsilon)
+    if not finding.epsilon > 0:
+        return "nothing"
+    return f"{finding.epsilon:.3g} / {finding.case.claim:.3g}"

@@ -1,0 +1,63 @@
+"""bound: queries on a published release. Reads nothing private, spends nothing."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.markup import escape
+
+from synthrelease.cli.terminal import out as terminal
+
+if TYPE_CHECKING:
+    from synthrelease.bounds import Bound
+
+
+def bound(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a release.")],
+    query: Annotated[
+        str,
+        typer.Argument(metavar="QUERY", help="A condition, for example \"age >= 35 and sex == 'F'\".", show_default=False),
+    ] = "",
+    given: Annotated[str, typer.Option(metavar="CONDITION", help="Ask for a share among the rows that meet this.")] = "",
+    mean: Annotated[str | None, typer.Option(metavar="COLUMN", help="Ask for the mean of this column.")] = None,
+    minus: Annotated[
+        str | None, typer.Option(metavar="QUERY", help="Ask for the difference to this condition's answer.")
+    ] = None,
+    confidence: Annotated[float, typer.Option(help="Of all bounds together.")] = 0.95,
+    acceptance: Annotated[
+        float | None, typer.Option(metavar="P", help="Your word that a round is accepted with at least this probability.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs instead of text.")] = False,
+) -> None:
+    """Answer a query from a release, and bound how far the answer is from the original table's.
+
+    The bound follows from the released figures alone and holds for all queries together (docs/bounds.md). QUERY is written
+    like a plausibility rule, with limits between the released bins. It asks for the number of rows; with --given for a share,
+    with --mean for a mean.
+    """
+    from synthrelease.bounds import bound as ask
+
+    found = ask(folder, query, given=given, mean_of=mean, minus=minus, confidence=confidence, acceptance=acceptance)
+    if as_json:
+        print(json.dumps(_plain(found), indent=2))
+    else:
+        terminal.print(escape(str(found)), highlight=False)
+
+
+def _plain(found: Bound) -> dict[str, Any]:
+    """The figures of a bound for programs; a limit that says nothing is null."""
+    return {
+        "question": found.question,
+        "kind": found.kind,
+        "answer": found.answer,
+        "low": found.low,
+        "high": found.high,
+        "unit": found.unit,
+        "confidence": found.confidence,
+        "acceptance": found.acceptance,
+        "n_rows": found.n_rows,
+        "limits": {limit.score.name: limit.limit if limit.limit < float("inf") else None for limit in found.limits},
+    }

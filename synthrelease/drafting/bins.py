@@ -1,0 +1,150 @@
+"""Bins with round limits for a column of numbers, so that none is nearly empty."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+LEAST_SHARE = 0.01
+"""Of the rows, in every drafted bin: rarer bins are what a release is worst at."""
+
+
+COARSE, FINE = 6, 14
+"""About how many bins are wanted."""
+
+_CROWDED = 0.5
+"""Share of the rows in one bin above which bins of equal width give way to bins of about equal size."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NumberBins:
+    """Limits between bins of one column.
+
+    Attributes
+    ----------
+    low, high : bounds, a little wider than the public file's smallest and largest value.
+    coarse, fine : inner limits, increasing; those of `coarse` are among those of `fine`.
+    groups : limits of `coarse` that divide the rows into three groups, or two; `smallest_group` is the least share of rows.
+    """
+
+    low: float
+    high: float
+    coarse: tuple[float, ...]
+    fine: tuple[float, ...]
+    groups: tuple[float, ...]
+    smallest_group: float
+
+
+def number_bins(values: np.ndarray, counts: np.ndarray, *, whole: bool) -> NumberBins:
+    """Round bins for a column.
+
+    Parameters
+    ----------
+    values, counts : (n_values,) different values, increasing, and how often each occurs.
+    whole : True for whole numbers.
+    """
+    cumulated = np.cumsum(counts) / counts.sum()
+    first, last = (float(values[np.searchsorted(cumulated, share)]) for share in (0.03, 0.97))
+    step = _round_step((last - first) / COARSE, whole)
+    finer = min(_divisors(step, whole), key=lambda width: abs(math.log(width * FINE / max(last - first, width))))
+    coarse = _kept(values, counts, _multiples(values, step), ())
+    if max(_shares(values, counts, coarse)) > _CROWDED and len(values) > 20:
+        at = np.interp(np.arange(1, COARSE) / COARSE, cumulated, values)
+        step = finer = _round_step(float(np.diff(at).min()), whole)
+        coarse = _kept(values, counts, [round(float(value) / step) * step for value in at], ())
+    fine = _kept(values, counts, _multiples(values, finer), coarse) if finer < step else coarse
+    edge = _round_step((values[-1] - values[0]) / 100, whole)
+    low = _plain(math.floor(values[0] / edge) * edge)
+    high = _plain(math.ceil((values[-1] + (1 if whole else 0)) / edge) * edge - (1 if whole else 0))
+    groups = _groups(values, counts, coarse)
+    return NumberBins(
+        low=low,
+        high=max(high, low + edge),
+        coarse=coarse,
+        fine=fine,
+        groups=groups,
+        smallest_group=min(_shares(values, counts, groups)),
+    )
+
+
+def _multiples(values: np.ndarray, step: float) -> list[float]:
+    """Multiples of a step above the smallest value, up to the largest; at most a thousand."""
+    first = math.floor(values[0] / step) + 1
+    last = min(math.floor(values[-1] / step), first + 1000)
+    return [multiple * step for multiple in range(first, last + 1)]
+
+
+def _divisors(step: float, whole: bool) -> list[float]:
+    """Round steps that a step is a multiple of."""
+    parts = [step / part for part in (1, 2, 5, 10) if not whole or step % part == 0]
+    return [part for part in parts if _round_step(part, whole) == part] or [step]
+
+
+def _kept(values: np.ndarray, counts: np.ndarray, limits: Sequence[float], fixed: Sequence[float]) -> tuple[float, ...]:
+    """The fixed limits, and of the others those that leave no bin nearly empty."""
+    kept = list(fixed)
+    for limit in sorted({_plain(limit) for limit in limits if values[0] < limit <= values[-1]} - set(fixed)):
+        trial = sorted([*kept, limit])
+        if min(_shares(values, counts, trial)) >= LEAST_SHARE:
+            kept = trial
+    return tuple(kept)
+
+
+def _groups(values: np.ndarray, counts: np.ndarray, limits: Sequence[float]) -> tuple[float, ...]:
+    """The two limits whose smallest group is largest; the only limit where there is one."""
+    pairs: list[tuple[float, ...]] = [*combinations(limits, 2)] or [tuple(limits)]
+    return max(pairs, key=lambda pair: min(_shares(values, counts, pair)))
+
+
+def _shares(values: np.ndarray, counts: np.ndarray, limits: Sequence[float]) -> list[float]:
+    """Share of the rows in each bin between the limits."""
+    rows = np.bincount(np.searchsorted(limits, values, side="right"), weights=counts, minlength=len(limits) + 1)
+    return (rows / counts.sum()).tolist()
+
+
+def _round_step(width: float, whole: bool) -> float:
+    """1, 2, 5 or 10 times a power of ten, near a width; at least 1 for whole numbers."""
+    if not width > 0:
+        return 1.0
+    power = 10.0 ** math.floor(math.log10(width))
+    step = min((power * factor for factor in (1, 2, 5, 10)), key=lambda value: abs(math.log(value / width)))
+    return max(1.0, step) if whole else step
+
+
+def _plain(value: float) -> float:
+    """A limit without the rounding errors of its multiplication."""
+    return float(f"{value:.12g}")
+
+
+def bin_texts(limits: Sequence[float], *, whole: bool) -> list[str]:
+    """The bins between limits as they are written in a configuration, runs of single whole numbers as "18..44"."""
+    if not limits:
+        raise ValueError("bins need at least one limit")
+    first = f"<{_shown(limits[0])}"
+    last = f">={_shown(limits[-1])}"
+    if not whole:
+        return [first, *(f"{_shown(a)} to {_shown(b)}" for a, b in zip(limits, limits[1:], strict=False)), last]
+    texts: list[str] = []
+    run: list[int] = []
+    for a, b in zip(limits, limits[1:], strict=False):
+        if b == a + 1:
+            run.append(int(a))
+            continue
+        texts += _run_text(run)
+        run = []
+        texts.append(f"{int(a)}-{int(b) - 1}")
+    return [first, *texts, *_run_text(run), last]
+
+
+def _run_text(run: Sequence[int]) -> list[str]:
+    return [f"{run[0]}..{run[-1]}"] if len(run) > 1 else [str(value) for value in run]
+
+
+def _shown(value: float) -> str:
+    """A number without an exponent."""
+    text = f"{value:.12f}".rstrip("0").rstrip(".")
+    return "0" if text in ("-0", "") else text

@@ -1,0 +1,146 @@
+"""Reading the folder of a release: release.json and data.csv. `synthrelease verify` is for checking it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from decimal import Decimal
+from pathlib import Path
+
+import numpy as np
+
+from synthrelease.errors import InputError, listing
+from synthrelease.published.files import DocumentFile, PublishedColumnTable, ScoreTable, read_as
+from synthrelease.published.release import Evaluation, PublishedColumn, PublishedRelease
+
+
+def load(folder: str | Path) -> PublishedRelease:
+    """Load a release from its folder.
+
+    Line ends may have been changed on the way ("\\r\\n" as on Windows): the labels are what counts.
+
+    Raises
+    ------
+    InputError : when the folder is not one of a release, or its two files do not fit together.
+
+    Examples
+    --------
+    >>> import synthrelease
+    >>> synthrelease.load("release")
+    PublishedRelease('Coins', 400 rows, 2 columns, epsilon = 21)
+    """
+    folder = Path(folder)
+    if not folder.is_dir():
+        found = "no such folder" if not folder.exists() else "a file"
+        raise InputError(f"{folder}: expected the folder of a release, found {found}.")
+    where = folder / "release.json"
+    document = read_as(DocumentFile, _json(where), str(where))
+    columns = tuple(_column(table) for table in document.columns)
+    return PublishedRelease(
+        folder=folder,
+        title=document.title,
+        description=document.description,
+        n_rows=document.n_rows,
+        guarantee=document.guarantee.guarantee(),
+        charges=document.charges.charge(),
+        criteria=tuple(table.score() for table in document.criteria),
+        evaluation=_evaluation(document, columns),
+        schema=columns,
+        rules=tuple(f"{rule.never} ({', '.join(rule.applies_to)})" for rule in document.rules),
+        configuration=document.configuration,
+        codes=_codes(folder / "data.csv", columns, document.n_rows),
+    )
+
+
+def _text(path: Path) -> str:
+    problem = "no such file"
+    try:
+        return path.read_bytes().decode("utf-8-sig")
+    except FileNotFoundError:
+        pass
+    except UnicodeDecodeError:
+        problem = "a file that is not"
+    except OSError as error:
+        problem = f"something that cannot be read ({error.strerror})"
+    raise InputError(f"{path}: expected a file of a release, in UTF-8; found {problem}.")
+
+
+def _json(path: Path) -> object:
+    try:
+        return json.loads(_text(path), parse_float=Decimal)
+    except ValueError as error:
+        problem = str(error)
+    raise InputError(f"{path}: expected JSON, found a mistake: {problem}.")
+
+
+def _column(table: PublishedColumnTable) -> PublishedColumn:
+    edges = table.kind != "category"
+    return PublishedColumn(
+        name=table.name,
+        kind=table.kind,
+        description=table.description,
+        unit=table.unit,
+        ordered=table.ordered,
+        labels=tuple(part.label for part in table.bins),
+        numbers=tuple(part.number for part in table.bins),
+        lower=tuple(-math.inf if part.lower is None else part.lower for part in table.bins) if edges else (),
+        upper=tuple(math.inf if part.below is None else part.below for part in table.bins) if edges else (),
+        categories=() if edges else tuple(part.categories for part in table.bins),
+    )
+
+
+def _evaluation(document: DocumentFile, columns: tuple[PublishedColumn, ...]) -> Evaluation:
+    """The settings of every criterion, and which released bins make up each group."""
+    bins = {table.name: table.bins for table in document.columns}
+    return Evaluation(
+        settings=tuple(
+            {"name": table.name, "kind": table.kind, **table.parameters, "similar_to_next": _similar(table, columns)}
+            for table in document.criteria
+        ),
+        groups={
+            name: tuple(tuple(part.label for part in bins[name] if group.holds(part)) for group in groups)
+            for name, groups in document.groups.items()
+            if name in bins
+        },
+    )
+
+
+def _similar(table: ScoreTable, columns: tuple[PublishedColumn, ...]) -> dict[str, tuple[bool, ...]]:
+    """For the columns that may be one bin apart, whether each bin is similar to the next one up (`criteria.Faithfulness`)."""
+    found: dict[str, tuple[bool, ...]] = {}
+    if not table.parameters.get("at_most", 1):
+        return found
+    around = table.parameters.get("exact_around", {})
+    for column in columns:
+        if column.name in table.parameters.get("within_one_bin", ()):
+            allowed = np.arange(len(column.labels)) < len(column.labels) - 1
+            if column.name in around:
+                upper = np.array(column.upper) - (1 if column.kind == "integer" else 0)
+                strict = (np.array(column.lower) < around[column.name]) & (around[column.name] < upper)
+                allowed &= ~strict & ~np.append(strict[1:], False)
+            found[column.name] = tuple(allowed.tolist())
+    return found
+
+
+def _codes(path: Path, columns: tuple[PublishedColumn, ...], n_rows: int) -> np.ndarray:
+    """(n_rows, n_columns) bin indices. Raises InputError for anything that the schema does not have."""
+    names = [column.name for column in columns]
+    places = [{label: index for index, label in enumerate(column.labels)} for column in columns]
+    rows = csv.reader(io.StringIO(_text(path), newline=""))
+    header = next(rows, [])
+    if header != names:
+        raise InputError(f"{path}: expected the columns {listing(names)}, found {listing(header) or 'none'}.")
+    seen: dict[tuple[str, ...], int] = {}  # far fewer distinct rows than rows
+    order = [seen.setdefault(tuple(row), len(seen)) for row in rows if row]
+    for row in seen:
+        if len(row) != len(names):
+            raise InputError(f"{path}: expected {len(names)} fields in every row, found {len(row)} in one.")
+        for name, label, known in zip(names, row, places, strict=True):
+            if label not in known:
+                raise InputError(f"{path}: column {name!r}: expected one of {listing(known)}, found {label!r}.")
+    if len(order) != n_rows:
+        raise InputError(f"{path}: expected {n_rows} rows, as release.json says; found {len(order)}.")
+    cells = np.array([[known[label] for known, label in zip(places, row, strict=True)] for row in seen], dtype=np.int64)
+    return cells[np.array(order, dtype=np.int64)]

@@ -1,0 +1,133 @@
+"""A published release: its table, guarantee, figures and schema, as one frozen object."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from synthrelease.criteria import Score
+from synthrelease.privacy import Charge, Guarantee, decimal_text
+from synthrelease.schema import Layout
+from synthrelease.table import Counts
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, kw_only=True)
+class PublishedColumn:
+    """A column of the released table.
+
+    Attributes
+    ----------
+    kind : "integer", "real" or "category".
+    ordered : whether neighbouring bins are one step apart.
+    labels : the values that stand in the table, one per bin, in order.
+    numbers : the number that stands for each bin in means and regressions, or None.
+    lower, upper : each bin is [lower, upper), infinite where it is open; empty for categories.
+    categories : for a category column, the categories that each bin holds.
+    """
+
+    name: str
+    kind: str
+    description: str
+    unit: str
+    ordered: bool
+    labels: tuple[str, ...]
+    numbers: tuple[float | None, ...]
+    lower: tuple[float, ...] = ()
+    upper: tuple[float, ...] = ()
+    categories: tuple[tuple[str, ...], ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evaluation:
+    """What the figures are figures of: the settings of each criterion, and the released bins in each group."""
+
+    settings: tuple[Mapping[str, Any], ...]
+    groups: Mapping[str, tuple[tuple[str, ...], ...]]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PublishedRelease:
+    """Everything that a release says about itself.
+
+    Attributes
+    ----------
+    folder : where it was loaded from.
+    guarantee : the differential-privacy guarantee; `epsilon` is an exact fraction.
+    charges : the charge tree that adds up to it.
+    criteria : the released figure of every acceptance criterion, with its threshold and noise.
+    evaluation : what these figures measure.
+    schema : the columns, in the order of the table.
+    rules : what never occurs, in words that `synthrelease` can read.
+    configuration : the transformation, generator and projection that were drawn.
+
+    Examples
+    --------
+    >>> import synthrelease
+    >>> release = synthrelease.load("release")
+    >>> release.n_rows
+    400
+    >>> release.table["year"].cat.categories.tolist()
+    ['1-2', '3-4', '5-6', '7-8']
+    >>> float(release.guarantee.epsilon)
+    21.0
+    >>> [criterion.name for criterion in release.criteria]
+    ['marginals', 'face privacy']
+    """
+
+    folder: Path
+    title: str
+    description: str
+    n_rows: int
+    guarantee: Guarantee
+    charges: Charge
+    criteria: tuple[Score, ...]
+    evaluation: Evaluation
+    schema: tuple[PublishedColumn, ...]
+    rules: tuple[str, ...]
+    configuration: Mapping[str, Any]
+    codes: np.ndarray = field(repr=False)
+    """(n_rows, n_columns) index of the bin of every row in every column."""
+
+    def __repr__(self) -> str:
+        return (
+            f"PublishedRelease({self.title!r}, {self.n_rows} rows, {len(self.schema)} columns, "
+            f"epsilon = {decimal_text(self.guarantee.epsilon)})"
+        )
+
+    @cached_property
+    def layout(self) -> Layout:
+        """Column names and numbers of bins."""
+        return Layout(columns=tuple(c.name for c in self.schema), sizes=tuple(len(c.labels) for c in self.schema))
+
+    @cached_property
+    def by_name(self) -> dict[str, PublishedColumn]:
+        return {column.name: column for column in self.schema}
+
+    @cached_property
+    def counts(self) -> Counts:
+        """The table as its distinct rows and how often each occurs."""
+        return Counts(self.layout, self.codes @ np.array(self.layout.strides, dtype=np.int64))
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """The released rows as a fresh pandas frame of categoricals, ordered where the bins have an order."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            {
+                column.name: pd.Categorical.from_codes(
+                    self.codes[:, index],  # type: ignore[arg-type]
+                    categories=list(column.labels),
+                    ordered=column.ordered,
+                )
+                for index, column in enumerate(self.schema)
+            }
+        )

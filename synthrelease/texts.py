@@ -1,0 +1,49 @@
+"""What a private file is read as: columns of texts, one piece of the file at a time, whatever its format."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from synthrelease.errors import InputError, closest, listing
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Texts:
+    """One column of one piece: its distinct texts and which of them each row holds. Private; the repr shows nothing.
+
+    Attributes
+    ----------
+    texts : (n_texts,) the texts; None stands for a null of Parquet. Some may occur twice, or in no row.
+    codes : (n_rows,) the index into `texts` of each row.
+    """
+
+    texts: Sequence[str | None]
+    codes: np.ndarray
+
+
+Piece = tuple[int, Mapping[str, Texts]]
+"""The number of the first row, counted from 1, and the needed columns by name."""
+
+
+def check_header(header: list[str], needed: list[str]) -> None:
+    """Every needed column once. A file without a header starts with a person's row: only what is surely a name is shown."""
+    for name in needed:
+        if header.count(name) > 1:
+            raise InputError(f"expected each column once, found {name!r} more than once in the header.")
+    missing = [name for name in needed if name not in header]
+    if not missing:
+        return
+    none = len(missing) == len(needed)
+    same = next((name for name in header if name.casefold() == missing[0].casefold()), None)
+    guess = same or (None if none else closest(missing[0], header))
+    if guess:
+        advice = f"Is it {guess!r}? Then set source = {guess!r} for the column {missing[0]!r} in the configuration."
+    elif none:
+        advice = "Is the first line a header?"
+    else:
+        advice = "Set source for a column that has another name in the file."
+    found = "none of them" if none else f"no {listing(missing)}"
+    raise InputError(f"expected the columns {listing(needed)}, found {found} in the header. {advice}")

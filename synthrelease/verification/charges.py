@@ -1,0 +1,120 @@
+"""The privacy charges add up, in exact fractions, by the rules that the tree names."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator
+from fractions import Fraction
+
+from synthrelease.bundle.model import ChargePart, JointTestPart, ReleaseDocument, upwards
+from synthrelease.charges import HIDDEN_ROUNDS, MECHANISM, SELECTION, STATED, SUM
+from synthrelease.criteria.joint_test import JOINT_TEST, JointTest
+from synthrelease.errors import BudgetError
+from synthrelease.privacy import NEIGHBOURS, UNIT, Charge, SelectionRule, in_sequence, private_selection, stated_at
+from synthrelease.renyi import RenyiCurve
+from synthrelease.verification.report import Check
+
+
+def charges(document: ReleaseDocument) -> Check:
+    """Every node follows from its parts, the root is the guarantee, and every criterion is charged what it states."""
+    selection = document.selection
+    shape = None if selection.shape is None else Fraction(selection.shape)
+    rule = SelectionRule(stop_probability=Fraction(selection.stop_probability), shape=shape)
+    problems = [*_node_problems(document.charges, rule), *_guarantee_problems(document), *_criteria_problems(document)]
+    leaves = sum(1 for _ in document.charges.leaves())
+    found = f"{leaves} charges add up to epsilon = {document.guarantee.epsilon_exact}, delta = {document.guarantee.delta_exact}"
+    return Check(name="privacy charges", found=found, problems=tuple(problems))
+
+
+def _node_problems(node: ChargePart, selection: SelectionRule) -> Iterator[str]:
+    """A node is composed once more from its parts, as they are stated, and compared; its parts likewise."""
+    yield from _rounding_problems(f"charge {node.name!r}", node)
+    for part in node.parts:
+        yield from _node_problems(part, selection)
+    if node.rule == MECHANISM:
+        if node.parts:
+            yield f"charge {node.name!r}: a mechanism has no parts, found {len(node.parts)}"
+        return
+    if node.rule not in (SUM, SELECTION, HIDDEN_ROUNDS, STATED):
+        yield f"charge {node.name!r}: expected a known rule, found {node.rule!r}"
+        return
+    if not node.parts:
+        yield f"charge {node.name!r}: expected parts that add up to it, found none"
+        return
+    try:
+        stated, found = _charge(node), _composed(node, selection)
+    except (BudgetError, ValueError) as error:
+        yield f"charge {node.name!r}: {error}"
+        return
+    if (found.epsilon, found.delta, found.renyi) != (stated.epsilon, stated.delta, stated.renyi):
+        yield f"charge {node.name!r}: its parts give {_cost(found)}; it states {_cost(stated)}"
+
+
+def _composed(node: ChargePart, selection: SelectionRule) -> Charge:
+    """What the parts of a node give by its rule. Raises BudgetError or ValueError where the rule gives no guarantee."""
+    parts = [_charge(part) for part in node.parts]
+    if node.rule == SUM:
+        return in_sequence(node.name, *parts)
+    if node.rule == STATED:
+        return stated_at(in_sequence(node.name, *parts), Fraction(node.delta_exact))
+    if len(parts) != 1 or (node.rule == HIDDEN_ROUNDS) != (selection.shape is not None):
+        raise ValueError("expected one round below the selection that the document describes, found something else")
+    return private_selection(node.name, parts[0], selection)
+
+
+def _charge(node: ChargePart) -> Charge:
+    """A node by itself, as it is stated."""
+    curve = None
+    if node.renyi is not None:
+        rho, constant, log_mean = (Fraction(text) for text in (node.renyi.rho, node.renyi.constant, node.renyi.log_mean))
+        curve = RenyiCurve(rho=rho, constant=constant, log_mean=log_mean)
+    epsilon, delta = Fraction(node.epsilon_exact), Fraction(node.delta_exact)
+    return Charge(name=node.name, epsilon=epsilon, delta=delta, renyi=curve, because=node.because)
+
+
+def _cost(charge: Charge) -> str:
+    return f"{charge.epsilon} (delta {charge.delta})" if charge.renyi is None else f"the curve {charge.renyi.text()}"
+
+
+def _margin(test: JointTestPart) -> float:
+    epsilon, probability = Fraction(test.epsilon_exact), Fraction(test.false_acceptance)
+    if not (epsilon > 0 and 0 < probability < Fraction(1, 2)):
+        return math.nan
+    return JointTest(epsilon=epsilon, false_acceptance=probability).margin
+
+
+def _rounding_problems(name: str, part: ChargePart) -> Iterator[str]:
+    for word, exact, shown in (("epsilon", part.epsilon_exact, part.epsilon), ("delta", part.delta_exact, part.delta)):
+        if float(shown) != upwards(Fraction(exact)):
+            yield f"{name}: {word} {shown} is not {exact}, rounded up"
+
+
+def _guarantee_problems(document: ReleaseDocument) -> Iterator[str]:
+    guarantee, root = document.guarantee, document.charges
+    if (guarantee.neighbours, guarantee.unit) != (NEIGHBOURS, UNIT):
+        yield f"guarantee: expected the neighbours {NEIGHBOURS!r} and the unit {UNIT!r}, found others"
+    for word in ("epsilon", "epsilon_exact", "delta", "delta_exact"):
+        if getattr(guarantee, word) != getattr(root, word):
+            yield f"guarantee: {word} is {getattr(guarantee, word)}, the charges say {getattr(root, word)}"
+    if not any(f"n = {document.n_rows}" == text.rpartition(", ")[2] for text in guarantee.invariants):
+        yield f"guarantee: expected 'n = {document.n_rows}' among the invariants, found it in none"
+
+
+def _criteria_problems(document: ReleaseDocument) -> Iterator[str]:
+    leaves = list(document.charges.leaves())
+    twice = [name for name, count in Counter(leaf.name for leaf in leaves).items() if count > 1]
+    if twice:
+        yield f"charge {twice[0]!r}: expected different names of charges, found this one twice"
+    charged = {leaf.name: leaf.epsilon_exact for leaf in leaves}
+    test = document.selection.joint_test
+    if (charged.get(JOINT_TEST) is not None) != (test is not None) or (test and charged[JOINT_TEST] != test.epsilon_exact):
+        yield "selection: expected the charge of the joint test that it states, found another"
+    elif test and float(test.margin) != _margin(test):
+        yield f"selection: from what the joint test states follows the margin {_margin(test)}, not {test.margin}"
+    for criterion in document.criteria:
+        paid = charged.get(f"criterion: {criterion.name}", "0")
+        if paid != criterion.epsilon_exact:
+            yield f"criterion {criterion.name!r}: states epsilon {criterion.epsilon_exact}, is charged {paid}"
+        if float(criterion.epsilon) != upwards(Fraction(criterion.epsilon_exact)):
+            yield f"criterion {criterion.name!r}: epsilon {criterion.epsilon} is not {criterion.epsilon_exact}, rounded up"

@@ -1,0 +1,42 @@
+"""The documents are written again from release.json and the table, and compared with the ones in the bundle."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from synthrelease.bundle.contents import written
+from synthrelease.bundle.document import own_version
+from synthrelease.bundle.model import ReleaseDocument
+from synthrelease.bundle.table import ReleasedTable
+from synthrelease.verification.report import Check
+
+_SHOWN = 60
+
+
+def documents(document: ReleaseDocument, table: ReleasedTable, files: Mapping[str, bytes]) -> Check:
+    """Every document is what release.json and the table give, byte for byte."""
+    sizes = {name: len(files.get(name, b"")) for name in document.files}
+    expected = written(document, table, sizes)
+    problems = [f"{name}: expected in the bundle, not there" for name in expected if name not in files]
+    for name, content in expected.items():
+        if name in files and files[name] != content:
+            problems.append(f"{name}: {first_difference(content, files[name])}")
+    own, theirs = own_version(), document.written_by
+    if problems and own != theirs:
+        problems.append(f"the documents were written by synthrelease {theirs}, this is {own}: check them with that version")
+    return Check(name="documents", found=f"{len(expected)} documents say what release.json says", problems=tuple(problems))
+
+
+def first_difference(expected: bytes, found: bytes) -> str:
+    """Where two texts differ first, with what stands there in each."""
+    left, right = (content.decode("utf-8", errors="replace").split("\n") for content in (expected, found))
+    line = next((index for index, (a, b) in enumerate(zip(left, right, strict=False)) if a != b), min(len(left), len(right)))
+    a, b = (lines[line] if line < len(lines) else "" for lines in (left, right))
+    place = next((index for index, (c, d) in enumerate(zip(a, b, strict=False)) if c != d), min(len(a), len(b)))
+    start = max(0, place - _SHOWN // 2)
+    return f"line {line + 1}: expected {_around(a, start)}, found {_around(b, start)}"
+
+
+def _around(line: str, start: int) -> str:
+    part = line[start : start + _SHOWN]
+    return f"'{'…' if start else ''}{part}{'…' if start + _SHOWN < len(line) else ''}'" if part else "nothing"

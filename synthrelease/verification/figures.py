@@ -1,0 +1,77 @@
+"""The released figures agree with their noise, their thresholds, their intervals and the released table."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator
+from fractions import Fraction
+
+from synthrelease.bundle.document import interval_part
+from synthrelease.bundle.model import CriterionPart, ReleaseDocument
+from synthrelease.bundle.table import ReleasedTable
+from synthrelease.randomness import laplace_sd, noise_grid
+from synthrelease.verification.report import Check
+from synthrelease.verification.sensitivities import public_sensitivity
+
+_RELATIVE = 1e-9
+"""Figures that are computed again may differ by so much, from one machine to another."""
+
+
+def figures(document: ReleaseDocument, table: ReleasedTable) -> Check:
+    """Every criterion was met, and everything beside its figure follows from public facts."""
+    names = Counter(criterion.name for criterion in document.criteria)
+    problems = [f"criterion {name!r}: expected once, found {count} times" for name, count in names.items() if count > 1]
+    for criterion in document.criteria:
+        problems += [f"criterion {criterion.name!r}: {problem}" for problem in _problems(criterion, document, table)]
+    return Check(name="figures", found=f"{len(document.criteria)} criteria, all met", problems=tuple(problems))
+
+
+def _problems(criterion: CriterionPart, document: ReleaseDocument, table: ReleasedTable) -> Iterator[str]:
+    if not criterion.passed:
+        yield "was not met; a release has met all"
+    if criterion.decides and not criterion.value <= criterion.threshold:
+        yield f"its figure {criterion.value} is beyond its threshold {criterion.threshold}"
+    if (criterion.noise_sd is None) != (criterion.epsilon_exact == "0"):
+        yield "has noise without epsilon, or epsilon without noise"
+    if criterion.sensitivity is not None:
+        yield from _noise_problems(criterion, document, table)
+    if criterion.kind == "face_privacy":
+        rare = int((table.counts.counts < criterion.parameters.get("minimum_count", 1)).sum())
+        if criterion.value != rare:
+            yield f"its figure is {criterion.value}; the table has {rare} such rows"
+    if not _same_interval(criterion):
+        yield "its interval does not follow from its figure and its noise"
+
+
+def _noise_problems(criterion: CriterionPart, document: ReleaseDocument, table: ReleasedTable) -> Iterator[str]:
+    sensitivity = float(criterion.sensitivity or 0)
+    if not (sensitivity > 0 and criterion.epsilon_exact != "0"):
+        yield "expected a sensitivity and an epsilon above 0"
+        return
+    try:
+        known = public_sensitivity(criterion, document, table)
+    except (KeyError, ValueError, TypeError, IndexError):
+        known = math.nan
+    if known is not None and not _near(known, sensitivity):
+        yield f"its sensitivity is {sensitivity:g}; from the table and its parameters follows {known:g}"
+    step, steps = noise_grid(sensitivity)
+    noise_sd = step * laplace_sd(Fraction(steps) / Fraction(criterion.epsilon_exact))
+    if criterion.noise_bound is not None:
+        yield "has noise that is added to it, and a bound of noise that is not"
+    if criterion.noise_sd is None or not _near(noise_sd, float(criterion.noise_sd)):
+        yield f"its noise has the standard deviation {noise_sd:g}, not {criterion.noise_sd}"
+    if not (float(criterion.value) / step).is_integer():
+        yield f"its figure {criterion.value} is not on the grid of its noise"
+
+
+def _same_interval(criterion: CriterionPart) -> bool:
+    stated, found = criterion.interval, interval_part(criterion)
+    if stated is None or found is None:
+        return stated is None and found is None
+    same = (stated.how, stated.level) == (found.how, found.level) and (stated.high is None) == (found.high is None)
+    return same and _near(stated.low, found.low) and _near(stated.high or 0, found.high or 0)
+
+
+def _near(left: float, right: float) -> bool:
+    return math.isclose(left, right, rel_tol=_RELATIVE, abs_tol=1e-12)

@@ -1,0 +1,145 @@
+"""From release.json back to columns, bins and rules, by the same grammar that made them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+from pydantic import ValidationError
+
+from synthrelease.bins import Interval, parse_bins
+from synthrelease.bundle.model import BinPart, ColumnPart, ReleaseDocument
+from synthrelease.columns import ColumnError, build_column
+from synthrelease.constraints import Plausibility
+from synthrelease.rules import Domain, Rule, RuleError, parse_rule
+from synthrelease.schema import Column, Schema, Transformation
+from synthrelease.spec_files import ColumnTable, InputTable
+
+_RELEASED = "released"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rebuilt:
+    """What the schema of release.json means."""
+
+    transformation: Transformation
+    plausibility: Plausibility
+
+
+class SchemaProblem(ValueError):
+    """A schema or a rule of release.json that cannot be."""
+
+
+def rebuild(document: ReleaseDocument) -> Rebuilt:
+    """Columns with the atomic bins that the rules need, the released bins, and the rules for released rows as masks.
+
+    Raises
+    ------
+    SchemaProblem : for the first column or rule that cannot be.
+    """
+    problems = [problem for column in document.columns for problem in _bin_problems(column)]
+    problems += [*_group_problems(document)]
+    names = [column.name for column in document.columns]
+    problems += [] if len(set(names)) == len(names) else ["schema: expected different columns, found one twice"]
+    if problems:
+        raise SchemaProblem(problems[0])
+    domains = {column.name: _domain(column) for column in document.columns}
+    rules = [rule.never for rule in document.rules if "synthetic" in rule.applies_to]
+    parsed = [_parsed(text, domains) for text in rules]
+    for rule in document.rules:
+        _parsed(rule.never, domains)
+    schema = Schema(columns=tuple(_column(column, parsed) for column in document.columns))
+    transformation = Transformation(schema=schema, binnings=tuple(column.alternatives[_RELEASED] for column in schema.columns))
+    problem = ""
+    try:
+        masks = Plausibility.from_rules(parsed, schema.columns, schema.layout)
+    except RuleError as error:
+        problem = f"rules: {error}"
+    if problem:
+        raise SchemaProblem(problem)
+    return Rebuilt(transformation=transformation, plausibility=masks.merge(transformation))
+
+
+def _domain(column: ColumnPart) -> Domain:
+    bounds = None if column.bounds is None else (float(column.bounds[0]), float(column.bounds[1]))
+    categories = tuple(name for one in column.bins for name in one.categories or ())
+    return Domain(kind=column.kind, bounds=bounds, categories=categories)
+
+
+def _parsed(text: str, domains: dict[str, Domain]) -> Rule:
+    try:
+        return parse_rule(text, domains)
+    except RuleError as error:
+        problem = f"rules: {text!r}: {error}"
+    raise SchemaProblem(problem)
+
+
+def _column(part: ColumnPart, rules: Sequence[Rule]) -> Column:
+    problem = ""
+    try:
+        if part.kind == "category":
+            groups = {one.label: list(one.categories or ()) for one in part.bins}
+            categories = [name for group in groups.values() for name in group]
+            table = ColumnTable(kind="category", categories=categories, alternatives={_RELEASED: groups}, ordered=part.ordered)
+        else:
+            texts = [edge_text(one, part.kind == "integer") for one in part.bins]
+            bounds = tuple(float(bound) for bound in part.bounds or ())
+            table = ColumnTable.model_validate({"kind": part.kind, "bounds": bounds, "alternatives": {_RELEASED: texts}})
+        return build_column(part.name, table, InputTable(), list(rules), None)
+    except ColumnError as error:
+        problem = str(error)
+    except ValidationError:
+        problem = "expected two bounds, bins and categories that fit together, found others"
+    raise SchemaProblem(f"schema: column {part.name!r}: {problem}")
+
+
+def edge_text(one: BinPart, whole: bool) -> str:
+    """A bin by its edges, in the grammar of bins."""
+    if one.lower is None or one.below is None:
+        return f">={_decimal(one.lower)}" if one.lower is not None else "" if one.below is None else f"<{_decimal(one.below)}"
+    if not whole:
+        return f"{_decimal(one.lower)} to {_decimal(one.below)}"
+    low = _decimal(one.lower)
+    return low if one.below == one.lower + 1 else f"{low}-{_decimal(one.below - 1)}"
+
+
+def _decimal(value: float) -> str:
+    return f"{Decimal(str(value)):f}"
+
+
+def _bin_problems(column: ColumnPart) -> Iterator[str]:
+    """What a single bin can be wrong in: its label against its edges and its number."""
+    if len(set(column.labels)) != len(column.labels) or not column.bins:
+        yield f"schema: column {column.name!r}: expected different labels, found one twice or none"
+    for one in column.bins:
+        if (one.categories is None) == (column.kind == "category"):
+            yield f"schema: column {column.name!r}: bin {one.label!r}: expected edges or categories, as the column's kind asks"
+        elif column.kind != "category" and not _label_fits(one, column.kind == "integer"):
+            yield f"schema: column {column.name!r}: bin {one.label!r}: its edges or its number are not those of its label"
+
+
+def _group_problems(document: ReleaseDocument) -> Iterator[str]:
+    columns = {column.name: column for column in document.columns}
+    for name, groups in document.groups.items():
+        if name not in columns:
+            yield f"groups: expected columns of the schema, found {name!r}"
+        else:
+            yield from _bin_problems(columns[name].model_copy(update={"name": f"groups of {name}", "bins": groups}))
+
+
+def _label_fits(one: BinPart, whole: bool) -> bool:
+    try:
+        meant = parse_bins([one.label], whole_numbers=whole)
+    except ValueError:  # a range below zero is labelled "-5 to -3"
+        low, _, high = one.label.partition(" to ")
+        try:
+            meant = parse_bins([f"{low}-{high}"], whole_numbers=whole)
+        except ValueError:
+            return False
+    if len(meant) != 1:
+        return False
+    infinite = float("inf")
+    lower = -infinite if one.lower is None else float(one.lower)
+    upper = infinite if one.below is None else float(one.below)
+    return meant[0] == Interval(label=meant[0].label, lower=lower, upper=upper, number=float(one.number or 0))

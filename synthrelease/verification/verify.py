@@ -1,0 +1,164 @@
+"""All checks of a bundle, in order; those that build on a failed one are not made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import numpy as np
+from pydantic import ValidationError
+
+from synthrelease.bundle.checksums import sha256
+from synthrelease.bundle.model import FORMAT, ReleaseDocument
+from synthrelease.bundle.table import ReleasedTable, TableError, csv_bytes, read_csv, read_parquet
+from synthrelease.verification.charges import charges
+from synthrelease.verification.configuration import configuration
+from synthrelease.verification.documents import documents
+from synthrelease.verification.figures import figures
+from synthrelease.verification.files import checksums, read_files, signature
+from synthrelease.verification.report import Check, Report
+from synthrelease.verification.schema import Rebuilt, SchemaProblem, rebuild
+
+LATER = ("schema", "table", "minimum count", "plausibility", "configuration", "privacy charges", "figures", "documents")
+
+
+def verify_bundle(folder: str | Path, public_key: str | Path | None = None) -> Report:
+    """Check a published bundle without any private data.
+
+    Parameters
+    ----------
+    folder : the bundle.
+    public_key : the publisher's key, from a source other than the bundle. With it the bundle must be signed by this key.
+
+    Raises
+    ------
+    InputError, SigningError : when the folder or the key cannot be read.
+
+    Notes
+    -----
+    What it shows: the files belong together. Whoever changes something must change all that follows from it, with this very
+    program. Some things follow from nothing: a released figure (any number on the grid of its noise), the publisher's texts.
+    Against a forger who writes the whole bundle anew only the signature helps (docs/bundle.md).
+    """
+    return verify_files(read_files(Path(folder)), public_key)
+
+
+def verify_files(files: Mapping[str, bytes], public_key: str | Path | None = None) -> Report:
+    """The same for files by name."""
+    signed = signature(files, None if public_key is None else Path(public_key))
+    checks = [checksums(files), signed.check]
+    read = _document(files)
+    if isinstance(read, Check):
+        return _report(checks, read, signed.signed_by)
+    checks.append(Check(name="release.json", found=f"format {FORMAT}, {read.title!r}"))
+    rebuilt = _schema(read)
+    if isinstance(rebuilt, Check):
+        return _report(checks, rebuilt, signed.signed_by)
+    bins = sum(len(column.bins) for column in read.columns)
+    checks.append(Check(name="schema", found=f"{len(read.columns)} columns with {bins} bins, {len(read.rules)} rules"))
+    table = _table(read, files)
+    if isinstance(table, Check):
+        return _report(checks, table, signed.signed_by)
+    checks.append(Check(name="table", found=f"{read.n_rows} rows, the same in every file"))
+    checks += [
+        _made("minimum count", lambda: _minimum_count(read, table)),
+        _made("plausibility", lambda: _plausible(rebuilt, table)),
+        _made("configuration", lambda: configuration(read)),
+        _made("privacy charges", lambda: charges(read)),
+        _made("figures", lambda: figures(read, table)),
+        _made("documents", lambda: documents(read, table, files)),
+    ]
+    return Report(checks=tuple(checks), signed_by=signed.signed_by)
+
+
+def _made(name: str, check: Callable[[], Check]) -> Check:
+    """A check, or the problem that it cannot be made: somebody may have written whatever into release.json."""
+    try:
+        return check()
+    except Exception as error:
+        return Check(name=name, problems=(f"release.json: holds values that cannot be checked ({type(error).__name__})",))
+
+
+def _report(checks: list[Check], failed: Check, signed_by: str | None) -> Report:
+    """A report that ends early."""
+    names = [check.name for check in checks] + [failed.name]
+    left = [Check(name=name, made=False) for name in LATER if name not in names]
+    return Report(checks=(*checks, failed, *left), signed_by=signed_by)
+
+
+def _document(files: Mapping[str, bytes]) -> ReleaseDocument | Check:
+    name = "release.json"
+    if name not in files:
+        return Check(name=name, problems=(f"{name}: expected in the bundle, not there",))
+    try:
+        document = ReleaseDocument.model_validate_json(files[name])
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+        place = ".".join(map(str, first["loc"])) or "(top level)"
+        return Check(name=name, problems=(f"{name}: {place}: {first['msg']} (this program reads format {FORMAT})",))
+    except RecursionError:
+        return Check(name=name, problems=(f"{name}: expected a document of this format, found one that is nested too deep",))
+    if document.dumped() != files[name]:
+        return Check(name=name, problems=(f"{name}: expected the layout in which it was written, found another",))
+    return document
+
+
+def _schema(document: ReleaseDocument) -> Rebuilt | Check:
+    try:
+        return rebuild(document)
+    except SchemaProblem as error:
+        return Check(name="schema", problems=(str(error),))
+    except Exception as error:  # as in `_made`
+        return Check(name="schema", problems=(f"release.json: holds a schema that cannot be ({type(error).__name__})",))
+
+
+def _table(document: ReleaseDocument, files: Mapping[str, bytes]) -> ReleasedTable | Check:
+    problems = [
+        f"{name}: its checksum is not the one in release.json"
+        for name, stated in document.files.items()
+        if name not in files or sha256(files[name]) != stated
+    ]
+    problems += [
+        f"{name}: expected in release.json, not there" for name in ("data.csv", "data.parquet") if name not in document.files
+    ]
+    names, labels = [column.name for column in document.columns], [column.labels for column in document.columns]
+    ordered = [column.ordered for column in document.columns]
+    table = None
+    for name, read in (("data.csv", read_csv), ("data.parquet", read_parquet)):
+        if name not in files:
+            continue
+        try:
+            found = read(files[name], names, labels, ordered)
+        except TableError as error:
+            problems.append(f"{name}: {error}")
+            continue
+        if found.counts.total != document.n_rows:
+            problems.append(f"{name}: expected {document.n_rows} rows, found {found.counts.total}")
+        elif name == "data.csv" and csv_bytes(found) != files[name]:
+            problems.append(f"{name}: expected sorted rows in the layout in which they were written, found another")
+        elif table is not None and not _same(table, found):
+            problems.append(f"{name}: expected the rows of data.csv, found others")
+        table = table or found
+    if problems or table is None:
+        return Check(name="table", problems=tuple(problems))
+    return table
+
+
+def _same(left: ReleasedTable, right: ReleasedTable) -> bool:
+    pairs = (left.counts.codes, right.counts.codes), (left.counts.counts, right.counts.counts)
+    return all(np.array_equal(mine, theirs) for mine, theirs in pairs)
+
+
+def _minimum_count(document: ReleaseDocument, table: ReleasedTable) -> Check:
+    wanted, rarest = document.minimum_count, int(table.counts.counts.min())
+    problems = () if rarest >= wanted else (f"data.csv: a row occurs {rarest} times, expected at least {wanted}",)
+    return Check(
+        name="minimum count", found=f"every row occurs at least {rarest} times; promised are {wanted}", problems=problems
+    )
+
+
+def _plausible(rebuilt: Rebuilt, table: ReleasedTable) -> Check:
+    bad = rebuilt.plausibility.forbidden(table.counts.all_digits())
+    rows = int(table.counts.counts[bad].sum())
+    problems = (f"data.csv: {rows} rows break the plausibility rules for released rows",) if rows else ()
+    return Check(name="plausibility", found="no row breaks a rule", problems=problems)

@@ -1,0 +1,253 @@
+"""Mutations of the ledger and of the accounting around a run: budgets that are forgotten, refunded or not compared."""
+
+from __future__ import annotations
+
+from tests.mutation import Mutation
+
+LEDGER, FILES, ENTRIES = (f"synthrelease/{name}.py" for name in ("ledger", "ledger_files", "ledger_entries"))
+TESTS = "tests/test_ledger.py"
+CRASHES = "tests/test_ledger_crashes.py"
+ORDER = f"{CRASHES}::test_the_order_of_a_charge_is_commit_then_ledger_then_head_then_report"
+COMMANDS = "tests/test_cli.py"
+IN_THE_LEDGER = f"{COMMANDS}::test_the_budget_is_in_the_ledger_before_a_private_byte_is_read"
+
+OF_THE_LEDGER = (
+    # --- Limits
+    Mutation(
+        name="ledger: the limit may not be reached",
+        breaks="a run that the budget allows is refused, and stewards learn to raise limits",
+        file=LEDGER,
+        old="if not spent + cost <= limit:",
+        new="if not spent + cost < limit:",
+        tests=(f"{TESTS}::test_the_limit_may_be_reached_and_not_be_passed_by_the_smallest_part",),
+    ),
+    Mutation(
+        name="ledger: what was spent before is not counted",
+        breaks="every run has the whole budget",
+        file=LEDGER,
+        old="if not spent + cost <= limit:",
+        new="if not cost <= limit:",
+        tests=(f"{TESTS}::test_the_limit_may_be_reached_and_not_be_passed_by_the_smallest_part",),
+        core=True,
+    ),
+    Mutation(
+        name="ledger: the limit is not compared",
+        breaks="the budget has no end",
+        file=LEDGER,
+        old="if not spent + cost <= limit:",
+        new="if False:",
+        tests=(TESTS,),
+    ),
+    Mutation(
+        name="ledger: the limit on delta is not compared",
+        breaks="delta has no end",
+        file=LEDGER,
+        old='self._check_limit("delta", before.delta, delta, before.delta_limit)',
+        new="pass",
+        tests=(f"{TESTS}::test_delta_has_a_limit_of_its_own_which_is_0_unless_it_is_given",),
+    ),
+    Mutation(
+        name="ledger: amounts are rounded to floats",
+        breaks="a sum that passes the limit looks as if it reached it",
+        file=ENTRIES,
+        old="return from_text(to_text(exact(number)))",
+        new="return from_text(to_text(Fraction(round(float(exact(number)), 6)).limit_denominator(10**6)))",
+        tests=(f"{TESTS}::test_sums_are_exact_where_floats_are_not", TESTS),
+    ),
+    Mutation(
+        name="ledger: sums of ever new fractions are accepted",
+        breaks="a ledger that nobody can add up any more",
+        file=ENTRIES,
+        old="if total.denominator > _LARGEST_DENOMINATOR:",
+        new="if False:",
+        tests=(f"{TESTS}::test_charges_whose_sum_would_be_an_endless_fraction_are_refused_before_they_are_written",),
+    ),
+    # --- Charges
+    Mutation(
+        name="ledger: a charge that could not be confirmed is refunded",
+        breaks="a free retry",
+        file=LEDGER,
+        old="            reason = cause(error)\n",
+        new="            reason = cause(error)\n"
+        '            database.execute("DELETE FROM charges WHERE number = ?", (number,))\n'
+        '            database.in_transaction and database.execute("COMMIT")\n',
+        tests=(f"{TESTS}::test_a_charge_whose_head_cannot_be_written_counts_as_spent",),
+    ),
+    Mutation(
+        name="ledger: a charge is taken back at once",
+        breaks="nothing is ever spent",
+        file=LEDGER,
+        old='after.entries[-1].row())\n            database.execute("COMMIT")',
+        new='after.entries[-1].row())\n            database.execute("ROLLBACK")',
+        tests=(TESTS,),
+    ),
+    Mutation(
+        name="release: nothing is reserved",
+        breaks="a run that no ledger knows of",
+        file="synthrelease/cli/releasing.py",
+        old="    reserve(spec)\n",
+        new="",
+        tests=(IN_THE_LEDGER,),
+        core=True,
+    ),
+    Mutation(
+        name="release: the budget is reserved after the run",
+        breaks="a run that is stopped has cost nothing",
+        file="synthrelease/cli/releasing.py",
+        old="    reserve(spec)\n",
+        new="",
+        also=(
+            (
+                '            phase("writing the release")\n',
+                '            phase("writing the release")\n            reserve(spec)\n',
+            ),
+        ),
+        tests=(IN_THE_LEDGER,),
+    ),
+    Mutation(
+        name="release: every run gets a ledger of its own",
+        breaks="a second run into the same folder costs nothing",
+        file=LEDGER,
+        old='path = out.with_name(out.name + ".ledger")',
+        new='path = out.with_name(out.name + f".{os.urandom(4).hex()}.ledger")',
+        tests=(f"{TESTS}::test_a_release_without_a_ledger_gets_one_beside_its_output_that_remembers_the_folder",),
+    ),
+    Mutation(
+        name="plan: charges before the loop are left out of the total",
+        breaks="the private regression is free",
+        file="synthrelease/privacy.py",
+        old='in_sequence("release", *once, ',
+        new='in_sequence("release", ',
+        tests=("tests/test_privacy.py",),
+    ),
+    Mutation(
+        name="plan: epsilon is printed rounded down",
+        breaks="a document that promises more than is kept",
+        file="synthrelease/privacy.py",
+        old="scaled = -((-value * 10**10) // 1)",
+        new="scaled = (value * 10**10) // 1",
+        tests=("tests/test_privacy.py",),
+    ),
+    # --- Ledgers that were changed
+    Mutation(
+        name="ledger: an entry is not compared with its hash",
+        breaks="charges can be edited",
+        file=LEDGER,
+        old="            if row != entries[-1].row():\n                raise ValueError\n",
+        new="",
+        tests=(f"{TESTS}::test_every_change_of_a_ledger_is_refused",),
+    ),
+    Mutation(
+        name="ledger: a hash does not cover the one before it",
+        breaks="an earlier charge can be rewritten alone",
+        file=ENTRIES,
+        old="digest = _digest([head.hash, number, ",
+        new="digest = _digest([number, ",
+        tests=(f"{TESTS}::test_a_row_that_was_changed_together_with_its_own_hash_is_refused_because_of_the_next",),
+    ),
+    Mutation(
+        name="ledger: the limits are not in the first hash",
+        breaks="a limit can be raised",
+        file=ENTRIES,
+        old="account = [self.dataset, to_text(self.epsilon_limit), to_text(self.delta_limit)]",
+        new="account = [self.dataset]",
+        tests=(f"{TESTS}::test_every_change_of_a_ledger_is_refused",),
+    ),
+    Mutation(
+        name="ledger: the head file is not compared",
+        breaks="an old copy of a ledger forgets what was spent since",
+        file=LEDGER,
+        old="if not found.holds(head):",
+        new="if False:",
+        tests=(f"{TESTS}::test_an_older_copy_is_refused_because_of_its_head_file",),
+    ),
+    Mutation(
+        name="ledger: the head from the logbook is not looked for",
+        breaks="an old copy with its head file forgets what was spent since",
+        file=LEDGER,
+        old="if self.expect_head is not None and not found.knows(self.expect_head):",
+        new="if False:",
+        tests=(f"{TESTS}::test_an_older_copy_with_its_head_file_is_refused_by_the_logbook_alone",),
+    ),
+    Mutation(
+        name="ledger: that of another dataset is taken",
+        breaks="one dataset spends the budget of another",
+        file=LEDGER,
+        old="if self.dataset is not None and found.dataset != self.dataset:",
+        new="if False:",
+        tests=(f"{TESTS}::test_the_ledger_of_another_dataset_or_format_is_refused",),
+    ),
+    Mutation(
+        name="ledger: a second name of the file is accepted",
+        breaks="two write-ahead files and two heads for one ledger",
+        file=FILES,
+        old="    if names != 1:\n",
+        new="    if names < 1:\n",
+        tests=(f"{TESTS}::test_a_second_name_of_the_file_is_refused",),
+    ),
+    Mutation(
+        name="ledger: opened over one that is there",
+        breaks="an account that starts again",
+        file=FILES,
+        old="        if os.path.lexists(name):\n            raise _taken(name)\n",
+        new="        Path(name).unlink(missing_ok=True)\n",
+        tests=(f"{TESTS}::test_opening_never_overwrites",),
+    ),
+    Mutation(
+        name="ledger: its texts are not looked at",
+        breaks="a forged ledger writes on the terminal what it likes",
+        file=LEDGER,
+        old='line("time", row[1], 40), line("purpose", row[2], 200)',
+        new="row[1], row[2]",
+        tests=(f"{TESTS}::test_texts_that_only_a_forger_writes_are_refused_although_the_hashes_are_right",),
+    ),
+    # --- The disk
+    Mutation(
+        name="ledger: the head file is not synced",
+        breaks="after a power cut the head file is empty",
+        file=FILES,
+        old='.encode("ascii"))\n        file.flush()\n        os.fsync(file.fileno())\n',
+        new='.encode("ascii"))\n        file.flush()\n',
+        tests=(ORDER,),
+    ),
+    Mutation(
+        name="ledger: the folder is not synced",
+        breaks="after a power cut the ledger has its old head, or no name",
+        file=FILES,
+        old="        os.fsync(descriptor)\n",
+        new="        pass\n",
+        tests=(ORDER,),
+    ),
+    Mutation(
+        name="ledger: SQLite does not sync",
+        breaks="after a power cut the last charges are forgotten",
+        file=FILES,
+        old="PRAGMA synchronous = FULL",
+        new="PRAGMA synchronous = OFF",
+        tests=(ORDER,),
+    ),
+    Mutation(
+        name="ledger: a charge stays in the write-ahead file",
+        breaks="a copy of the ledger alone forgets it",
+        file=LEDGER,
+        old="            if settle(database):\n",
+        new="            if True:\n",
+        tests=(ORDER,),
+    ),
+    Mutation(
+        name="ledger: its head may be read by all",
+        breaks="others learn what is done with the data, and when",
+        file=FILES,
+        old="_write_head(os.open(temporary, _NEW, 0o600), head)",
+        new="_write_head(os.open(temporary, _NEW, 0o644), head)",
+        tests=(f"{TESTS}::test_only_the_owner_may_read_the_files_and_nothing_else_is_left",),
+    ),
+    Mutation(
+        name="ledger: the tables are read before they are looked at",
+        breaks="a ledger with a view that has no end stalls every run",
+        file=LEDGER,
+        old="!= sorted(TABLES.items()):",
+        new='!= sorted(TABLES.items()) and database.execute("SELECT * FROM account").fetchall() != 1:',
+        tests=(f"{TESTS}::test_a_view_without_an_end_is_not_read",),
+    ),
+)
