@@ -92,7 +92,7 @@ def generate(
     if shared is not None:
         common = zip(spec.space.common.binnings, transformation.binnings, strict=True)
         shared = shared.merge(transformation.layout, [finer.map_to(coarser) for finer, coarser in common])
-    return merged, make_candidate(configuration, merged, background, spec.generation_epsilon, shared)
+    return merged, make_candidate(configuration, merged, background, spec.generation_charge, shared)
 
 
 def attempt(spec: ReleaseSpec, configuration: Configuration, private: PrivateCounts, prepared: Prepared) -> Attempt:

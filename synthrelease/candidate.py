@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 
@@ -11,6 +10,7 @@ from synthrelease.configuration import Configuration
 from synthrelease.constraints import Plausibility
 from synthrelease.errors import RejectedRound
 from synthrelease.generators import Background, MeasuringGenerator, Model, NoisyMarginals
+from synthrelease.privacy import Charge
 from synthrelease.private import PrivateCounts
 from synthrelease.schema import Transformation
 from synthrelease.table import Counts
@@ -42,7 +42,7 @@ def make_candidate(
     configuration: Configuration,
     private: PrivateCounts,
     background: Background,
-    epsilon: Fraction,
+    charge: Charge,
     shared: NoisyMarginals | None = None,
 ) -> Candidate:
     """Fit the generator, sample n plausible rows, project them.
@@ -51,7 +51,7 @@ def make_candidate(
     ----------
     private : the private table, merged to the configuration's bins.
     background : rules and prior over the same bins.
-    epsilon : the generation budget of one fit.
+    charge : the planned charge of one fit.
     shared : measurements over the configuration's bins, made once for all rounds; then nothing is spent here.
 
     Raises
@@ -65,10 +65,10 @@ def make_candidate(
     chosen, measured = configuration.generator, shared
     if isinstance(chosen, MeasuringGenerator):
         if measured is None:
-            measured = chosen.measure(private, chosen.charge(epsilon))
+            measured = chosen.measure(private, charge)
         model = chosen.model(measured, background)
     else:
-        model = chosen.fit(private, chosen.charge(epsilon), background)
+        model = chosen.fit(private, charge, background)
     entropy = private.entropy.generator()
     synthetic = sample_plausible(model, private.n, background.plausibility, entropy)
     counts = configuration.projection.project(synthetic, entropy)

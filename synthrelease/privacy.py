@@ -10,6 +10,7 @@ from fractions import Fraction
 
 from synthrelease.charges import STATED, Charge, decimal_text, exact, in_sequence, mechanism, zero_concentrated
 from synthrelease.errors import BudgetError
+from synthrelease.renyi import RenyiCurve, root_down
 from synthrelease.selection_accounting import SelectionRule, private_selection
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "in_sequence",
     "mechanism",
     "private_selection",
+    "pure_epsilon",
     "stated_at",
     "zero_concentrated",
 ]
@@ -94,6 +96,22 @@ class Plan:
                 f"Refused: the plan costs epsilon = {decimal_text(self.total.epsilon)}, which is more than the limit "
                 f"of {decimal_text(limit)} in [budget]. Nothing was read and nothing was spent."
             )
+
+
+def pure_epsilon(charge: Charge) -> Fraction:
+    """The epsilon that a pure mechanism may spend of a charge.
+
+    Where the charge is zero-concentrated with rho: the largest epsilon, rounded down, of epsilon^2 / 2 <= rho (Bun & Steinke
+    2016, Proposition 1.4).
+
+    Raises
+    ------
+    BudgetError : for a curve that is not zero-concentrated, or so little that nothing is left of it.
+    """
+    epsilon = charge.epsilon if charge.renyi is None else root_down(2 * charge.renyi.rho)
+    if epsilon <= 0 or (charge.renyi is not None and charge.renyi != RenyiCurve(rho=charge.renyi.rho)):
+        raise BudgetError(f"The charge {charge.name!r} leaves nothing for a mechanism of pure differential privacy.")
+    return epsilon
 
 
 def stated_at(total: Charge, delta: Fraction) -> Charge:

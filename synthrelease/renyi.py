@@ -12,6 +12,7 @@ Irrational numbers are computed with 50 digits and rounded up, so that no guaran
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Context, Decimal, localcontext
@@ -124,6 +125,11 @@ def mean_rounds(shape: Fraction, stop_probability: Fraction) -> Decimal:
         if shape == 0:
             return (1 / gamma - 1) / -gamma.ln()
         return eta * (1 - gamma) / (gamma * (1 - (eta * gamma.ln()).exp()))
+
+
+def root_down(value: Fraction) -> Fraction:
+    """The square root, rounded down to a multiple of 1e-12."""
+    return Fraction(math.isqrt(value.numerator * 10**24 // value.denominator), 10**12)
 
 
 def exp_up(exponent: Fraction) -> Fraction:

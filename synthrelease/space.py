@@ -83,8 +83,10 @@ def _check_generators(
             expected = "a family that measures apart from modelling ('marginals'), as [selection] wants its measurements"
             problems.add(f"{where}.family", expected, repr(generator.family))
             faulty.add(where)
-        elif generator.guarantee != first.guarantee:
-            expected = f"families with the guarantee of {first_where} ({first.guarantee}), because all get the same budget"
+        elif (generator.guarantee == "approximate") != (first.guarantee == "approximate"):
+            expected = (
+                f"families whose guarantee goes with that of {first_where} ({first.guarantee}), because all get the same budget"
+            )
             problems.add(f"{where}.family", expected, f"{generator.family!r} ({generator.guarantee})")
             faulty.add(where)
         elif shared and isinstance(first, MeasuringGenerator) and not first.same_measurements(generator):

@@ -36,7 +36,7 @@ class ReleaseSpec:
     ----------
     raw, synthetic : plausibility rules over atomic cells, for rows of the private file and for released rows.
     setting : the public facts that criteria use.
-    generation_epsilon : budget of one generator fit (rho where the family is zero-concentrated), and `generation_delta`.
+    generation_epsilon : budget of one generator fit (rho where a family is zero-concentrated), and `generation_delta`.
     limit, delta : the largest epsilon and delta of the whole release; zero-concentrated guarantees are stated at delta.
     shape : eta of a truncated negative binomial number of rounds; None for selection with a known threshold.
     digest : sha256 of the content of both files, comments and [card] apart, and of the public tables that
@@ -101,7 +101,7 @@ class ReleaseSpec:
         families = ", ".join(sorted({generator.family for generator in self.space.generators}))
         because = f"measured once for all rounds ({families})" if self.shared_measurements else ""
         because = because or f"one fit of the drawn generator ({families})"
-        if self.space.generators[0].guarantee == "zCDP":
+        if any(generator.guarantee == "zCDP" for generator in self.space.generators):
             return zero_concentrated("generation", self.generation_epsilon, because)
         return mechanism("generation", self.generation_epsilon, because, self.generation_delta)
 

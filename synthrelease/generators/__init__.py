@@ -3,11 +3,15 @@
 from synthrelease.generators.base import Background, Generator, MeasuringGenerator, Model
 from synthrelease.generators.marginals import Marginals
 from synthrelease.generators.measurements import NoisyMarginals
+from synthrelease.generators.mwem import MWEM
+from synthrelease.generators.pep import PEP
 from synthrelease.generators.privbayes import PrivBayes
 
 GENERATORS: dict[str, type[Generator]] = {
     "privbayes": PrivBayes,
     "marginals": Marginals,
+    "mwem": MWEM,
+    "pep": PEP,
 }
 
 __all__ = ["GENERATORS", "Background", "Generator", "MeasuringGenerator", "Model", "NoisyMarginals"]

@@ -23,7 +23,7 @@ from synthrelease.generators.bayesian_network import BayesianNetwork
 from synthrelease.generators.junction_tree import JunctionTree
 from synthrelease.generators.maximum_entropy import maximum_entropy
 from synthrelease.generators.measurements import NoisyMarginal, NoisyMarginals
-from synthrelease.privacy import Charge, mechanism
+from synthrelease.privacy import Charge, mechanism, pure_epsilon
 from synthrelease.private import PrivateCounts
 from synthrelease.randomness import SystemEntropy, discrete_laplace
 from synthrelease.schema import Layout
@@ -143,7 +143,8 @@ class Marginals(MeasuringGenerator):
         moves one count down and one up in each table: l1 sensitivity 2, so discrete Laplace noise of scale 2 / eps_j makes
         table j eps_j-DP, and the eps_j add up to eps (sequential composition).
         """
-        tables = [(columns, share * charge.epsilon) for columns, share in self.shares(private.layout).items() if share]
+        epsilon = pure_epsilon(charge)
+        tables = [(columns, share * epsilon) for columns, share in self.shares(private.layout).items() if share]
         measured = private.spend(charge, lambda counts: _measure(counts, tables, private.entropy))
         return NoisyMarginals(layout=private.layout, n=private.n, tables=measured)
 

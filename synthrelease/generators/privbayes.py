@@ -18,7 +18,7 @@ from pydantic import Field, model_validator
 
 from synthrelease.generators.base import Background, Generator, Guaranteed
 from synthrelease.generators.bayesian_network import BayesianNetwork, NoisyTable, build_network
-from synthrelease.privacy import Charge, exact, mechanism
+from synthrelease.privacy import Charge, exact, mechanism, pure_epsilon
 from synthrelease.private import PrivateCounts
 from synthrelease.randomness import SYSTEM, SystemEntropy, choose, discrete_laplace
 from synthrelease.schema import Layout
@@ -69,8 +69,9 @@ class PrivBayes(Generator):
         eps-DP, eps = charge.epsilon, neighbours replace one record: structure eps1 (`_choose_structure`) and tables eps2
         (`_measure`) in sequence.
         """
-        epsilon_structure = exact(self.epsilon_split) * charge.epsilon
-        epsilon_tables = charge.epsilon - epsilon_structure
+        epsilon = pure_epsilon(charge)
+        epsilon_structure = exact(self.epsilon_split) * epsilon
+        epsilon_tables = epsilon - epsilon_structure
         parent_sets = self._parent_sets(private.n, private.layout, epsilon_tables)
 
         def measured(counts: Counts) -> list[NoisyTable]:

@@ -1,0 +1,218 @@
+"""Counting queries that are answered one after the other: the common part of MWEM and PEP.
+
+A query asks how many rows have given bins in some columns. In each iteration the query that the model answers worst is chosen
+privately, its count is measured with noise, and the model is corrected (Liu, Vietri & Wu, NeurIPS 2021, Algorithm 1). The model
+holds every plausible cell; cells that a rule excludes are exact zeros. Which queries may be asked is public.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from synthrelease.generators.base import Background, Generator
+from synthrelease.generators.dense import DenseModel, plausible_cells
+from synthrelease.schema import Layout
+from synthrelease.spec_files import Mistake
+from synthrelease.table import Counts, Lattice, column_subsets, lattice
+
+Columns = tuple[int, ...]
+Update = Callable[["Shares", "Query", float], None]
+
+CELL_LIMIT = 2**21
+"""Cells of the largest table that these generators take: every iteration looks at all of them."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Query:
+    """How many rows are in one cell of the sub-table of `columns`; `place` is its index in that sub-table."""
+
+    columns: Columns
+    place: tuple[int, ...]
+
+
+class QueryPool:
+    """The queries that may be asked, by sub-table.
+
+    Parameters
+    ----------
+    queries : how many; a random choice (public) among the cells of all sub-tables where there are more.
+    marginal : sub-tables of at most so many columns.
+    """
+
+    def __init__(self, layout: Layout, queries: int, marginal: int, generator: np.random.Generator):
+        self.layout = layout
+        tables = list(column_subsets(len(layout.sizes), marginal))
+        sizes = np.array([layout.subset(columns).n_cells for columns in tables])
+        starts = np.concatenate([[0], np.cumsum(sizes)])
+        chosen = np.arange(starts[-1])
+        if len(chosen) > queries:
+            chosen = np.sort(generator.choice(chosen, size=queries, replace=False))
+        self.tables: list[tuple[Columns, np.ndarray]] = []
+        for columns, start, stop in zip(tables, starts[:-1], starts[1:], strict=True):
+            places = chosen[(chosen >= start) & (chosen < stop)] - start
+            if len(places):
+                self.tables.append((columns, places))
+
+    def __len__(self) -> int:
+        return sum(len(places) for _, places in self.tables)
+
+    def query(self, number: int) -> Query:
+        for columns, places in self.tables:
+            if number < len(places):
+                sizes = self.layout.subset(columns).sizes
+                return Query(columns=columns, place=tuple(int(i) for i in np.unravel_index(places[number], sizes)))
+            number -= len(places)
+        raise IndexError(number)
+
+    def counts(self, marginals: Lattice) -> np.ndarray:
+        """(n_queries,) exact integer answers."""
+        return np.concatenate([marginals.get(columns).ravel()[places] for columns, places in self.tables])
+
+    def shares(self, model: Shares) -> np.ndarray:
+        """(n_queries,) the model's answers, as shares of all rows."""
+        return np.concatenate([model.marginal(columns).ravel()[places] for columns, places in self.tables])
+
+
+class Shares:
+    """The shares of all cells, corrected slice by slice. Total: they always add up to 1 over the plausible cells."""
+
+    def __init__(self, free: np.ndarray):
+        self.cells = free / free.sum()
+        self._marginals: dict[Columns, np.ndarray] = {}
+
+    def marginal(self, columns: Columns) -> np.ndarray:
+        if columns not in self._marginals:
+            axes = tuple(axis for axis in range(self.cells.ndim) if axis not in columns)
+            self._marginals[columns] = self.cells.sum(axis=axes)
+        return self._marginals[columns]
+
+    def of(self, query: Query) -> float:
+        """The share of the rows that a query counts."""
+        return float(self.cells[self._slice(query)].sum())
+
+    def multiply(self, query: Query, factor: float) -> None:
+        """Multiply the share of a query's cells, and make the whole 1 again."""
+        part = self._slice(query)
+        before = float(self.cells[part].sum())
+        self.cells[part] *= factor
+        self.cells /= max(1 + before * (factor - 1), 1e-300)
+        self._marginals.clear()
+
+    def _slice(self, query: Query) -> tuple[int | slice, ...]:
+        place = dict(zip(query.columns, query.place, strict=True))
+        return tuple(place.get(axis, slice(None)) for axis in range(self.cells.ndim))
+
+
+@dataclass
+class Answers:
+    """What was measured so far: per query the sum and number of its noisy shares."""
+
+    sums: dict[int, float] = field(default_factory=dict)
+    times: dict[int, int] = field(default_factory=dict)
+
+    def add(self, number: int, share: float) -> None:
+        self.sums[number] = self.sums.get(number, 0.0) + share
+        self.times[number] = self.times.get(number, 0) + 1
+
+    @property
+    def numbers(self) -> np.ndarray:
+        return np.fromiter(self.sums, dtype=np.int64)
+
+    @property
+    def shares(self) -> np.ndarray:
+        return np.array([self.sums[number] / self.times[number] for number in self.sums])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mechanisms:
+    """The two private steps of an iteration, on exact integers of sensitivity 1.
+
+    Attributes
+    ----------
+    choose : index of a large one among the integer errors of all queries.
+    measure : an exact count with noise.
+    """
+
+    choose: Callable[[Sequence[int]], int]
+    measure: Callable[[int], int]
+
+
+class CountingQueries(Generator):
+    """Hyperparameters of MWEM and PEP.
+
+    Attributes
+    ----------
+    queries : size of the pool of queries; at least `iterations`.
+    iterations : each chooses and measures one query, at an equal part of the budget.
+    inner_updates : corrections of the model per iteration, of the measured queries that it answers worst.
+    marginal : queries are cells of tables of at most so many columns.
+    """
+
+    queries: int = Field(ge=1, le=100_000)
+    iterations: int = Field(ge=1, le=10_000)
+    inner_updates: int = Field(default=25, ge=1, le=1000)
+    marginal: int = Field(default=3, ge=1, le=6)
+    slow: ClassVar[bool] = False
+
+    @model_validator(mode="after")
+    def _enough_queries(self) -> CountingQueries:
+        if self.queries < self.iterations:
+            raise ValueError(f"expected at least as many queries as iterations ({self.iterations}), found {self.queries}")
+        return self
+
+    def mistakes(self, layout: Layout, rules: Iterable[tuple[int, ...]]) -> Iterable[Mistake]:
+        if layout.n_cells > CELL_LIMIT:
+            expected = f"a table of at most {CELL_LIMIT} cells, because every iteration of {self.family!r} looks at all of them"
+            yield Mistake(field="family", expected=expected, found=f"{layout.n_cells} cells")
+
+    def peak_cells(self, layout_cells: int) -> int:
+        return 4 * layout_cells
+
+
+def answer(
+    counts: Counts, pool: QueryPool, free: np.ndarray, mechanisms: Mechanisms, iterations: int, inner: int, update: Update
+) -> Shares:
+    """Run all iterations.
+
+    Parameters
+    ----------
+    counts : the private table.
+    free : the plausible cells.
+
+    Privacy
+    -------
+    The counts are looked at in `mechanisms` alone, `iterations` times each, with the error |count - round(n share)| of every
+    query and with one count. Replacing one record moves a count by at most 1, and so an error, because the model is public.
+    Between them everything is post-processing of noisy counts.
+    """
+    exact, n, model, answers = pool.counts(lattice(counts)), counts.total, Shares(free), Answers()
+    for _ in range(iterations):
+        wanted = np.rint(n * pool.shares(model)).astype(np.int64)
+        number = mechanisms.choose(np.abs(exact - wanted).tolist())
+        answers.add(number, mechanisms.measure(int(exact[number])) / n)
+        correct(model, pool, answers, inner, update)
+    return model
+
+
+def correct(model: Shares, pool: QueryPool, answers: Answers, inner: int, update: Update) -> None:
+    """Correct the model towards the measured queries that it answers worst. Post-processing."""
+    numbers, shares = answers.numbers, answers.shares
+    gaps = np.abs(pool.shares(model)[numbers] - shares)
+    for place in np.argsort(-gaps, kind="stable")[:inner]:
+        update(model, pool.query(int(numbers[place])), float(shares[place]))
+
+
+def finished(model: Shares, layout: Layout) -> DenseModel:
+    return DenseModel(layout=layout, shares=model.cells)
+
+
+def prepared(
+    generator: CountingQueries, layout: Layout, background: Background, public: np.random.Generator
+) -> tuple[QueryPool, np.ndarray]:
+    """The pool and the plausible cells: public."""
+    return QueryPool(layout, generator.queries, generator.marginal, public), plausible_cells(background.plausibility)
