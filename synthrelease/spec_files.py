@@ -145,8 +145,8 @@ class BudgetTable(SpecTable):
 
     Attributes
     ----------
-    generation : epsilon of one fit; where a family has a zero-concentrated guarantee, rho of one fit, and pure ones beside it get
-        the epsilon of which epsilon^2 / 2 is rho.
+    generation : epsilon of one fit; where a family has a zero-concentrated guarantee, rho of one fit, and pure ones beside it
+        get the epsilon of which epsilon^2 / 2 is rho.
     generation_delta : delta of one fit, for families with an approximate guarantee.
     limit : the largest epsilon of the whole release.
     delta : the largest delta of the whole release, at which zero-concentrated guarantees are stated; 0 allows pure

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
 from typing import ClassVar
 
 import numpy as np
@@ -18,7 +19,7 @@ from synthrelease.generators.base import Background, Generator
 from synthrelease.generators.dense import DenseModel, plausible_cells
 from synthrelease.schema import Layout
 from synthrelease.spec_files import Mistake
-from synthrelease.table import Counts, Lattice, column_subsets, lattice
+from synthrelease.table import Counts, Lattice, lattice
 
 Columns = tuple[int, ...]
 Update = Callable[["Shares", "Query", float], None]
@@ -40,23 +41,24 @@ class QueryPool:
 
     Parameters
     ----------
-    queries : how many; a random choice (public) among the cells of all sub-tables where there are more.
+    queries : how many: all cells of one column, then of pairs of columns, and so on; of the last size of sub-tables that do not
+        all fit a random choice (public).
     marginal : sub-tables of at most so many columns.
     """
 
     def __init__(self, layout: Layout, queries: int, marginal: int, generator: np.random.Generator):
         self.layout = layout
-        tables = list(column_subsets(len(layout.sizes), marginal))
-        sizes = np.array([layout.subset(columns).n_cells for columns in tables])
-        starts = np.concatenate([[0], np.cumsum(sizes)])
-        chosen = np.arange(starts[-1])
-        if len(chosen) > queries:
-            chosen = np.sort(generator.choice(chosen, size=queries, replace=False))
         self.tables: list[tuple[Columns, np.ndarray]] = []
-        for columns, start, stop in zip(tables, starts[:-1], starts[1:], strict=True):
-            places = chosen[(chosen >= start) & (chosen < stop)] - start
-            if len(places):
-                self.tables.append((columns, places))
+        for size in range(1, min(marginal, len(layout.sizes)) + 1):
+            of_size = list(combinations(range(len(layout.sizes)), size))
+            starts = np.cumsum([0, *(layout.subset(columns).n_cells for columns in of_size)])
+            chosen = np.arange(starts[-1])
+            if len(chosen) > queries - len(self):
+                chosen = np.sort(generator.choice(chosen, size=queries - len(self), replace=False))
+            for columns, start, stop in zip(of_size, starts[:-1], starts[1:], strict=True):
+                places = chosen[(chosen >= start) & (chosen < stop)] - start
+                if len(places):
+                    self.tables.append((columns, places))
 
     def __len__(self) -> int:
         return sum(len(places) for _, places in self.tables)
@@ -79,13 +81,19 @@ class QueryPool:
 
 
 class Shares:
-    """The shares of all cells, corrected slice by slice. Total: they always add up to 1 over the plausible cells."""
+    """The shares of all cells, corrected slice by slice; they add up to 1 over the plausible cells.
+
+    `cells` are the shares times `total`, so that a correction touches its slice alone.
+    """
 
     def __init__(self, free: np.ndarray):
-        self.cells = free / free.sum()
+        self.cells, self.total = free / free.sum(), 1.0
         self._marginals: dict[Columns, np.ndarray] = {}
 
     def marginal(self, columns: Columns) -> np.ndarray:
+        if not self._marginals:
+            self.cells /= self.cells.sum()  # what rounding has added up to is taken out again
+            self.total = 1.0
         if columns not in self._marginals:
             axes = tuple(axis for axis in range(self.cells.ndim) if axis not in columns)
             self._marginals[columns] = self.cells.sum(axis=axes)
@@ -93,14 +101,14 @@ class Shares:
 
     def of(self, query: Query) -> float:
         """The share of the rows that a query counts."""
-        return float(self.cells[self._slice(query)].sum())
+        return float(self.cells[self._slice(query)].sum()) / self.total
 
     def multiply(self, query: Query, factor: float) -> None:
         """Multiply the share of a query's cells, and make the whole 1 again."""
         part = self._slice(query)
         before = float(self.cells[part].sum())
         self.cells[part] *= factor
-        self.cells /= max(1 + before * (factor - 1), 1e-300)
+        self.total += before * (factor - 1)
         self._marginals.clear()
 
     def _slice(self, query: Query) -> tuple[int | slice, ...]:
