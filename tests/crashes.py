@@ -27,8 +27,7 @@ from fractions import Fraction
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-if str(ROOT) not in sys.path:
-    sys.path.insert(0, str(ROOT))
+sys.path.insert(0, str(ROOT))  # before a library's own folder "tests"
 
 from synthrelease.ledger import load_ledger, open_ledger  # noqa: E402
 from synthrelease.ledger_files import LedgerError, head_path  # noqa: E402

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -128,7 +128,7 @@ def _python(copy: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def main(mutations: Sequence[Mutation], words: Sequence[str]) -> int:
-    """Try all mutations, or those whose name holds a word; 0 when each was caught. All of them: write the table."""
+    """Try all mutations, or those whose name holds a word; 0 when each was caught. Writes the lines of what was tried."""
     chosen = [mutation for mutation in mutations if not words or any(word in mutation.name for word in words)]
     started = time.monotonic()
     try:
@@ -162,27 +162,37 @@ def main(mutations: Sequence[Mutation], words: Sequence[str]) -> int:
             print(f"\n{mutation.name}: {outcome.verdict}\n{outcome.output[-3000:]}")  # noqa: T201
     caught = sum(outcome.verdict == "caught" for outcome in outcomes)
     print(f"\n{caught} of {len(chosen)} caught, in {time.monotonic() - started:.0f} s.")  # noqa: T201
-    if not words:
-        TABLE.write_text(table(list(zip(chosen, outcomes, strict=True))), encoding="utf-8")
+    write_table([mutation.name for mutation in mutations], dict(zip(chosen, outcomes, strict=True)))
     return 0 if caught == len(chosen) else 1
 
 
-def table(tried: Sequence[tuple[Mutation, Outcome]]) -> str:
+def write_table(names: Sequence[str], tried: Mapping[Mutation, Outcome]) -> None:
+    """Write docs/mutations.md: the lines of what was tried, and those of other mutations as they stand there."""
+    known = TABLE.read_text(encoding="utf-8").splitlines() if TABLE.exists() else []
+    lines = {line.split(" | ")[0].removeprefix("| "): line for line in known if line.startswith("| ")}
+    lines |= {mutation.name: _line(mutation, outcome) for mutation, outcome in tried.items()}
+    if set(names) <= set(lines):  # before all were tried once there is no table
+        TABLE.write_text(table([lines[name] for name in names]), encoding="utf-8")
+
+
+def _line(mutation: Mutation, outcome: Outcome) -> str:
+    file, test = mutation.file.removeprefix("synthrelease/"), outcome.caught_by or f"**{outcome.verdict}**"
+    return f"| {mutation.name} | `{file}` | {mutation.breaks} | {test} |"
+
+
+def table(lines: Sequence[str]) -> str:
     """The text of docs/mutations.md."""
-    caught = sum(outcome.verdict == "caught" for _, outcome in tried)
-    lines = [
+    caught = sum(" :: test_" in line for line in lines)
+    head = [
         "# Mutations",
         "",
         "Each line is a mistake that somebody could make in the code that privacy rests on. `make mutations` makes them one at",
         "a time in a copy of the package, runs the tests that should notice, and writes this file from what it saw. A mistake",
         "that no test notices fails the run; so does one whose place in the code is no longer found.",
         "",
-        f"**{caught} of {len(tried)} are caught.**",
+        f"**{caught} of {len(lines)} are caught.**",
         "",
         "| mistake | file | what it breaks | caught by |",
         "|---|---|---|---|",
     ]
-    for mutation, outcome in tried:
-        file, test = mutation.file.removeprefix("synthrelease/"), outcome.caught_by or f"**{outcome.verdict}**"
-        lines.append(f"| {mutation.name} | `{file}` | {mutation.breaks} | {test} |")
-    return "\n".join(lines) + "\n"
+    return "\n".join([*head, *lines]) + "\n"

@@ -75,6 +75,17 @@ def test_the_cliques_are_a_tree_in_which_every_column_hangs_together(domain: Dra
         assert set(tree.separator(i)) == (set(clique) & set(tree.cliques[tree.parents[i]]) if i else set())
 
 
+@pytest.mark.parametrize("length", [4, 5, 6])
+def test_a_cycle_gets_chords(length: int) -> None:
+    """A cycle of pairs is the smallest case in which cliques must hold more than what was asked for together."""
+    cycle = [tuple(sorted((column, (column + 1) % length))) for column in range(length)]
+    tree = JunctionTree.of((2,) * length, cycle)
+    for column in range(length):
+        holding = [i for i, clique in enumerate(tree.cliques) if column in clique]
+        assert len([i for i in holding if i and column in tree.cliques[tree.parents[i]]]) == len(holding) - 1
+    assert sorted(len(clique) for clique in tree.cliques) == [3] * (length - 2)
+
+
 @settings(max_examples=120, deadline=None)
 @given(domains())
 def test_every_set_has_a_home_and_it_is_the_smallest(domain: Drawn) -> None:

@@ -42,9 +42,9 @@ def test_the_measurements_are_published_with_their_bins_and_noise(selection: str
     assert [tables[key]["epsilon"] for key in (("face", "year"), ("year",))] == ["5/2", "15/2"]
     assert abs(sum(tables[("year",)]["counts"]) - 400) < 40
     files = json.loads((bundle / "release.json").read_text())["files"]
-    assert set(files) == {"data.csv", "measurements.json"}
+    assert set(files) == {"data.csv", "data.parquet", "measurements.json"}
 
 
 def test_measurements_stay_inside_unless_they_are_to_be_published(tmp_path: Path) -> None:
     bundle = write_bundle(released(tmp_path, 'measurements = "shared"'), tmp_path / "out")
-    assert {path.name for path in bundle.iterdir()} == {"data.csv", "release.json"}
+    assert "measurements.json" not in {path.name for path in bundle.iterdir()}

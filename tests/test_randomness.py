@@ -93,6 +93,26 @@ def test_the_scale_is_never_below_and_the_epsilon_of_a_choice_never_above_the_ex
         assert up <= math.nextafter(down, math.inf)
 
 
+@pytest.mark.parametrize("mechanism", ["permute_and_flip", "exponential"])
+def test_a_choice_is_made_with_no_more_than_its_epsilon(mechanism: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    given = []
+
+    class Recorder:
+        def __init__(self, *, epsilon: float, **more: object):
+            given.append(epsilon)
+
+        def randomise(self) -> int:
+            return 0
+
+    for name in ("PermuteAndFlip", "Exponential"):
+        monkeypatch.setattr(f"diffprivlib.mechanisms.{name}", Recorder)
+    exact = [Fraction(numerator, 1001) for numerator in range(1, 100)]
+    for epsilon in exact:
+        choose([0, 1], sensitivity=1, epsilon=epsilon, mechanism=mechanism)
+    assert all(Fraction(epsilon) <= wanted for epsilon, wanted in zip(given, exact, strict=True))
+    assert given == pytest.approx([float(epsilon) for epsilon in exact], rel=1e-15)
+
+
 def test_noise_of_a_figure_has_the_reported_deviation() -> None:
     figures = [laplace_figure(1.0, sensitivity=0.5, epsilon=Fraction(1, 2)) for _ in range(4000)]
     reported = figures[0].noise_sd
