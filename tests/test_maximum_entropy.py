@@ -184,7 +184,7 @@ def test_families_multiply_to_the_shares_of_the_cliques(seed: int) -> None:
         return
     shares = [np.exp(belief) for belief in beliefs]
     layout = layout_of(*map(int, sizes))
-    families = tuple(module._families(tree, shares))
+    families = tuple(module.families_of(tree, shares))
     assert sorted(family.column for family in families) == list(range(5))
     found = law(BayesianNetwork(layout=layout, families=families, plausibility=free(layout)))
     for clique, share in zip(tree.cliques, shares, strict=True):

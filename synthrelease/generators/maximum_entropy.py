@@ -55,7 +55,8 @@ def maximum_entropy(
     tree = JunctionTree.of(measured.layout.sizes, sets)
     base = _base_potentials(tree, plausibility, prior)
     problem = _Dual(tree, base, measured, weight)
-    return BayesianNetwork(layout=measured.layout, families=tuple(_families(tree, problem.solved())), plausibility=plausibility)
+    families = tuple(families_of(tree, problem.solved()))
+    return BayesianNetwork(layout=measured.layout, families=families, plausibility=plausibility)
 
 
 def _base_potentials(tree: JunctionTree, plausibility: Plausibility, prior: Counts | None) -> list[np.ndarray]:
@@ -159,7 +160,7 @@ class _Dual:
         return bool((np.abs(scaled_gradient / self.scale) <= self.tolerance).all())
 
 
-def _families(tree: JunctionTree, shares: Sequence[np.ndarray]) -> list[Family]:
+def families_of(tree: JunctionTree, shares: Sequence[np.ndarray]) -> list[Family]:
     """Pr[column | columns before it in its clique], clique by clique: the same law, in an order to sample from."""
     families = []
     for index, clique in enumerate(tree.cliques):

@@ -22,6 +22,9 @@ from synthrelease.renyi import root_down
 _SMALLEST = 1e-9
 """Shares are projected onto this much at least, and as much below 1: a cell that is 0 could never come back."""
 
+_LARGEST = 600.0
+"""Of the logarithm of a correction: more would overflow. A cell of so small a share comes back in steps."""
+
 
 class PEP(CountingQueries):
     """Private entropy projection. Hyperparameters: `CountingQueries`."""
@@ -63,5 +66,5 @@ def projected(model: Shares, query: Query, share: float) -> None:
     """The nearest table, in Kullback-Leibler divergence, that gives this answer: Lemma 1 there."""
     now, wanted = model.of(query), min(max(share, _SMALLEST), 1 - _SMALLEST)
     if 0 < now < 1:
-        factor = math.exp(math.log(wanted) - math.log(now) + math.log1p(-now) - math.log1p(-wanted))
-        model.multiply(query, factor)
+        odds = math.log(wanted) - math.log(now) + math.log1p(-now) - math.log1p(-wanted)
+        model.multiply(query, math.exp(min(odds, _LARGEST)))
