@@ -125,8 +125,6 @@ class Randomness:
         """Index of a high score: the exponential mechanism on scores rounded down, whose sensitivity is a step more."""
         self._spend(Fraction(float(epsilon)) ** 2 / 8)
         known = np.nan_to_num(np.asarray(scores, dtype=float), nan=0.0)  # where the model, which is public, is no number
-            np.asarray(scores, dtype=float), nan=0.0
-        )  # not a number where the model, which is public, is none
         steps = [int(step) for step in np.floor(known / sensitivity * _STEPS)]
         exact = Fraction(float(epsilon))
         return choose(steps, sensitivity=_STEPS + 1, epsilon=exact, mechanism="exponential", entropy=self._entropy)
