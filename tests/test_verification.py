@@ -129,7 +129,9 @@ def test_a_bundle_as_it_was_written_passes_every_check(tmp_path: Path) -> None:
         "privacy charges", "figures", "documents",
     ]  # fmt: skip
     assert "not signed" in check(report, "signature").found
-    assert "140/3" in check(report, "privacy charges").found  # (10 + 0.5 + 5 + 2 + 2 + 2 + 1/3) x 2 + 3
+    assert (
+        "epsilon = 46.6666666667 (exactly 140/3), delta = 0" in check(report, "privacy charges").found
+    )  # (10 + 0.5 + 5 + 2 + 2 + 2 + 1/3) x 2 + 3
 
 
 FILES = ("data.csv", "data.parquet", "release.json", "datapackage.json", "deployment.yaml", "CITATION.cff", "README.html",
