@@ -14,8 +14,9 @@ from synthrelease.bundle import write_bundle
 from synthrelease.bundle.citation import citation_bytes
 from synthrelease.bundle.contents import written
 from synthrelease.bundle.datapackage import datapackage_bytes, slug
+from synthrelease.bundle.deployment import deployment_bytes
 from synthrelease.bundle.document import release_document
-from synthrelease.bundle.model import ReleaseDocument
+from synthrelease.bundle.model import JointTestPart, ReleaseDocument
 from synthrelease.bundle.table import ReleasedTable, read_csv, read_parquet
 from synthrelease.card_texts import LICENCES, CardTable
 from synthrelease.releasing import release
@@ -176,6 +177,14 @@ def test_the_deployment_record_uses_the_words_of_the_registry() -> None:
         "Central", "One release", "Static", "Non-interactive",
     ]  # fmt: skip
     assert (parts["administrative"]["status"], parts["administrative"]["tier"]) == ("Draft", 3)
+
+
+def test_the_deployment_record_says_by_which_test_rounds_end() -> None:
+    found = release_document(rich_release(), {})
+    test = JointTestPart(epsilon_exact="1", false_acceptance="1/50", margin=4)
+    joint = found.model_copy(update={"selection": found.selection.model_copy(update={"joint_test": test})})
+    assert b"until one meets all criteria" in b" ".join(deployment_bytes(found).split())
+    assert b"until one passes one noisy test of all criteria together" in b" ".join(deployment_bytes(joint).split())
 
 
 def test_the_deployment_record_states_what_release_json_states() -> None:
