@@ -39,7 +39,7 @@ benchmarks: $(TEST)
 
 # A site that is read from the files, without a network: site/index.html
 docs: $(DOCS)
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 	@echo "The site is site/index.html."
 
 # Everything for a machine without a network: docs/offline.md. Another machine: make wheelhouse FOR="--system windows --python 3.12"
