@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from synthrelease.bundle.model import ChargePart, JointTestPart, ReleaseDocument, upwards
 from synthrelease.criteria.joint_test import JOINT_TEST, JointTest
-from synthrelease.privacy import MECHANISM, NEIGHBOURS, SELECTION, SUM, UNIT
+from synthrelease.privacy import MECHANISM, NEIGHBOURS, SELECTION, SUM, UNIT, decimal_text
 from synthrelease.verification.report import Check
 
 
@@ -17,8 +17,14 @@ def charges(document: ReleaseDocument) -> Check:
     """Every node follows from its parts, the root is the guarantee, and every criterion is charged what it states."""
     problems = [*_node_problems(document.charges), *_guarantee_problems(document), *_criteria_problems(document)]
     leaves = sum(1 for _ in document.charges.leaves())
-    found = f"{leaves} charges add up to epsilon = {document.guarantee.epsilon_exact}, delta = {document.guarantee.delta_exact}"
+    guarantee = document.guarantee
+    found = f"{leaves} charges add up to epsilon = {_shown(guarantee.epsilon_exact)}, delta = {_shown(guarantee.delta_exact)}"
     return Check(name="privacy charges", found=found, problems=tuple(problems))
+
+
+def _shown(exact: str) -> str:
+    text = decimal_text(Fraction(exact))
+    return text if Fraction(text) == Fraction(exact) else f"{text} (exactly {exact})"
 
 
 def _node_problems(node: ChargePart) -> Iterator[str]:
