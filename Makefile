@@ -8,6 +8,7 @@ DOCS := $(VENV)/.docs-installed
 WORKERS ?= 2
 
 HOURS ?= 2
+TO ?= wheelhouse
 
 .PHONY: demo test audit lint lock benchmarks docs wheelhouse test-wheelhouse hostile kills mutations clean
 
@@ -39,15 +40,17 @@ benchmarks: $(TEST)
 
 # A site that is read from the files, without a network: site/index.html
 docs: $(DOCS)
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 	@echo "The site is site/index.html."
 
-# Everything for a machine without a network: docs/offline.md. Another machine: make wheelhouse FOR="--system windows --python 3.12"
+# Everything for a machine without a network: docs/offline.md. Another machine:
+# make wheelhouse TO=wheelhouse-windows FOR="--system windows --python 3.12"
 wheelhouse: $(CORE)
-	$(BIN)/python requirements/wheelhouse.py wheelhouse $(FOR)
+	$(BIN)/python requirements/wheelhouse.py $(TO) $(FOR)
 
 test-wheelhouse: $(TEST)
-	SYNTHRELEASE_WHEELHOUSE="$(CURDIR)/wheelhouse" $(BIN)/pytest -m wheelhouse
+	SYNTHRELEASE_WHEELHOUSE="$(abspath $(TO))" $(BIN)/pytest -m wheelhouse
+
 # 10,000 hostile files; releases and ledgers killed at random; mistakes in the code that the tests must notice
 hostile: $(TEST)
 	$(BIN)/python -m tests.hostile
@@ -63,7 +66,7 @@ lock:
 	requirements/lock.sh
 
 clean:
-	rm -rf $(VENV) build dist site wheelhouse
+	rm -rf $(VENV) build dist site wheelhouse*
 
 $(VENV)/.created:
 	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(0 if (3, 11) <= v < (3, 14) else f"Python 3.11, 3.12 or 3.13 is needed, this is {v[0]}.{v[1]}. Name one: make PYTHON=python3.12 demo")'

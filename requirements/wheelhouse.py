@@ -119,7 +119,7 @@ To remove it, delete the folder synthrelease-env.
 def gather(folder: Path, target: Target) -> str:
     """Fill an empty or new folder; returns the SHA-256 of its requirements.txt."""
     if folder.exists() and any(folder.iterdir()):
-        raise SystemExit(f"{folder}: expected a new or empty folder, found files in it.")
+        raise SystemExit(f"{folder}: expected a new or empty folder, found files in it. Remove it, or name another one.")
     folder.mkdir(parents=True, exist_ok=True)
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet"]
     pins = locked(LOCK.read_text(encoding="utf-8"), target)

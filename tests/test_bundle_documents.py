@@ -10,15 +10,20 @@ from typing import Any
 
 import pytest
 
+from synthrelease.bundle import write_bundle
 from synthrelease.bundle.citation import citation_bytes
 from synthrelease.bundle.contents import written
 from synthrelease.bundle.datapackage import datapackage_bytes, slug
+from synthrelease.bundle.deployment import deployment_bytes
 from synthrelease.bundle.document import release_document
-from synthrelease.bundle.model import ReleaseDocument
+from synthrelease.bundle.model import JointTestPart, ReleaseDocument
 from synthrelease.bundle.table import ReleasedTable, read_csv, read_parquet
 from synthrelease.card_texts import LICENCES, CardTable
+from synthrelease.releasing import release
+from synthrelease.spec import load_spec
 from tests.cards import TITLE, rich_bundle, rich_release, write_files
 from tests.conftest import ROOT
+from tests.tiny import write_config, write_data
 
 yaml = pytest.importorskip("yaml")
 
@@ -52,6 +57,20 @@ def test_the_data_package_and_its_rows_pass_the_validator_of_frictionless(tmp_pa
     assert table.stats["rows"] == 400
 
 
+def test_labels_that_look_like_numbers_in_the_first_rows_are_texts_for_frictionless_too(tmp_path: Path) -> None:
+    """Without a schema it guesses the types of the Parquet file from its first rows, and finds "2-3" to be no number."""
+    frictionless = pytest.importorskip("frictionless")
+    changes = {
+        'categories = ["head", "tail"]': 'categories = { 1 = ["head"], 2-3 = ["tail"] }',
+        "face == 'tail'": "face == '2-3'",
+    }
+    found = release(load_spec(write_config(tmp_path, changes)), write_data(tmp_path))
+    assert found is not None
+    report = frictionless.validate(str(write_bundle(found, tmp_path / "bundle") / "datapackage.json"))
+    assert report.valid, report.flatten()
+    assert [task.name for task in report.tasks] == ["data-csv", "data-parquet"]
+
+
 def test_frictionless_finds_a_row_that_the_schema_does_not_have(tmp_path: Path) -> None:
     """The validation above looks at the rows."""
     frictionless = pytest.importorskip("frictionless")
@@ -71,6 +90,7 @@ def test_the_data_package_states_the_schema_the_sizes_and_the_checksums() -> Non
     for name, resource in resources.items():
         assert resource.get("bytes", len(rich_bundle()[name])) == len(rich_bundle()[name])
         assert resource["hash"] == f"sha256:{document()['files'][name]}"
+    assert resources["data.parquet"]["schema"] == resources["data.csv"]["schema"]
     fields = resources["data.csv"]["schema"]["fields"]
     assert [field["constraints"]["enum"] for field in fields] == [["head", "tail"], ["1-2", "3-4", "5-6", "7-8"]]
     assert [field["categoriesOrdered"] for field in fields] == [False, True]
@@ -157,6 +177,14 @@ def test_the_deployment_record_uses_the_words_of_the_registry() -> None:
         "Central", "One release", "Static", "Non-interactive",
     ]  # fmt: skip
     assert (parts["administrative"]["status"], parts["administrative"]["tier"]) == ("Draft", 3)
+
+
+def test_the_deployment_record_says_by_which_test_rounds_end() -> None:
+    found = release_document(rich_release(), {})
+    test = JointTestPart(epsilon_exact="1", false_acceptance="1/50", margin=4)
+    joint = found.model_copy(update={"selection": found.selection.model_copy(update={"joint_test": test})})
+    assert b"until one meets all criteria" in b" ".join(deployment_bytes(found).split())
+    assert b"until one passes one noisy test of all criteria together" in b" ".join(deployment_bytes(joint).split())
 
 
 def test_the_deployment_record_states_what_release_json_states() -> None:

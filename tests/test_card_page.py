@@ -13,10 +13,11 @@ from pathlib import Path
 import pytest
 
 from synthrelease.bundle.card import page_bytes
+from synthrelease.bundle.card.explanations import parameter_texts, projection_text
 from synthrelease.bundle.card.svg import TEXT_ON
 from synthrelease.bundle.card.wording import sentences
 from synthrelease.bundle.document import release_document
-from synthrelease.bundle.model import ReleaseDocument
+from synthrelease.bundle.model import JointTestPart, ReleaseDocument
 from synthrelease.bundle.table import ReleasedTable
 from synthrelease.card_texts import LANGUAGES, CardTable
 from tests.cards import TITLE, Page, rich_bundle, rich_release
@@ -226,6 +227,62 @@ def test_a_card_in_hebrew_has_a_technical_part_in_english() -> None:
     assert read.all("html") == [{"lang": "he", "dir": "rtl"}]
     assert {"lang": "en", "dir": "ltr", "aria-labelledby": "technical"} in read.all("section")
     assert sentences("he")["part"] in read.texts_of("h2")
+
+
+def changed(language: str = "en", **update: object) -> str:
+    """The text of the page of a release document with some parts exchanged."""
+    found = with_card(CardTable(contact="mint@example.org")).model_copy(update=update)
+    body = Page(page_bytes(found, ReleasedTable.of(rich_release().candidate), language)).text("body")
+    return " ".join(body.split())
+
+
+def test_a_release_by_a_joint_test_says_that_its_figures_did_not_decide() -> None:
+    document = release_document(rich_release(), {})
+    figures = [one.model_copy(update={"decides": one.noise_sd is None}) for one in document.criteria]
+    test = JointTestPart(epsilon_exact="1", false_acceptance="1/50", margin=4)
+    joint = changed(criteria=figures, selection=document.selection.model_copy(update={"joint_test": test}))
+    single = changed()
+    above = figures[0].model_copy(update={"value": 2 * figures[0].threshold})  # such a test may be passed: it was other noise
+    for found, answers in ((figures, {"yes"}), ([above, *figures[1:]], {"yes", "no"})):
+        page_of = release_document(rich_release(), {}).model_copy(update={"criteria": found})
+        rows = Page(page_bytes(page_of, ReleasedTable.of(rich_release().candidate), "en")).rows()
+        assert {row[7] for row in rows if len(row) == 8 and row[0] != "criterion"} == answers
+    assert "passed one noisy test of all criteria below together" in joint
+    assert "passes that test with probability at most 2%" in joint
+    assert "The first round that passed this test was released" in joint
+    for text in ("released because it met every criterion", "whose noise was lucky", "until one met all criteria"):
+        assert text in single
+        assert text not in joint
+
+
+def test_the_error_of_shares_is_stated_for_as_many_columns_as_the_criterion_looked_at() -> None:
+    document = release_document(rich_release(), {})
+    first = document.criteria[0].model_copy(update={"parameters": {**document.criteria[0].parameters, "largest": 1}})
+    assert "any combination of values has differs" in changed()
+    assert "any combination of values of at most 1 columns has differs" in changed(criteria=[first, *document.criteria[1:]])
+
+
+def test_bins_that_were_not_chosen_are_not_called_choices() -> None:
+    columns = release_document(rich_release(), {}).columns
+    wider = [columns[0], columns[1].model_copy(update={"alternatives": ["pairs", "single_years"]})]
+    assert "Bins: pairs; other bins that were written down beforehand: single years." in changed(columns=wider)
+    assert "other bins" not in changed()
+
+
+def test_the_contact_is_a_link_that_keeps_its_direction_in_every_language() -> None:
+    for name in PAGES:
+        links = re.findall(r'<a href="mailto:mint@example.org"><bdi dir="ltr">', rich_bundle()[name].decode())
+        assert len(links) == 2
+
+
+def test_measured_tables_and_projections_are_told_in_words() -> None:
+    tables = "week_of_birth:sex + 2 region + all 2-way + 0.5 all 1-way"
+    assert parameter_texts({"tables": tables}) == [
+        ("tables", "week of birth by sex, region (weight 2), all 2-way, all 1-way (weight 0.5)")
+    ]
+    assert "drawn at random" in projection_text({"kind": "minimum_count", "keep": "random"})
+    assert "evenly" in projection_text({"kind": "minimum_count", "keep": "spread"})
+    assert projection_text({"kind": "another"}) == ""
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

@@ -42,7 +42,7 @@ def test_bars_are_as_long_as_the_shares_and_bands_as_wide_as_the_error() -> None
     assert bands[1]["width"] / unit == pytest.approx(0.1, abs=0.002)
     assert bands[1]["x"] + bands[1]["width"] / 2 == pytest.approx(bars[1]["x"] + bars[1]["width"], abs=0.2)
     assert bands[2]["width"] / unit == pytest.approx(0.05, abs=0.002)  # not below 0
-    assert "The original shares lie within 5.00% of these." in svg
+    assert "The original shares lie within 5 percentage points of these." in svg
     assert not rects(pictures.distribution(SMALL, 1, None), BAND)
 
 
@@ -51,6 +51,21 @@ def test_a_heat_map_shows_shares_within_the_first_column() -> None:
     fills = re.findall(r'<rect [^>]*fill="(#[0-9a-f]{6})"', svg)[1:-5]  # without the background and the key
     assert fills == [shade(0.25), shade(0.75), shade(1.0)]
     assert "the darkest is 100%" in svg
+
+
+def test_the_stated_band_is_rounded_up() -> None:
+    assert "within 0.575 percentage points" in pictures.distribution(SMALL, 1, 0.00574601)
+
+
+def test_a_bin_of_few_rows_does_not_set_the_colours_of_a_heat_map() -> None:
+    """Of 1000 rows 4 are in the second bin, all of them in one cell."""
+    sparse = table([["a", "b"], ["x", "y"]], {(0, 0): 498, (0, 1): 498, (1, 0): 4})
+    svg = pictures.heat_map(sparse, 0, 1)
+    fills = re.findall(r'<rect [^>]*fill="(#[0-9a-f]{6})"', svg)[1:-5]
+    assert fills == [shade(1.0), shade(1.0), shade(1.0)]
+    assert "the darkest is 50% or more" in svg
+    assert ">≥50%<" in svg
+    assert "or more" not in pictures.heat_map(SMALL, 0, 1)
 
 
 def test_shades_run_from_the_lightest_to_the_darkest() -> None:
@@ -63,6 +78,7 @@ def test_criteria_stand_between_their_best_value_and_their_threshold() -> None:
     document = release_document(rich_release(), {})
     svg = pictures.thresholds(document.criteria)
     places = [float(x) for x in re.findall(r'<circle cx="([\d.]+)"', svg)]
+    assert svg.rindex("<rect") < svg.index('stroke-dasharray="4 3"') < svg.index("<circle")  # no bar hides the threshold
     (line,) = [float(x) for x in re.findall(rf'<line x1="([\d.]+)"[^>]*stroke="{RED}"', svg)]
     for one, place in zip(document.criteria, places, strict=True):
         used = (one.value - one.best) / (one.threshold - one.best) if one.threshold > one.best else 0
@@ -99,6 +115,16 @@ def test_the_band_is_the_upper_end_of_the_interval_of_the_absolute_error() -> No
     assert pictures.error_band(document) == found.high
     without = document.model_copy(update={"criteria": document.criteria[1:]})
     assert pictures.error_band(without) is None
+
+
+@pytest.mark.parametrize(("largest", "expected"), [(None, None), (1, 1), (2, None)])
+def test_the_band_holds_for_combinations_of_as_many_columns_as_the_criterion_looked_at(
+    largest: int | None, expected: int | None
+) -> None:
+    document = release_document(rich_release(), {})
+    first = document.criteria[0].model_copy(update={"parameters": {**document.criteria[0].parameters, "largest": largest}})
+    changed = document.model_copy(update={"criteria": [first, *document.criteria[1:]]})
+    assert pictures.band_columns(changed) == expected
 
 
 def test_lines_break_between_words() -> None:

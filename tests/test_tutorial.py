@@ -70,7 +70,7 @@ def test_the_tutorial_can_be_followed_from_its_text(followed: Path) -> None:
 
 def test_the_tutorial_shows_the_commands_of_a_release_and_nothing_is_skipped() -> None:
     commands = [line.split()[2] for block in BLOCKS if block.language == "console" for line in block.text.splitlines()]
-    assert {"simulate", "init", "plan", "rehearse", "ledger", "check", "release", "bound"} == set(commands)
+    assert {"simulate", "init", "plan", "rehearse", "ledger", "check", "release", "verify", "bound"} == set(commands)
     assert {block.language for block in BLOCKS} == {"toml", "console", "python"}
     assert TUTORIAL.read_text(encoding="utf-8").count("```") == 2 * len(BLOCKS)
 

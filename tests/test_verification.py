@@ -13,13 +13,15 @@ from typing import Any
 import pytest
 
 from synthrelease.bundle.contents import written
+from synthrelease.bundle.document import release_document
 from synthrelease.bundle.folder import _sealed
-from synthrelease.bundle.model import ReleaseDocument
+from synthrelease.bundle.model import JointTestPart, ReleaseDocument
 from synthrelease.bundle.table import ReleasedTable
 from synthrelease.errors import InputError
 from synthrelease.randomness import noise_grid
 from synthrelease.verification import Check, Report, verify_bundle
 from synthrelease.verification.documents import first_difference
+from synthrelease.verification.figures import figures
 from synthrelease.verification.verify import verify_files
 from tests.cards import rich_bundle, rich_release, write_files
 
@@ -129,7 +131,19 @@ def test_a_bundle_as_it_was_written_passes_every_check(tmp_path: Path) -> None:
         "privacy charges", "figures", "documents",
     ]  # fmt: skip
     assert "not signed" in check(report, "signature").found
-    assert "140/3" in check(report, "privacy charges").found  # (10 + 0.5 + 5 + 2 + 2 + 2 + 1/3) x 2 + 3
+    charged = check(report, "privacy charges").found  # (10 + 0.5 + 5 + 2 + 2 + 2 + 1/3) x 2 + 3
+    assert "epsilon = 46.6666666667 (exactly 140/3), delta = 0" in charged
+
+
+def test_figures_that_were_released_after_a_joint_test_are_not_said_to_be_all_met() -> None:
+    found = release_document(rich_release(), {})
+    table = ReleasedTable.of(rich_release().candidate)
+    above = found.criteria[0].model_copy(update={"decides": False, "value": 2 * found.criteria[0].threshold})
+    test = JointTestPart(epsilon_exact="1", false_acceptance="1/50", margin=4)
+    selection = found.selection.model_copy(update={"joint_test": test})
+    joint = found.model_copy(update={"criteria": [above, *found.criteria[1:]], "selection": selection})
+    assert figures(found, table).found == "8 criteria, all met"
+    assert figures(joint, table).found == "8 criteria, passed by the joint test; 1 of the released figures above the threshold"
 
 
 FILES = ("data.csv", "data.parquet", "release.json", "datapackage.json", "deployment.yaml", "CITATION.cff", "README.html",

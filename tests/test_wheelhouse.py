@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -84,6 +85,16 @@ def commands(text: str) -> list[str]:
     """The commands of INSTALL.txt: indented lines, hashes apart."""
     lines = [line.strip() for line in text.splitlines() if line.startswith("       ")]
     return [line for line in lines if " " in line]
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="needs make")
+def test_the_commands_of_the_page_gather_into_different_folders() -> None:
+    """Each asks for a new or empty folder."""
+    page = (ROOT / "docs" / "offline.md").read_text(encoding="utf-8")
+    commands = [shlex.split(line) for line in page.splitlines() if line.startswith("make wheelhouse")]
+    runs = [subprocess.run(["make", "-n", *one[1:]], cwd=ROOT, capture_output=True, text=True, check=True) for one in commands]
+    folders = [re.findall(r"wheelhouse\.py (\S+)", run.stdout) for run in runs]
+    assert folders == [["wheelhouse"], ["wheelhouse-windows"]]
 
 
 def test_the_instructions_for_windows_use_its_paths_and_need_no_make(script: ModuleType) -> None:

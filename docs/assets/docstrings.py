@@ -1,7 +1,8 @@
 """Griffe extension: docstrings with "name : description" on one line, in the form that the site's reference needs.
 
 In the sections for parameters, attributes and errors the description goes on a line of its own, so that it is not taken for a
-type (types are in the signatures). Sections that numpydoc does not know, and "Returns" in words, become paragraphs.
+type (types are in the signatures). Sections that numpydoc does not know, and "Returns" in words, become paragraphs before the
+first list: behind one they would be taken for its last entry.
 """
 
 from __future__ import annotations
@@ -19,15 +20,15 @@ _LISTS = {"Parameters", "Attributes", "Raises"}
 def rewritten(text: str) -> str:
     """A docstring in the form that griffe reads."""
     parts = _SECTION.split(text)
-    found = [parts[0]]
+    texts, lists = [parts[0].strip()], []
     for title, body in zip(parts[1::2], parts[2::2], strict=True):
         if title in _LISTS:
-            found.append(f"{title}\n{'-' * len(title)}\n" + _ENTRY.sub(r"\1\n    \2", body))
+            lists.append(f"{title}\n{'-' * len(title)}\n" + _ENTRY.sub(r"\1\n    \2", body.rstrip()))
         elif title == "Examples":
-            found.append(f"{title}\n{'-' * len(title)}\n{body}")
+            lists.append(f"{title}\n{'-' * len(title)}\n{body.rstrip()}")
         else:
-            found.append(f"**{title}:** {body}")
-    return "".join(found)
+            texts.append(f"**{title}:** {body.strip()}")
+    return "\n\n".join([*texts, *lists])
 
 
 class Docstrings(Extension):

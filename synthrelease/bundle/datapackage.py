@@ -65,13 +65,16 @@ def _resource(document: ReleaseDocument, name: str, size: int) -> dict[str, Any]
         ),
         "hash": f"sha256:{document.files[name]}",
     }
+    if name in ("data.csv", "data.parquet"):  # without a schema a reader would guess it from the first rows
+        resource |= {
+            "profile": "tabular-data-resource",
+            "schema": {"fields": [_field(column) for column in document.columns], "missingValues": []},
+        }
     if name == "data.csv":
         resource |= {
             "bytes": size,  # frictionless 5.21 takes it for a mistake elsewhere: it does not count the bytes of Parquet files
-            "profile": "tabular-data-resource",
             "encoding": "utf-8",
             "dialect": {"delimiter": ",", "lineTerminator": "\n", "header": True},
-            "schema": {"fields": [_field(column) for column in document.columns], "missingValues": []},
         }
     return resource
 

@@ -108,6 +108,7 @@ def _implementation(document: ReleaseDocument) -> dict[str, Any]:
     minimum = f" no row occurs fewer than {document.minimum_count} times;" if document.minimum_count > 1 else ""
     family = str(configuration.get("generator", {}).get("family", ""))
     drawn = "; ".join(f"{name}: {value}" for part in configuration.values() for name, value in parameter_texts(part))
+    ending = "passes one noisy test of all criteria together" if document.selection.joint_test else "meets all criteria"
     mechanisms = dict.fromkeys(leaf.because for leaf in document.charges.leaves())
     return {
         "preprocessing_and_hyperparameter_tuning": "Values were put into public bins; values outside the public bounds, "
@@ -117,7 +118,7 @@ def _implementation(document: ReleaseDocument) -> dict[str, Any]:
             (
                 f"{generator_text(family)} Drawn configuration: {drawn}.".strip(),
                 *mechanisms,
-                "Private selection with a known threshold (Liu and Talwar 2019): rounds are run until one meets all criteria.",
+                f"Private selection with a known threshold (Liu and Talwar 2019): rounds are run until one {ending}.",
                 "Software: synthrelease, with OpenDP for noise and diffprivlib for private choices; "
                 + ", ".join(f"{name} {version}" for name, version in document.versions.items())
                 + ".",

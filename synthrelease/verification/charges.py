@@ -11,7 +11,16 @@ from synthrelease.bundle.model import ChargePart, JointTestPart, ReleaseDocument
 from synthrelease.charges import HIDDEN_ROUNDS, MECHANISM, SELECTION, STATED, SUM
 from synthrelease.criteria.joint_test import JOINT_TEST, JointTest
 from synthrelease.errors import BudgetError
-from synthrelease.privacy import NEIGHBOURS, UNIT, Charge, SelectionRule, in_sequence, private_selection, stated_at
+from synthrelease.privacy import (
+    NEIGHBOURS,
+    UNIT,
+    Charge,
+    SelectionRule,
+    decimal_text,
+    in_sequence,
+    private_selection,
+    stated_at,
+)
 from synthrelease.renyi import RenyiCurve
 from synthrelease.verification.report import Check
 
@@ -23,8 +32,14 @@ def charges(document: ReleaseDocument) -> Check:
     rule = SelectionRule(stop_probability=Fraction(selection.stop_probability), shape=shape)
     problems = [*_node_problems(document.charges, rule), *_guarantee_problems(document), *_criteria_problems(document)]
     leaves = sum(1 for _ in document.charges.leaves())
-    found = f"{leaves} charges add up to epsilon = {document.guarantee.epsilon_exact}, delta = {document.guarantee.delta_exact}"
+    guarantee = document.guarantee
+    found = f"{leaves} charges add up to epsilon = {_shown(guarantee.epsilon_exact)}, delta = {_shown(guarantee.delta_exact)}"
     return Check(name="privacy charges", found=found, problems=tuple(problems))
+
+
+def _shown(exact: str) -> str:
+    text = decimal_text(Fraction(exact))
+    return text if Fraction(text) == Fraction(exact) else f"{text} (exactly {exact})"
 
 
 def _node_problems(node: ChargePart, selection: SelectionRule) -> Iterator[str]:

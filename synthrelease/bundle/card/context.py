@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from synthrelease.bundle.card import explanations, numbers
-from synthrelease.bundle.card.pictures import error_band
+from synthrelease.bundle.card.pictures import band_columns, error_band
 from synthrelease.bundle.card.wording import Wording
 from synthrelease.bundle.checksums import sha256
 from synthrelease.bundle.files import file_lines, page_name
@@ -26,6 +26,7 @@ def context(document: ReleaseDocument, table: ReleasedTable, language: str) -> d
         "others": [(page_name(document, other), other, Wording.of(document, other)) for other in others],
         "title_of": lambda name: wording.texts.columns.get(name, numbers.words(name)),
         "band": error_band(document),
+        "band_columns": band_columns(document),
         "counts": {name: table.one_way(index).tolist() for index, name in enumerate(table.names)},
         "files": file_lines(document),
         "fingerprint": sha256(document.dumped()),

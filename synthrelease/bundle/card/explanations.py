@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from synthrelease.bundle.card.numbers import figure, rounded_down, rounded_up, words
@@ -48,13 +48,19 @@ def generator_text(family: str) -> str:
     return GENERATOR_WORDS.get(family, "")
 
 
-def projection_text(kind: str) -> str:
-    return PROJECTION_WORDS.get(kind, "")
+def projection_text(parameters: Parameters) -> str:
+    words_of = PROJECTION_WORDS.get(str(parameters.get("kind", "")), "")
+    return words_of.format(how=_KEEP.get(str(parameters.get("keep", "")), "")) if words_of else ""
+
+
+def rule_scope(applies_to: Sequence[str]) -> str:
+    """Where a rule keeps combinations out."""
+    return " and ".join(_SCOPES.get(one, one) for one in applies_to)
 
 
 def parameter_texts(parameters: Parameters) -> list[tuple[str, str]]:
     """Names and values of parameters as words."""
-    return [(words(name), _value(value)) for name, value in parameters.items()]
+    return [(words(name), _tables(value) if name == "tables" else _value(value)) for name, value in parameters.items()]
 
 
 def bin_text(column: ColumnPart, index: int) -> str:
@@ -83,6 +89,19 @@ def _value(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return figure(value, 10) if isinstance(value, int | float) else words(str(value))
+
+
+def _tables(value: Any) -> str:
+    """A formula of tables such as "age:region + 2 sex" in words."""
+    if not isinstance(value, str):
+        return _value(value)
+    found = []
+    for term in value.split("+"):
+        first, _, rest = term.strip().partition(" ")
+        weighted = bool(rest) and first.replace(".", "", 1).isdigit()
+        names = (rest if weighted else term).split(":")
+        found.append(" by ".join(words(name.strip()) for name in names) + (f" (weight {first})" if weighted else ""))
+    return ", ".join(found)
 
 
 def _absolute(parameters: Parameters, document: ReleaseDocument) -> str:
@@ -179,6 +198,8 @@ GENERATOR_WORDS = {
     "them.",
 }
 PROJECTION_WORDS = {
-    "minimum_count": "Rows that occurred too seldom were replaced by others at random, so that every row that occurs, occurs "
-    "at least as often as the minimum count.",
+    "minimum_count": "Of the rows that occurred too seldom some were kept, {how}and repeated up to the minimum count; they "
+    "take the place of the others.",
 }
+_KEEP = {"random": "drawn at random, ", "spread": "spread evenly over them, so that rare bins keep their size, "}
+_SCOPES = {"raw": "original records", "synthetic": "released rows"}

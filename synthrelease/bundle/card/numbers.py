@@ -51,6 +51,11 @@ def worst_factor(epsilon: Fraction) -> str:
     return rounded_up(math.exp(float(epsilon)))
 
 
+def probability(exact: str) -> str:
+    """An exact probability, such as "1/50", as a percentage."""
+    return f"{float(100 * Fraction(exact)):.6g}%"
+
+
 def words(name: str) -> str:
     """A name from a file as words."""
     return name.replace("_", " ")

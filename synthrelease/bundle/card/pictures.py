@@ -8,7 +8,7 @@ from itertools import combinations
 
 import numpy as np
 
-from synthrelease.bundle.card.numbers import exact_epsilon, figure, share, words
+from synthrelease.bundle.card.numbers import exact_epsilon, figure, rounded_up, share, words
 from synthrelease.bundle.card.svg import (
     BAND,
     BLUE,
@@ -28,6 +28,8 @@ from synthrelease.bundle.table import ReleasedTable
 
 MAX_PAIRS, MAX_BINS = 36, 64
 """Beyond so many pairs of columns, or bins of a column, a heat map is left out; the card says so."""
+SPARSE = 0.01
+"""A bin with a smaller share of the rows does not set the colours of a heat map: a few rows would fade all others."""
 _WIDTH = 340.0
 
 
@@ -38,6 +40,7 @@ class Figures:
     one_way: Mapping[str, Markup]
     two_way: Mapping[str, Markup]
     pairs_left_out: int
+    sparse: float
     criteria: Markup
     charges: Markup
 
@@ -54,6 +57,7 @@ def figures(document: ReleaseDocument, table: ReleasedTable) -> Figures:
         one_way={name: distribution(table, index, band) for index, name in enumerate(table.names)},
         two_way={f"{table.names[a]} and {table.names[b]}": heat_map(table, a, b) for a, b in pairs},
         pairs_left_out=every - len(pairs),
+        sparse=SPARSE,
         criteria=thresholds(document.criteria),
         charges=charge_picture(document.charges),
     )
@@ -63,6 +67,13 @@ def error_band(document: ReleaseDocument) -> float | None:
     """By how much any share in the table may differ from the original, at most; None when no criterion says."""
     found = document.criterion("absolute_marginal_error")
     return None if found is None or found.interval is None or found.interval.high is None else float(found.interval.high)
+
+
+def band_columns(document: ReleaseDocument) -> int | None:
+    """Of how many columns a combination may be for that band to hold; None when it holds for any."""
+    found = document.criterion("absolute_marginal_error")
+    largest = None if found is None else found.parameters.get("largest")
+    return largest if largest is not None and largest < len(document.columns) else None
 
 
 def distribution(table: ReleasedTable, column: int, band: float | None) -> Markup:
@@ -82,7 +93,9 @@ def distribution(table: ReleasedTable, column: int, band: float | None) -> Marku
         f"Distribution of {words(name)}",
         f"Share of the released rows in each bin of {words(name)}: "
         + "; ".join(f"{label}: {share(value)}" for label, value in zip(labels, shares, strict=True))
-        + ("." if band is None else f". The original shares lie within {share(band)} of these."),
+        + (
+            "." if band is None else f". The original shares lie within {rounded_up(100 * band, 3)} percentage points of these."
+        ),
     )
     for index, (label, value) in enumerate(zip(labels, shares, strict=True)):
         y, height = top + index * row, row * 0.72
@@ -102,7 +115,9 @@ def heat_map(table: ReleasedTable, across: int, down: int) -> Markup:
     counts = table.two_way(across, down).astype(float)
     totals = counts.sum(axis=1, keepdims=True)
     shares = np.divide(counts, totals, out=np.zeros_like(counts), where=totals > 0)
-    highest = float(shares.max())
+    dense = totals[:, 0] >= SPARSE * totals.sum()
+    highest = float(shares[dense].max()) if dense.any() else float(shares.max())
+    beyond = bool(shares.max() > highest)
     left, top, size = 66.0, 8.0, 250.0
     wide, high = size / counts.shape[0], min(size, 40.0 * counts.shape[1]) / counts.shape[1]
     bottom = top + high * counts.shape[1]
@@ -113,7 +128,7 @@ def heat_map(table: ReleasedTable, across: int, down: int) -> Markup:
         bottom + 52,
         f"{names[1].capitalize()} by {names[0]}",
         f"For each bin of {names[0]} (from left to right), the shares of the bins of {names[1]} (from top to bottom). "
-        f"Darker is more; the darkest is {share(highest, 0)}.",
+        f"Darker is more; the darkest is {share(highest, 0)}{' or more' if beyond else ''}.",
     )
     picture.rect(left, top, size, bottom - top, SOFT)
     for (a, b), value in np.ndenumerate(shares):
@@ -129,7 +144,7 @@ def heat_map(table: ReleasedTable, across: int, down: int) -> Markup:
     for step in range(5):
         picture.rect(left + size - 106 + step * 12, bottom + 21, 12, 10, shade(step / 4))
     picture.text(left + size - 110, bottom + 30, "0", anchor="end", size=11, fill=MUTED)
-    picture.text(left + size, bottom + 30, share(highest, 0), anchor="end", size=11, fill=MUTED)
+    picture.text(left + size, bottom + 30, ("≥" if beyond else "") + share(highest, 0), anchor="end", size=11, fill=MUTED)
     return picture.render()
 
 
@@ -152,7 +167,6 @@ def thresholds(criteria: list[CriterionPart]) -> Markup:
         "The criteria as distance to their thresholds",
         "Released figure and threshold of each criterion. " + "; ".join(says) + ".",
     )
-    picture.line(right, top - 8, right, top + row * len(criteria), RED, dashed=True)
     picture.text(right, top - 12, "threshold", anchor="middle", size=11, fill=RED)
     picture.text(left, top - 12, "best", size=11, fill=MUTED)
     for index, criterion in enumerate(criteria):
@@ -167,6 +181,9 @@ def thresholds(criteria: list[CriterionPart]) -> Markup:
             picture.rect(start, y + 19, max(end - start, 2), 14, BAND)
             if beyond:
                 picture.polygon([(end, y + 19), (end + 8, y + 26), (end, y + 33)], BAND)
+    picture.line(right, top - 8, right, top + row * len(criteria), RED, dashed=True)
+    for index, criterion in enumerate(criteria):
+        y = top + index * row
         colour = BLUE if criterion.passed else RED
         picture.dot(place(used(criterion, criterion.value)), y + 26, 5, colour)
     return picture.render()

@@ -11,8 +11,9 @@ from pathlib import Path
 
 from markupsafe import Markup
 
+from synthrelease.bundle.card.environment import link
 from synthrelease.bundle.card.numbers import exact_epsilon, figure, rounded_up, words, worst_factor
-from synthrelease.bundle.card.pictures import error_band
+from synthrelease.bundle.card.pictures import band_columns, error_band
 from synthrelease.bundle.interval import LEVEL
 from synthrelease.bundle.model import ReleaseDocument
 from synthrelease.card_texts import CardTexts
@@ -52,7 +53,8 @@ class Wording:
             "invariants": Markup('<bdi lang="en" dir="ltr">{}</bdi>').format("; ".join(document.guarantee.invariants)),
             "band": "" if band is None else rounded_up(100 * band),
             "level": f"{float(LEVEL):.0%}",
-            "contact": card.contact,
+            "band_columns": str(band_columns(document) or ""),
+            "contact": link(card.contact),
         }
         return cls(
             language=language,
