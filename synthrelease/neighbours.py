@@ -12,9 +12,10 @@ A library is therefore run at half the epsilon, or a quarter of the rho, that a 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
-from synthrelease.charges import Charge, mechanism, zero_concentrated
+from synthrelease.charges import REPLACING, Charge, mechanism, zero_concentrated
 from synthrelease.errors import BudgetError
 from synthrelease.renyi import exp_up, zcdp
 from synthrelease.selection_accounting import tidy_up
@@ -36,18 +37,20 @@ def replacing_one(by_library: Charge) -> Charge:
     BudgetError : for the curve of a selection, for which this is not known.
     """
     name = by_library.name
+    part = replace(by_library, name=f"{name}, for adding or removing a record")
     if by_library.renyi is not None:
         rho = by_library.renyi.rho
         if by_library.renyi != zcdp(rho):
             raise BudgetError(f"The charge {name!r} is not zero-concentrated: no guarantee for two steps is known.")
         whole = zero_concentrated(name, 4 * rho, "4 times the rho for adding or removing a record")
-        return Charge(name=name, epsilon=whole.epsilon, renyi=whole.renyi, because=whole.because, parts=(by_library,))
+        return Charge(name=name, epsilon=whole.epsilon, renyi=whole.renyi, because=whole.because, rule=REPLACING, parts=(part,))
     return Charge(
         name=name,
         epsilon=2 * by_library.epsilon,
         delta=tidy_up((1 + exp_up(by_library.epsilon)) * by_library.delta),
         because="replacing a record is removing one and adding one: twice the epsilon for adding or removing",
-        parts=(by_library,),
+        rule=REPLACING,
+        parts=(part,),
     )
 
 

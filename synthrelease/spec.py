@@ -18,6 +18,7 @@ from synthrelease.constraints import Plausibility
 from synthrelease.criteria import CRITERIA, Criterion, JointTest, Setting
 from synthrelease.criteria.linear_regression import RegressionCoefficients
 from synthrelease.errors import SpecError, closest, listing
+from synthrelease.generators import LIBRARIES
 from synthrelease.privacy import Charge, Plan, SelectionRule, mechanism, zero_concentrated
 from synthrelease.resources import file_digest
 from synthrelease.rules import Domain, Rule, RuleError, parse_rule
@@ -101,6 +102,8 @@ class ReleaseSpec:
         families = ", ".join(sorted({generator.family for generator in self.space.generators}))
         because = f"measured once for all rounds ({families})" if self.shared_measurements else ""
         because = because or f"one fit of the drawn generator ({families})"
+        if families in LIBRARIES:
+            return self.space.generators[0].charge(self.generation_epsilon)  # its own charge shows the library's part
         if any(generator.guarantee == "zCDP" for generator in self.space.generators):
             return zero_concentrated("generation", self.generation_epsilon, because)
         return mechanism("generation", self.generation_epsilon, because, self.generation_delta)

@@ -8,6 +8,7 @@ from synthrelease.generators.mst import MST
 from synthrelease.generators.mwem import MWEM
 from synthrelease.generators.pep import PEP
 from synthrelease.generators.privbayes import PrivBayes
+from synthrelease.generators.smartnoise import LibraryGenerator
 
 GENERATORS: dict[str, type[Generator]] = {
     "privbayes": PrivBayes,
@@ -18,4 +19,7 @@ GENERATORS: dict[str, type[Generator]] = {
     "aim": AIM,
 }
 
-__all__ = ["GENERATORS", "Background", "Generator", "MeasuringGenerator", "Model", "NoisyMarginals"]
+LIBRARIES = tuple(name for name, family in GENERATORS.items() if issubclass(family, LibraryGenerator))
+"""Families that run a library which counts in adding or removing a record."""
+
+__all__ = ["LIBRARIES", "GENERATORS", "Background", "Generator", "MeasuringGenerator", "Model", "NoisyMarginals"]

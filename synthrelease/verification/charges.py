@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from synthrelease.bundle.model import ChargePart, JointTestPart, ReleaseDocument, upwards
-from synthrelease.charges import HIDDEN_ROUNDS, MECHANISM, SELECTION, STATED, SUM
+from synthrelease.charges import HIDDEN_ROUNDS, MECHANISM, REPLACING, SELECTION, STATED, SUM
 from synthrelease.criteria.joint_test import JOINT_TEST, JointTest
 from synthrelease.errors import BudgetError
+from synthrelease.neighbours import replacing_one
 from synthrelease.privacy import (
     NEIGHBOURS,
     UNIT,
@@ -51,7 +52,7 @@ def _node_problems(node: ChargePart, selection: SelectionRule) -> Iterator[str]:
         if node.parts:
             yield f"charge {node.name!r}: a mechanism has no parts, found {len(node.parts)}"
         return
-    if node.rule not in (SUM, SELECTION, HIDDEN_ROUNDS, STATED):
+    if node.rule not in (SUM, SELECTION, HIDDEN_ROUNDS, STATED, REPLACING):
         yield f"charge {node.name!r}: expected a known rule, found {node.rule!r}"
         return
     if not node.parts:
@@ -73,6 +74,8 @@ def _composed(node: ChargePart, selection: SelectionRule) -> Charge:
         return in_sequence(node.name, *parts)
     if node.rule == STATED:
         return stated_at(in_sequence(node.name, *parts), Fraction(node.delta_exact))
+    if node.rule == REPLACING and len(parts) == 1:
+        return replacing_one(parts[0])
     if len(parts) != 1 or (node.rule == HIDDEN_ROUNDS) != (selection.shape is not None):
         raise ValueError("expected one round below the selection that the document describes, found something else")
     return private_selection(node.name, parts[0], selection)
