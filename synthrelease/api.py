@@ -152,6 +152,7 @@ def release(
     from synthrelease.bundle import check_free, write_bundle
     from synthrelease.errors import InputError
     from synthrelease.ledger import ledger_beside, reserve_for_release
+    from synthrelease.memory import check_memory
     from synthrelease.published import load
     from synthrelease.releasing import release as run
     from synthrelease.shortlist import narrowed
@@ -162,6 +163,7 @@ def release(
         spec = narrowed(spec, shortlist)
     check_free(out)
     spec.plan.check_limit(spec.limit)
+    check_memory(spec, jobs)
     if not Path(data).is_file():  # a mistake that would cost the whole budget
         raise InputError(f"{data}: expected a file with a header and rows, found no such file. Nothing was spent.")
     path = Path(ledger) if ledger is not None else ledger_beside(out, spec.plan, spec.title, spec.limit)

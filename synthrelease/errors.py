@@ -58,6 +58,10 @@ class OutputError(SynthreleaseError):
     """The output folder cannot be written, or exists already."""
 
 
+class ResourceError(SynthreleaseError):
+    """The run does not fit on this machine. Raised before anything is spent."""
+
+
 class BudgetError(SynthreleaseError):
     """A charge that was not planned, or a plan above the limit. Raised before a private count is read."""
 

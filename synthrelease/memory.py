@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+
+from synthrelease.errors import ResourceError
 from synthrelease.spec import ReleaseSpec
 from synthrelease.table import DENSE_LIMIT
 
@@ -15,5 +18,25 @@ _BYTES_PER_CELL = 90
 def peak_megabytes(spec: ReleaseSpec, jobs: int = 1) -> int:
     """An estimate of the peak memory of a release, all processes together. Measured in docs/benchmarks.md."""
     cells = max(transformation.layout.n_cells for transformation in spec.space.transformations)
-    attempt = _BASE_MB + min(cells, DENSE_LIMIT) * _BYTES_PER_CELL // 2**20
+    libraries = max(generator.library_megabytes for generator in spec.space.generators)
+    attempt = _BASE_MB + libraries + min(cells, DENSE_LIMIT) * _BYTES_PER_CELL // 2**20
     return attempt if jobs == 1 else _BASE_MB + jobs * attempt
+
+
+def check_memory(spec: ReleaseSpec, jobs: int = 1) -> None:
+    """Raises ResourceError when the estimate is more than the memory of this machine; where that is unknown, never."""
+    needed, there = peak_megabytes(spec, jobs), machine_megabytes()
+    if there is not None and needed > there:
+        fewer = " Run fewer processes (--jobs)." if jobs > 1 else " Use coarser bins, or other generators."
+        raise ResourceError(
+            f"Refused: expected a run that fits into the memory of this machine, {there} MB; found one that needs about "
+            f"{needed} MB. Nothing was spent.{fewer}"
+        )
+
+
+def machine_megabytes() -> int | None:
+    """The memory of this machine; None where the system does not say (Windows)."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2**20
+    except (AttributeError, ValueError, OSError):
+        return None

@@ -25,7 +25,7 @@ def plan(
     jobs: Jobs = 1,
 ) -> None:
     """Show what a release would cost: privacy, number of configurations, memory. Reads no data."""
-    from synthrelease.memory import peak_megabytes
+    from synthrelease.memory import check_memory, peak_megabytes
     from synthrelease.spec import load_spec
 
     specs = [load_spec(config) for config in configs]
@@ -40,6 +40,7 @@ def plan(
         print_plans([(config.name, spec.plan.total) for config, spec in zip(configs, specs, strict=True)])
     for spec in specs:
         spec.plan.check_limit(spec.limit)
+        check_memory(spec, jobs)
 
 
 def _document(spec: ReleaseSpec, jobs: int) -> dict[str, Any]:

@@ -84,6 +84,7 @@ def _release(
 ) -> None:
     from synthrelease.bundle import check_free, write_bundle
     from synthrelease.bundle.preview import preview
+    from synthrelease.memory import check_memory
     from synthrelease.releasing import release as run
     from synthrelease.spec import load_spec
 
@@ -98,6 +99,7 @@ def _release(
     key = read_key()
     preview(spec)  # a document that cannot be written must show up before anything is spent
     spec.plan.check_limit(spec.limit)
+    check_memory(spec, jobs)
     if not _is_file(data):  # a mistake that would cost the whole budget
         raise InputError(f"{data}: expected a file with a header and rows, found no such file. Nothing was spent.")
     reserve(spec)

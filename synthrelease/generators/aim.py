@@ -41,6 +41,7 @@ class AIM(LibraryGenerator):
     paper: ClassVar[str] = "McKenna, Mullins, Sheldon & Miklau 2022"
 
     def mistakes(self, layout: Layout, rules: Iterable[tuple[int, ...]]) -> Iterable[Mistake]:
+        yield from super().mistakes(layout, rules)
         if self.rounds < len(layout.sizes):
             yield Mistake(field="rounds", expected=f"at least {len(layout.sizes)}, one for each column", found=str(self.rounds))
 

@@ -52,6 +52,9 @@ class Generator(SpecTable):
     guarantee: ClassVar[Guaranteed]
     """Differential privacy that is pure, zero-concentrated or approximate; it says what the budget of a fit is."""
 
+    library_megabytes: ClassVar[int] = 0
+    """What the libraries of this family add to the memory of a process, measured (docs/benchmarks.md)."""
+
     @property
     def prior_file(self) -> str | None:
         """The public table that the fit starts from, as the configuration names it."""

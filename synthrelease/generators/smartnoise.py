@@ -16,9 +16,10 @@ from __future__ import annotations
 import contextlib
 import io
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from importlib.util import find_spec
 from types import ModuleType
 from typing import Any, ClassVar
 from unittest import mock
@@ -36,6 +37,7 @@ from synthrelease.privacy import Charge
 from synthrelease.private import PrivateCounts
 from synthrelease.randomness import SystemEntropy, choose
 from synthrelease.schema import Layout
+from synthrelease.spec_files import Mistake
 from synthrelease.table import DENSE_LIMIT, Counts
 
 _STEPS = 2**10
@@ -57,7 +59,13 @@ class LibraryGenerator(Generator):
     """A family of smartnoise-synth with a zero-concentrated guarantee for adding or removing one record."""
 
     guarantee: ClassVar[Guaranteed] = "zCDP"
+    library_megabytes: ClassVar[int] = 1200
     paper: ClassVar[str]
+
+    def mistakes(self, layout: Layout, rules: Iterable[Columns]) -> Iterable[Mistake]:
+        if not all(find_spec(package) for package in ("snsynth", "mbi")):
+            expected = 'a family that is installed; for this one: pip install "synthrelease[smartnoise]"'
+            yield Mistake(field="family", expected=expected, found=repr(self.family))
 
     def charge(self, epsilon: Fraction) -> Charge:
         """The rho of a fit. A quarter of it is asked of the library (`neighbours`)."""
