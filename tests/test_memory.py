@@ -20,9 +20,7 @@ def test_a_run_that_does_not_fit_is_refused_with_both_sizes(tmp_path: Path, monk
     spec = load_spec(write_config(tmp_path))
     needed = peak_megabytes(spec)
     monkeypatch.setattr(memory, "machine_megabytes", lambda: needed - 1)
-    with pytest.raises(
-        ResourceError, match=f"{needed - 1} MB; found one that needs about {needed} MB. Nothing"
-    ):
+    with pytest.raises(ResourceError, match=f"{needed - 1} MB; found one that needs about {needed} MB. Nothing"):
         check_memory(spec)
     with pytest.raises(ResourceError, match=r"Run fewer processes \(--jobs\)"):
         check_memory(spec, jobs=4)

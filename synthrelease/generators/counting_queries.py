@@ -92,8 +92,7 @@ class Shares:
 
     def marginal(self, columns: Columns) -> np.ndarray:
         if not self._marginals:
-            self.cells /= self.cells.sum()  # what rounding has added up to is taken out again
-            self.total = 1.0
+            self._renew()
         if columns not in self._marginals:
             axes = tuple(axis for axis in range(self.cells.ndim) if axis not in columns)
             self._marginals[columns] = self.cells.sum(axis=axes)
@@ -110,6 +109,13 @@ class Shares:
         self.cells[part] *= factor
         self.total += before * (factor - 1)
         self._marginals.clear()
+        if not 1e-100 < self.total < 1e100:
+            self._renew()
+
+    def _renew(self) -> None:
+        """Take out the factor of all cells, and what rounding has added up to."""
+        self.cells /= self.cells.sum()
+        self.total = 1.0
 
     def _slice(self, query: Query) -> tuple[int | slice, ...]:
         place = dict(zip(query.columns, query.place, strict=True))

@@ -22,7 +22,7 @@ from synthrelease.renyi import root_down
 _SMALLEST = 1e-9
 """Shares are projected onto this much at least, and as much below 1: a cell that is 0 could never come back."""
 
-_LARGEST = 600.0
+_LARGEST = 100.0
 """Of the logarithm of a correction: more would overflow. A cell of so small a share comes back in steps."""
 
 
