@@ -14,7 +14,10 @@ from synthrelease.audit.worlds import World
 from synthrelease.constraints import Plausibility
 from synthrelease.criteria.functional_mechanism import Design, Prior, private_least_squares
 from synthrelease.generators import Background
+from synthrelease.generators.counting_queries import CountingQueries
 from synthrelease.generators.marginals import Marginals
+from synthrelease.generators.mwem import MWEM
+from synthrelease.generators.pep import PEP
 from synthrelease.generators.privbayes import PrivBayes
 from synthrelease.privacy import decimal_text
 
@@ -26,6 +29,7 @@ _GENERATORS = {
     "degree 2": PrivBayes(flavour="degree", degree=2, epsilon_split=Fraction(1, 3)),
     "theta 0.1": PrivBayes(flavour="theta", theta=0.1, epsilon_split=Fraction(3, 10)),
 }
+_ITERATIVE: dict[str, CountingQueries] = {"MWEM": MWEM(queries=20, iterations=4), "PEP": PEP(queries=20, iterations=4)}
 _FITS = {
     "a lone record moves": ({"a": 1, "b": 1, "c": 1}, (0, 0, 0, 0, 7), (0, 0, 0, 0, 0)),
     "an empty cell fills": ({"a": 1, "b": 2}, (0, 0, 5, 5, 5, 5), (4, 0, 5, 5, 5, 5)),
@@ -45,6 +49,10 @@ def model_cases() -> Iterator[Case]:
         for kind in _GENERATORS:
             for name in _FITS:
                 yield fit_case(kind, name, epsilon)
+    for budget in (Fraction(1, 10), Fraction(1), Fraction(4)):
+        for kind in _ITERATIVE:
+            for name in _FITS:
+                yield asked_case(kind, name, budget)
     for epsilon in (Fraction(1, 2), Fraction(1), Fraction(4)):
         for formula in ("a:b + 2 b", "all 2-way", "a + b"):
             for name in _FITS:
@@ -93,6 +101,41 @@ def _networks(generator: PrivBayes, highs: dict[str, int], epsilon: Fraction, ta
             joint = joint * family.conditional.transpose(np.argsort(axes)).reshape(shape)
         others = [tuple(other for other in range(joint.ndim) if other != column) for column in range(joint.ndim)]
         found.append([structure, *(share for axes in others for share in joint.sum(axis=axes)), *joint.ravel()])
+    return np.array(found)
+
+
+def asked_case(kind: str, name: str, budget: Fraction, *, spent: Fraction | None = None) -> Case:
+    """Everything that MWEM or PEP makes public: the shares of all cells. PEP's rho is claimed as the epsilon at delta = 1e-9.
+
+    That delta is far below what any number of draws shows, so it is left out of the comparison.
+    """
+    highs, left, right = _FITS[name]
+    generator = _ITERATIVE[kind]
+    charge = generator.charge(budget)
+    claim = budget if charge.renyi is None else charge.renyi.epsilon(Fraction(1, 10**9))
+    draw = partial(_shares, generator, highs, spent or budget)
+    return Case(
+        family=kind,
+        name=f"{kind}, {name}{', more spent' if spent else ''}, budget {decimal_text(budget)}",
+        claim=float(claim),
+        left=partial(draw, left),
+        right=partial(draw, right),
+        features=tuple(f"Pr of cell {cell}" for cell in range(World(highs).layout.n_cells)),
+        draws=FIT_DRAWS,
+        faulty=spent is not None,
+    )
+
+
+def _shares(
+    generator: CountingQueries, highs: dict[str, int], budget: Fraction, table: tuple[int, ...], draws: int
+) -> np.ndarray:
+    """(draws, n_cells) shares of all cells."""
+    world, charge = World(highs), generator.charge(budget)
+    free = Background(plausibility=Plausibility(layout=world.layout, masks=()))
+    private, found = world.private(table, ()), []
+    for _ in range(draws):
+        model = generator.fit(private.with_plan([charge]), charge, free)
+        found.append(model.shares.ravel() / model.shares.sum())
     return np.array(found)
 
 

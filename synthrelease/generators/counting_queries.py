@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import ClassVar
 
 import numpy as np
 from pydantic import Field, model_validator
 
 from synthrelease.generators.base import Background, Generator
 from synthrelease.generators.dense import DenseModel, plausible_cells
+from synthrelease.privacy import Charge
+from synthrelease.private import PrivateCounts
 from synthrelease.schema import Layout
 from synthrelease.spec_files import Mistake
 from synthrelease.table import Counts, Lattice, lattice
@@ -171,7 +172,6 @@ class CountingQueries(Generator):
     iterations: int = Field(ge=1, le=10_000)
     inner_updates: int = Field(default=25, ge=1, le=1000)
     marginal: int = Field(default=3, ge=1, le=6)
-    slow: ClassVar[bool] = False
 
     @model_validator(mode="after")
     def _enough_queries(self) -> CountingQueries:
@@ -183,6 +183,9 @@ class CountingQueries(Generator):
         if layout.n_cells > CELL_LIMIT:
             expected = f"a table of at most {CELL_LIMIT} cells, because every iteration of {self.family!r} looks at all of them"
             yield Mistake(field="family", expected=expected, found=f"{layout.n_cells} cells")
+
+    def fit(self, private: PrivateCounts, charge: Charge, background: Background) -> DenseModel:
+        raise NotImplementedError
 
     def peak_cells(self, layout_cells: int) -> int:
         return 4 * layout_cells
