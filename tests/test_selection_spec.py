@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from synthrelease.bundle import write_bundle
 from synthrelease.errors import BudgetError, SpecError
 from synthrelease.generators.privbayes import PrivBayes
 from synthrelease.ledger import open_ledger, reserve_for_release
@@ -17,6 +18,7 @@ from synthrelease.rehearsal.advice import outlook as rehearsed_outlook
 from synthrelease.releasing import release
 from synthrelease.renyi import of_pure, selected, zcdp
 from synthrelease.spec import ReleaseSpec, load_spec
+from synthrelease.verification.verify import verify_bundle
 from tests.tiny import write_config, write_data
 
 BEST_OF_K = 'mode = "truncated_negative_binomial"\nstop_probability = 0.05\nshape = 0'
@@ -122,3 +124,28 @@ def test_the_outlook_of_a_rehearsal_knows_the_law_of_the_rounds(shape: str) -> N
         expected = np.sum(np.cumprod(factors) * (1 - share) ** k)
         assert _none_accepted(np.array([share]), stop, eta)[0] == pytest.approx(expected, abs=1e-9)
     assert rehearsed_outlook([], Fraction(1, 20), shape=Fraction(shape)) is None
+
+
+@pytest.mark.parametrize("family", ['family = "pep"\nqueries = 10\niterations = 8', 'family = "mst"'])
+def test_a_zero_concentrated_release_states_its_curves_and_verify_adds_them_up(family: str, tmp_path: Path) -> None:
+    """From the two files to the bundle; then a rho that somebody lowers in release.json is found."""
+    if "mst" in family:
+        pytest.importorskip("snsynth", reason="needs the extra smartnoise")
+    config = write_config(
+        tmp_path,
+        {
+            'family = "privbayes"\nflavour = "degree"\ndegree = 1\nepsilon_split = 0.5': family,
+            "generation = 10\nlimit = 25": "generation = 4\ndelta = 1e-6",
+            "stop_probability = 0.001": 'mode = "truncated_negative_binomial"\nstop_probability = 0.1',
+        },
+    )
+    result = release(load_spec(config), write_data(tmp_path))
+    assert result is not None
+    folder = write_bundle(result, tmp_path / "out")
+    assert verify_bundle(folder).passed
+    path = folder / "release.json"
+    text = path.read_text(encoding="utf-8")
+    assert text.count('"rho": "4"') == 1
+    path.write_text(text.replace('"rho": "4"', '"rho": "3"'), encoding="utf-8")
+    problems = [problem for check in verify_bundle(folder).checks for problem in check.problems]
+    assert any("'one round': its parts give the curve 3.125 a; it states the curve 4.125 a" in problem for problem in problems)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from synthrelease.bundle.card.explanations import criterion_unit, generator_text, interval_text, parameter_texts
-from synthrelease.bundle.card.numbers import exact_epsilon, figure
+from synthrelease.bundle.card.numbers import cost, figure
 from synthrelease.bundle.datapackage import slug
 from synthrelease.bundle.model import ChargePart, ReleaseDocument
 from synthrelease.bundle.yaml_text import yaml_bytes
@@ -118,7 +118,7 @@ def _implementation(document: ReleaseDocument) -> dict[str, Any]:
             (
                 f"{generator_text(family)} Drawn configuration: {drawn}.".strip(),
                 *mechanisms,
-                f"Private selection with a known threshold (Liu and Talwar 2019): rounds are run until one {ending}.",
+                f"Private selection ({_theorem(document)}): rounds are run until one {ending}.",
                 "Software: synthrelease, with OpenDP for noise and diffprivlib for private choices; "
                 + ", ".join(f"{name} {version}" for name, version in document.versions.items())
                 + ".",
@@ -128,8 +128,7 @@ def _implementation(document: ReleaseDocument) -> dict[str, Any]:
                 f"Access to the original records: {card.access or NOT_STATED}",
             )
         ),
-        "composition": "Sequential composition; the charge of one round of the selection is doubled (pure differential "
-        "privacy, any number of rounds); what was measured once is charged once.",
+        "composition": f"Sequential composition; {_selected(document)}; what was measured once is charged once.",
         "post_processing": f"Consistency of the noisy tables, sampling of rows, exclusion of implausible rows;{minimum} rows "
         "are published sorted. The documents are written from the released table and figures alone.",
         "justification": card.justification or NOT_STATED,
@@ -163,5 +162,20 @@ def _listed(texts: Any) -> str:
 
 
 def _tree(node: ChargePart, depth: int = 0) -> str:
-    own = f"{'  ' * depth}- {node.name}: epsilon {exact_epsilon(node.epsilon_exact)} ({node.because})"
+    own = f"{'  ' * depth}- {node.name}: {cost(node)} ({node.because})"
     return "\n".join([own, *(_tree(part, depth + 1) for part in node.parts)])
+
+
+def _selected(document: ReleaseDocument) -> str:
+    """What the selection makes of the charge of one round."""
+    if document.selection.shape is not None:
+        return "the selection's charge is that of the best of a hidden number of rounds, as the charges say"
+    if document.guarantee.delta_exact != "0":
+        return "the epsilon of one round of the selection is doubled, and its delta multiplied as the charges say"
+    return "the charge of one round of the selection is doubled (pure differential privacy, any number of rounds)"
+
+
+def _theorem(document: ReleaseDocument) -> str:
+    if document.selection.shape is not None:
+        return "a hidden, truncated negative binomial number of rounds; Papernot and Steinke 2022"
+    return "with a known threshold; Liu and Talwar 2019"

@@ -129,7 +129,10 @@ def _release(
         noise = "" if score.noise_sd is None else f"{score.noise_sd:.3g}"
         table.add_row(escape(score.name), f"{score.threshold:g}", f"{score.value:.4g}", noise, decimal_text(score.epsilon))
     terminal.print(table)
-    terminal.print(f"Released {result.candidate.n} synthetic rows with epsilon = {decimal_text(result.guarantee.epsilon)}.")
+    spent = f"epsilon = {decimal_text(result.guarantee.epsilon)}"
+    if result.guarantee.delta:
+        spent += f", delta = {float(result.guarantee.delta):g}"
+    terminal.print(f"Released {result.candidate.n} synthetic rows with {spent}.")
     terminal.print(
         f"The data are in {escape(str(out / 'data.csv'))}; what they are and are not good for is in "
         f"{escape(str(out / 'README.html'))}. Check the files with synthrelease verify {escape(str(out))}."

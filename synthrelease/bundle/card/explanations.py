@@ -196,6 +196,14 @@ GENERATOR_WORDS = {
     "marginals": "Maximum entropy on measured marginals (after McKenna, Sheldon and Miklau, ICML 2019): a fixed set of small "
     "tables is measured with noise, and the rows follow the table of largest entropy, or nearest to a public one, that matches "
     "them.",
+    "mwem": "MWEM (Hardt, Ligett and McSherry, NIPS 2012): again and again the count that the model gets most wrong is chosen "
+    "privately and measured with noise, and the model is corrected by multiplicative weights.",
+    "pep": "Private entropy projection (Liu, Vietri and Wu, NeurIPS 2021): again and again the count that the model gets most "
+    "wrong is chosen privately and measured with noise; the model is the table of largest entropy with the measured counts.",
+    "mst": "MST (McKenna, Miklau and Sheldon 2021): all single columns and, along a privately chosen tree, pairs of columns are "
+    "measured with noise; the rows follow a model of these tables.",
+    "aim": "AIM (McKenna, Mullins, Sheldon and Miklau, PVLDB 2022): in every round the table that the model gets most wrong is "
+    "chosen privately and measured with noise; the rows follow a model of these tables.",
 }
 PROJECTION_WORDS = {
     "minimum_count": "Of the rows that occurred too seldom some were kept, {how}and repeated up to the minimum count; they "

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
+from synthrelease.bundle.model import ChargePart
 from synthrelease.privacy import decimal_text
+from synthrelease.renyi import RenyiCurve
 
 
 def figure(value: float | None, digits: int = 4) -> str:
@@ -21,6 +23,14 @@ def figure(value: float | None, digits: int = 4) -> str:
 def exact_epsilon(exact: str) -> str:
     """An exact epsilon as a decimal, rounded up in the tenth place: never understated."""
     return decimal_text(Fraction(exact))
+
+
+def cost(node: ChargePart) -> str:
+    """What a node of the charge tree costs: its epsilon, or the curve that bounds its Renyi divergence of order a."""
+    if node.renyi is None:
+        return f"epsilon {exact_epsilon(node.epsilon_exact)}"
+    rho, constant, log_mean = (Fraction(text) for text in (node.renyi.rho, node.renyi.constant, node.renyi.log_mean))
+    return f"Renyi {RenyiCurve(rho=rho, constant=constant, log_mean=log_mean).text()}"
 
 
 def share(value: float, digits: int = 2) -> str:

@@ -8,7 +8,7 @@ from itertools import combinations
 
 import numpy as np
 
-from synthrelease.bundle.card.numbers import exact_epsilon, figure, rounded_up, share, words
+from synthrelease.bundle.card.numbers import cost, figure, rounded_up, share, words
 from synthrelease.bundle.card.svg import (
     BAND,
     BLUE,
@@ -25,6 +25,7 @@ from synthrelease.bundle.card.svg import (
 )
 from synthrelease.bundle.model import ChargePart, CriterionPart, ReleaseDocument
 from synthrelease.bundle.table import ReleasedTable
+from synthrelease.charges import REPLACING, SELECTION, STATED, SUM
 
 MAX_PAIRS, MAX_BINS = 36, 64
 """Beyond so many pairs of columns, or bins of a column, a heat map is left out; the card says so."""
@@ -199,7 +200,7 @@ def charge_picture(root: ChargePart) -> Markup:
         top + row * len(rows) + 4,
         "The charge tree",
         "Privacy charges, each node followed by its parts. "
-        + "; ".join(f"level {depth + 1}, {node.name}: epsilon {exact_epsilon(node.epsilon_exact)}" for node, depth, _ in rows)
+        + "; ".join(f"level {depth + 1}, {node.name}: {cost(node)}" for node, depth, _ in rows)
         + ".",
     )
     for index, (node, depth, parent) in enumerate(rows):
@@ -211,18 +212,21 @@ def charge_picture(root: ChargePart) -> Markup:
         private = not node.parts
         width = _WIDTH - x - 6
         picture.rect(x, y, width, 24, SOFT if private else PAPER, stroke=LINE if private else BLUE, rx=4)
-        charge = f"{_short(node)}ε {exact_epsilon(node.epsilon_exact)}"
+        charge = f"{_short(node)}{cost(node).replace('epsilon', 'ε')}"
         room = int((width - 20 - 6.5 * len(charge)) / 6.1)
         picture.text(x + 7, y + 16, shortened(node.name.removeprefix("criterion: "), room), bold=not private)
         picture.text(_WIDTH - 14, y + 16, charge, anchor="end", fill=INK)
     return picture.render()
 
 
+_SIGNS = {SUM: "Σ ", STATED: "Σ ", SELECTION: "2 × ", REPLACING: "2 steps: "}
+
+
 def _short(node: ChargePart) -> str:
     """How the node follows from its parts, in a sign."""
     if not node.parts:
         return ""
-    return "2 × " if node.rule.endswith("2 x") else "Σ "
+    return _SIGNS.get(node.rule, "")
 
 
 def _rows(node: ChargePart, depth: int, parent: int | None = None, counter: list[int] | None = None):
