@@ -200,8 +200,8 @@ GENERATOR_WORDS = {
     "privately and measured with noise, and the model is corrected by multiplicative weights.",
     "pep": "Private entropy projection (Liu, Vietri and Wu, NeurIPS 2021): again and again the count that the model gets most "
     "wrong is chosen privately and measured with noise; the model is the table of largest entropy with the measured counts.",
-    "mst": "MST (McKenna, Miklau and Sheldon 2021): all single columns and, along a privately chosen tree, pairs of columns are "
-    "measured with noise; the rows follow a model of these tables.",
+    "mst": "MST (McKenna, Miklau and Sheldon 2021): all single columns and, along a privately chosen tree, pairs of columns "
+    "are measured with noise; the rows follow a model of these tables.",
     "aim": "AIM (McKenna, Mullins, Sheldon and Miklau, PVLDB 2022): in every round the table that the model gets most wrong is "
     "chosen privately and measured with noise; the rows follow a model of these tables.",
 }
