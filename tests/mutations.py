@@ -570,8 +570,8 @@ OF_THE_THEORY = (
         name="maximum entropy: a fit that did not converge is used",
         breaks="an unfinished model is used",
         file="synthrelease/generators/maximum_entropy.py",
-        old="if not self.converged(self(found.x)[1]):",
-        new="if self is None:",
+        old="if self.converged(self(at)[1]):",
+        new="if self(at) is not None:",
         tests=(f"{ENTROPY}::test_a_fit_that_does_not_converge_rejects_the_round",),
     ),
     Mutation(

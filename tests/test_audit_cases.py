@@ -20,6 +20,7 @@ from synthrelease.audit.noise_cases import has_low_bits
 from synthrelease.audit.pipelines import pipelines
 from synthrelease.audit.power import Power, measure_power
 from synthrelease.audit.running import Effort, audit_cases
+from synthrelease.audit.selection_cases import _ROUNDS
 from synthrelease.criteria import CRITERIA
 from synthrelease.generators import GENERATORS, LIBRARIES
 from synthrelease.spec import load_spec
@@ -52,6 +53,14 @@ def test_the_catalogue_is_what_the_documents_say() -> None:
                    "functional mechanism", "selection, rounds side by side", "low bits of a figure"):  # fmt: skip
         assert families[family]
     assert len({case.claim for case in HONEST}) > 10
+
+
+def test_rounds_of_the_selection_cases_are_as_private_as_they_say() -> None:
+    """Every output, and the rejection too."""
+    for ratio, left, right, total in _ROUNDS.values():
+        for p, q in zip((*left, total - sum(left)), (*right, total - sum(right)), strict=True):
+            assert p <= ratio * q
+            assert q <= ratio * p
 
 
 def test_cases_can_be_handed_to_worker_processes() -> None:

@@ -15,6 +15,8 @@ from synthrelease.releasing import Release, release
 from synthrelease.spec import ReleaseSpec, load_spec
 
 DRAWS = 200
+FAULTY_DRAWS = 1_000
+"""A known fault of a whole release must be found among all other cases, which takes more draws than to find none."""
 _CELLS = 6
 
 
@@ -37,7 +39,7 @@ def pipeline_case(pipeline: Pipeline, *, run: Pipeline | None = None) -> Case:
         left=partial(draw, "left"),
         right=partial(draw, "right"),
         features=("released", "configuration", *(f"rows in cell {cell}" for cell in range(_CELLS)), *scores),
-        draws=DRAWS,
+        draws=DRAWS if run is None else FAULTY_DRAWS,
         faulty=run is not None,
     )
 

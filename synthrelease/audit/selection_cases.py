@@ -41,7 +41,7 @@ _ROUNDS = {
     "rejection halves": (2, (10, 30), (20, 50), 100),
     "a rare output, small epsilon": (Fraction(5, 4), (5, 200), (4, 250), 1000),
     "a rare output, large epsilon": (8, (8, 50), (1, 400), 1000),
-    "every output twice as likely": (2, (10, 20, 15), (20, 40, 30), 100),
+    "every output twice as likely": (2, (10, 20, 15), (20, 40, 30), 150),
 }
 """Names -> e^eps1, weights of the outputs for two neighbours, and the total."""
 

@@ -29,7 +29,13 @@ _UNIFORM_SHARE = 0.001
 _PRECISION = 0.2
 """The fit ends when every measured cell is within this share of its noise deviation of where it should be."""
 
+_FINEST = 0.05
+"""Or within this part of a record: rows are whole, and a double can tell no less where the noise is next to nothing."""
+
 _MOST_STEPS = 20_000
+
+_STARTS = 5
+"""The search is begun again where it stopped: its line search gives up when what it remembers of the curvature misleads it."""
 
 
 def maximum_entropy(
@@ -111,7 +117,7 @@ class _Dual:
             ridges.append(table.variance().ravel()[possible] * (weight / measured.n**2))
         self.blocks, self.target, self.ridge = blocks, np.concatenate(targets), np.concatenate(ridges)
         deviation = np.sqrt(self.ridge / weight)
-        self.tolerance = _PRECISION * deviation
+        self.tolerance = np.maximum(_PRECISION * deviation, _FINEST / measured.n)
         self.latest = np.full(len(self.target), np.inf)
         self.scale = 1 / np.sqrt(np.maximum(self.target, deviation) + self.ridge)
 
@@ -148,12 +154,13 @@ class _Dual:
                 raise StopIteration
 
         options = {"maxiter": _MOST_STEPS, "maxfun": 2 * _MOST_STEPS, "maxcor": 30, "gtol": 0.0, "ftol": 0.0}
-        start = np.zeros(len(self.target))
-        found = minimize(self, start, jac=True, method="L-BFGS-B", options=options, callback=stop)
-        if not self.converged(self(found.x)[1]):
-            raise RejectedRound("the fit of the marginals did not converge")
-        _, beliefs = self.tree.calibrate(self.potentials(self.scale * found.x))
-        return [np.exp(belief) for belief in beliefs]
+        at = np.zeros(len(self.target))
+        for _ in range(_STARTS):
+            at = minimize(self, at, jac=True, method="L-BFGS-B", options=options, callback=stop).x
+            if self.converged(self(at)[1]):
+                _, beliefs = self.tree.calibrate(self.potentials(self.scale * at))
+                return [np.exp(belief) for belief in beliefs]
+        raise RejectedRound("the fit of the marginals did not converge")
 
     def converged(self, scaled_gradient: np.ndarray) -> bool:
         """Whether the gradient of every measured cell is within its tolerance; not a number is not."""
