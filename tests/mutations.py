@@ -169,8 +169,8 @@ OF_THE_THEORY = (
         name="PrivBayes: tables get the whole budget",
         breaks="the structure is not paid for",
         file="synthrelease/generators/privbayes.py",
-        old="epsilon_tables = charge.epsilon - epsilon_structure",
-        new="epsilon_tables = charge.epsilon",
+        old="epsilon_tables = epsilon - epsilon_structure",
+        new="epsilon_tables = epsilon",
         tests=(FIT,),
     ),
     # --- Accounting
@@ -193,6 +193,7 @@ OF_THE_THEORY = (
     ),
     Mutation(
         name="private selection: delta without the stop probability",
+        breaks="the delta of the loop is understated",
         file="synthrelease/selection_accounting.py",
         old=" * one_round.delta / gamma)",
         new=" * one_round.delta)",
@@ -200,6 +201,7 @@ OF_THE_THEORY = (
     ),
     Mutation(
         name="hidden number of rounds: the shape is left out of the cost",
+        breaks="the loop costs more than the claim",
         file="synthrelease/renyi.py",
         old="constant=(1 + shape) * ",
         new="constant=",
@@ -207,6 +209,7 @@ OF_THE_THEORY = (
     ),
     Mutation(
         name="curve: stated without the conversion's delta",
+        breaks="an epsilon that no theorem gives",
         file="synthrelease/renyi.py",
         old="rest = (-_ln(delta) - _ln(order))",
         new="rest = -_ln(order)",
@@ -214,6 +217,7 @@ OF_THE_THEORY = (
     ),
     Mutation(
         name="hidden number of rounds: one more is run",
+        breaks="more rounds than the theorem counts",
         file="synthrelease/selection.py",
         old="islice(results, truncated_negative_binomial(shape, stop_probability))",
         new="islice(results, 1 + truncated_negative_binomial(shape, stop_probability))",
@@ -221,6 +225,7 @@ OF_THE_THEORY = (
     ),
     Mutation(
         name="hidden number of rounds: the law of another shape",
+        breaks="another number of rounds than is paid for",
         file="synthrelease/randomness.py",
         old="mass *= (1 - gamma) * (rounds + eta) / (rounds + 1)",
         new="mass *= (1 - gamma) * rounds / (rounds + 1)",
@@ -228,6 +233,7 @@ OF_THE_THEORY = (
     ),
     Mutation(
         name="discrete Gaussian: variance of twice the rho",
+        breaks="rho doubled",
         file="synthrelease/randomness.py",
         old="variance = Fraction(squared_sensitivity) / (2 * rho)",
         new="variance = Fraction(squared_sensitivity) / (4 * rho)",
@@ -236,6 +242,7 @@ OF_THE_THEORY = (
     ),
     Mutation(
         name="ledger: a curve is charged as nothing",
+        breaks="a release for nothing",
         file="synthrelease/ledger.py",
         old="if charge.renyi is not None:",
         new="if False:",
@@ -243,6 +250,7 @@ OF_THE_THEORY = (
     ),
     Mutation(
         name="swapping: a derangement may keep a value",
+        breaks="another method than is compared with",
         file="synthrelease/rehearsal/swapping.py",
         old="if np.all(drawn != np.arange(n)):",
         new="if np.any(drawn != np.arange(n)):",
@@ -269,8 +277,8 @@ OF_THE_THEORY = (
         name="meter: the planned epsilon is not compared",
         breaks="a mechanism spends more than was planned",
         file="synthrelease/private.py",
-        old=" or planned.epsilon != charge.epsilon",
-        new="",
+        old="(planned.epsilon, planned.delta, planned.renyi) != (\n            charge.epsilon,\n            charge.delta,\n",
+        new="(planned.delta, planned.renyi) != (\n            charge.delta,\n",
         tests=("tests/test_private.py",),
     ),
     Mutation(
@@ -471,10 +479,8 @@ OF_THE_THEORY = (
         name="selection: the coin is tossed before the verdict",
         breaks="another law of the output",
         file="synthrelease/selection.py",
-        old="            if result.verdict is Verdict.ACCEPTED:\n",
-        new="            if coin(stop_probability):\n"
-        "                return None\n"
-        "            if result.verdict is Verdict.ACCEPTED:\n",
+        old="        for result in results:\n",
+        new="        for result in results:\n            if coin(stop_probability):\n                return None\n",
         tests=("tests/test_selection.py",),
     ),
     Mutation(
@@ -619,8 +625,8 @@ OF_THE_THEORY = (
         name="marginals: every table gets the whole budget",
         breaks="epsilons of the tables add up to more than is charged",
         file="synthrelease/generators/marginals.py",
-        old="share * charge.epsilon",
-        new="charge.epsilon",
+        old="share * epsilon",
+        new="epsilon",
         tests=(FORMULA,),
     ),
     Mutation(
@@ -914,6 +920,89 @@ OF_THE_THEORY = (
         old="rare_first(table.all_digits(), table.counts) if self.keep",
         new="np.arange(len(table.counts)) if self.keep",
         tests=("tests/test_minimum_count.py",),
+    ),
+    # --- Other generators
+    Mutation(
+        name="MWEM: choices and counts get the whole part each",
+        breaks="epsilon doubled",
+        file="synthrelease/generators/mwem.py",
+        old="part = pure_epsilon(charge) / (2 * self.iterations)",
+        new="part = pure_epsilon(charge) / self.iterations",
+        tests=("tests/test_counting_queries.py",),
+        core=True,
+    ),
+    Mutation(
+        name="PEP: a choice of twice the epsilon",
+        breaks="the choices cost four times their rho",
+        file="synthrelease/generators/pep.py",
+        old="epsilon = root_down(8 * part)",
+        new="epsilon = 2 * root_down(8 * part)",
+        tests=("tests/test_counting_queries.py",),
+    ),
+    Mutation(
+        name="PEP: noise for half a count",
+        breaks="rho of the counts four times the claim",
+        file="synthrelease/generators/pep.py",
+        old="discrete_gaussian(np.array([count]), squared_sensitivity=1, rho=part, entropy=entropy)",
+        new="discrete_gaussian(np.array([count]), squared_sensitivity=1, rho=4 * part, entropy=entropy)",
+        tests=("tests/test_counting_queries.py",),
+    ),
+    Mutation(
+        name="counting queries: impossible cells get mass",
+        breaks="rows that the rules exclude",
+        file="synthrelease/generators/dense.py",
+        old="    return free.astype(float)\n",
+        new="    return np.ones(free.shape)\n",
+        tests=("tests/test_contracts.py",),
+    ),
+    Mutation(
+        name="pure family beside curves: epsilon of twice the rho",
+        breaks="a pure family spends more than its rho",
+        file="synthrelease/privacy.py",
+        old="root_down(2 * charge.renyi.rho)",
+        new="root_down(4 * charge.renyi.rho)",
+        tests=("tests/test_counting_queries.py",),
+    ),
+    Mutation(
+        name="replacing a record: twice the rho of adding or removing",
+        breaks="half of what two steps cost",
+        file="synthrelease/neighbours.py",
+        old="whole = zero_concentrated(name, 4 * rho,",
+        new="whole = zero_concentrated(name, 2 * rho,",
+        tests=("tests/test_neighbours.py",),
+        core=True,
+    ),
+    Mutation(
+        name="library: it is given the rho of replacing",
+        breaks="four times the claim",
+        file="synthrelease/neighbours.py",
+        old="return zero_concentrated(name, budget / 4, because)",
+        new="return zero_concentrated(name, budget, because)",
+        tests=("tests/test_neighbours.py",),
+    ),
+    Mutation(
+        name="library: what it draws is not added up",
+        breaks="a fault of its accounting goes through",
+        file="synthrelease/generators/smartnoise.py",
+        old="        self.left -= rho\n",
+        new="",
+        tests=("tests/test_library_generators.py",),
+    ),
+    Mutation(
+        name="library: its choices from numpy's global generator",
+        breaks="who knows its state knows the choices",
+        file="synthrelease/generators/mst.py",
+        old="return randomness.choose(q, eps, sensitivity)",
+        new="return super().exponential_mechanism(q, eps, sensitivity)",
+        tests=("tests/test_library_generators.py",),
+    ),
+    Mutation(
+        name="memory: libraries are not counted",
+        breaks="the run ends for lack of memory, after the charge",
+        file="synthrelease/memory.py",
+        old="attempt = _BASE_MB + libraries + ",
+        new="attempt = _BASE_MB + ",
+        tests=("tests/test_memory.py",),
     ),
     # --- Projection
     Mutation(

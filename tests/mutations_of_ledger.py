@@ -123,7 +123,7 @@ OF_THE_LEDGER = (
     Mutation(
         name="plan: epsilon is printed rounded down",
         breaks="a document that promises more than is kept",
-        file="synthrelease/privacy.py",
+        file="synthrelease/charges.py",
         old="scaled = -((-value * 10**10) // 1)",
         new="scaled = (value * 10**10) // 1",
         tests=("tests/test_privacy.py",),

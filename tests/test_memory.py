@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,13 @@ def test_the_commands_refuse_before_the_ledger_is_touched(
     assert isinstance(result.exception, ResourceError)
     assert result.exception.exit_code == 2
     assert not list(tmp_path.glob("*.ledger"))
+
+
+def test_libraries_are_part_of_the_estimate(tmp_path: Path) -> None:
+    spec = load_spec(write_config(tmp_path))
+    generator = type("Heavy", (), {"library_megabytes": 700})()
+    heavy = replace(spec, space=replace(spec.space, generators=(generator,)))
+    assert peak_megabytes(heavy) - peak_megabytes(spec) == 700
 
 
 def test_families_with_libraries_need_more() -> None:
