@@ -101,15 +101,21 @@ def made(*figures: tuple[str, float, float]) -> object:
 
 
 def test_the_risk_is_shared_out_before_any_figure_is_seen() -> None:
-    figures = [("absolute_marginal_error", -30.0, 10.0), ("faithfulness", -30.0, 10.0), ("conditional_mean", 9.9, 10.0)]
+    figures = [("absolute_marginal_error", 10.0, 50.0), ("faithfulness", 10.0, 50.0), ("conditional_mean", 9.9, 10.0)]
     found = limits(made(*figures), 0.95)  # type: ignore[arg-type]
     assert [round(limit.risk, 6) for limit in found] == [0.025, 0.0125, 0.0125]
-    assert found[0].limit == pytest.approx(-30 + math.log(1 / 0.05), abs=2e-3)
+    assert found[0].limit == pytest.approx(10 + math.log(1 / 0.05), abs=2e-3)
     assert found[2].limit == math.inf
 
 
+def test_a_limit_is_never_below_what_an_exact_figure_can_be() -> None:
+    """Noise may take a figure so far down that the limit would be one that no table meets."""
+    figures = [("absolute_marginal_error", -30.0, 10.0), ("relative_marginal_error", -30.0, 10.0)]
+    assert [limit.limit for limit in limits(made(*figures), 0.95)] == [0.0, 1.0]  # type: ignore[arg-type]
+
+
 def test_an_acceptance_probability_gives_a_second_limit_and_the_smaller_one_counts() -> None:
-    near, far = ("faithfulness", 9.9, 10.0), ("faithfulness", -30.0, 10.0)
+    near, far = ("faithfulness", 9.9, 10.0), ("faithfulness", 10.0, 50.0)
     for figure in (near, far):
         without, half = (limits(made(figure), 0.95, p)[0].limit for p in (None, 0.5))  # type: ignore[arg-type]
         assert half == pytest.approx(figure[1] + math.log(1 / (2 * 0.025 * (0.5 if figure is near else 1))), abs=2e-3)

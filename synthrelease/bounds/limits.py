@@ -72,10 +72,14 @@ def limits(release: PublishedRelease, confidence: float, acceptance: float | Non
     if not usable:
         raise InputError(f"{release.folder}: expected a criterion that bounds errors, such as {USABLE[0]!r}; found none.")
     return tuple(
-        Limit(index=i, score=score, limit=_limit(score, risk, acceptance), risk=risk)
+        Limit(index=i, score=score, limit=max(_limit(score, risk, acceptance), _LEAST.get(score.kind, 0.0)), risk=risk)
         for i, risk in _risks(release, usable, 1 - confidence).items()
         for score in [release.criteria[i]]
     )
+
+
+_LEAST = {"relative_marginal_error": 1.0}
+"""The least that an exact figure can be, 0 unless named: a limit below it says no more, and no table would meet it."""
 
 
 def _risks(release: PublishedRelease, usable: list[int], risk: float) -> dict[int, float]:
