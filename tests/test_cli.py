@@ -190,7 +190,7 @@ release.ingest = fail
 
 
 def test_stopping_by_hand_ends_with_1_and_leaves_no_file(tmp_path: Path) -> None:
-    stopped = "import synthrelease.releasing as r\ndef stop(*_):\n    raise KeyboardInterrupt\nr.select = stop"
+    stopped = "import synthrelease.releasing as r\ndef stop(*_):\n    raise KeyboardInterrupt\nr.select_by = stop"
     result = released(tmp_path, before=stopped)
     assert result.returncode == 1
     assert "Stopped by hand" in result.stderr

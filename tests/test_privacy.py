@@ -72,7 +72,7 @@ def test_a_charge_after_acceptance_may_have_no_name_of_another() -> None:
 
 def test_deltas_after_acceptance_are_added_and_the_limit_counts_all_parts() -> None:
     after = (mechanism("a", exact(1), "", delta=Fraction(1, 10**9)),)
-    plan = Plan.of(once=(), per_round=(mechanism("b", exact(1), ""),), after=after)
+    plan = Plan.of(once=(), per_round=(mechanism("b", exact(1), ""),), after=after, delta=Fraction(1, 10**9))
     assert plan.total.delta == Fraction(1, 10**9)
     plan.check_limit(Fraction(3))
     with pytest.raises(BudgetError, match="costs epsilon = 3"):

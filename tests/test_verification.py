@@ -243,7 +243,7 @@ EDITS = {
     "an epsilon that is not charged": (place_of("pairs", "epsilon_exact"), "1/4", "states epsilon 1/4, is charged 1/3"),
     "an epsilon that is rounded down": (("guarantee", "epsilon"), 46.66, "the charges say"),
     "a smaller guarantee": (("guarantee", "epsilon_exact"), "1", "epsilon_exact is 1, the charges say 140/3"),
-    "a sum that does not add up": (("charges", "epsilon_exact"), "1", "its parts give 140/3 (delta 0); it states 1 (0)"),
+    "a sum that does not add up": (("charges", "epsilon_exact"), "1", "its parts give 140/3 (delta 0); it states 1 (delta 0)"),
     "a selection that is not doubled": (("charges", "parts", 1, "rule"), "sum", "its parts give 131/6"),
     "a rule of one's own": (("charges", "parts", 1, "rule"), "mine", "expected a known rule, found 'mine'"),
     "another n": (("n_rows",), 399, "data.csv: expected 399 rows, found 400"),
