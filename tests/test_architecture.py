@@ -45,6 +45,7 @@ LAYERS = (
     ("bundle", "rehearsal", "simulation", "audit", "drafting"),
     ("verification", "published"),
     ("bounds",),
+    ("publishing",),
     ("api",),
     ("cli",),
     ("__main__", "__init__"),
