@@ -149,23 +149,14 @@ def release(
     >>> released.n_rows
     400
     """
-    from synthrelease.bundle import check_free, write_bundle
-    from synthrelease.errors import InputError
+    from synthrelease.bundle import write_bundle
     from synthrelease.ledger import ledger_beside, reserve_for_release
-    from synthrelease.memory import check_memory
     from synthrelease.published import load
+    from synthrelease.publishing import check_before_spending, chosen_spec
     from synthrelease.releasing import release as run
-    from synthrelease.shortlist import narrowed
-    from synthrelease.spec import load_spec
 
-    spec = load_spec(config)
-    if shortlist is not None:
-        spec = narrowed(spec, shortlist)
-    check_free(out)
-    spec.plan.check_limit(spec.limit)
-    check_memory(spec, jobs)
-    if not Path(data).is_file():  # a mistake that would cost the whole budget
-        raise InputError(f"{data}: expected a file with a header and rows, found no such file. Nothing was spent.")
+    spec = chosen_spec(config, shortlist)
+    check_before_spending(spec, data, out, jobs)
     path = Path(ledger) if ledger is not None else ledger_beside(out, spec.plan, spec.title, spec.limit)
     reserve_for_release(path, spec.plan, spec.title, dataset=dataset, expect_head=expect_head)
     result = run(spec, data, jobs=jobs, progress=progress)

@@ -49,6 +49,7 @@ LAYERS = (
     ("bundle", "rehearsal", "simulation", "audit", "drafting"),
     ("verification", "published"),
     ("bounds",),
+    ("publishing",),
     ("api",),
     ("cli",),
     ("__main__", "__init__"),

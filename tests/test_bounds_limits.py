@@ -8,9 +8,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from synthrelease.bounds.limits import grid_step, limits, selected_limit
+from synthrelease.bounds.limits import limits, selected_limit
 from synthrelease.errors import InputError
-from synthrelease.randomness import laplace_sd
+from synthrelease.randomness import laplace_sd, noise_grid
 from tests.published import integer_column, published, score
 
 RISKS = (0.05, 0.025, 0.005)
@@ -85,7 +85,7 @@ def test_the_grid_is_that_of_released_figures() -> None:
     from synthrelease.randomness import NoNoise, laplace_figure
 
     for sensitivity in (0.3, 1.0, 1.9, 1e-6):
-        step = grid_step(sensitivity)
+        step = noise_grid(sensitivity).step
         shown = laplace_figure(7.3 * step, sensitivity=sensitivity, epsilon=Fraction(1), entropy=NoNoise()).value
         assert shown == 7 * step
 
@@ -134,7 +134,7 @@ def test_with_an_acceptance_probability_accepted_limits_are_missed_with_at_most_
     near = accepted & (values > threshold - 0.5)
     figures = [limits(made(("faithfulness", float(v), threshold)), 1 - risk, p)[0].limit for v in values[near][:2000]]  # type: ignore[arg-type]
     assert np.isfinite(figures).all()
-    step = grid_step(1.0)
+    step = noise_grid(1.0).step
     width = figures[0] - values[near][0]
     missed = errors[accepted] > np.minimum(
         values[accepted] + width,

@@ -24,7 +24,7 @@ from synthrelease.ingest import ingest
 from synthrelease.privacy import Guarantee
 from synthrelease.published import PublishedRelease, load
 from synthrelease.releasing import Release
-from synthrelease.spec import load_spec
+from synthrelease.spec import ReleaseSpec, load_spec
 from tests.conftest import ROOT
 from tests.labour_force import write_survey
 from tests.tiny import EPSILON, write_config, write_data
@@ -188,6 +188,17 @@ def test_the_function_keeps_the_ledger_as_the_command_does(coins: Path) -> None:
         synthrelease.release(coins / "coins.toml", coins / "coins.csv", coins / "more", ledger=coins / "release.ledger")
     assert load_ledger(coins / "release.ledger").statement().epsilon == Fraction(EPSILON)
     assert not (coins / "more").exists()
+
+
+def test_what_no_document_can_hold_shows_up_before_the_ledger_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(spec: ReleaseSpec) -> dict[str, bytes]:
+        raise OutputError("no document can hold this")
+
+    monkeypatch.setattr("synthrelease.publishing.preview", refuse)
+    with pytest.raises(OutputError, match="no document can hold this"):
+        synthrelease.release(write_config(tmp_path), write_data(tmp_path), tmp_path / "out", ledger=tmp_path / "coins.ledger")
+    assert not (tmp_path / "coins.ledger").exists()
+    assert not (tmp_path / "out").exists()
 
 
 def test_the_function_says_when_nothing_was_released(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from synthrelease.criteria.functional_mechanism import LinearModel
 from synthrelease.criteria.joint_test import JointTest
 from synthrelease.criteria.linear_regression import Regression, RegressionCoefficients
 from synthrelease.private import PrivateCounts
-from synthrelease.randomness import SystemEntropy
+from synthrelease.randomness import SystemEntropy, noise_grid
 
 GRID_SHARE = 2.0**-13
 """Half a step of a figure's grid, as a share of its sensitivity, at most (`randomness.laplace_figure`)."""
@@ -215,7 +215,7 @@ class CodeFigures:
             raise ValueError(f"{self.criterion.name}: expected one figure and one public sensitivity for all private tables")
         steps = np.concatenate(self.entropy.values)
         (sensitivity,), (scale,) = sensitivities, scales
-        grid = 2.0 ** (np.floor(np.log2(float(sensitivity or np.nan))) - 12)
+        grid = noise_grid(sensitivity).step if sensitivity else np.nan
         return Recorded(
             values=steps * grid,
             steps=steps,

@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from synthrelease.criteria import Score
 from synthrelease.errors import InputError
 from synthrelease.published import PublishedRelease
+from synthrelease.randomness import noise_grid
 
 USABLE = ("absolute_marginal_error", "relative_marginal_error", "conditional_mean", "faithfulness")
 """Kinds of criteria that say something about other queries."""
@@ -95,7 +96,7 @@ def _risks(release: PublishedRelease, usable: list[int], risk: float) -> dict[in
 def _limit(score: Score, risk: float, acceptance: float | None) -> float:
     if score.noise_sd is None or score.sensitivity is None:
         raise InputError(f"criterion {score.name!r}: expected the noise of its figure, found none.")
-    step = grid_step(score.sensitivity)
+    step = noise_grid(score.sensitivity).step
     # the scale of the discrete noise is below sd/sqrt(2) + step/2; see the test
     scale = score.noise_sd / math.sqrt(2) + step / 2
     if not score.decides:  # its noise had no part in the acceptance
@@ -128,8 +129,3 @@ def selected_limit(value: float, threshold: float, scale: float, risk: float, st
     # (1 - sqrt(1 - x)) / kappa without cancellation, x = kappa / risk
     ratio = 1 / (risk * (1 + math.sqrt(1 - kappa / risk)))
     return low + scale * math.log(ratio) + step / 2
-
-
-def grid_step(sensitivity: float) -> float:
-    """The step of the grid on which figures of this sensitivity are released (`randomness.laplace_figure`)."""
-    return math.ldexp(1.0, math.floor(math.log2(sensitivity)) - 12)

@@ -13,7 +13,6 @@ from rich.table import Table
 from synthrelease.cli.publishing import Password, Sign, private_key, warn_of_gaps
 from synthrelease.cli.terminal import NOTHING_RELEASED, Config, Jobs, err, print_plan, progress_line
 from synthrelease.cli.terminal import out as terminal
-from synthrelease.errors import InputError
 from synthrelease.privacy import decimal_text
 
 if TYPE_CHECKING:
@@ -66,13 +65,6 @@ def demo(
     _release(config, simulated, out, jobs, None, lambda spec: None, lambda: None)  # nobody's data: no ledger
 
 
-def _is_file(path: Path) -> bool:
-    try:
-        return path.is_file()
-    except OSError:  # a name that is too long, or behind a folder that may not be entered
-        return False
-
-
 def _release(
     config: Path,
     data: Path,
@@ -82,26 +74,15 @@ def _release(
     reserve: Callable[[ReleaseSpec], None],
     read_key: Callable[[], Any],
 ) -> None:
-    from synthrelease.bundle import check_free, write_bundle
-    from synthrelease.bundle.preview import preview
-    from synthrelease.memory import check_memory
+    from synthrelease.bundle import write_bundle
+    from synthrelease.publishing import check_before_spending, chosen_spec
     from synthrelease.releasing import release as run
-    from synthrelease.spec import load_spec
 
-    spec = load_spec(config)
-    if shortlist is not None:
-        from synthrelease.shortlist import narrowed
-
-        spec = narrowed(spec, shortlist)
+    spec = chosen_spec(config, shortlist)
     print_plan(spec)
     warn_of_gaps(spec)
-    check_free(out)
+    check_before_spending(spec, data, out, jobs)
     key = read_key()
-    preview(spec)  # a document that cannot be written must show up before anything is spent
-    spec.plan.check_limit(spec.limit)
-    check_memory(spec, jobs)
-    if not _is_file(data):  # a mistake that would cost the whole budget
-        raise InputError(f"{data}: expected a file with a header and rows, found no such file. Nothing was spent.")
     reserve(spec)
     with progress_line() as phase:
         result = run(spec, data, jobs=jobs, progress=phase)
