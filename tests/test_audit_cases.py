@@ -44,8 +44,15 @@ def test_the_catalogue_is_what_the_documents_say() -> None:
     assert len(HONEST) >= 300
     assert families["whole release"] >= 20
     assert {f"criterion {kind}" for kind in CRITERIA} <= set(families)
-    assert set(GENERATORS) - set(LIBRARIES) == {"privbayes", "marginals", "mwem", "pep"}  # a new one needs cases of its own
+    assert set(GENERATORS) - set(LIBRARIES) == {
+        "privbayes",
+        "marginals",
+        "mwem",
+        "pep",
+        "dpgan",
+    }  # a new one needs cases of its own
     assert families["MWEM"] == families["PEP"] == 6
+    assert families["DPGAN"] == 9
     assert families["PrivBayes fit"] >= 10
     assert families["noisy marginals"] >= 10
     assert families["joint test"] >= 9

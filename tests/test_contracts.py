@@ -40,6 +40,7 @@ GENERATOR_EXAMPLES: dict[str, list[dict[str, Any]]] = {
     "pep": [{"queries": 30, "iterations": 20}, {"queries": 59, "iterations": 30, "marginal": 3}],
     "mst": [{}],
     "aim": [{"rounds": 3}, {"rounds": 4, "degree": 3}],
+    "dpgan": [{"steps": 400, "batch": 100, "generator_width": 16, "latent": 4, "critic_width": 8, "generator_rate": 0.003}],
 }
 LINE = {"target": "c", "features": ["a", "b"], "representation": {"a": "single", "b": "single", "c": "single"}}
 # The last table is the one under test; those before it are criteria that it refers to.
@@ -294,13 +295,16 @@ def test_one_rule_over_all_columns_gives_plausible_rows_or_a_rejected_round(name
 
 @each_generator
 def test_a_generator_learns_from_the_table_at_a_large_budget(name: str, number: int) -> None:
-    """The opposite of the tests above: with almost no noise the 1-way tables are those of the original."""
-    rows = ROWS * 20
+    """The opposite of the tests above: with almost no noise the 1-way tables are those of the original.
+
+    Two networks that play against each other only come near (12 fits of the example: 0.7% to 1.7%).
+    """
+    rows, near = ROWS * 20, 0.05 if name == "dpgan" else 0.02
     sample = fitted(make_generator(name, number), WORLD, rows, RULES_FREE, exact(1000)).sample(
         len(rows), np.random.default_rng(0)
     )
     for column in range(3):
-        assert np.abs(sample.marginal([column]) - WORLD.counts(rows).marginal([column])).max() < 0.02 * len(rows)
+        assert np.abs(sample.marginal([column]) - WORLD.counts(rows).marginal([column])).max() < near * len(rows)
 
 
 @each_generator

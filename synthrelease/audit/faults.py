@@ -18,7 +18,7 @@ from synthrelease.audit import choice_cases
 from synthrelease.audit.cases import Case
 from synthrelease.audit.choice_cases import SENSITIVITY, choice_case
 from synthrelease.audit.criterion_cases import scoring_case
-from synthrelease.audit.model_cases import asked_case, fit_case, measured_case
+from synthrelease.audit.model_cases import asked_case, fit_case, gradient_case, measured_case
 from synthrelease.audit.noise_cases import figure_case, laplace_case, laplace_vectors, low_bits_case, unit_draws
 from synthrelease.audit.parallel_cases import first_to_finish_case
 from synthrelease.audit.pipeline_cases import pipeline_case
@@ -43,6 +43,7 @@ def faulty_cases() -> Iterator[Case]:
     yield scoring_case("joint test, five criteria, 2 x 3", Fraction(1), spent=Fraction(2))
     yield fit_case("degree 1", "a lone record moves", Fraction(1), spent=Fraction(30))
     yield asked_case("MWEM", "a lone record moves", Fraction(1), spent=Fraction(40))
+    yield gradient_case(1.0, Fraction(1, 10), spent=Fraction(40))
     yield measured_case("a:b + 2 b", "a lone record moves", Fraction(1), spent=Fraction(2))
     yield _published_rounds()
     yield first_to_finish_case()

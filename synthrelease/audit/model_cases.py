@@ -15,11 +15,15 @@ from synthrelease.constraints import Plausibility
 from synthrelease.criteria.functional_mechanism import Design, Prior, private_least_squares
 from synthrelease.generators import Background
 from synthrelease.generators.counting_queries import CountingQueries
+from synthrelease.generators.dpgan import noisy_gradient
 from synthrelease.generators.marginals import Marginals
 from synthrelease.generators.mwem import MWEM
+from synthrelease.generators.network import Network
 from synthrelease.generators.pep import PEP
 from synthrelease.generators.privbayes import PrivBayes
 from synthrelease.privacy import decimal_text
+from synthrelease.randomness import SYSTEM
+from synthrelease.renyi import zcdp
 
 FIT_DRAWS = 800
 MOMENT_DRAWS = 3_000
@@ -53,6 +57,9 @@ def model_cases() -> Iterator[Case]:
         for kind in _ITERATIVE:
             for name in _FITS:
                 yield asked_case(kind, name, budget)
+    for rho in (Fraction(1, 10), Fraction(1), Fraction(4)):
+        for clip in (0.1, 1.0, 5.0):
+            yield gradient_case(clip, rho)
     for epsilon in (Fraction(1, 2), Fraction(1), Fraction(4)):
         for formula in ("a:b + 2 b", "all 2-way", "a + b"):
             for name in _FITS:
@@ -165,6 +172,29 @@ def _measurements(
         measured = generator.measure(private.with_plan([charge]), charge)
         found.append(np.concatenate([marginal.values.ravel() for marginal in measured.tables]))
     return np.array(found)
+
+
+def gradient_case(clip: float, rho: Fraction, *, spent: Fraction | None = None) -> Case:
+    """One noisy gradient of a DPGAN's critic, all that a step looks at. Rho is claimed as in `asked_case`."""
+    critic = Network((2, 1, 1), np.random.default_rng(2))
+    draw = partial(_gradients, critic, clip, spent or rho)
+    return Case(
+        family="DPGAN",
+        name=f"gradient, clip {clip:g}{', more spent' if spent else ''}, rho {decimal_text(rho)}",
+        claim=float(zcdp(rho).epsilon(Fraction(1, 10**9))),
+        left=partial(draw, (0, 0, 1)),
+        right=partial(draw, (0, 0, 0)),
+        features=tuple(f"weight {i}" for i in range(sum(layer.size for layer in critic.weights))),
+        draws=MOMENT_DRAWS,
+        faulty=spent is not None,
+    )
+
+
+def _gradients(critic: Network, clip: float, rho: Fraction, table: tuple[int, ...], draws: int) -> np.ndarray:
+    """(draws, weights) noisy gradients."""
+    counts = World({"a": 1}).counts(table)
+    found = [noisy_gradient(critic, counts, clip, rho, SYSTEM) for _ in range(draws)]
+    return np.array([np.concatenate([layer.ravel() for layer in layers]) for layers in found])
 
 
 def _moments_case(

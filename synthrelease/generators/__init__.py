@@ -2,6 +2,7 @@
 
 from synthrelease.generators.aim import AIM
 from synthrelease.generators.base import Background, Generator, MeasuringGenerator, Model
+from synthrelease.generators.dpgan import DPGAN
 from synthrelease.generators.marginals import Marginals
 from synthrelease.generators.measurements import NoisyMarginals
 from synthrelease.generators.mst import MST
@@ -17,6 +18,7 @@ GENERATORS: dict[str, type[Generator]] = {
     "pep": PEP,
     "mst": MST,
     "aim": AIM,
+    "dpgan": DPGAN,
 }
 
 LIBRARIES = tuple(name for name, family in GENERATORS.items() if issubclass(family, LibraryGenerator))

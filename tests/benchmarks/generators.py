@@ -51,6 +51,7 @@ FAMILIES: dict[str, tuple[str, dict[str, Any]]] = {
     "PEP": ("pep", {"queries": 4096, "iterations": 1000, "inner_updates": 25}),
     "MST": ("mst", {}),
     "AIM": ("aim", {"rounds": 16, "degree": 2}),
+    "DPGAN": ("dpgan", {}),
 }
 
 

@@ -202,6 +202,8 @@ GENERATOR_WORDS = {
     "wrong is chosen privately and measured with noise; the model is the table of largest entropy with the measured counts.",
     "mst": "MST (McKenna, Miklau and Sheldon 2021): all single columns and, along a privately chosen tree, pairs of columns "
     "are measured with noise; the rows follow a model of these tables.",
+    "dpgan": "DPGAN (Xie, Lin, Wang, Wang and Zhou 2018): two neural networks are trained against each other, one makes rows, "
+    "the other tells them from the original records; what the second one learns from the records has noise.",
     "aim": "AIM (McKenna, Mullins, Sheldon and Miklau, PVLDB 2022): in every round the table that the model gets most wrong is "
     "chosen privately and measured with noise; the rows follow a model of these tables.",
 }
