@@ -104,9 +104,14 @@ class ReleaseSpec:
         because = because or f"one fit of the drawn generator ({families})"
         if families in LIBRARIES:
             return self.space.generators[0].charge(self.generation_epsilon)  # its own charge shows the library's part
-        if any(generator.guarantee == "zCDP" for generator in self.space.generators):
+        if self.generation_unit == "rho":
             return zero_concentrated("generation", self.generation_epsilon, because)
         return mechanism("generation", self.generation_epsilon, because, self.generation_delta)
+
+    @property
+    def generation_unit(self) -> str:
+        """What the budget of a fit is: "epsilon", or "rho" where a family is zero-concentrated."""
+        return "rho" if any(generator.guarantee == "zCDP" for generator in self.space.generators) else "epsilon"
 
 
 def load_spec(path: str | Path) -> ReleaseSpec:

@@ -285,6 +285,21 @@ def test_a_space_without_any_candidate_has_a_report_too(tmp_path: Path) -> None:
     assert "Figures of the candidates relative to the thresholds" not in report.texts.get("svg", "")
 
 
+def test_a_zero_concentrated_space_is_told_apart(tmp_path: Path) -> None:
+    """Its budget is rho, and its epsilon is one at a delta."""
+    concentrated = {
+        'family = "privbayes"\nflavour = "degree"\ndegree = 1\nepsilon_split = 0.5': 'family = "pep"\nqueries = 6\niterations = 3',
+        "generation = 10\nlimit = 25": "generation = 1\nlimit = 25\ndelta = 1e-6",
+        "stop_probability = 0.001": 'mode = "truncated_negative_binomial"\nstop_probability = 0.1',
+    }
+    found, out = rehearsed(tmp_path, concentrated)
+    write_report(found, out, NOISE_LEVEL)
+    shown = read(out)
+    assert found.budgets
+    assert ["generation rho", "total epsilon"] in [cells[:2] for cells in shown.cells]
+    assert "epsilon for the whole release, at delta = 1e-06" in shown.texts["li"]
+
+
 def test_an_endless_search_is_no_number_in_the_document(coins: tuple[Rehearsal, Path]) -> None:
     """With the stop probability 0 and a private fit that nothing passes, the expected number of rounds is infinite."""
     endless = replace(coins[0], outlook=Outlook(acceptance=0.0, expected_rounds=math.inf, nothing=0.0))

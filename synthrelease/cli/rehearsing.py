@@ -93,10 +93,12 @@ def _print_rehearsal(found: Any, out: Path) -> None:
         terminal.print(table)
     else:
         terminal.print("No configuration was accepted often enough; the report shows which criterion binds.")
+    total = found.spec.plan.total
     if found.outlook and found.shortlist:
         terminal.print(
             f"A release from this shortlist: {found.outlook.expected_rounds:.1f} rounds on average; nothing is released with "
-            f"probability {found.outlook.nothing:.2g}; epsilon = {decimal_text(found.spec.plan.total.epsilon)}."
+            f"probability {found.outlook.nothing:.2g}; epsilon = {decimal_text(total.epsilon)}"
+            f"{f', delta = {float(total.delta):g}' if total.delta else ''}."
         )
     if not found.complete:
         terminal.print("Not complete: the time was used up or the run was stopped. The same command goes on where it ended.")

@@ -134,7 +134,7 @@ def page(rehearsal: Rehearsal, noise_level: float) -> str:
     times = [result.seconds for attempts in rehearsal.results for result in attempts]
     shown = sorted(rehearsal.shortlist, key=lambda c: -race.estimates[c].share)
     rows = [_row(rehearsal, str(number + 1), c) for number, c in enumerate(shown)]
-    best = cheapest(rehearsal.budgets, rules.target)
+    best, total = cheapest(rehearsal.budgets, rules.target), rehearsal.spec.plan.total
     names, ratios = _ratios(rehearsal)
     estimates = [race.estimates[c] for c in shown[:_PICTURED]]
     labels = [row["label"] for row in rows[:_PICTURED]]
@@ -147,7 +147,9 @@ def page(rehearsal: Rehearsal, noise_level: float) -> str:
         seconds=f"{np.mean(times):.2f}" if times else "0",
         shortlist=rows,
         outlook=rehearsal.outlook,
-        total=decimal_text(rehearsal.spec.plan.total.epsilon),
+        total=decimal_text(total.epsilon),
+        delta=f"{float(total.delta):g}" if total.delta else None,
+        unit=rehearsal.spec.generation_unit,
         keep=rules.keep,
         target=rules.target,
         level=rules.level,
