@@ -960,8 +960,8 @@ OF_THE_THEORY = (
         name="DPGAN: gradients are not clipped",
         breaks="no bound on what a record does",
         file="synthrelease/generators/dpgan.py",
-        old="weight = (kept * times)[:, None]",
-        new="weight = times[:, None]",
+        old="weight = (clipped_shares(np.sqrt(squares), clip) * times)[:, None]",
+        new="weight = times[:, None] * 1.0",
         tests=("tests/test_dpgan.py",),
     ),
     Mutation(

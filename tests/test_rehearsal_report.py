@@ -288,7 +288,8 @@ def test_a_space_without_any_candidate_has_a_report_too(tmp_path: Path) -> None:
 def test_a_zero_concentrated_space_is_told_apart(tmp_path: Path) -> None:
     """Its budget is rho, and its epsilon is one at a delta."""
     concentrated = {
-        'family = "privbayes"\nflavour = "degree"\ndegree = 1\nepsilon_split = 0.5': 'family = "pep"\nqueries = 6\niterations = 3',
+        'family = "privbayes"\nflavour = "degree"': 'family = "pep"\nqueries = 6',
+        "degree = 1\nepsilon_split = 0.5": "iterations = 3",
         "generation = 10\nlimit = 25": "generation = 1\nlimit = 25\ndelta = 1e-6",
         "stop_probability = 0.001": 'mode = "truncated_negative_binomial"\nstop_probability = 0.1',
     }

@@ -22,12 +22,13 @@ from typing import ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
+from scipy.sparse import csr_array
 
 from synthrelease.errors import RejectedRound
 from synthrelease.generators.base import Background, Generator, Guaranteed
 from synthrelease.generators.counting_queries import CELL_LIMIT
 from synthrelease.generators.dense import DenseModel, plausible_cells
-from synthrelease.generators.network import Adam, Network, Passed, Weights
+from synthrelease.generators.network import LEAK, Adam, Network, Passed, Weights
 from synthrelease.privacy import Charge, zero_concentrated
 from synthrelease.private import PrivateCounts
 from synthrelease.randomness import SystemEntropy, discrete_gaussian, noise_grid
@@ -114,7 +115,7 @@ class Trainer:
         for step in range(settings.steps):
             towards = noisy_gradient(self.critic, counts, settings.clip, rho, entropy)
             generated = self._generated().rows
-            away = clipped_sum(self.critic, generated, np.ones(len(generated)), settings.clip)
+            away = clipped_sum(self.critic, generated, settings.clip)
             self._critic_steps.step([b / len(generated) - a / counts.total for a, b in zip(towards, away, strict=True)])
             for layer in self.critic.weights:
                 np.clip(layer, -limit, limit, out=layer)
@@ -148,7 +149,8 @@ class Trainer:
         law = np.zeros(self.layout.sizes)
         columns = [softmax(scores[:, column]) for column in self._columns()]
         half = len(columns) // 2
-        for piece in np.array_split(np.arange(draws), max(1, draws * math.prod(self.layout.sizes[half:]) // 2**22)):
+        widest = max(math.prod(self.layout.sizes[:half]), math.prod(self.layout.sizes[half:]))
+        for piece in np.array_split(np.arange(draws), max(1, draws * widest // 2**21)):
             law += (products(columns[:half], piece).T @ products(columns[half:], piece)).reshape(self.layout.sizes)
         return law / draws
 
@@ -170,13 +172,13 @@ def noisy_gradient(critic: Network, counts: Counts, clip: float, rho: Fraction, 
     most 2 clip in l2 norm. It is rounded to a public grid of step g, which moves each of its d coordinates by at most g / 2 in
     both tables. So does the floating-point error of the sum: at most 2^-38 n clip, because at most 2^13 terms are added one
     after the other (2^-40 of their sum, in any order) and the pieces, fewer than 2^9, at the end. The rounded sums differ by at
-    most (2 clip + (g + 2^-37 n clip) sqrt(d)) / g steps in l2 norm, rounded up: the sensitivity that is paid for.
+    most (2 clip + (g + 2^-37 n clip) sqrt(d)) / g steps in l2 norm, rounded up: the sensitivity that is paid for. That equal
+    rows have equal gradients in both tables, up to such errors, is the work of `clipped_sum_of_cells`.
     """
-    step = noise_grid(clip).step
-    exact = np.zeros(sum(layer.size for layer in critic.weights))
+    step, exact = noise_grid(clip).step, np.zeros(sum(layer.size for layer in critic.weights))
     for start in range(0, len(counts.codes), _PIECE):
         piece = slice(start, start + _PIECE)
-        sums = clipped_sum(critic, one_hot(counts, piece), counts.counts[piece], clip)
+        sums = clipped_sum_of_cells(critic, places(counts, piece), counts.counts[piece], clip)
         exact += np.concatenate([layer.ravel() for layer in sums])
     slack = (step + 2.0**-37 * counts.total * clip) * math.sqrt(len(exact))
     steps = math.ceil((2 * clip + slack) / step) + 1
@@ -186,29 +188,54 @@ def noisy_gradient(critic: Network, counts: Counts, clip: float, rho: Fraction, 
     return [part.reshape(layer.shape) for part, layer in zip(np.split(noisy, ends), critic.weights, strict=True)]
 
 
-def clipped_sum(critic: Network, rows: np.ndarray, times: np.ndarray, clip: float) -> Weights:
+def clipped_sum_of_cells(critic: Network, places: np.ndarray, times: np.ndarray, clip: float) -> Weights:
+    """`clipped_sum` for rows that are cells of a table.
+
+    What goes into a hidden unit is added column by column, so it is a function of the row alone. A matrix product would add in
+    an order that depends on how many rows there are; where the sum is 0 but for rounding, the slope of the rectifier, and with
+    it the gradient of all rows of a cell, would depend on the other rows of the table.
+
+    Parameters
+    ----------
+    places : (cells, columns) where each cell's bins are among those of all columns.
+    """
+    (first, last), (n_cells, n_columns) = critic.weights, places.shape
+    hidden = np.tile(first[-1], (n_cells, 1))
+    for column in places.T:
+        hidden += first[column]
+    slopes = np.where(hidden > 0, 1.0, LEAK)
+    outputs, deltas = hidden * slopes, last[:-1, 0] * slopes
+    squares = (1 + n_columns) * np.square(deltas).sum(axis=1) + 1 + np.square(outputs).sum(axis=1)
+    weight = (clipped_shares(np.sqrt(squares), clip) * times)[:, None]
+    deltas *= weight
+    ones = csr_array(
+        (np.ones(places.size), places.ravel(), np.arange(0, places.size + 1, n_columns)), (n_cells, len(first) - 1)
+    )
+    return [np.vstack([ones.T @ deltas, deltas.sum(axis=0)]), np.vstack([outputs.T @ weight, weight.sum(axis=0)])]
+
+
+def clipped_sum(critic: Network, rows: np.ndarray, clip: float) -> Weights:
     """Per layer, the sum over the rows of the gradient of each row's score, shortened to length `clip` where it is longer.
 
     Parameters
     ----------
-    rows : (rows, bins of all columns) 0 or 1, or between.
-    times : (rows,) how often each occurs.
+    rows : (rows, bins of all columns) between 0 and 1; public, as generated rows are.
     """
     passed = critic.forward(rows)
     deltas = critic.deltas(passed, np.ones_like(passed.output))
-    # a part in 10^12 shorter, for the rounding of the norm
-    kept = np.minimum(1.0, clip * (1 - 1e-12) / np.maximum(Network.row_norms(passed, deltas), 1e-300))
-    weight = (kept * times)[:, None]
-    return Network.gradient(passed, [weight * delta for delta in deltas])
+    kept = clipped_shares(Network.row_norms(passed, deltas), clip)[:, None]
+    return Network.gradient(passed, [kept * delta for delta in deltas])
 
 
-def one_hot(counts: Counts, piece: slice) -> np.ndarray:
-    """(cells of the piece, bins of all columns) 1 where a cell has the bin."""
-    starts = np.cumsum([0, *counts.layout.sizes])
-    places = np.stack([start + digits[piece] for start, digits in zip(starts, counts.all_digits(), strict=False)], axis=1)
-    rows = np.zeros((len(places), starts[-1]))
-    np.put_along_axis(rows, places, 1.0, axis=1)
-    return rows
+def clipped_shares(norms: np.ndarray, clip: float) -> np.ndarray:
+    """What to multiply gradients of these norms with; a part in 10^12 is left for the rounding of the norm."""
+    return np.minimum(1.0, clip * (1 - 1e-12) / norms)  # the gradient by the last bias is 1, so no norm is 0
+
+
+def places(counts: Counts, piece: slice) -> np.ndarray:
+    """(cells of the piece, columns) where each cell's bins are among those of all columns, one after the other."""
+    starts = np.cumsum([0, *counts.layout.sizes])[:-1]
+    return np.stack([start + digits[piece] for start, digits in zip(starts, counts.all_digits(), strict=True)], axis=1)
 
 
 def softmax(scores: np.ndarray) -> np.ndarray:

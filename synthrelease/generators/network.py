@@ -69,7 +69,7 @@ class Network:
 
     @staticmethod
     def row_norms(passed: Passed, deltas: Sequence[np.ndarray]) -> np.ndarray:
-        """(rows,) l2 norm of each row's own gradient by all weights.
+        """(rows,) l2 norm of each row's own gradient by all weights, at least that of the last bias.
 
         A row's gradient in a layer is the outer product of its inputs, with a 1 for the bias, and its delta, so its squared
         norm is the product of theirs (Goodfellow 2015, "Efficient per-example gradient computations").
