@@ -94,7 +94,7 @@ class Charge:
         return self.renyi is None and self.delta == 0
 
     def curve(self) -> RenyiCurve:
-        """As a Renyi curve; a pure epsilon counts as epsilon^2 / 2 zero-concentrated.
+        """As a Renyi curve; a pure epsilon counts as epsilon^2 / 2 zero-concentrated, each of a sum by itself.
 
         Raises
         ------
@@ -107,6 +107,8 @@ class Charge:
                 f"The charge {self.name!r} has delta > 0 and cannot be combined with zero-concentrated ones: there is no "
                 "guarantee for the two together."
             )
+        if self.rule == SUM:
+            return sum((part.curve() for part in self.parts), RenyiCurve())
         return of_pure(self.epsilon)
 
     def leaves(self) -> Iterator[Charge]:

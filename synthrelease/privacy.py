@@ -34,6 +34,11 @@ NEIGHBOURS = "replace one record"
 UNIT = "one record"
 
 
+def loss_of_groups(delta: Fraction) -> str:
+    """What protects somebody who is in k records (k steps of group privacy), in words."""
+    return "k times the epsilon" + (", with k e^((k - 1) epsilon) times the delta" if delta else "")
+
+
 @dataclass(frozen=True, kw_only=True)
 class Guarantee:
     """What the release promises. delta = 0 is pure differential privacy.

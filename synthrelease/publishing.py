@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from synthrelease.attempt import read_priors
 from synthrelease.bundle import check_free
 from synthrelease.bundle.preview import preview
 from synthrelease.errors import InputError
@@ -26,12 +27,19 @@ def check_before_spending(spec: ReleaseSpec, data: str | Path, out: str | Path, 
     OutputError : when the output folder exists, or cannot be made.
     BudgetError : when the plan costs more than the limit.
     ResourceError : when the run does not fit into the memory of this machine.
-    InputError : when there is no private file; or whatever `preview` raises for a text that a document cannot hold.
+    InputError : when there is no private file, a public table does not fit, a library is missing, or jobs is below 1.
+
+    And whatever `preview` raises for a text that a document cannot hold.
     """
+    if jobs < 1:
+        raise InputError(f"jobs: expected at least 1, found {jobs}. Nothing was spent.")
     check_free(out)
     preview(spec)
     spec.plan.check_limit(spec.limit)
     check_memory(spec, jobs)
+    for generator in spec.space.generators:
+        generator.load()
+    read_priors(spec)
     if not _is_file(Path(data)):
         raise InputError(f"{data}: expected a file with a header and rows, found no such file. Nothing was spent.")
 

@@ -249,7 +249,9 @@ def choose(
     -------
     epsilon-DP when each score changes by at most `sensitivity` between neighbours; both mechanisms, from diffprivlib,
     weigh a score by exp(epsilon score / (2 sensitivity)) and draw from the operating system's generator. Scores are
-    exact integers; only the acceptance probabilities are floats (relative error about 1e-15).
+    exact integers; only the acceptance probabilities are floats: permute-and-flip compares each with a uniform float, the
+    exponential mechanism all of them with one, so that a probability is off by about 1e-16 and one far below that is 0
+    (docs/known-limitations.md).
     """
     from diffprivlib.mechanisms import Exponential, PermuteAndFlip
 

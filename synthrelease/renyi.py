@@ -50,7 +50,7 @@ class RenyiCurve:
     def text(self) -> str:
         """The curve in the order a, rounded up: a text for people."""
         terms = ((self.rho, " a"), (self.constant, ""), (self.log_mean, " / (a - 1)"))
-        return " + ".join(f"{-(-factor * 10**6 // 1) / 10**6:g}{rest}" for factor, rest in terms if factor) or "0"
+        return " + ".join(f"{_millionths_up(factor)}{rest}" for factor, rest in terms if factor) or "0"
 
     def epsilon(self, delta: Fraction) -> Fraction:
         """The epsilon for which the curve yields (epsilon, delta)-DP, rounded up.
@@ -125,6 +125,11 @@ def mean_rounds(shape: Fraction, stop_probability: Fraction) -> Decimal:
         if shape == 0:
             return (1 / gamma - 1) / -gamma.ln()
         return eta * (1 - gamma) / (gamma * (1 - (eta * gamma.ln()).exp()))
+
+
+def _millionths_up(value: Fraction) -> str:
+    whole, digits = divmod(-int(-value * 10**6 // 1), 10**6)
+    return f"{whole}.{digits:06d}".rstrip("0").rstrip(".")
 
 
 def root_down(value: Fraction) -> Fraction:

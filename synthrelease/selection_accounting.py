@@ -54,7 +54,7 @@ def private_selection(name: str, one_round: Charge, rule: SelectionRule | None =
     if one_round.renyi is not None:
         raise BudgetError(
             "Private selection with a known threshold has no guarantee for zero-concentrated rounds. Set "
-            '[selection] mode = "truncated_negative_binomial", or measurements = "shared".'
+            '[selection] mode = "truncated_negative_binomial".'
         )
     if one_round.pure:
         delta, because = Fraction(0), "doubles the charge of one round (Liu & Talwar 2019, Theorem 3.1)"

@@ -159,6 +159,10 @@ class BudgetTable(SpecTable):
     delta: Fraction = Field(default=Fraction(0), ge=0, lt=1)
 
 
+SMALLEST_LAW = Fraction(1, 10**6)
+"""Of the stop probability and the shape (0 apart) of a hidden number of rounds; below, the law is slow and inexact to get."""
+
+
 class SelectionTable(SpecTable):
     """[selection]: how rounds are repeated, what is tested in a round, and what is measured.
 
@@ -190,8 +194,10 @@ class SelectionTable(SpecTable):
         if (self.test == "joint") != (self.test_epsilon is not None):
             raise ValueError('test = "joint" needs test_epsilon, and test = "each" must not have it')
         if self.mode == "truncated_negative_binomial":
-            if not 0 < self.stop_probability < 1:
-                raise ValueError('mode = "truncated_negative_binomial" needs a stop_probability above 0 and below 1')
+            if not SMALLEST_LAW <= self.stop_probability < 1:
+                raise ValueError('mode = "truncated_negative_binomial" needs a stop_probability of at least 1e-6 and below 1')
+            if self.shape and abs(self.shape) < SMALLEST_LAW:
+                raise ValueError("expected a shape of 0, or at least 1e-6 away from it")
         elif "shape" in self.model_fields_set:
             raise ValueError('shape belongs to mode = "truncated_negative_binomial"')
         return self

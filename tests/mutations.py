@@ -1025,9 +1025,17 @@ OF_THE_THEORY = (
         name="memory: libraries are not counted",
         breaks="the run ends for lack of memory, after the charge",
         file="synthrelease/memory.py",
-        old="attempt = _BASE_MB + libraries + ",
-        new="attempt = _BASE_MB + ",
+        old="generator.library_megabytes + generator.peak_cells",
+        new="generator.peak_cells",
         tests=("tests/test_memory.py",),
+    ),
+    Mutation(
+        name="verify: a curve is taken for a guarantee",
+        breaks="a release that says epsilon = 0 passes",
+        file="synthrelease/verification/charges.py",
+        old="if root.renyi is not None:",
+        new="if False:",
+        tests=("tests/test_verification.py::test_a_curve_is_no_guarantee",),
     ),
     # --- Projection
     Mutation(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import subprocess
 import sys
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,20 +14,23 @@ import pytest
 
 pytest.importorskip("snsynth", reason="needs the extra smartnoise")
 
-from mbi import estimation
+from mbi import estimation, junction_tree
 from snsynth.aim import aim as aim_library
 
 from synthrelease.audit.worlds import World
 from synthrelease.constraints import Plausibility
-from synthrelease.errors import BudgetError, PrivateFailure
+from synthrelease.errors import BudgetError, InputError, PrivateFailure
 from synthrelease.generators import LIBRARIES, Background, Model
 from synthrelease.generators.aim import AIM
 from synthrelease.generators.bayesian_network import BayesianNetwork
 from synthrelease.generators.mst import MST, decompressed
 from synthrelease.generators.smartnoise import LibraryGenerator, Randomness, dataset, library_budget, ours
 from synthrelease.private import Meter, PrivateCounts
+from synthrelease.publishing import check_before_spending
 from synthrelease.randomness import SYSTEM, SystemEntropy
+from synthrelease.spec import load_spec
 from synthrelease.table import Counts
+from tests.tiny import write_config, write_data
 
 WORLD = World({"a": 1, "b": 2, "c": 3})
 RHO = Fraction(2)
@@ -160,6 +165,38 @@ def test_a_failure_inside_the_library_ends_the_run_without_its_message(monkeypat
         fit(MST(), WORLD, rows_of(WORLD, 30))
     assert "17" not in str(failure.value)
     assert failure.value.__cause__ is None
+
+
+@pytest.mark.parametrize("broken", ["snsynth.aim", "mbi.junction_tree"])
+def test_a_broken_installation_shows_up_before_anything_is_spent(
+    broken: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, broken, None)
+    spec = load_spec(
+        write_config(
+            tmp_path,
+            {
+                'family = "privbayes"\nflavour = "degree"': 'family = "aim"',
+                "degree = 1\nepsilon_split = 0.5": "rounds = 4",
+                "generation = 10\nlimit = 25": "generation = 4\ndelta = 1e-6",
+                "stop_probability = 0.001": 'mode = "truncated_negative_binomial"\nstop_probability = 0.1',
+            },
+        )
+    )
+    with pytest.raises(InputError, match="Expected the libraries of 'aim', found an installation that cannot be used"):
+        check_before_spending(spec, write_data(tmp_path), tmp_path / "out")
+
+
+def test_the_size_of_an_aim_model_is_that_of_its_junction_tree(few_steps: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The library's own adds up the tables and leaves out what ties them together, here a ring of six pairs."""
+    domain = dataset(World(dict.fromkeys("abcdef", 3)).counts([0])).domain
+    ring = list(itertools.pairwise([*domain.attributes, domain.attributes[0]]))
+    assert aim_library.hypothetical_model_size(domain, ring) == 6 * 16 * 8 / 2**20
+    assert junction_tree.hypothetical_model_size(domain, ring) == 4 * 64 * 8 / 2**20
+    size, asked = junction_tree.hypothetical_model_size, []
+    monkeypatch.setattr(junction_tree, "hypothetical_model_size", lambda *given: asked.append(given) or size(*given))
+    fit(AIM(rounds=4), WORLD, rows_of(WORLD, 300))
+    assert asked
 
 
 @each_family

@@ -12,6 +12,7 @@ from synthrelease import memory
 from synthrelease.cli import app
 from synthrelease.errors import ResourceError
 from synthrelease.generators import GENERATORS, LIBRARIES
+from synthrelease.generators.dpgan import DPGAN
 from synthrelease.memory import check_memory, peak_megabytes
 from synthrelease.spec import load_spec
 from tests.tiny import write_config, write_data
@@ -46,9 +47,17 @@ def test_the_commands_refuse_before_the_ledger_is_touched(
 
 def test_libraries_are_part_of_the_estimate(tmp_path: Path) -> None:
     spec = load_spec(write_config(tmp_path))
-    generator = type("Heavy", (), {"library_megabytes": 700})()
+    generator = type("Heavy", (type(spec.space.generators[0]),), {"library_megabytes": 700})(**dict(spec.space.generators[0]))
     heavy = replace(spec, space=replace(spec.space, generators=(generator,)))
     assert peak_megabytes(heavy) - peak_megabytes(spec) == 700
+
+
+def test_what_a_fit_holds_at_once_is_part_of_the_estimate(tmp_path: Path) -> None:
+    spec = load_spec(write_config(tmp_path))
+    small, large = (replace(spec, space=replace(spec.space, generators=(DPGAN(batch=batch),))) for batch in (1000, 100_000))
+    # 99,000 rows of 10 bins: four arrays of them, six of the 128 hidden units, the noise, three of the critic's 32
+    rows = 99_000 * (4 * 10 + 6 * 128 + 32 + 3 * 32) * 8 / 2**20
+    assert peak_megabytes(large) - peak_megabytes(small) == pytest.approx(rows, abs=40)
 
 
 def test_families_with_libraries_need_more() -> None:

@@ -201,6 +201,25 @@ def test_what_no_document_can_hold_shows_up_before_the_ledger_is_made(tmp_path: 
     assert not (tmp_path / "out").exists()
 
 
+def test_a_number_of_processes_below_one_costs_nothing(tmp_path: Path) -> None:
+    config, data = write_config(tmp_path), write_data(tmp_path)
+    with pytest.raises(InputError, match="jobs: expected at least 1, found 0. Nothing was spent"):
+        synthrelease.release(config, data, tmp_path / "out", jobs=0, ledger=tmp_path / "coins.ledger")
+    assert not (tmp_path / "coins.ledger").exists()
+
+
+def test_a_public_table_that_does_not_fit_costs_nothing(tmp_path: Path) -> None:
+    (tmp_path / "public.csv").write_text("face,year\nhead,1\nedge,2\n", encoding="utf-8")
+    prior = {'family = "privbayes"\nflavour = "degree"': 'family = "marginals"', "degree = 1\nepsilon_split = 0.5": (
+        'tables = "all 2-way"\nprior = "public.csv"'
+    )}  # fmt: skip
+    with pytest.raises(InputError, match=r"public.csv"):
+        synthrelease.release(
+            write_config(tmp_path, prior), write_data(tmp_path), tmp_path / "out", ledger=tmp_path / "coins.ledger"
+        )
+    assert not (tmp_path / "coins.ledger").exists()
+
+
 def test_the_function_says_when_nothing_was_released(tmp_path: Path) -> None:
     never = {'kind = "face_privacy"\nminimum_count = 2': 'kind = "face_privacy"\nminimum_count = 400'}
     config = write_config(tmp_path, never | {"stop_probability = 0.001": "stop_probability = 1"})

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy.special import log_ndtr, logsumexp
 
+from synthrelease.charges import in_sequence, mechanism, zero_concentrated
 from synthrelease.renyi import RenyiCurve, exp_up, mean_rounds, of_pure, selected, zcdp
 
 ORDERS = [Fraction(order) for order in ("1.01", "1.5", "2", "3", "8", "40", "200")]
@@ -159,3 +160,19 @@ def test_roundings_are_upwards() -> None:
 def test_what_has_no_meaning_is_refused(wrong) -> None:
     with pytest.raises(ValueError, match=r"curve|law|round"):
         wrong()
+
+
+@pytest.mark.parametrize(
+    ("rho", "shown"),
+    [("123.4564001", "123.456401 a"), ("0.1606", "0.1606 a"), ("1e-9", "0.000001 a"), ("2", "2 a"), ("0", "0")],
+)
+def test_a_curve_is_printed_rounded_up(rho: str, shown: str) -> None:
+    assert zcdp(Fraction(rho)).text() == shown
+
+
+def test_pure_parts_beside_a_curve_count_each_by_itself() -> None:
+    """Eight times epsilon^2 / 2, not (8 epsilon)^2 / 2; verified from the parts alone."""
+    figures = in_sequence("figures", *(mechanism(f"figure {i}", Fraction(1, 10), "") for i in range(8)))
+    whole = in_sequence("release", zero_concentrated("fit", Fraction(1), ""), figures)
+    assert whole.curve() == zcdp(1 + 8 * Fraction(1, 200))
+    assert in_sequence("release", figures).epsilon == Fraction(8, 10)

@@ -96,7 +96,9 @@ def test_a_ledger_adds_epsilon_and_delta_of_such_releases(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({STOP: BEST_OF_K.replace("0.05", "0")}, "above 0 and below 1"),
+        ({STOP: BEST_OF_K.replace("0.05", "0")}, "of at least 1e-6 and below 1"),
+        ({STOP: BEST_OF_K.replace("0.05", "1e-7")}, "of at least 1e-6 and below 1"),
+        ({STOP: BEST_OF_K.replace("shape = 0", "shape = -1e-9")}, "expected a shape of 0, or at least 1e-6 away"),
         ({STOP: "shape = 1"}, "shape belongs to"),
         ({STOP: BEST_OF_K.replace("shape = 0", "shape = -1")}, "greater than -1"),
         ({"generation = 10": "generation = 1\ngeneration_delta = 1e-9"}, "the guarantee of 'privbayes' is pure"),
@@ -143,6 +145,9 @@ def test_a_zero_concentrated_release_states_its_curves_and_verify_adds_them_up(f
     assert result is not None
     folder = write_bundle(result, tmp_path / "out")
     assert verify_bundle(folder).passed
+    for name in ("deployment.yaml", "README.html"):
+        words = " ".join((folder / name).read_text(encoding="utf-8").split())
+        assert "protected at k times the epsilon, with k e^((k - 1) epsilon) times the delta." in words
     path = folder / "release.json"
     text = path.read_text(encoding="utf-8")
     assert text.count('"rho": "4"') == 1

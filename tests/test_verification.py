@@ -20,6 +20,7 @@ from synthrelease.bundle.table import ReleasedTable
 from synthrelease.errors import InputError
 from synthrelease.randomness import noise_grid
 from synthrelease.verification import Check, Report, verify_bundle
+from synthrelease.verification.charges import charges
 from synthrelease.verification.documents import first_difference
 from synthrelease.verification.figures import figures
 from synthrelease.verification.verify import verify_files
@@ -285,6 +286,17 @@ def forged_rows(rows: list[str]) -> dict[str, bytes]:
     forgery = forged(tables)
     assert forgery is not None
     return resealed({**forgery, "data.csv": content})
+
+
+def test_a_curve_is_no_guarantee() -> None:
+    """A root that was never stated at a delta adds up, with an epsilon of 0."""
+    document = json.loads(rich_bundle()["release.json"])
+    nothing = {"epsilon": 0, "epsilon_exact": "0", "delta": 0, "delta_exact": "0"}
+    curve = {"renyi": {"rho": "7", "constant": "0", "log_mean": "0"}, "because": "", **nothing}
+    document["charges"] = {"name": "release", "rule": "sum", "parts": [{"name": "all", "rule": "mechanism", **curve}], **curve}
+    document["guarantee"] |= nothing
+    found = charges(ReleaseDocument.model_validate_json(json.dumps(document)))
+    assert any("expected epsilon and delta at the root" in problem for problem in found.problems)
 
 
 def test_rows_that_are_no_longer_sorted_or_no_longer_the_same_as_in_parquet_are_found() -> None:

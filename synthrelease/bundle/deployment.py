@@ -5,6 +5,7 @@ What the publisher has to say comes from [card]; everything else from the releas
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 from synthrelease.bundle.card.explanations import criterion_unit, generator_text, interval_text, parameter_texts
@@ -12,6 +13,7 @@ from synthrelease.bundle.card.numbers import cost, figure
 from synthrelease.bundle.datapackage import slug
 from synthrelease.bundle.model import ChargePart, ReleaseDocument
 from synthrelease.bundle.yaml_text import yaml_bytes
+from synthrelease.privacy import loss_of_groups
 
 NOT_STATED = "Not stated by the publisher."
 
@@ -69,7 +71,7 @@ def _privacy_loss(document: ReleaseDocument) -> dict[str, Any]:
         "privacy_unit": guarantee.unit[:1].upper() + guarantee.unit[1:],
         "privacy_unit_details": f"Adjacent tables: {guarantee.neighbours}. Both have the same, public number of records "
         "(bounded differential privacy); the bound on the input distance is one replaced record. A person who stands in k "
-        "records is protected at k times the epsilon.",
+        f"records is protected at {loss_of_groups(Fraction(guarantee.delta_exact))}.",
         "number_of_privacy_units": document.n_rows,
         "privacy_parameters": parameters,
         "privacy_parameters_details": f"Exactly {guarantee.epsilon_exact}; rounded up where a decimal cannot be exact. It "

@@ -60,6 +60,14 @@ class Generator(SpecTable):
         """The public table that the fit starts from, as the configuration names it."""
         return None
 
+    def load(self) -> None:
+        """Import what a fit needs, so that what is missing shows up before anything is spent.
+
+        Raises
+        ------
+        InputError : when something cannot be imported.
+        """
+
     def mistakes(self, layout: Layout, rules: Iterable[tuple[int, ...]]) -> Iterable[Mistake]:
         """What is wrong with these hyperparameters.
 
@@ -83,7 +91,7 @@ class Generator(SpecTable):
         """
         raise NotImplementedError
 
-    def peak_cells(self, layout_cells: int) -> int:
+    def peak_cells(self, layout: Layout) -> int:
         """Largest number of cells that the fit or the sample holds at once, for the memory estimate."""
         raise NotImplementedError
 

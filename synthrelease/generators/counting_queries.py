@@ -187,8 +187,8 @@ class CountingQueries(Generator):
     def fit(self, private: PrivateCounts, charge: Charge, background: Background) -> DenseModel:
         raise NotImplementedError
 
-    def peak_cells(self, layout_cells: int) -> int:
-        return 4 * layout_cells
+    def peak_cells(self, layout: Layout) -> int:
+        return 4 * layout.n_cells
 
 
 def answer(

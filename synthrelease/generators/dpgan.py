@@ -39,6 +39,12 @@ from synthrelease.table import Counts
 _PIECE = 2**13
 """Rows that pass through the critic at once; the rounding error of `noisy_gradient` counts on it."""
 
+_DRAWS = 4096
+"""Draws of the generator's noise that its law is the mean of."""
+
+_LAW_PIECE = 2**21
+"""Cells of the products of columns that are held at once."""
+
 _HARDNESS = 5.0
 """Generated rows are softmax(5 (scores + Gumbel noise)) in each column: nearly one bin, as in CTGAN (Xu et al. 2019)."""
 
@@ -93,8 +99,13 @@ class DPGAN(Generator):
             raise RejectedRound("the networks learned no table")
         return DenseModel(layout=layout, shares=shares / shares.sum())
 
-    def peak_cells(self, layout_cells: int) -> int:
-        return 4 * layout_cells + _PIECE * (self.critic_width + 64)
+    def peak_cells(self, layout: Layout) -> int:
+        width, critic, rows = sum(layout.sizes), self.critic_width, self.generator_width
+        weights = 6 * ((width + 2) * critic + (self.latent + rows + width) * rows)
+        gradient = _PIECE * (4 * critic + len(layout.sizes))
+        generated = self.batch * (4 * width + 6 * rows + self.latent + 3 * critic)
+        law = 4 * layout.n_cells + _DRAWS * (2 * width + 2 * rows) + 2 * _LAW_PIECE
+        return weights + max(gradient + generated, law)
 
 
 class Trainer:
@@ -143,14 +154,14 @@ class Trainer:
     def _columns(self) -> list[slice]:
         return [slice(start, stop) for start, stop in zip(self._ends[:-1], self._ends[1:], strict=True)]
 
-    def shares(self, draws: int = 4096) -> np.ndarray:
+    def shares(self, draws: int = _DRAWS) -> np.ndarray:
         """(sizes of the columns) The generator's law: the mean of products of columns, over draws of its noise."""
         scores = self.rows.forward(self.public.normal(size=(draws, self.settings.latent))).output
         law = np.zeros(self.layout.sizes)
         columns = [softmax(scores[:, column]) for column in self._columns()]
         half = len(columns) // 2
         widest = max(math.prod(self.layout.sizes[:half]), math.prod(self.layout.sizes[half:]))
-        for piece in np.array_split(np.arange(draws), max(1, draws * widest // 2**21)):
+        for piece in np.array_split(np.arange(draws), max(1, draws * widest // _LAW_PIECE)):
             law += (products(columns[:half], piece).T @ products(columns[half:], piece)).reshape(self.layout.sizes)
         return law / draws
 

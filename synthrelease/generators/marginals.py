@@ -139,9 +139,9 @@ class Marginals(MeasuringGenerator):
 
         Privacy
         -------
-        eps-DP, eps = charge.epsilon, neighbours replace one record. Which tables are measured is public. Replacing one record
-        moves one count down and one up in each table: l1 sensitivity 2, so discrete Laplace noise of scale 2 / eps_j makes
-        table j eps_j-DP, and the eps_j add up to eps (sequential composition).
+        eps-DP, eps = pure_epsilon(charge), neighbours replace one record. Which tables are measured is public. Replacing one
+        record moves one count down and one up in each table: l1 sensitivity 2, so discrete Laplace noise of scale 2 / eps_j
+        makes table j eps_j-DP, and the eps_j add up to eps (sequential composition).
         """
         epsilon = pure_epsilon(charge)
         tables = [(columns, share * epsilon) for columns, share in self.shares(private.layout).items() if share]
@@ -152,8 +152,8 @@ class Marginals(MeasuringGenerator):
         structure = list(self.shares(measured.layout))
         return maximum_entropy(measured, structure, background.plausibility, background.prior, self.prior_weight)
 
-    def peak_cells(self, layout_cells: int) -> int:
-        return 6 * min(layout_cells, BayesianNetwork.frontier_limit)
+    def peak_cells(self, layout: Layout) -> int:
+        return 6 * min(layout.n_cells, BayesianNetwork.frontier_limit)
 
 
 def _measure(

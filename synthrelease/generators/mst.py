@@ -9,13 +9,12 @@ import numpy as np
 
 from synthrelease.generators.junction_tree import Columns
 from synthrelease.generators.smartnoise import (
-    FittedTables,
+    Learned,
     LibraryGenerator,
     Randomness,
     dataset,
     library_budget,
     ours,
-    tables_of,
 )
 from synthrelease.randomness import SystemEntropy
 from synthrelease.table import Counts
@@ -27,7 +26,7 @@ class MST(LibraryGenerator):
     family: Literal["mst"] = "mst"
     paper: ClassVar[str] = "McKenna, Miklau & Sheldon 2021"
 
-    def _run(self, counts: Counts, rho: Fraction, entropy: SystemEntropy) -> FittedTables:
+    def _run(self, counts: Counts, rho: Fraction, entropy: SystemEntropy) -> Learned:
         """A third of rho each for the columns, the tree and the pairs, as the library splits it.
 
         Privacy
@@ -55,7 +54,7 @@ class MST(LibraryGenerator):
             synthesizer.undo_compress_fn(None)
         supports = {int(name.removeprefix("col")): np.asarray(kept) for name, kept in synthesizer.supports.items()}
         model = synthesizer.synthesizer
-        return tables_of(model, counts.layout, lambda columns, values: decompressed(values, columns, supports))
+        return Learned(model, lambda columns, values: decompressed(values, columns, supports))
 
 
 def decompressed(values: np.ndarray, columns: Columns, supports: dict[int, np.ndarray]) -> np.ndarray:

@@ -66,7 +66,7 @@ class PrivBayes(Generator):
 
         Privacy
         -------
-        eps-DP, eps = charge.epsilon, neighbours replace one record: structure eps1 (`_choose_structure`) and tables eps2
+        eps-DP, eps = pure_epsilon(charge), neighbours replace one record: structure eps1 (`_choose_structure`) and tables eps2
         (`_measure`) in sequence.
         """
         epsilon = pure_epsilon(charge)
@@ -81,8 +81,8 @@ class PrivBayes(Generator):
 
         return build_network(private.spend(charge, measured), private.n, private.layout, background.plausibility)
 
-    def peak_cells(self, layout_cells: int) -> int:
-        return 6 * min(layout_cells, BayesianNetwork.frontier_limit)
+    def peak_cells(self, layout: Layout) -> int:
+        return 6 * min(layout.n_cells, BayesianNetwork.frontier_limit)
 
     def _parent_sets(self, n: int, layout: Layout, epsilon_tables: Fraction) -> ParentSets:
         """The parent sets that each column may choose from the columns already placed. Public: depends on n alone."""

@@ -19,6 +19,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from importlib import import_module
 from importlib.util import find_spec
 from types import ModuleType
 from typing import Any, ClassVar
@@ -27,7 +28,7 @@ from unittest import mock
 import numpy as np
 
 from synthrelease.constraints import Plausibility
-from synthrelease.errors import BudgetError, RejectedRound
+from synthrelease.errors import BudgetError, InputError, RejectedRound
 from synthrelease.generators.base import Background, Generator, Guaranteed
 from synthrelease.generators.bayesian_network import BayesianNetwork, margin_of
 from synthrelease.generators.junction_tree import Columns, JunctionTree, spread
@@ -45,6 +46,19 @@ _STEPS = 2**10
 
 _FLOOR = 1e-12
 """Added to the share of every possible cell, so that rules can leave any of them."""
+
+
+@dataclass(frozen=True)
+class Learned:
+    """A Markov random field that a library has fitted.
+
+    Attributes
+    ----------
+    expand : a table of these columns over the field's domain -> the same over the layout.
+    """
+
+    field: Any
+    expand: Callable[[Columns, np.ndarray], np.ndarray]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,6 +81,16 @@ class LibraryGenerator(Generator):
             expected = 'a family that is installed; for this one: pip install "synthrelease[smartnoise]"'
             yield Mistake(field="family", expected=expected, found=repr(self.family))
 
+    def load(self) -> None:
+        try:
+            for module in ("mbi", "mbi.junction_tree", f"snsynth.{self.family}"):
+                import_module(module)
+        except Exception as error:  # whatever a broken installation raises
+            raise InputError(
+                f"Expected the libraries of {self.family!r}, found an installation that cannot be used ({error}). Nothing was "
+                'spent. Try: pip install "synthrelease[smartnoise]"'
+            ) from error
+
     def charge(self, epsilon: Fraction) -> Charge:
         """The rho of a fit. A quarter of it is asked of the library (`neighbours`)."""
         return replacing_one(self._by_library(epsilon))
@@ -84,14 +108,14 @@ class LibraryGenerator(Generator):
         it is given is public.
         """
         rho = self._by_library(charge.curve().rho).curve().rho
-        fitted = private.spend(charge, lambda counts: self._run(counts, rho, private.entropy))
-        return network_of(fitted, background.plausibility)
+        learned = private.spend(charge, lambda counts: self._run(counts, rho, private.entropy))
+        return network_of(tables_of(learned, private.layout), background.plausibility)
 
-    def _run(self, counts: Counts, rho: Fraction, entropy: SystemEntropy) -> FittedTables:
+    def _run(self, counts: Counts, rho: Fraction, entropy: SystemEntropy) -> Learned:
         raise NotImplementedError
 
-    def peak_cells(self, layout_cells: int) -> int:
-        return 6 * min(layout_cells, BayesianNetwork.frontier_limit)
+    def peak_cells(self, layout: Layout) -> int:
+        return 6 * min(layout.n_cells, BayesianNetwork.frontier_limit)
 
 
 def dataset(counts: Counts) -> Any:
@@ -183,13 +207,14 @@ def network_of(fitted: FittedTables, plausibility: Plausibility) -> BayesianNetw
     return BayesianNetwork(layout=layout, families=families, plausibility=plausibility)
 
 
-def tables_of(model: Any, layout: Layout, expand: Callable[[Columns, np.ndarray], np.ndarray]) -> FittedTables:
-    """The shares of a fitted Markov random field on the cliques of its junction tree.
+def tables_of(learned: Learned, layout: Layout) -> FittedTables:
+    """The shares of what was learned, on the cliques of its junction tree. Post-processing.
 
-    Parameters
-    ----------
-    expand : a table of these columns over the model's domain -> the same over the layout.
+    Raises
+    ------
+    RejectedRound : when a clique has too many cells.
     """
+    model = learned.field
     names = column_names(layout)
     sets = [tuple(sorted(names.index(name) for name in clique if name in names)) for clique in model.cliques]
     tree = JunctionTree.of(layout.sizes, [columns for columns in sets if columns])
@@ -198,5 +223,5 @@ def tables_of(model: Any, layout: Layout, expand: Callable[[Columns, np.ndarray]
     tables = {}
     for clique in tree.cliques:
         values = np.asarray(model.project([names[c] for c in clique]).datavector(flatten=False), dtype=float)
-        tables[clique] = expand(clique, np.maximum(values, 0.0) / values.sum())
+        tables[clique] = learned.expand(clique, np.maximum(values, 0.0) / values.sum())
     return FittedTables(layout=layout, tables=tables)

@@ -82,13 +82,14 @@ def _composed(node: ChargePart, selection: SelectionRule) -> Charge:
 
 
 def _charge(node: ChargePart) -> Charge:
-    """A node by itself, as it is stated."""
+    """A node as it is stated."""
     curve = None
     if node.renyi is not None:
         rho, constant, log_mean = (Fraction(text) for text in (node.renyi.rho, node.renyi.constant, node.renyi.log_mean))
         curve = RenyiCurve(rho=rho, constant=constant, log_mean=log_mean)
     epsilon, delta = Fraction(node.epsilon_exact), Fraction(node.delta_exact)
-    return Charge(name=node.name, epsilon=epsilon, delta=delta, renyi=curve, because=node.because)
+    parts = tuple(_charge(part) for part in node.parts)
+    return Charge(name=node.name, epsilon=epsilon, delta=delta, renyi=curve, because=node.because, rule=node.rule, parts=parts)
 
 
 def _cost(charge: Charge) -> str:
@@ -110,6 +111,8 @@ def _rounding_problems(name: str, part: ChargePart) -> Iterator[str]:
 
 def _guarantee_problems(document: ReleaseDocument) -> Iterator[str]:
     guarantee, root = document.guarantee, document.charges
+    if root.renyi is not None:
+        yield "guarantee: expected epsilon and delta at the root of the charges, found a Renyi curve"
     if (guarantee.neighbours, guarantee.unit) != (NEIGHBOURS, UNIT):
         yield f"guarantee: expected the neighbours {NEIGHBOURS!r} and the unit {UNIT!r}, found others"
     for word in ("epsilon", "epsilon_exact", "delta", "delta_exact"):
