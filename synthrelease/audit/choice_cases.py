@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import partial
 
 import numpy as np
 
-from synthrelease.audit.bounds import draws_to_find
 from synthrelease.audit.cases import Case
-from synthrelease.audit.noise_cases import PLANNING_ERROR
+from synthrelease.audit.noise_cases import even_draws
 from synthrelease.generators.privbayes import dependence_score, score_sensitivity
 from synthrelease.privacy import decimal_text
 from synthrelease.randomness import choose
@@ -35,20 +33,12 @@ _UNIT = "permute_and_flip", "two candidates, far apart"
 """It realises its claim here: the case by which its power is measured."""
 
 
-def unit_draws(epsilon: Fraction) -> int:
-    """Draws after which permute-and-flip at a scale a tenth too small is found with probability 0.999.
-
-    Of two candidates the one behind is chosen with probability exp(-epsilon / 0.9) / 2; on the other side it is level, 1/2.
-    """
-    return draws_to_find(0.5, math.exp(-float(epsilon) / 0.9) / 2, float(epsilon), error=PLANNING_ERROR)
-
-
 def choice_cases() -> Iterator[Case]:
     """Private choices by score, and the structure scores of neighbouring tables."""
     for mechanism in MECHANISMS:
         for epsilon in EPSILONS:
             for name, (left, right) in _SCORES.items():
-                draws = unit_draws(epsilon) if (mechanism, name) == _UNIT else DRAWS
+                draws = even_draws(epsilon) if (mechanism, name) == _UNIT else DRAWS
                 yield choice_case(mechanism, name, left, right, SENSITIVITY, epsilon, draws=draws)
         for epsilon in EPSILONS[2:]:
             for name, (left, right) in _structure_scores().items():

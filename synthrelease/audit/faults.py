@@ -14,12 +14,11 @@ from functools import partial
 
 import numpy as np
 
-from synthrelease.audit import choice_cases
 from synthrelease.audit.cases import Case
 from synthrelease.audit.choice_cases import SENSITIVITY, choice_case
 from synthrelease.audit.criterion_cases import scoring_case
 from synthrelease.audit.model_cases import asked_case, fit_case, gradient_case, measured_case
-from synthrelease.audit.noise_cases import figure_case, laplace_case, laplace_vectors, low_bits_case, unit_draws
+from synthrelease.audit.noise_cases import even_draws, figure_case, laplace_case, laplace_vectors, low_bits_case
 from synthrelease.audit.parallel_cases import first_to_finish_case
 from synthrelease.audit.pipeline_cases import pipeline_case
 from synthrelease.audit.pipelines import pipelines
@@ -67,14 +66,14 @@ def small_scale_choice(epsilon: Fraction) -> Case:
         *scores,
         SENSITIVITY,
         epsilon,
-        draws=choice_cases.unit_draws(epsilon),
+        draws=even_draws(epsilon),
         spent=epsilon / (1 - SCALE_ERROR),
     )
 
 
 def small_scale_figure(epsilon: Fraction) -> Case:
-    """A released figure with noise whose scale is a tenth too small, drawn as often as the integers above."""
-    return figure_case("a mean in grams", epsilon, spent=epsilon / (1 - SCALE_ERROR), draws=unit_draws(epsilon))
+    """A released figure with noise whose scale is a tenth too small."""
+    return figure_case("a mean in grams", epsilon, spent=epsilon / (1 - SCALE_ERROR), draws=even_draws(epsilon))
 
 
 def _reused_noise() -> Case:

@@ -13,13 +13,14 @@ from synthrelease.audit.bounds import draws_to_find
 from synthrelease.audit.cases import Case
 from synthrelease.audit.events import Event
 from synthrelease.privacy import decimal_text
-from synthrelease.randomness import SYSTEM, coin, discrete_laplace, laplace_figure
+from synthrelease.randomness import SYSTEM, SystemEntropy, coin, discrete_laplace, laplace_figure
 
 EPSILONS = (Fraction(1, 2), Fraction(1), Fraction(2), Fraction(3), Fraction(4))
 ODD_EPSILONS = (Fraction(1, 4), Fraction(1, 3), Fraction(7, 10), Fraction(22, 7))
 """Further ones for the first vectors: small, or with scales that no double holds."""
 
 FIGURE_DRAWS = 6_000
+_BLOCK = 1_000
 PLANNING_ERROR = 1e-6
 """About the error of one statement among those of a whole audit: for the planned number of draws only."""
 
@@ -55,6 +56,15 @@ def unit_draws(epsilon: Fraction) -> int:
     """
     a = math.exp(-float(epsilon) / 0.9)
     return draws_to_find(1 / (1 + a), a / (1 + a), float(epsilon), error=PLANNING_ERROR)
+
+
+def even_draws(epsilon: Fraction) -> int:
+    """Draws after which an event that has probability 1/2, and exp(-epsilon / 0.9) / 2 on the other side, is found with 0.999.
+
+    At a scale a tenth too small these are: of two candidates of permute-and-flip the one behind, which is level on the other
+    side; and what lies beyond the value of a figure.
+    """
+    return draws_to_find(0.5, math.exp(-float(epsilon) / 0.9) / 2, float(epsilon), error=PLANNING_ERROR)
 
 
 def noise_cases() -> Iterator[Case]:
@@ -121,8 +131,26 @@ def figure_case(name: str, epsilon: Fraction, *, spent: Fraction | None = None, 
     )
 
 
+class _InBlocks(SystemEntropy):
+    """The operating system's noise, drawn in blocks: one by one it takes ten times as long.
+
+    The law is the same, as OpenDP draws the noise of each part of a vector by itself.
+    """
+
+    def __init__(self) -> None:
+        self._noise: dict[float, list[int]] = {}
+
+    def add_laplace(self, values: np.ndarray, scale: float) -> np.ndarray:
+        left = self._noise.setdefault(scale, [])
+        if len(left) < len(values):
+            left += super().add_laplace(np.zeros(_BLOCK, dtype=np.int64), scale).tolist()
+        return np.array([value + left.pop() for value in values.tolist()], dtype=np.int64)
+
+
 def _figures(value: float, sensitivity: float, epsilon: Fraction, draws: int) -> np.ndarray:
-    return np.array([laplace_figure(value, sensitivity=sensitivity, epsilon=epsilon).value for _ in range(draws)])
+    entropy = _InBlocks()
+    found = [laplace_figure(value, sensitivity=sensitivity, epsilon=epsilon, entropy=entropy).value for _ in range(draws)]
+    return np.array(found)
 
 
 def low_bits_case(draw_around: Callable[[float, int], np.ndarray], *, faulty: bool) -> Case:

@@ -22,7 +22,6 @@ from typing import ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
-from scipy.sparse import csr_array
 
 from synthrelease.errors import RejectedRound
 from synthrelease.generators.base import Background, Generator, Guaranteed
@@ -210,6 +209,8 @@ def clipped_sum_of_cells(critic: Network, places: np.ndarray, times: np.ndarray,
     ----------
     places : (cells, columns) where each cell's bins are among those of all columns.
     """
+    from scipy.sparse import csr_array  # here, because `plan` needs no scipy
+
     (first, last), (n_cells, n_columns) = critic.weights, places.shape
     hidden = np.tile(first[-1], (n_cells, 1))
     for column in places.T:
