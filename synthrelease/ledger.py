@@ -142,6 +142,12 @@ class Ledger:
 
     def _check_limit(self, name: str, spent: Fraction, cost: Fraction, limit: Fraction) -> None:
         if not spent + cost <= limit:
+            if not limit:  # of delta
+                raise BudgetError(
+                    f"Refused: {self.path} allows {name} = 0, pure differential privacy alone, and this run costs {name} = "
+                    f"{shown(cost)}. No private data were read, nothing was charged. Choose pure generators; or, while the "
+                    "ledger has no charges, open another one with --delta-limit in its place, and note that in the logbook."
+                )
             raise BudgetError(
                 f"Refused: {self.path} allows {name} = {shown(limit)} in all, {shown(spent)} are spent, and this run costs "
                 f"{shown(cost)}. No private data were read, nothing was charged. Plan a cheaper run: a limit cannot be changed."

@@ -34,6 +34,20 @@ NEIGHBOURS = "replace one record"
 UNIT = "one record"
 
 
+def loss_text(total: Charge) -> str:
+    """epsilon, with delta where there is one."""
+    return f"epsilon = {decimal_text(total.epsilon)}" + (f", delta = {float(total.delta):g}" if total.delta else "")
+
+
+def check_delta(delta: Fraction, n: int) -> None:
+    """Raises BudgetError for a delta at which a tenth of a record could be published as it is, whatever epsilon."""
+    if delta * n > Fraction(1, 10):
+        raise BudgetError(
+            f"Refused: expected a delta far below one over the {n} rows, {1 / (1000 * n):.0e} or less; found {float(delta):g}. "
+            "With so large a delta, publishing whole records would keep the promise."
+        )
+
+
 def loss_of_groups(delta: Fraction) -> str:
     """What protects somebody who is in k records (k steps of group privacy), in words."""
     return "k times the epsilon" + (", with k e^((k - 1) epsilon) times the delta" if delta else "")

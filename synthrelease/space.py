@@ -73,6 +73,15 @@ def _check_generators(
         expected = "above 0" if first.guarantee == "approximate" else "0"
         expected = f"{expected}, because the guarantee of {first.family!r} is {first.guarantee}"
         problems.add("budget.generation_delta", expected, f"{float(release.budget.generation_delta):g}")
+    concentrated = next((generator.family for _, generator in generators if generator.guarantee == "zCDP"), None)
+    if concentrated is not None:
+        why = f"because the guarantee of {concentrated!r} is zero-concentrated"
+        if selection.mode == "known_threshold" and not shared:
+            costs = "mind that stop_probability and shape then cost epsilon (docs/accounting.md)"
+            problems.add("selection.mode", f"'truncated_negative_binomial', {why}; {costs}", "'known_threshold'")
+        if not release.budget.delta:
+            expected = f"a number above 0, far below one over the number of rows, for example 1e-9, {why}"
+            problems.add("budget.delta", expected, "0")
     faulty: set[str] = set()  # one table may stand for many generators: its first mistake is enough
     for where, generator in generators:
         if where in faulty:

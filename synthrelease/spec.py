@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
@@ -19,7 +19,7 @@ from synthrelease.criteria import CRITERIA, Criterion, JointTest, Setting
 from synthrelease.criteria.linear_regression import RegressionCoefficients
 from synthrelease.errors import SpecError, closest, listing
 from synthrelease.generators import LIBRARIES
-from synthrelease.privacy import Charge, Plan, SelectionRule, mechanism, zero_concentrated
+from synthrelease.privacy import Charge, Plan, SelectionRule, decimal_text, mechanism, pure_epsilon, zero_concentrated
 from synthrelease.resources import file_digest
 from synthrelease.rules import Domain, Rule, RuleError, parse_rule
 from synthrelease.schema import MAX_ATOMIC_CELLS, Binning, Column, Schema
@@ -105,7 +105,11 @@ class ReleaseSpec:
         if families in LIBRARIES:
             return self.space.generators[0].charge(self.generation_epsilon)  # its own charge shows the library's part
         if self.generation_unit == "rho":
-            return zero_concentrated("generation", self.generation_epsilon, because)
+            charge = zero_concentrated("generation", self.generation_epsilon, because)
+            if pure := sorted({each.family for each in self.space.generators if each.guarantee == "pure"}):
+                beside = f"{charge.because}; {', '.join(pure)} at epsilon = {decimal_text(pure_epsilon(charge))}"
+                return replace(charge, because=beside)
+            return charge
         return mechanism("generation", self.generation_epsilon, because, self.generation_delta)
 
     @property

@@ -195,9 +195,10 @@ class SelectionTable(SpecTable):
             raise ValueError('test = "joint" needs test_epsilon, and test = "each" must not have it')
         if self.mode == "truncated_negative_binomial":
             if not SMALLEST_LAW <= self.stop_probability < 1:
-                raise ValueError('mode = "truncated_negative_binomial" needs a stop_probability of at least 1e-6 and below 1')
+                expected = f"expected a stop_probability of at least 1e-6 and below 1, because of {self.mode!r}"
+                raise ValueError(f"{expected}, found {float(self.stop_probability):g}")
             if self.shape and abs(self.shape) < SMALLEST_LAW:
-                raise ValueError("expected a shape of 0, or at least 1e-6 away from it")
+                raise ValueError(f"expected a shape of 0, or of at least 1e-6 above or below, found {float(self.shape):g}")
         elif "shape" in self.model_fields_set:
             raise ValueError('shape belongs to mode = "truncated_negative_binomial"')
         return self

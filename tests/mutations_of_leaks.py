@@ -239,8 +239,8 @@ OF_LEAKS = (
         name="output: the document tells when the run ended",
         breaks="the time that a run took tells how many rounds it needed",
         file="synthrelease/bundle/document.py",
-        old="versions=versions(),",
-        new='versions=versions() | {"made": str(__import__("time").time_ns())},',
+        old="versions=versions(spec),",
+        new='versions=versions(spec) | {"made": str(__import__("time").time_ns())},',
         tests=(f"{BUNDLE}::test_the_document_tells_nothing_about_the_rounds",),
     ),
     Mutation(

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import json
 from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 from synthrelease.bundle import write_bundle
+from synthrelease.cli import app
 from synthrelease.errors import BudgetError, SpecError
 from synthrelease.generators.privbayes import PrivBayes
 from synthrelease.ledger import open_ledger, reserve_for_release
 from synthrelease.privacy import zero_concentrated
 from synthrelease.rehearsal.advice import _none_accepted
 from synthrelease.rehearsal.advice import outlook as rehearsed_outlook
+from synthrelease.rehearsal.parallel import Workers
+from synthrelease.rehearsal.racing import RaceRules
+from synthrelease.rehearsal.rehearse import rehearse
 from synthrelease.releasing import release
 from synthrelease.renyi import of_pure, selected, zcdp
 from synthrelease.spec import ReleaseSpec, load_spec
@@ -73,15 +79,35 @@ def test_zero_concentrated_rounds_are_stated_at_the_delta_of_the_budget(tmp_path
     curve = selected(zcdp(Fraction(1, 10)) + of_pure(Fraction(1, 2)), Fraction(0), Fraction(1, 20))
     assert spec.plan.total.epsilon == curve.epsilon(Fraction(1, 10**9))
     assert spec.plan.per_round[0] == zero_concentrated("generation", Fraction(1, 10), spec.plan.per_round[0].because[11:])
-    with pytest.raises(BudgetError, match="known threshold has no guarantee for zero-concentrated rounds"):
-        _ = spec_with(tmp_path, {"generation = 10": "generation = 0.1\ndelta = 1e-9"}).plan
-    with pytest.raises(BudgetError, match="Set delta in"):
-        _ = spec_with(tmp_path, {"generation = 10": "generation = 0.1", STOP: BEST_OF_K}).plan
+    with pytest.raises(
+        SpecError, match="selection.mode: expected 'truncated_negative_binomial', because .* 'privbayes' is zero"
+    ):
+        spec_with(tmp_path, {"generation = 10": "generation = 0.1\ndelta = 1e-9"})
+    with pytest.raises(SpecError, match="budget.delta: expected a number above 0, far below one over"):
+        spec_with(tmp_path, {"generation = 10": "generation = 0.1", STOP: BEST_OF_K})
+
+
+@pytest.mark.usefixtures("concentrated")
+@pytest.mark.parametrize("delta", ["1e-9", "0.001"])
+def test_a_large_delta_is_told_and_one_that_fits_no_table_is_refused(delta: str, tmp_path: Path) -> None:
+    """`plan` knows no number of rows; `check` does: 0.001 for 400 of them."""
+    changes = {"generation = 10": f"generation = 0.1\ndelta = {delta}", STOP: BEST_OF_K}
+    config, data = write_config(tmp_path, changes), write_data(tmp_path)
+    plan = CliRunner().invoke(app, ["plan", str(config)])
+    check = CliRunner().invoke(app, ["check", str(config), "--data", str(data)])
+    assert "The generation budget is rho, not epsilon" in plan.stdout
+    assert f"delta = {float(delta):g}" in check.stdout
+    assert ("delta is large" in plan.stdout) == (delta == "0.001")
+    assert isinstance(check.exception, BudgetError) == (delta == "0.001")
 
 
 @pytest.mark.usefixtures("concentrated")
 def test_a_ledger_adds_epsilon_and_delta_of_such_releases(tmp_path: Path) -> None:
     spec = spec_with(tmp_path, {"generation = 10": "generation = 0.1\ndelta = 2e-12", STOP: BEST_OF_K})
+    with pytest.raises(
+        BudgetError, match="allows delta = 0, pure differential privacy alone.*open another one with --delta-limit"
+    ):
+        reserve_for_release(open_ledger(tmp_path / "pure.ledger", "coins", 100).path, spec.plan, spec.title)
     ledger = open_ledger(tmp_path / "coins.ledger", "coins", 100, delta_limit="3e-12")
     after = reserve_for_release(ledger.path, spec.plan, spec.title)
     assert (after.epsilon, after.delta) == (spec.plan.total.epsilon, Fraction(2, 10**12))
@@ -96,10 +122,12 @@ def test_a_ledger_adds_epsilon_and_delta_of_such_releases(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({STOP: BEST_OF_K.replace("0.05", "0")}, "of at least 1e-6 and below 1"),
-        ({STOP: BEST_OF_K.replace("0.05", "1e-7")}, "of at least 1e-6 and below 1"),
-        ({STOP: BEST_OF_K.replace("shape = 0", "shape = -1e-9")}, "expected a shape of 0, or at least 1e-6 away"),
-        ({STOP: "shape = 1"}, "shape belongs to"),
+        ({STOP: BEST_OF_K.replace("0.05", "0")}, "of at least 1e-6 and below 1, because .*; found 0"),
+        ({STOP: BEST_OF_K.replace("0.05", "1e-7")}, "of at least 1e-6 and below 1, because .*; found 1e-07"),
+        (
+            {STOP: BEST_OF_K.replace("shape = 0", "shape = -1e-9")},
+            "shape of 0, or of at least 1e-6 above or below; found -1e-09",
+        ),
         ({STOP: BEST_OF_K.replace("shape = 0", "shape = -1")}, "greater than -1"),
         ({"generation = 10": "generation = 1\ngeneration_delta = 1e-9"}, "the guarantee of 'privbayes' is pure"),
         ({"generation = 10": "generation = 1\ndelta = 1"}, "less than 1"),
@@ -114,6 +142,14 @@ def test_mistakes_are_named(tmp_path: Path, changes: dict[str, str], message: st
 def test_a_family_with_an_approximate_guarantee_needs_its_delta(tmp_path: Path) -> None:
     with pytest.raises(SpecError, match="generation_delta: expected above 0"):
         spec_with(tmp_path, {})
+
+
+@pytest.mark.usefixtures("approximate")
+def test_a_rehearsal_without_a_guarantee_is_refused_before_its_folder_is_made(tmp_path: Path) -> None:
+    spec = spec_with(tmp_path, {"generation = 10": "generation = 1\ngeneration_delta = 1e-9", STOP: "stop_probability = 0"})
+    with pytest.raises(BudgetError):
+        rehearse(spec, write_data(tmp_path), tmp_path / "out", rules=RaceRules(), workers=Workers(jobs=1))
+    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize("shape", ["-1/2", "0", "1", "3"])
@@ -145,6 +181,10 @@ def test_a_zero_concentrated_release_states_its_curves_and_verify_adds_them_up(f
     assert result is not None
     folder = write_bundle(result, tmp_path / "out")
     assert verify_bundle(folder).passed
+    assert ("mbi" in json.loads((folder / "release.json").read_text(encoding="utf-8"))["versions"]) == ("mst" in family)
+    public = (folder / "README.md").read_text(encoding="utf-8").split("## For data users")[0]
+    assert "(delta), at most: 1e-06" in public
+    assert "That holds except with a small probability, delta" in public
     for name in ("deployment.yaml", "README.html"):
         words = " ".join((folder / name).read_text(encoding="utf-8").split())
         assert "protected at k times the epsilon, with k e^((k - 1) epsilon) times the delta." in words

@@ -61,7 +61,7 @@ def release_document(release: Release, files: dict[str, str]) -> ReleaseDocument
         rules=[RulePart(never=rule.never, applies_to=list(rule.applies_to), why=rule.why) for rule in spec.rules],
         specification=spec.digest,
         files=files,
-        versions=versions(),
+        versions=versions(spec),
         written_by=own_version(),
         card=spec.card,
     )
@@ -206,9 +206,10 @@ def own_version() -> str:
     return _version("synthrelease")
 
 
-def versions() -> dict[str, str]:
-    """Versions of Python and of the packages that a release rests on."""
-    return {"python": platform.python_version()} | {package: _version(package) for package in _PACKAGES}
+def versions(spec: ReleaseSpec) -> dict[str, str]:
+    """Versions of Python and of the packages that a release rests on, with those of the libraries of its generators."""
+    libraries = dict.fromkeys(package for generator in spec.space.generators for package in generator.packages)
+    return {"python": platform.python_version()} | {package: _version(package) for package in (*_PACKAGES, *libraries)}
 
 
 def _version(package: str) -> str:

@@ -31,6 +31,8 @@ def open_new(
 
     statement = open_ledger(file, dataset, limit, delta_limit=delta_limit).statement()
     terminal.print(f"Opened {escape(str(file))}. For your logbook: {escape(statement.logbook_line())}")
+    if not statement.delta_limit:
+        terminal.print("It allows pure differential privacy alone; releases with a delta need --delta-limit from the start.")
 
 
 @app.command()
@@ -47,6 +49,7 @@ def show(file: File, expect_head: Head | None = None) -> None:
     left = statement.epsilon_limit - statement.epsilon
     terminal.print(
         f"Spent epsilon {decimal_text(statement.epsilon)} of {decimal_text(statement.epsilon_limit)}; left {float(left):g}. "
+        f"{f'Spent delta {float(statement.delta):g} of {float(statement.delta_limit):g}. ' if statement.delta_limit else ''}"
         f"For your logbook: {escape(statement.logbook_line())}"
     )
 

@@ -11,7 +11,7 @@ from rich.markup import escape
 
 from synthrelease.cli.publishing import warn_of_gaps
 from synthrelease.cli.terminal import Config, Jobs, out, print_plan, print_plans, progress_line
-from synthrelease.privacy import decimal_text
+from synthrelease.privacy import check_delta, decimal_text, loss_text
 
 if TYPE_CHECKING:
     from synthrelease.spec import ReleaseSpec
@@ -71,7 +71,7 @@ def check(
     spec = load_spec(config)
     out.print(
         f"{escape(spec.title)}: the specification is valid: {len(spec.schema.columns)} columns, {len(spec.rules)} rules, "
-        f"{len(spec.space)} configurations, {len(spec.criteria)} criteria, epsilon {decimal_text(spec.plan.total.epsilon)}."
+        f"{len(spec.space)} configurations, {len(spec.criteria)} criteria, {loss_text(spec.plan.total)}."
     )
     if data is not None:
         from synthrelease.ingest import ingest
@@ -80,4 +80,5 @@ def check(
             phase("reading the private file")
             private = ingest(data, spec.schema, spec.input, spec.raw, ())
         out.print(f"{escape(str(data))}: fits the specification; {private.n} rows follow the plausibility rules.")
+        check_delta(spec.plan.total.delta, private.n)
     spec.plan.check_limit(spec.limit)

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from synthrelease.cli.terminal import STOPPED, Config, Jobs, progress_bars
 from synthrelease.cli.terminal import out as terminal
-from synthrelease.privacy import decimal_text
+from synthrelease.privacy import loss_text
 
 
 def rehearse(
@@ -93,12 +93,10 @@ def _print_rehearsal(found: Any, out: Path) -> None:
         terminal.print(table)
     else:
         terminal.print("No configuration was accepted often enough; the report shows which criterion binds.")
-    total = found.spec.plan.total
     if found.outlook and found.shortlist:
         terminal.print(
             f"A release from this shortlist: {found.outlook.expected_rounds:.1f} rounds on average; nothing is released with "
-            f"probability {found.outlook.nothing:.2g}; epsilon = {decimal_text(total.epsilon)}"
-            f"{f', delta = {float(total.delta):g}' if total.delta else ''}."
+            f"probability {found.outlook.nothing:.2g}; {loss_text(found.spec.plan.total)}."
         )
     if not found.complete:
         terminal.print("Not complete: the time was used up or the run was stopped. The same command goes on where it ended.")

@@ -67,6 +67,10 @@ def progress_bars() -> Iterator[Any]:
         yield progress
 
 
+LARGE_DELTA = 1e-5
+"""More is not small against one over the number of records of most tables."""
+
+
 def print_plan(spec: Any) -> None:
     total = spec.plan.total
     tree = Tree(f"[bold]{escape(spec.title)}[/bold]: epsilon = {decimal_text(total.epsilon)}, delta = {float(total.delta):g}")
@@ -75,12 +79,16 @@ def print_plan(spec: Any) -> None:
     out.print(tree)
     kind = "pure" if total.delta == 0 else "approximate"
     out.print(f"Guarantee: {kind} differential privacy; neighbouring tables differ in one record that is replaced.")
+    if spec.generation_unit == "rho":
+        out.print("The generation budget is rho, not epsilon: some generators are zero-concentrated (docs/accounting.md).")
+    if total.delta > LARGE_DELTA:
+        out.print("[yellow]delta is large: it should be far below one over the number of rows (docs/accounting.md).[/yellow]")
 
 
 def print_plans(plans: Sequence[tuple[str, Charge]]) -> None:
     """Several charge trees side by side, without their reasons."""
     table = Table(*(escape(name) for name, _ in plans), title="epsilon of each part", expand=True)
-    trees = [Tree(f"[bold]{decimal_text(total.epsilon)}[/bold] in all") for _, total in plans]
+    trees = [Tree(f"[bold]{stated(total)}[/bold] in all") for _, total in plans]
     for tree, (_, total) in zip(trees, plans, strict=True):
         for part in total.parts:
             _grow(tree, part, reasons=False)

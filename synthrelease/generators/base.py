@@ -55,6 +55,9 @@ class Generator(SpecTable):
     library_megabytes: ClassVar[int] = 0
     """What the libraries of this family add to the memory of a process, measured (docs/benchmarks.md)."""
 
+    packages: ClassVar[tuple[str, ...]] = ()
+    """Libraries that this family alone uses, by the names of their packages."""
+
     @property
     def prior_file(self) -> str | None:
         """The public table that the fit starts from, as the configuration names it."""

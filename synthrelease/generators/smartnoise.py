@@ -74,6 +74,7 @@ class LibraryGenerator(Generator):
 
     guarantee: ClassVar[Guaranteed] = "zCDP"
     library_megabytes: ClassVar[int] = 1200
+    packages: ClassVar[tuple[str, ...]] = ("smartnoise-synth", "mbi", "jax")
     paper: ClassVar[str]
 
     def mistakes(self, layout: Layout, rules: Iterable[Columns]) -> Iterable[Mistake]:

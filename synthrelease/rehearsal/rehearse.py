@@ -103,11 +103,13 @@ def rehearse(
 
     Raises
     ------
+    BudgetError : when the plan has no guarantee.
     InputError : when the file, the cluster or the results of an earlier run do not fit.
     OutputError : when results cannot be written.
     """
     deadline = time.monotonic() + 60 * minutes if minutes else None
     out = Path(out)
+    _ = spec.plan.total  # what has no guarantee is refused before the folder is made
     progress("reading the public file", 0, 0)
     comparison = Comparison.of(spec, copies, quasi_identifiers)
     public = read_public(data, spec.schema, spec.input, spec.raw)

@@ -49,6 +49,7 @@ class Wording:
             "names": names,
             "epsilon": exact_epsilon(document.guarantee.epsilon_exact),
             "factor": worst_factor(Fraction(document.guarantee.epsilon_exact)),
+            "delta": figure(document.guarantee.delta, 3),
             "minimum": str(document.minimum_count),
             "invariants": Markup('<bdi lang="en" dir="ltr">{}</bdi>').format("; ".join(document.guarantee.invariants)),
             "band": "" if band is None else rounded_up(100 * band),
