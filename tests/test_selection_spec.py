@@ -183,7 +183,7 @@ def test_a_zero_concentrated_release_states_its_curves_and_verify_adds_them_up(f
     assert verify_bundle(folder).passed
     assert ("mbi" in json.loads((folder / "release.json").read_text(encoding="utf-8"))["versions"]) == ("mst" in family)
     public = (folder / "README.md").read_text(encoding="utf-8").split("## For data users")[0]
-    assert "(delta), at most: 1e-06" in public
+    assert "(delta), at most: 0.000001" in public
     assert "That holds except with a small probability, delta" in public
     for name in ("deployment.yaml", "README.html"):
         words = " ".join((folder / name).read_text(encoding="utf-8").split())

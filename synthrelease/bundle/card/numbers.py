@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from decimal import Decimal
 from fractions import Fraction
 
 from synthrelease.bundle.model import ChargePart
@@ -31,6 +32,11 @@ def cost(node: ChargePart) -> str:
         return f"epsilon {exact_epsilon(node.epsilon_exact)}"
     rho, constant, log_mean = (Fraction(text) for text in (node.renyi.rho, node.renyi.constant, node.renyi.log_mean))
     return f"Renyi {RenyiCurve(rho=rho, constant=constant, log_mean=log_mean).text()}"
+
+
+def without_exponent(value: float, digits: int = 3) -> str:
+    """A small probability as the public reads it: 0.000000001."""
+    return format(Decimal(f"{value:.{digits}g}"), "f")
 
 
 def share(value: float, digits: int = 2) -> str:

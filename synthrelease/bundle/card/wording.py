@@ -12,7 +12,7 @@ from pathlib import Path
 from markupsafe import Markup
 
 from synthrelease.bundle.card.environment import link
-from synthrelease.bundle.card.numbers import exact_epsilon, figure, rounded_up, words, worst_factor
+from synthrelease.bundle.card.numbers import exact_epsilon, figure, rounded_up, without_exponent, words, worst_factor
 from synthrelease.bundle.card.pictures import band_columns, error_band
 from synthrelease.bundle.interval import LEVEL
 from synthrelease.bundle.model import ReleaseDocument
@@ -49,7 +49,7 @@ class Wording:
             "names": names,
             "epsilon": exact_epsilon(document.guarantee.epsilon_exact),
             "factor": worst_factor(Fraction(document.guarantee.epsilon_exact)),
-            "delta": figure(document.guarantee.delta, 3),
+            "delta": without_exponent(document.guarantee.delta),
             "minimum": str(document.minimum_count),
             "invariants": Markup('<bdi lang="en" dir="ltr">{}</bdi>').format("; ".join(document.guarantee.invariants)),
             "band": "" if band is None else rounded_up(100 * band),
