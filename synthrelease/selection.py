@@ -27,7 +27,7 @@ from collections.abc import Callable, Generator
 from enum import Enum
 from fractions import Fraction
 from functools import partial
-from itertools import islice, repeat
+from itertools import count, repeat
 from typing import Generic, NamedTuple, TypeVar
 
 from synthrelease.errors import BudgetError, PrivateFailure
@@ -69,18 +69,7 @@ def select(run_round: Callable[[], T | None], stop_probability: Fraction, jobs: 
     ------
     PrivateFailure : when a round that the loop needs failed inside private code.
     """
-    results = _results(run_round, jobs)
-    try:
-        for result in results:
-            if result.verdict is Verdict.ACCEPTED:
-                return result.value
-            if result.verdict is Verdict.FAILED:
-                raise PrivateFailure()
-            if coin(stop_probability):
-                return None
-    finally:
-        results.close()
-    raise PrivateFailure()
+    return _first_accepted(run_round, jobs, lambda: coin(stop_probability))
 
 
 def select_best(run_round: Callable[[], T | None], shape: Fraction, stop_probability: Fraction, jobs: int = 1) -> T | None:
@@ -99,16 +88,8 @@ def select_best(run_round: Callable[[], T | None], shape: Fraction, stop_probabi
     ------
     PrivateFailure : when a round that the loop needs failed inside private code.
     """
-    results = _results(run_round, jobs)
-    try:
-        for result in islice(results, truncated_negative_binomial(shape, stop_probability)):
-            if result.verdict is Verdict.ACCEPTED:
-                return result.value
-            if result.verdict is Verdict.FAILED:
-                raise PrivateFailure()
-    finally:
-        results.close()
-    return None
+    hidden, rejected = truncated_negative_binomial(shape, stop_probability), count(1)
+    return _first_accepted(run_round, jobs, lambda: next(rejected) == hidden)
 
 
 def select_by(rule: SelectionRule, run_round: Callable[[], T | None], jobs: int = 1) -> T | None:
@@ -116,6 +97,22 @@ def select_by(rule: SelectionRule, run_round: Callable[[], T | None], jobs: int 
     if rule.shape is None:
         return select(run_round, rule.stop_probability, jobs)
     return select_best(run_round, rule.shape, rule.stop_probability, jobs)
+
+
+def _first_accepted(run_round: Callable[[], T | None], jobs: int, is_over: Callable[[], bool]) -> T | None:
+    """The output of the first accepted round; None as soon as it is over, which is asked once after every rejected round."""
+    results = _results(run_round, jobs)
+    try:
+        for result in results:
+            if result.verdict is Verdict.ACCEPTED:
+                return result.value
+            if result.verdict is Verdict.FAILED:
+                raise PrivateFailure()
+            if is_over():
+                return None
+    finally:
+        results.close()
+    raise PrivateFailure()
 
 
 def _results(run_round: Callable[[], T | None], jobs: int) -> Generator[RoundResult[T], None, None]:

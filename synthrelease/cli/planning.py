@@ -79,6 +79,9 @@ def check(
         with progress_line() as phase:
             phase("reading the private file")
             private = ingest(data, spec.schema, spec.input, spec.raw, ())
-        out.print(f"{escape(str(data))}: fits the specification; {private.n} rows follow the plausibility rules.")
+        out.print(
+            f"{escape(str(data))}: fits the specification; {private.n} rows follow the plausibility rules. Rows that it drops "
+            "(missing values, values outside, implausible ones) are not among them: compare with the rows of the file."
+        )
         check_delta(spec.plan.total.delta, private.n)
     spec.plan.check_limit(spec.limit)
