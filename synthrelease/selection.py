@@ -22,6 +22,7 @@ times, or what was rejected.
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Callable, Generator
 from enum import Enum
@@ -127,7 +128,7 @@ def _results(run_round: Callable[[], T | None], jobs: int) -> Generator[RoundRes
     # max_nbytes=None: arrays travel through pipes; joblib would otherwise write private counts to files
     parallel = Parallel(n_jobs=jobs, backend="loky", return_as="generator", pre_dispatch=jobs, batch_size=1, max_nbytes=None)
     with deaf_children():
-        ordered = parallel(delayed(run_watched)(partial(guarded, run_round)) for _ in repeat(None))
+        ordered = parallel(delayed(run_watched)(os.getpid(), partial(guarded, run_round)) for _ in repeat(None))
     died = False
     try:
         for result in ordered:  # noqa: UP028 ("yield from" would close joblib's generator outside the block below)

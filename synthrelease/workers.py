@@ -21,14 +21,16 @@ _watching: set[int] = set()
 """The process that watches its parent: this one, once it does."""
 
 
-def run_watched(task: Callable[[], Result]) -> Result:
+def run_watched(parent: int, task: Callable[[], Result]) -> Result:
     """Run a task in a worker that ends itself within a second or so when its parent has gone.
+
+    The parent says its number: by the time a worker begins with its first task, it may be another process's child.
 
     On Windows the number of the parent does not tell; there the worker's own time limit ends it.
     """
     if os.name != "nt" and os.getpid() not in _watching:
         _watching.add(os.getpid())
-        threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
+        threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
     return task()
 
 
