@@ -70,6 +70,7 @@ class Charge:
     epsilon, delta : what the node costs in total; both 0 where a curve says it.
     renyi : the curve of a node that has no (epsilon, delta) of its own.
     because : the theorem or mechanism behind it, in words.
+    reason : why it costs so much and no less, in the steward's words; empty where nothing was said.
     rule : how the node follows from its parts, for programs that check the sum.
     parts : the charges it is made of; empty for a single mechanism.
     """
@@ -81,6 +82,7 @@ class Charge:
     because: str
     rule: str = MECHANISM
     parts: tuple[Charge, ...] = ()
+    reason: str = ""
 
     def __post_init__(self) -> None:
         if self.epsilon < 0 or not 0 <= self.delta < 1:

@@ -1,8 +1,8 @@
 """From a private CSV or Parquet file to atomic counts: the one place where rows exist.
 
 The file is read in pieces, so that it may be larger than memory. Every value meets a public rule of the specification
-(missing, outside the bounds, plausible or not) or stops the run with an error that names the column and the place, never
-the value. Bins and layout come from the specification alone.
+(missing, outside the bounds, plausible or not); a file with values that meet none is refused, by the names of all columns that
+do not fit, never with a value, a row or a number of rows. Bins and layout come from the specification alone.
 
 How a text is read, in every kind of column: spaces around it do not count, and a number that is written as 12.0 (as
 pandas does where a column has missing values) is also the category or missing value "12". A text that the specification
@@ -16,7 +16,8 @@ from __future__ import annotations
 import math
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
@@ -24,8 +25,7 @@ import numpy as np
 
 from synthrelease.constraints import Plausibility
 from synthrelease.errors import InputError, listing
-from synthrelease.privacy import Charge
-from synthrelease.private import Meter, PrivateCounts
+from synthrelease.private import PrivateRows
 from synthrelease.reading import pieces
 from synthrelease.schema import Column, Schema
 from synthrelease.spec_files import InputTable
@@ -41,44 +41,57 @@ _WHOLE = re.compile(r"([+-]?\d+)\.0*", re.ASCII)
 _DATE = re.compile(r"(?P<year>\d{4})-(?P<month>\d{2})-(?P<day>\d{2})([T ]\d{2}:\d{2}.*)?", re.ASCII)
 
 
-def ingest(
-    path: str | Path, schema: Schema, rules: InputTable, raw: Plausibility, planned: tuple[Charge, ...]
-) -> PrivateCounts:
-    """Read the private file once and group it to atomic cells.
+ADVICE = (
+    "Neither rows nor values are shown, and how many rows it concerns is not told. What this message says comes from the "
+    "private file and is not paid for: do not change bounds, bins or categories because of it. What works for any file: "
+    'outside = "clip" or "drop", missing = "drop", or a category of its own for missing values.'
+)
 
-    Parameters
-    ----------
-    planned : the charges that may be spent on the result before the selection loop.
+
+def ingest(path: str | Path, schema: Schema, rules: InputTable, raw: Plausibility) -> PrivateRows:
+    """Read the private file once and group the rows that the public rules keep to atomic cells.
 
     Raises
     ------
-    InputError : with column and place, no value, and no cause or frame of the code that saw values.
+    InputError : with columns, no value, no row, and no cause or frame of the code that saw values.
 
     Privacy
     -------
-    Neighbouring tables are tables of plausible rows: rows that break a raw rule are left out here, and their number is
-    not kept. The number of rows that remain, n, is an invariant of the guarantee (theory 10).
+    The result may be any table of kept rows: rows with a missing value, a value outside or against a raw rule are left out
+    where the specification says so, and their number stays behind the door with the counts. `resizing.resize` makes of it the
+    table that a release works with. The number of rows of the file is public. Where the specification drops nothing, a value
+    that does not fit stops the run: files with such values are outside the domain of the guarantee.
     """
     found = _counts_or_problem(path, schema, rules, raw)
     if isinstance(found, str):
         raise InputError(found)
-    return PrivateCounts(found, Meter(planned))
+    return PrivateRows(found.kept, found.n_file)
 
 
 def read_public(path: str | Path, schema: Schema, rules: InputTable, raw: Plausibility) -> Counts:
-    """The same for a file that is public: counts that anybody may see. Only the rehearsal may call it.
+    """The kept rows of a file that is public: counts that anybody may see. Only the rehearsal may call it.
 
     Raises
     ------
-    InputError : as `ingest`.
+    InputError : as `ingest`, and for a file of which no row is kept.
     """
     found = _counts_or_problem(path, schema, rules, raw)
     if isinstance(found, str):
         raise InputError(found)
-    return found
+    if not found.kept.total:
+        raise InputError(f"{path}: expected at least one row that follows the plausibility rules, found none.")
+    return found.kept
 
 
-def _counts_or_problem(path: str | Path, schema: Schema, rules: InputTable, raw: Plausibility) -> Counts | str:
+@dataclass(frozen=True, kw_only=True)
+class _Rows:
+    """The kept rows of a file, and the number of all its rows."""
+
+    kept: Counts
+    n_file: int
+
+
+def _counts_or_problem(path: str | Path, schema: Schema, rules: InputTable, raw: Plausibility) -> _Rows | str:
     """The counts, or what is wrong: a text, so that no error carries a frame or cause that saw values."""
     try:
         return _read(Path(path), schema, rules, raw)
@@ -88,51 +101,66 @@ def _counts_or_problem(path: str | Path, schema: Schema, rules: InputTable, raw:
         return f"{path}: expected a file that can be read, found one that cannot. The cause is not shown: it may hold values."
 
 
-def _read(path: Path, schema: Schema, rules: InputTable, raw: Plausibility) -> Counts:
-    total: Counts | None = None
-    for first_row, columns in pieces(path, schema, rules):
-        piece = _count(columns, first_row, schema, rules, raw)
-        total = piece if total is None else total + piece
-        if total.total > MAX_ROWS:
+def _read(path: Path, schema: Schema, rules: InputTable, raw: Plausibility) -> _Rows:
+    kept = Counts(schema.layout, np.zeros(0, dtype=np.int64))
+    n_file = 0
+    problems: set[tuple[int, int]] = set()
+    for _, columns in pieces(path, schema, rules):
+        digits = [_encode(columns[column.source], column, rules) for column in schema.columns]
+        n_file += len(digits[0])
+        if n_file > MAX_ROWS:
             raise InputError(f"expected at most {MAX_ROWS} rows, found more.")
-    if total is None:
+        problems |= {
+            (place, kind)
+            for place, (column, found) in enumerate(zip(schema.columns, digits, strict=True))
+            for kind in _forbidden_kinds(column)
+            if (found == kind).any()
+        }
+        if not problems:
+            kept = kept + _count(digits, schema, raw)
+    if problems:  # of the whole file, in the order of the columns, whatever the order of the rows
+        found_in = [_problem(schema.columns[place], kind) for place, kind in sorted(problems)]
+        raise InputError("\n  ".join(["the file does not fit the specification.", *found_in]) + f"\n{ADVICE}")
+    if not n_file:
         raise InputError("expected rows after the header, found none.")
-    if not total.total:
-        raise InputError("expected at least one row that follows the plausibility rules, found none.")
-    return total
+    return _Rows(kept=kept, n_file=n_file)
 
 
-def _count(columns: Mapping[str, Texts], first_row: int, schema: Schema, rules: InputTable, raw: Plausibility) -> Counts:
-    digits = [_encode(columns[column.source], column, rules, first_row) for column in schema.columns]
+def _count(digits: list[np.ndarray], schema: Schema, raw: Plausibility) -> Counts:
     kept = np.all([digit >= 0 for digit in digits], axis=0)
     digits = [digit[kept] for digit in digits]
     codes = sum(digit * stride for digit, stride in zip(digits, schema.layout.strides, strict=True))
     return Counts(schema.layout, np.asarray(codes, dtype=np.int64)[~raw.forbidden(digits)])
 
 
-def _encode(cells: Texts, column: Column, rules: InputTable, first_row: int) -> np.ndarray:
-    """(n_rows,) atomic bins, negative where the row is left out.
-
-    Raises
-    ------
-    InputError : at the first row that the rules of the column do not allow.
-    """
+def _encode(cells: Texts, column: Column, rules: InputTable) -> np.ndarray:
+    """(n_rows,) atomic bins, negative where the value has none."""
     bin_of = _bin_of_text(column, rules)
-    digits = np.array([bin_of(text) for text in cells.texts], dtype=np.int64)[cells.codes]
-    if column.kind == "category":
-        expected = f"one of the categories {listing(column.values)}"
-    elif column.part:
-        expected = "dates such as 2014-12-31"
-    else:
-        expected = "whole numbers such as 12" if column.kind == "integer" else "numbers such as 1.5"
-    _stop_at(digits == _WRONG, column, first_row, expected, "something else")
+    return np.array([bin_of(text) for text in cells.texts], dtype=np.int64)[cells.codes]
+
+
+def _forbidden_kinds(column: Column) -> Iterator[int]:
+    """What must not occur in a column; the other rows without a bin are left out."""
+    yield _WRONG
     if column.missing != "drop":
-        _stop_at(digits == _MISSING, column, first_row, "a value in every row", "a missing value")
+        yield _MISSING
     if column.outside != "drop":  # clipped numbers are inside by now
-        if column.bounds is not None:
-            expected = "values within the public bounds {:.15g} to {:.15g}".format(*column.bounds)
-        _stop_at(digits == _OUTSIDE, column, first_row, expected, "another value")
-    return digits
+        yield _OUTSIDE
+
+
+def _problem(column: Column, kind: int) -> str:
+    if kind == _MISSING:
+        expected, found = "a value in every row", "missing values"
+    elif column.kind == "category":
+        expected, found = f"one of the categories {listing(column.values)}", "something else"
+    elif kind == _OUTSIDE and column.bounds is not None:
+        expected, found = "values within the public bounds {:.15g} to {:.15g}".format(*column.bounds), "other values"
+    elif column.part:
+        expected, found = "dates such as 2014-12-31", "something else"
+    else:
+        numbers = "whole numbers such as 12" if column.kind == "integer" else "numbers such as 1.5"
+        expected, found = numbers, "something else"
+    return f"column {column.source!r}: expected {expected}, found {found}."
 
 
 def _bin_of_text(column: Column, rules: InputTable) -> Callable[[str | None], int]:
@@ -185,12 +213,3 @@ def _bin_of_number(number: float, column: Column) -> int:
     if not low <= number <= high and column.outside != "clip":
         return _OUTSIDE
     return bisect_right(column.edges, number)  # beyond a bound: the first or last bin
-
-
-def _stop_at(bad: np.ndarray, column: Column, first_row: int, expected: str, found: str) -> None:
-    if bad.any():
-        row = first_row + int(np.argmax(bad))
-        raise InputError(
-            f"column {column.source!r}: expected {expected}, found {found} in data row {row} (the header and blank lines are "
-            "not counted; the value is not shown)."
-        )

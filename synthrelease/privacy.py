@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import NamedTuple
 
 from synthrelease.charges import STATED, Charge, decimal_text, exact, in_sequence, mechanism, zero_concentrated
 from synthrelease.errors import BudgetError
-from synthrelease.renyi import RenyiCurve, root_down
-from synthrelease.selection_accounting import SelectionRule, private_selection
+from synthrelease.renyi import RenyiCurve, exp_up, root_down
+from synthrelease.selection_accounting import SelectionRule, private_selection, tidy_up
 
 __all__ = [
     "NEIGHBOURS",
@@ -53,11 +54,34 @@ def loss_of_groups(delta: Fraction) -> str:
     return "k times the epsilon" + (", with k e^((k - 1) epsilon) times the delta" if delta else "")
 
 
+class Loss(NamedTuple):
+    """An (epsilon, delta)."""
+
+    epsilon: Fraction
+    delta: Fraction
+
+
+def loss_of_group(epsilon: Fraction, delta: Fraction, records: int) -> Loss | None:
+    """(k epsilon, k e^((k - 1) epsilon) delta) for k records that may all be replaced: k steps of group privacy.
+
+    Rounded up; None where that delta is 1 or more, which promises nothing (Dwork & Roth 2014, Theorem 2.2 and Lemma 2.2;
+    docs/theory.md 10).
+    """
+    if not delta:
+        return Loss(records * epsilon, Fraction(0))
+    grown = records * exp_up((records - 1) * epsilon) * delta
+    return Loss(records * epsilon, tidy_up(grown)) if grown < 1 else None
+
+
 @dataclass(frozen=True, kw_only=True)
 class Guarantee:
     """What the release promises. delta = 0 is pure differential privacy.
 
-    `invariants` are the facts that are published exactly and are the same for all neighbours (theory 10).
+    Attributes
+    ----------
+    invariants : the facts that are published exactly and are the same for all neighbours (theory 10).
+    unit_name : what a record is, in the steward's words.
+    records_per_person, why : in how many records of the file one person can stand at most, and where that is known from.
     """
 
     epsilon: Fraction
@@ -65,6 +89,14 @@ class Guarantee:
     neighbours: str = NEIGHBOURS
     unit: str = UNIT
     invariants: tuple[str, ...] = ()
+    unit_name: str = "record"
+    records_per_person: int = 1
+    why: str = ""
+
+    @property
+    def of_a_person(self) -> Loss | None:
+        """What protects a person who stands in `records_per_person` records; None where nothing does."""
+        return loss_of_group(self.epsilon, self.delta, self.records_per_person)
 
 
 @dataclass(frozen=True, kw_only=True)

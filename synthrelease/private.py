@@ -7,7 +7,8 @@ one opaque error (theory 2: a failure inside private code is not covered by the 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from copy import copy
+from typing import Protocol, Self, TypeVar
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from synthrelease.errors import BudgetError, PrivateFailure
 from synthrelease.privacy import Charge
 from synthrelease.randomness import SYSTEM, SystemEntropy
 from synthrelease.schema import Layout
+from synthrelease.subsets import uniform_subset
 from synthrelease.table import Counts
 
 Result = TypeVar("Result")
@@ -40,34 +42,25 @@ class Meter:
         del self._left[charge.name]
 
 
-class PrivateCounts:
-    """The private table as counts, readable only by spending a planned charge.
+class Door:
+    """Private counts that only `spend` opens. The representation never shows counts.
 
-    Public facts: `n` (the number of rows, an invariant) and `layout`. The representation never shows counts. Mechanisms draw
-    from `entropy`, which is the operating system's in every release.
+    Attributes
+    ----------
+    layout : the public shape.
+    n_file : the number of rows of the file behind them, kept or not: public, and the same for all neighbours.
+    entropy : where mechanisms draw from; the operating system in every release.
     """
 
-    def __init__(self, counts: Counts, meter: Meter, entropy: SystemEntropy = SYSTEM):
+    def __init__(self, counts: Counts, meter: Meter, entropy: SystemEntropy, n_file: int):
         self.__counts = counts
         self._meter = meter
         self.entropy = entropy
-        self.n = counts.total
+        self.n_file = n_file
         self.layout = counts.layout
 
     def __repr__(self) -> str:
-        return f"PrivateCounts(n={self.n}, columns={self.layout.columns})"
-
-    def merge(self, layout: Layout, maps: Sequence[np.ndarray]) -> PrivateCounts:
-        """The same table on coarser public bins, behind the same meter. Reveals nothing, costs nothing."""
-        return PrivateCounts(_opaque(lambda: self.__counts.merge(layout, maps)), self._meter, self.entropy)
-
-    def with_plan(self, planned: Sequence[Charge]) -> PrivateCounts:
-        """The same table with a fresh meter: the charges of one more round, which the selection theorem covers."""
-        return PrivateCounts(self.__counts, Meter(planned), self.entropy)
-
-    def rehearsed(self, entropy: SystemEntropy) -> PrivateCounts:
-        """The same table with another source of noise. For public data only: such noise protects nobody."""
-        return PrivateCounts(self.__counts, self._meter, entropy)
+        return f"{type(self).__name__}(columns={self.layout.columns})"
 
     def spend(self, charge: Charge, mechanism: Callable[[Counts], Result]) -> Result:
         """Run a mechanism that satisfies the guarantee of `charge` on the private counts and return its output.
@@ -84,6 +77,71 @@ class PrivateCounts:
         """
         self._meter.take(charge)
         return _opaque(lambda: mechanism(self.__counts))
+
+    def with_plan(self, planned: Sequence[Charge]) -> Self:
+        """The same table with a fresh meter: for the charges before the loop, of one more round, or after acceptance."""
+        same = copy(self)
+        same._meter = Meter(planned)
+        return same
+
+    def rehearsed(self, entropy: SystemEntropy) -> Self:
+        """The same table with another source of noise. For public data only: such noise protects nobody."""
+        same = copy(self)
+        same.entropy = entropy
+        return same
+
+    def _changed(self, change: Callable[[Counts], Counts]) -> PrivateCounts:
+        """What becomes of the counts, behind the same meter. Reveals nothing but the number of rows."""
+        return PrivateCounts(_opaque(lambda: change(self.__counts)), self._meter, self.entropy, self.n_file)
+
+
+class Filler(Protocol):
+    """A public sequence of rows."""
+
+    def first(self, size: int) -> Counts: ...
+
+
+class PrivateRows(Door):
+    """The rows of a private file that its public rules keep, as counts. How many there are is private.
+
+    They come without a plan: `with_plan` gives them the charges that may be spent.
+    """
+
+    def __init__(self, kept: Counts, n_file: int, entropy: SystemEntropy = SYSTEM):
+        super().__init__(kept, Meter(()), entropy, n_file)
+
+    def all_of_them(self) -> PrivateCounts:
+        """Every kept row. Publishes their number (`resizing.resize` says when that is within the guarantee)."""
+        return self._changed(lambda kept: kept)
+
+    def some_of_them(self, size: int, filler: Filler) -> PrivateCounts:
+        """A uniformly random subset of `size` kept rows; where there are fewer, all, and the first rows of the filler."""
+
+        def chosen(kept: Counts) -> Counts:
+            missing = size - kept.total
+            return uniform_subset(kept, size, self.entropy) if missing <= 0 else kept + filler.first(missing)
+
+        return self._changed(chosen)
+
+
+class PrivateCounts(Door):
+    """A private table as counts, readable only by spending a planned charge.
+
+    Attributes
+    ----------
+    n : the number of rows, public.
+    """
+
+    def __init__(self, counts: Counts, meter: Meter, entropy: SystemEntropy = SYSTEM, n_file: int | None = None):
+        self.n = counts.total
+        super().__init__(counts, meter, entropy, self.n if n_file is None else n_file)
+
+    def __repr__(self) -> str:
+        return f"PrivateCounts(n={self.n}, columns={self.layout.columns})"
+
+    def merge(self, layout: Layout, maps: Sequence[np.ndarray]) -> PrivateCounts:
+        """The same table on coarser public bins, behind the same meter. Reveals nothing, costs nothing."""
+        return self._changed(lambda counts: counts.merge(layout, maps))
 
 
 def _opaque(code: Callable[[], Result]) -> Result:

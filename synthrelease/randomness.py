@@ -47,6 +47,16 @@ class SystemEntropy:
         """A uniform index below n_choices."""
         return secrets.randbelow(n_choices)
 
+    def picks(self, n_choices: int, size: int) -> np.ndarray:
+        """(size,) independent uniform int64 indices below n_choices: 64 fresh bits each, cut to the length of the largest and
+        drawn again where they are too large."""
+        found = np.zeros(0, dtype=np.int64)
+        spare = 64 - max(1, (n_choices - 1).bit_length())
+        while len(found) < size:
+            words = np.frombuffer(secrets.token_bytes(8 * (size - len(found))), dtype=np.uint64) >> np.uint64(spare)
+            found = np.concatenate([found, words[words < n_choices].astype(np.int64)])
+        return found
+
     def generator(self) -> np.random.Generator:
         """A generator for public randomness, seeded by the operating system."""
         return np.random.Generator(np.random.PCG64DXSM(secrets.randbits(256)))
@@ -80,6 +90,9 @@ class SeededEntropy(SystemEntropy):
 
     def pick(self, n_choices: int) -> int:
         return int(self._generator.integers(n_choices))
+
+    def picks(self, n_choices: int, size: int) -> np.ndarray:
+        return self._generator.integers(n_choices, size=size)
 
     def generator(self) -> np.random.Generator:
         return self._generator

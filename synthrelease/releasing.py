@@ -14,6 +14,7 @@ from synthrelease.generators import NoisyMarginals
 from synthrelease.ingest import ingest
 from synthrelease.privacy import Charge, Guarantee
 from synthrelease.private import PrivateCounts
+from synthrelease.resizing import invariants, resize
 from synthrelease.selection import select_by
 from synthrelease.spec import ReleaseSpec
 
@@ -24,7 +25,10 @@ Progress = Callable[[str], None]
 class Release:
     """The accepted output and its guarantee: everything in it may be published.
 
-    `measured` are the noisy marginals that the table was made from, where the specification publishes them.
+    Attributes
+    ----------
+    n_file : rows of the private file; None where the number of kept rows is published instead.
+    measured : the noisy marginals that the table was made from, where the specification publishes them.
     """
 
     spec: ReleaseSpec
@@ -32,6 +36,7 @@ class Release:
     charges: Charge
     candidate: Candidate
     scores: tuple[Score, ...]
+    n_file: int | None = None
     measured: NoisyMarginals | None = None
 
 
@@ -61,7 +66,7 @@ def release(spec: ReleaseSpec, data: str | Path, *, jobs: int = 1, progress: Pro
     spec.plan.check_limit(spec.limit)
     priors = read_priors(spec)
     progress("reading the private file")
-    private = ingest(data, spec.schema, spec.input, spec.raw, spec.plan.once)
+    private = read_private(spec, data)
     progress("fitting what is fitted once")
     prepared = prepare(spec, private, priors)
     progress("selecting a dataset that meets all criteria")
@@ -70,22 +75,41 @@ def release(spec: ReleaseSpec, data: str | Path, *, jobs: int = 1, progress: Pro
         return None
     progress("releasing the figures")
     scores = released_figures(spec, accepted, private, prepared)
-    guarantee = Guarantee(
-        epsilon=spec.plan.total.epsilon,
-        delta=spec.plan.total.delta,
-        invariants=(
-            f"the number of rows, n = {private.n}",
-            "the schema: columns, bounds, bins and categories",
-            "the plausibility rules for the private rows: every private row follows them",
-        ),
-    )
     return Release(
         spec=spec,
-        guarantee=guarantee,
+        guarantee=stated_guarantee(spec, private.n_file, private.n),
+        n_file=None if spec.rows.way == "exact" else private.n_file,
         charges=spec.plan.total,
         candidate=accepted.candidate,
         scores=scores,
         measured=(prepared.measured or accepted.candidate.measured) if spec.publish_measurements else None,
+    )
+
+
+def read_private(spec: ReleaseSpec, data: str | Path) -> PrivateCounts:
+    """The table that a release works with: read once, its number of rows made public, with the charges before the loop.
+
+    Raises
+    ------
+    InputError : when the file does not fit the specification.
+
+    Privacy
+    -------
+    Spends the charge of the number of rows, where there is one (`resizing.resize`).
+    """
+    rows = ingest(data, spec.schema, spec.input, spec.raw)
+    return resize(rows, spec.rows, spec.raw, spec.plan.once)
+
+
+def stated_guarantee(spec: ReleaseSpec, n_file: int, n: int) -> Guarantee:
+    """The guarantee of a release that worked with n rows of a file of n_file (docs/theory.md 10)."""
+    return Guarantee(
+        epsilon=spec.plan.total.epsilon,
+        delta=spec.plan.total.delta,
+        invariants=invariants(spec.rows.way, n_file, n),
+        unit_name=spec.unit.name,
+        records_per_person=spec.unit.records_per_person,
+        why=spec.unit.why,
     )
 
 

@@ -20,11 +20,12 @@ from synthrelease.criteria.linear_regression import RegressionCoefficients
 from synthrelease.errors import SpecError, closest, listing
 from synthrelease.generators import LIBRARIES
 from synthrelease.privacy import Charge, Plan, SelectionRule, decimal_text, mechanism, pure_epsilon, zero_concentrated
+from synthrelease.resizing import RowsRule
 from synthrelease.resources import file_digest
 from synthrelease.rules import Domain, Rule, RuleError, parse_rule
 from synthrelease.schema import MAX_ATOMIC_CELLS, Binning, Column, Schema
 from synthrelease.space import build_space
-from synthrelease.spec_files import AcceptanceFile, InputTable, ReleaseFile, RuleTable, validated
+from synthrelease.spec_files import AcceptanceFile, InputTable, ReleaseFile, RuleTable, UnitTable, validated
 from synthrelease.spec_problems import Problems, located
 from synthrelease.toml_files import ConfigurationFile, beside, read_configuration, read_toml
 
@@ -46,6 +47,11 @@ class ReleaseSpec:
     shared_measurements : the generators' measurements are made once, before the loop (theory 5).
     publish_measurements : they become part of the release.
     priors : the public tables that generators start from, by the name in the configuration.
+    rows : how many rows a release works with, and what that costs.
+    exact_domain : where the number of kept rows is published exactly, a digest of all that decides which rows are kept;
+        None otherwise. Exact releases of one dataset on different domains would give away an exact difference.
+    unit : what a record is, and in how many records a person can stand.
+    budget_reason : the steward's words on the budget.
     """
 
     title: str
@@ -71,13 +77,20 @@ class ReleaseSpec:
     shared_measurements: bool = False
     publish_measurements: bool = False
     priors: Mapping[str, Path] = field(default_factory=dict)
+    rows: RowsRule = RowsRule()
+    exact_domain: str | None = None
+    unit: UnitTable = UnitTable()
+    budget_reason: str = ""
 
     @cached_property
     def plan(self) -> Plan:
         """The charge tree of a release."""
-        once = [charge for criterion in self.criteria for charge in criterion.once()]
-        figures = [charge for criterion in self.criteria for charge in criterion.per_round()]
-        generation = [self.generation_charge]
+        once = [
+            *([self.rows.charge] if self.rows.charge else []),
+            *(replace(charge, reason=each.reason) for each in self.criteria for charge in each.once()),
+        ]
+        figures = [replace(charge, reason=each.reason) for each in self.criteria for charge in each.per_round()]
+        generation = [replace(self.generation_charge, reason=self.budget_reason)]
         if self.shared_measurements:
             once, generation = [*once, *generation], []
         after: list[Charge] = []
@@ -177,6 +190,7 @@ class _Builder:
         )
         self._check_criteria(criteria, setting)
         self.problems.stop()
+        rows = self._rows_rule(schema, raw)
         return ReleaseSpec(
             title=self.release.title,
             description=self.release.description,
@@ -201,7 +215,33 @@ class _Builder:
             publish_measurements=self.release.selection.publish_measurements,
             priors=priors,
             card=self.release.card,
+            rows=rows,
+            exact_domain=self._domain(schema) if rows.way == "exact" else None,
+            unit=self.release.unit,
+            budget_reason=self.release.budget.reason,
         )
+
+    def _rows_rule(self, schema: Schema, raw: Plausibility) -> RowsRule:
+        """Whether rows can be left out at all, and what then is public about how many."""
+        dropped = any("drop" in (column.missing, column.outside) for column in schema.columns)
+        stated = self.release.input.rows
+        if isinstance(stated, int):
+            return RowsRule(way="stated", stated=stated)
+        if not dropped and not raw.masks:
+            return RowsRule(way="whole")
+        if stated == "exact":
+            return RowsRule(way="exact")
+        return RowsRule(way="counted", epsilon=self.release.budget.rows)
+
+    def _domain(self, schema: Schema) -> str:
+        """A digest of everything in the configuration that decides which rows of a file are kept."""
+        read = [
+            [each.source, each.part, each.kind, each.bounds, sorted(each.values), each.missing, each.outside]
+            for each in schema.columns
+        ]
+        raw = sorted(rule.never for rule in self.release.rules if "raw" in rule.applies_to)
+        content = [sorted(read, key=str), sorted(self.release.input.missing_values), raw]
+        return hashlib.sha256(json.dumps(content, default=str).encode()).hexdigest()
 
     def _known_columns(self, where: str, table: Mapping[str, object], file: str) -> None:
         known = self.release.columns
@@ -250,7 +290,10 @@ class _Builder:
     def _plausibility(self, schema: Schema, rules: list[tuple[Rule, tuple[str, ...]]], kind: str) -> Plausibility:
         chosen = [rule for rule, applies_to in rules if kind in applies_to]
         try:
-            return Plausibility.from_rules(chosen, schema.columns, schema.layout)
+            masks = Plausibility.from_rules(chosen, schema.columns, schema.layout)
+            if any(mask.forbidden.all() for mask in masks.masks):
+                self.problems.add("rules", f"rules that leave some {kind} row possible", "rules that exclude every row")
+            return masks
         except RuleError as error:
             expected, _, found = str(error).removeprefix("expected ").partition(", found ")
             self.problems.add("rules", expected, found or "something else", error.suggestion)

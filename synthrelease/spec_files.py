@@ -63,6 +63,8 @@ def _one_line(text: str) -> str:
 
 Line = Annotated[str, AfterValidator(_one_line)]
 """A text that the terminal shows: a second line could be taken for the program's own words."""
+Reason = Annotated[Line, Field(max_length=500)]
+"""Why something costs what it costs, in the steward's words."""
 _Bins = Annotated[list[str] | dict[str, list[str]], BeforeValidator(_bins)]
 _Categories = Annotated[list[str] | dict[str, list[str]] | None, BeforeValidator(_categories)]
 
@@ -94,13 +96,33 @@ class Mistake:
     suggestion: str | None = None
 
 
+MAX_STATED_ROWS = 2**30
+"""The largest number of rows that [input] rows may state: that of a file."""
+
+
 class InputTable(SpecTable):
-    """[input]: public rules for reading the private file."""
+    """[input]: public rules for reading the private file.
+
+    Attributes
+    ----------
+    rows : what is public about how many rows the rules below keep (docs/theory.md 1.4). "private": a noisy count, which costs
+        [budget] rows. A whole number: an official figure at or below the kept rows. "exact": their number is published as it
+        is, and whether a record is kept is not protected. Where no row can be left out, it costs nothing and needs no choice.
+    """
 
     delimiter: str = Field(default=",", min_length=1, max_length=1)
     missing_values: tuple[str, ...] = ("", "NA", "NaN", "nan", "null", "NULL", "None", ".")
     missing: Literal["drop", "error"] = "error"
     outside: Literal["drop", "clip", "error"] = "error"
+    rows: Literal["private", "exact"] | int = "private"
+
+    @field_validator("rows", mode="before")
+    @classmethod
+    def _number_or_word(cls, rows: Any) -> Any:
+        whole = isinstance(rows, int) and not isinstance(rows, bool) and 1 <= rows <= MAX_STATED_ROWS
+        if not (whole or rows in ("private", "exact")):
+            raise ValueError(f"expected 'private', 'exact', or a whole number from 1 to {MAX_STATED_ROWS}")
+        return rows
 
 
 class ColumnTable(SpecTable):
@@ -151,12 +173,31 @@ class BudgetTable(SpecTable):
     limit : the largest epsilon of the whole release.
     delta : the largest delta of the whole release, at which zero-concentrated guarantees are stated; 0 allows pure
         differential privacy alone.
+    rows : epsilon of counting the rows that are kept, where [input] rows is "private" and rows can be left out.
+    reason : why this budget, in the steward's words.
     """
 
     generation: Fraction = Field(gt=0)
     generation_delta: Fraction = Field(default=Fraction(0), ge=0, lt=1)
     limit: Fraction | None = Field(default=None, gt=0)
     delta: Fraction = Field(default=Fraction(0), ge=0, lt=1)
+    rows: Fraction = Field(default=Fraction(1, 20), gt=0)
+    reason: Reason = ""
+
+
+class UnitTable(SpecTable):
+    """[unit]: how the records that the guarantee protects belong to persons.
+
+    Attributes
+    ----------
+    name : what a record is, in one word or two: "birth", "hospital stay".
+    records_per_person : in how many records of the file one person can stand at most.
+    why : where that number comes from.
+    """
+
+    name: Line = Field(default="record", min_length=1, max_length=60)
+    records_per_person: int = Field(default=1, ge=1, le=1000)
+    why: Reason = ""
 
 
 SMALLEST_LAW = Fraction(1, 10**6)
@@ -219,6 +260,7 @@ class ReleaseFile(SpecTable):
     projections: list[dict[str, Any]] = Field(min_length=1, max_length=MAX_TABLES)
     budget: BudgetTable
     selection: SelectionTable = SelectionTable()
+    unit: UnitTable = UnitTable()
     card: CardTable = Field(default_factory=CardTable)
 
     @field_validator("columns")

@@ -39,7 +39,7 @@ class Holding:
         self.private, self.folder = private, folder
 
     def __call__(self) -> tuple[list[str], bool]:
-        counts = self.private._PrivateCounts__counts  # type: ignore[attr-defined]
+        counts = self.private._Door__counts  # type: ignore[attr-defined]
         files = [path.name for path in self.folder.rglob("*") if path.is_file()]
         return files, isinstance(counts.codes, np.memmap) or isinstance(counts.counts, np.memmap)
 

@@ -26,8 +26,9 @@ LAYERS = (
     ("neighbours",),
     ("privacy",),
     ("randomness",),
-    ("constraints",),
+    ("constraints", "subsets"),
     ("private",),
+    ("resizing",),
     ("card_texts",),
     ("spec_files",),
     ("ledger_entries",),
@@ -103,7 +104,7 @@ def test_every_room_imports_only_from_rooms_above_it(path: str) -> None:
 
 def test_epsilon_is_spent_only_by_generators_and_criteria() -> None:
     rooms = {room(path) for path in files_where(calls("spend"))}
-    assert rooms == {"generators", "criteria"}
+    assert rooms == {"generators", "criteria", "resizing"}
 
 
 def test_only_the_command_line_prints() -> None:
@@ -282,7 +283,8 @@ def test_noise_that_protects_nobody_is_for_public_data_alone() -> None:
 
 def test_private_counts_are_made_by_ingest_alone() -> None:
     """And by the rehearsal, of public rows, and by the audit, of made-up ones."""
-    assert files_where(calls("PrivateCounts")) == {"ingest.py", "private.py", "rehearsal/rehearse.py", "audit/worlds.py"}
+    assert files_where(calls("PrivateRows")) == {"ingest.py"}
+    assert files_where(calls("PrivateCounts")) == {"private.py", "rehearsal/rehearse.py", "audit/worlds.py"}
     assert files_where(calls("read_public")) == {"rehearsal/rehearse.py", "attempt.py"}  # attempt.py: public priors
 
 

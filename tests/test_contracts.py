@@ -118,7 +118,7 @@ class Untouchable:
 def guarded_door(private: PrivateCounts) -> Untouchable:
     """Replace the counts behind the door; n and the layout, which are public, stay."""
     guard = Untouchable()
-    private._PrivateCounts__counts = guard  # type: ignore[attr-defined]
+    private._Door__counts = guard  # type: ignore[attr-defined]
     return guard
 
 

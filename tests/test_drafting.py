@@ -19,7 +19,8 @@ from synthrelease.drafting import draft, write_draft
 from synthrelease.drafting.bins import LEAST_SHARE, bin_texts, number_bins
 from synthrelease.drafting.criteria import budget
 from synthrelease.errors import InputError, OutputError, RejectedRound, SynthreleaseError
-from synthrelease.ingest import ingest, read_public
+from synthrelease.ingest import read_public
+from synthrelease.releasing import read_private
 from synthrelease.spec import ReleaseSpec, load_spec
 from tests.conftest import ROOT
 from tests.labour_force import simulated
@@ -116,7 +117,7 @@ def test_every_bin_of_numbers_holds_a_share_of_the_rows(folder: Path, spec: Rele
 
 
 def test_the_noise_of_every_figure_is_small_beside_its_threshold(folder: Path, spec: ReleaseSpec) -> None:
-    private = ingest(folder / "public.csv", spec.schema, spec.input, spec.raw, spec.plan.once)
+    private = read_private(spec, folder / "public.csv")
     assert private.n == len(clinic().replace({"ward": {"NA": None}, "smoker": {"": None}}).dropna())
     while True:
         try:

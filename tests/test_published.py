@@ -20,10 +20,9 @@ from synthrelease.attempt import attempt, prepare
 from synthrelease.bundle import write_bundle
 from synthrelease.criteria.faithfulness import Faithfulness
 from synthrelease.errors import BudgetError, InputError, OutputError, RejectedRound
-from synthrelease.ingest import ingest
 from synthrelease.privacy import Guarantee
 from synthrelease.published import PublishedRelease, load
-from synthrelease.releasing import Release
+from synthrelease.releasing import Release, read_private
 from synthrelease.spec import ReleaseSpec, load_spec
 from tests.conftest import ROOT
 from tests.labour_force import write_survey
@@ -35,7 +34,7 @@ def survey(tmp_path_factory: pytest.TempPathFactory) -> tuple[Release, Published
     """A candidate of the labour-force survey as it would be released, in memory and loaded from its folder."""
     folder = tmp_path_factory.mktemp("survey")
     spec = load_spec(ROOT / "tests" / "specs" / "labour_force.toml")
-    private = ingest(write_survey(folder / "survey.csv"), spec.schema, spec.input, spec.raw, spec.plan.once)
+    private = read_private(spec, write_survey(folder / "survey.csv"))
     prepared, result = prepare(spec, private), None
     while result is None:
         try:

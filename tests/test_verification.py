@@ -100,7 +100,9 @@ def dotted(path: tuple[str | int, ...]) -> str:
 FOLLOWS_FROM_NOTHING = {
     # words
     r"title|description|schema\.N\.(description|unit)|rules\.N\.why|charges.*\.because|criteria\.[^.]+\.mechanism|card\..*",
-    r"guarantee\.invariants\.[N]+",
+    r"guarantee\.person\.(unit|why)|charges.*\.reason",
+    # what was done with rows that did not fit, as long as some rows could be left out
+    r"schema\.N\.(source|part|missing|outside|texts\..*)|domain\.missing_values\.N",
     r"charges\.(name|parts\.N\.name|parts\.N\.parts\.N\.name|parts\.N\.parts\.N\.parts\.N\.name)",
     # facts about the run: which software, which specification, out of how many configurations
     r"versions\..*|written_by|specification|selection\..*|schema\.N\.alternatives\.N|configuration\..*",

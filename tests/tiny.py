@@ -1,4 +1,4 @@
-"""A tiny release for tests that need whole runs: two columns, 400 rows, a second of work."""
+"""A tiny release for tests that need whole runs: two columns, 400 rows (a public number), a second of work."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ from pathlib import Path
 CONFIG = """
 title = "Coins"
 acceptance = "acceptance.toml"
+
+[input]
+rows = 400
 
 [columns.face]
 kind = "category"

@@ -5,15 +5,14 @@ What the publisher has to say comes from [card]; everything else from the releas
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import Any
 
 from synthrelease.bundle.card.explanations import criterion_unit, generator_text, interval_text, parameter_texts
 from synthrelease.bundle.card.numbers import cost, figure
+from synthrelease.bundle.card.protection import domain_text, left_out_text, person_text
 from synthrelease.bundle.datapackage import slug
 from synthrelease.bundle.model import ChargePart, ReleaseDocument
 from synthrelease.bundle.yaml_text import yaml_bytes
-from synthrelease.privacy import loss_of_groups
 
 NOT_STATED = "Not stated by the publisher."
 
@@ -52,12 +51,10 @@ def _basic(document: ReleaseDocument) -> dict[str, Any]:
 
 def _variant(document: ReleaseDocument) -> dict[str, Any]:
     names = ", ".join(column.name for column in document.columns)
-    raw = [rule.never for rule in document.rules if "raw" in rule.applies_to]
-    rules = f" and in which none of these occurs: {'; '.join(raw)}" if raw else ""
     return {
         "variant_name": "Pure DP" if document.guarantee.delta_exact == "0" else "Approximate DP",
-        "data_domain": f"Tables of {document.n_rows} records with the columns {names}, whose values lie within public bounds "
-        f"or categories (release.json){rules}.",
+        "data_domain": f"Columns: {names}, with public bounds and categories (release.json). {domain_text(document)} "
+        f"{left_out_text(document)}",
         "unprotected_quantities": _listed(document.guarantee.invariants),
     }
 
@@ -69,10 +66,9 @@ def _privacy_loss(document: ReleaseDocument) -> dict[str, Any]:
         parameters["delta"] = float(guarantee.delta)
     return {
         "privacy_unit": guarantee.unit[:1].upper() + guarantee.unit[1:],
-        "privacy_unit_details": f"Adjacent tables: {guarantee.neighbours}. Both have the same, public number of records "
-        "(bounded differential privacy); the bound on the input distance is one replaced record. A person who stands in k "
-        f"records is protected at {loss_of_groups(Fraction(guarantee.delta_exact))}.",
-        "number_of_privacy_units": document.n_rows,
+        "privacy_unit_details": f"{person_text(document)} Adjacent files have the same, public number of rows (bounded "
+        "differential privacy); the bound on the input distance is one replaced record.",
+        "number_of_privacy_units": document.domain.file_rows or document.n_rows,
         "privacy_parameters": parameters,
         "privacy_parameters_details": f"Exactly {guarantee.epsilon_exact}; rounded up where a decimal cannot be exact. It "
         f"covers every file of the release together. The charges:\n{_tree(document.charges)}",
@@ -164,7 +160,7 @@ def _listed(texts: Any) -> str:
 
 
 def _tree(node: ChargePart, depth: int = 0) -> str:
-    own = f"{'  ' * depth}- {node.name}: {cost(node)} ({node.because})"
+    own = f"{'  ' * depth}- {node.name}: {cost(node)} ({node.because})" + (f" Reason: {node.reason}" if node.reason else "")
     return "\n".join([own, *(_tree(part, depth + 1) for part in node.parts)])
 
 

@@ -17,11 +17,16 @@ from synthrelease.bundle.model import (
     ColumnPart,
     CriterionPart,
     CurvePart,
+    DatePart,
+    DomainPart,
     GuaranteePart,
     How,
     IntervalPart,
     JointTestPart,
     Kind,
+    MissingPolicy,
+    OutsidePolicy,
+    PersonPart,
     ReleaseDocument,
     RulePart,
     SelectionPart,
@@ -32,6 +37,7 @@ from synthrelease.criteria import Criterion, Score
 from synthrelease.privacy import Charge, Guarantee
 from synthrelease.releasing import Release
 from synthrelease.renyi import RenyiCurve
+from synthrelease.resizing import SHORTFALL
 from synthrelease.schema import Binning, Column
 from synthrelease.spec import ReleaseSpec
 
@@ -49,6 +55,7 @@ def release_document(release: Release, files: dict[str, str]) -> ReleaseDocument
         synthetic=True,
         n_rows=release.candidate.n,
         guarantee=guarantee_part(release.guarantee),
+        domain=domain_part(spec, release.n_file),
         charges=charge_part(release.charges),
         criteria=[criterion_part(score, criteria[score.name]) for score in release.scores],
         configuration={name: _table(part) for name, part in release.candidate.configuration.describe().items()},
@@ -97,6 +104,29 @@ def guarantee_part(guarantee: Guarantee) -> GuaranteePart:
         neighbours=guarantee.neighbours,
         unit=guarantee.unit,
         invariants=list(guarantee.invariants),
+        person=person_part(guarantee),
+    )
+
+
+def person_part(guarantee: Guarantee) -> PersonPart:
+    loss = guarantee.of_a_person
+    return PersonPart(
+        unit=guarantee.unit_name,
+        records=guarantee.records_per_person,
+        why=guarantee.why,
+        epsilon_exact=None if loss is None else str(loss.epsilon),
+        delta_exact=None if loss is None else str(loss.delta),
+    )
+
+
+def domain_part(spec: ReleaseSpec, n_file: int | None) -> DomainPart:
+    counted = spec.rows.way == "counted"
+    return DomainPart(
+        rows=spec.rows.way,
+        file_rows=n_file,
+        margin=spec.rows.margin if counted else None,
+        shortfall=str(SHORTFALL) if counted else None,
+        missing_values=list(spec.input.missing_values),
     )
 
 
@@ -109,6 +139,7 @@ def charge_part(charge: Charge) -> ChargePart:
         delta=upwards(charge.delta),
         delta_exact=str(charge.delta),
         because=charge.because,
+        reason=charge.reason,
         renyi=None if charge.renyi is None else curve_part(charge.renyi),
         parts=[charge_part(part) for part in charge.parts],
     )
@@ -121,6 +152,10 @@ def curve_part(curve: RenyiCurve) -> CurvePart:
 def charge_tree(charge: Charge) -> dict[str, Any]:
     """A node of the charge tree as plain values."""
     return charge_part(charge).model_dump(mode="json")
+
+
+_NO_PARAMETERS = {"name", "kind", "threshold", "epsilon", "reason"}
+"""Fields of a criterion that stand elsewhere in release.json."""
 
 
 def criterion_part(score: Score, criterion: Criterion) -> CriterionPart:
@@ -142,7 +177,7 @@ def criterion_part(score: Score, criterion: Criterion) -> CriterionPart:
         best=number(best),
         worst=number(worst) if math.isfinite(worst) else None,
         interval=None,
-        parameters=criterion.model_dump(mode="json", exclude={"name", "kind", "threshold", "epsilon"}, exclude_none=True),
+        parameters=criterion.model_dump(mode="json", exclude=_NO_PARAMETERS, exclude_none=True),
     )
     return part.model_copy(update={"interval": interval_part(part)})
 
@@ -184,9 +219,22 @@ def column_part(column: Column, binning: Binning) -> ColumnPart:
         binning=binning.name,
         alternatives=list(column.alternatives),
         ordered=column.ordered,
+        source=column.source,
+        part=cast(DatePart, column.part),
+        missing=cast(MissingPolicy, column.missing),
+        outside=cast(OutsidePolicy, column.outside),
+        texts=_texts(column) if column.kind == "category" else None,
         bounds=None if column.bounds is None else [number(bound) for bound in column.bounds],
         bins=list(_bins(column, binning)),
     )
+
+
+def _texts(column: Column) -> dict[str, list[str]]:
+    """Per category, the texts of the file that it stands for."""
+    found: dict[str, list[str]] = {label: [] for label in column.atoms.labels}
+    for text, index in column.values.items():
+        found[column.atoms.labels[index]].append(text)
+    return found
 
 
 def _bins(column: Column, binning: Binning) -> Iterator[BinPart]:

@@ -17,8 +17,11 @@ from pydantic import AfterValidator, AliasChoices, BaseModel, ConfigDict, Field,
 from synthrelease.card_texts import CardTable
 from synthrelease.privacy import decimal_text
 
-FORMAT: Literal[2] = 2
+FORMAT: Literal[3] = 3
 Kind = Literal["integer", "real", "category"]
+DatePart = Literal["year", "month", "day"] | None
+MissingPolicy = Literal["drop", "error"]
+OutsidePolicy = Literal["drop", "clip", "error"]
 How = Literal["noise and selection", "noise", "redrawn noise", "exact"]
 
 
@@ -39,6 +42,19 @@ class Part(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
 
+class PersonPart(Part):
+    """What a person is promised who stands in several records: `records` of them at most, each a `unit`.
+
+    `epsilon` and `delta` are null where nothing is promised.
+    """
+
+    unit: str
+    records: int
+    why: str
+    epsilon_exact: ExactText | None
+    delta_exact: ExactText | None
+
+
 class GuaranteePart(Part):
     """The guarantee by its building blocks (theory 10)."""
 
@@ -49,6 +65,28 @@ class GuaranteePart(Part):
     neighbours: str
     unit: str
     invariants: list[str]
+    person: PersonPart
+
+
+class DomainPart(Part):
+    """Which files the guarantee is about: what the public rules did with their rows (docs/theory.md 1.4).
+
+    With the columns' `bounds`, `missing` and `outside`, and the rules for raw rows, the domain can be written down from here.
+
+    Attributes
+    ----------
+    rows : where the number of rows comes from that the release works with: "whole", "counted", "stated" or "exact".
+    file_rows : the rows of the private file; null where the number of kept rows is published instead ("exact").
+    margin, shortfall : of a counted number: what was taken off the noisy count, and the probability with which it may
+        nevertheless lie above the number of kept rows; public rows then filled up.
+    missing_values : the texts that count as missing.
+    """
+
+    rows: Literal["whole", "counted", "stated", "exact"]
+    file_rows: int | None
+    margin: int | None
+    shortfall: ExactText | None
+    missing_values: list[str]
 
 
 class CurvePart(Part):
@@ -62,7 +100,8 @@ class CurvePart(Part):
 class ChargePart(Part):
     """A node of the charge tree; `rule` says how it follows from its parts.
 
-    `renyi` is there where the node is a curve: epsilon and delta are then 0, and the root states both for the sum.
+    `reason` is what the steward says about it. `renyi` is there where the node is a curve: epsilon and delta are then 0, and
+    the root states both for the sum.
     """
 
     name: str
@@ -72,12 +111,13 @@ class ChargePart(Part):
     delta: Number
     delta_exact: ExactText
     because: str
+    reason: str = ""
     renyi: CurvePart | None = None
     parts: list[ChargePart] = Field(default_factory=list)
 
     @model_serializer(mode="wrap")
     def _without_empty_fields(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        return {name: value for name, value in dump(self).items() if name not in ("renyi", "parts") or value}
+        return {name: value for name, value in dump(self).items() if name not in ("reason", "renyi", "parts") or value}
 
     def leaves(self) -> Iterator[ChargePart]:
         """The single mechanisms below this node (the node itself when it has no parts)."""
@@ -142,7 +182,16 @@ class BinPart(Part):
 
 
 class ColumnPart(Part):
-    """A column of data.csv; `bounds` are the public bounds of the values behind the bins."""
+    """A column of data.csv.
+
+    Attributes
+    ----------
+    source, part : the column of the private file, and the part of a date that was read.
+    bounds : public bounds of the values behind the bins.
+    missing, outside : what was done with a row whose value was missing or outside: "drop", "clip", or "error" (the file was
+        refused).
+    texts : for categories, the texts in the file that each stands for.
+    """
 
     name: str
     kind: Kind
@@ -151,6 +200,11 @@ class ColumnPart(Part):
     binning: str
     alternatives: list[str]
     ordered: bool
+    source: str
+    part: DatePart
+    missing: MissingPolicy
+    outside: OutsidePolicy
+    texts: dict[str, list[str]] | None
     bounds: Annotated[list[Number], Field(min_length=2, max_length=2)] | None
     bins: list[BinPart]
 
@@ -202,12 +256,13 @@ class ReleaseDocument(Part):
     versions : of what the release was computed with; `written_by` is the version of synthrelease that wrote the documents.
     """
 
-    format: Literal[2]
+    format: Literal[3]
     title: str
     description: str
     synthetic: Literal[True]
     n_rows: int
     guarantee: GuaranteePart
+    domain: DomainPart
     charges: ChargePart
     criteria: list[CriterionPart]
     configuration: dict[str, dict[str, Any]]
@@ -220,6 +275,11 @@ class ReleaseDocument(Part):
     versions: dict[str, str]
     written_by: str
     card: Annotated[CardTable, Field(strict=False)]
+
+    @property
+    def raw_rules(self) -> list[str]:
+        """What must not occur in a kept row of the private file."""
+        return [rule.never for rule in self.rules if "raw" in rule.applies_to]
 
     @property
     def minimum_count(self) -> int:

@@ -15,8 +15,7 @@ from synthrelease.bundle.document import release_document
 from synthrelease.bundle.table import ReleasedTable
 from synthrelease.candidate import Candidate
 from synthrelease.criteria import Score
-from synthrelease.privacy import Guarantee
-from synthrelease.releasing import Release
+from synthrelease.releasing import Release, stated_guarantee
 from synthrelease.spec import ReleaseSpec
 from synthrelease.table import Counts
 
@@ -42,7 +41,8 @@ def preview(spec: ReleaseSpec) -> dict[str, bytes]:
     spec = replace(spec, card=spec.card.model_copy(update={"title": f"PREVIEW {spec.card.title or spec.title}"}))
     release = Release(
         spec=spec,
-        guarantee=Guarantee(epsilon=spec.plan.total.epsilon, delta=spec.plan.total.delta, invariants=("PREVIEW",)),
+        guarantee=stated_guarantee(spec, table.total, table.total),
+        n_file=None if spec.rows.way == "exact" else table.total,
         charges=spec.plan.total,
         candidate=Candidate(configuration=configuration, counts=table),
         scores=scores,

@@ -43,6 +43,12 @@ def plan(
         check_memory(spec, jobs)
 
 
+TOLD = (
+    "How many of them the rules keep is not shown: it would be an exact figure about private data. That the file fits is one, "
+    "too: do not change bounds, bins or categories because of what this command says."
+)
+
+
 def _document(spec: ReleaseSpec, jobs: int) -> dict[str, Any]:
     from synthrelease.bundle.document import charge_tree
     from synthrelease.card_texts import gaps
@@ -65,7 +71,12 @@ def check(
     config: Config,
     data: Annotated[Path | None, typer.Option("--data", metavar="FILE", help="Also check that this file can be read.")] = None,
 ) -> None:
-    """Check a configuration, and that a file fits it. Spends no privacy budget and shows no value of the file."""
+    """Check a configuration, and that a file fits it. Spends no privacy budget; shows no value, row or count but its rows.
+
+    What does not fit is told per column. That is an exact fact about private data: bounds, bins and categories that are then
+    changed to fit depend on the data. Use outside = "clip" or "drop", missing = "drop", or a category for missing values.
+    """
+    from synthrelease.resizing import check_stated
     from synthrelease.spec import load_spec
 
     spec = load_spec(config)
@@ -78,10 +89,8 @@ def check(
 
         with progress_line() as phase:
             phase("reading the private file")
-            private = ingest(data, spec.schema, spec.input, spec.raw, ())
-        out.print(
-            f"{escape(str(data))}: fits the specification; {private.n} rows follow the plausibility rules. Rows that it drops "
-            "(missing values, values outside, implausible ones) are not among them: compare with the rows of the file."
-        )
-        check_delta(spec.plan.total.delta, private.n)
+            rows = ingest(data, spec.schema, spec.input, spec.raw)
+        out.print(f"{escape(str(data))}: fits the specification; {rows.n_file} rows in the file. {TOLD}")
+        check_delta(spec.plan.total.delta, rows.n_file)
+        check_stated(spec.rows, rows.n_file)
     spec.plan.check_limit(spec.limit)

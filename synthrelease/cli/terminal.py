@@ -14,7 +14,8 @@ from rich.table import Table
 from rich.tree import Tree
 
 from synthrelease.errors import Interrupted
-from synthrelease.privacy import Charge, decimal_text
+from synthrelease.privacy import Charge, decimal_text, loss_of_group
+from synthrelease.resizing import NOT_COVERED
 
 NOTHING_RELEASED = 3
 STOPPED = 1
@@ -78,11 +79,38 @@ def print_plan(spec: Any) -> None:
         _grow(tree, part)
     out.print(tree)
     kind = "pure" if total.delta == 0 else "approximate"
-    out.print(f"Guarantee: {kind} differential privacy; neighbouring tables differ in one record that is replaced.")
+    out.print(
+        f"Guarantee: {kind} differential privacy; neighbouring files differ in one {escape(spec.unit.name)} that is replaced."
+    )
+    if spec.unit.records_per_person > 1:
+        out.print(_person(spec))
+    out.print(ROWS_IN_WORDS[spec.rows.way].format(stated=spec.rows.stated, margin=spec.rows.margin))
     if spec.generation_unit == "rho":
         out.print("The generation budget is rho, not epsilon: some generators are zero-concentrated (docs/accounting.md).")
     if total.delta > LARGE_DELTA:
         out.print("[yellow]delta is large: it should be far below one over the number of rows (docs/accounting.md).[/yellow]")
+
+
+ROWS_IN_WORDS = {
+    "whole": "Rows: the number of rows of the file is public; the specification leaves none out.",
+    "counted": "Rows: the number of rows of the file is public, that of the kept ones is not. A noisy count of them, minus "
+    "{margin}, says with how many the release works, drawn at random.",
+    "stated": "Rows: the number of rows of the file is public, that of the kept ones is not. The release works with {stated} "
+    "of them, drawn at random; if fewer are kept, rows of a public pattern fill up and the result is worse, not less private.",
+    "exact": "[yellow]Rows: the number of kept rows is published exactly. People whose rows are left out are not covered: "
+    f"{NOT_COVERED}.[/yellow]",
+}
+"""What is public about the number of rows, by `RowsRule.way`."""
+
+
+def _person(spec: Any) -> str:
+    """What protects a person with several records."""
+    unit, total = spec.unit, spec.plan.total
+    loss = loss_of_group(total.epsilon, total.delta, unit.records_per_person)
+    protected = "by nothing: delta would be 1 or more" if loss is None else f"at epsilon = {decimal_text(loss.epsilon)}"
+    protected += f", delta = {float(loss.delta):.3g}" if loss is not None and loss.delta else ""
+    why = f" ({escape(unit.why)})" if unit.why else ""
+    return f"A person stands in at most {unit.records_per_person} records{why} and is protected {protected}."
 
 
 def print_plans(plans: Sequence[tuple[str, Charge]]) -> None:
@@ -105,6 +133,7 @@ def stated(charge: Charge) -> str:
 
 def _grow(tree: Tree, charge: Charge, reasons: bool = True) -> None:
     because = f" [dim]({escape(charge.because)})[/dim]" if reasons else ""
+    because += f" Reason: {escape(charge.reason)}" if reasons and charge.reason else ""
     branch = tree.add(f"{stated(charge)}  {escape(charge.name)}{because}")
     for part in charge.parts:
         _grow(branch, part, reasons)

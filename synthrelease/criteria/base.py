@@ -18,7 +18,7 @@ from synthrelease.privacy import Charge, mechanism
 from synthrelease.private import PrivateCounts
 from synthrelease.randomness import laplace_figure
 from synthrelease.schema import Binning, Schema, Transformation
-from synthrelease.spec_files import Line, Mistake, SpecTable
+from synthrelease.spec_files import Line, Mistake, Reason, SpecTable
 from synthrelease.table import Counts
 
 
@@ -102,6 +102,7 @@ class Criterion(SpecTable):
     kind: str
     threshold: float = Field(gt=0, allow_inf_nan=False)
     epsilon: Fraction = Field(gt=0)
+    reason: Reason = ""
 
     @property
     def figure_range(self) -> tuple[float, float]:

@@ -16,6 +16,7 @@ from synthrelease.privacy import (
     NEIGHBOURS,
     UNIT,
     Charge,
+    Guarantee,
     SelectionRule,
     decimal_text,
     in_sequence,
@@ -23,6 +24,7 @@ from synthrelease.privacy import (
     stated_at,
 )
 from synthrelease.renyi import RenyiCurve
+from synthrelease.resizing import NUMBER_OF_ROWS, SHORTFALL, RowsRule, invariants
 from synthrelease.verification.report import Check
 
 
@@ -31,7 +33,8 @@ def charges(document: ReleaseDocument) -> Check:
     selection = document.selection
     shape = None if selection.shape is None else Fraction(selection.shape)
     rule = SelectionRule(stop_probability=Fraction(selection.stop_probability), shape=shape)
-    problems = [*_node_problems(document.charges, rule), *_guarantee_problems(document), *_criteria_problems(document)]
+    problems = [*_node_problems(document.charges, rule), *_guarantee_problems(document)]
+    problems += [*_domain_problems(document), *_criteria_problems(document)]
     leaves = sum(1 for _ in document.charges.leaves())
     guarantee = document.guarantee
     found = f"{leaves} charges add up to epsilon = {_shown(guarantee.epsilon_exact)}, delta = {_shown(guarantee.delta_exact)}"
@@ -118,8 +121,46 @@ def _guarantee_problems(document: ReleaseDocument) -> Iterator[str]:
     for word in ("epsilon", "epsilon_exact", "delta", "delta_exact"):
         if getattr(guarantee, word) != getattr(root, word):
             yield f"guarantee: {word} is {getattr(guarantee, word)}, the charges say {getattr(root, word)}"
-    if not any(f"n = {document.n_rows}" == text.rpartition(", ")[2] for text in guarantee.invariants):
-        yield f"guarantee: expected 'n = {document.n_rows}' among the invariants, found it in none"
+    person = guarantee.person
+    try:
+        again = Guarantee(
+            epsilon=Fraction(guarantee.epsilon_exact), delta=Fraction(guarantee.delta_exact), records_per_person=person.records
+        ).of_a_person
+        stated = None if again is None else (str(again.epsilon), str(again.delta))
+    except ArithmeticError:
+        stated = None
+    found = None if person.epsilon_exact is None else (person.epsilon_exact, person.delta_exact)
+    if person.records < 1 or stated != found:
+        yield f"guarantee: for {person.records} records of a person follows {stated}, found {found}"
+
+
+def _domain_problems(document: ReleaseDocument) -> Iterator[str]:
+    """The number of rows, what was paid for it and what is said of it go together."""
+    domain, rows = document.domain, document.n_rows
+    published_exactly = domain.rows == "exact"
+    if published_exactly != (domain.file_rows is None):
+        yield "domain: expected the rows of the file, unless the number of kept rows is published; found otherwise"
+        return
+    in_file = rows if domain.file_rows is None else domain.file_rows
+    if not (rows <= in_file and (domain.rows != "whole" or rows == in_file)):
+        yield f"domain: expected at most the {in_file} rows of the file (all, where none is left out), found {rows}"
+    expected = list(invariants(domain.rows, in_file, rows))
+    if document.guarantee.invariants != expected:
+        yield f"guarantee: expected the invariants {expected}, found {document.guarantee.invariants}"
+    charged = next((leaf for leaf in document.charges.leaves() if leaf.name == NUMBER_OF_ROWS), None)
+    if (charged is not None) != (domain.rows == "counted"):
+        yield f"charge {NUMBER_OF_ROWS!r}: expected one just where the number of rows was counted, found otherwise"
+        return
+    epsilon = None if charged is None else Fraction(charged.epsilon_exact)
+    margin = RowsRule(way="counted", epsilon=epsilon).margin if epsilon else None
+    shortfall = None if charged is None else str(SHORTFALL)
+    if (domain.margin, domain.shortfall) != (margin, shortfall):
+        yield f"domain: expected the margin {margin} and the shortfall {shortfall}, found {domain.margin}, {domain.shortfall}"
+    dropped = bool(document.raw_rules) or any("drop" in (one.missing, one.outside) for one in document.columns)
+    if not dropped and domain.rows in ("counted", "exact"):
+        yield f"domain: nothing is left out, so the number of rows is that of the file; found {domain.rows!r}"
+    if dropped and domain.rows == "whole":
+        yield "domain: rows can be left out, so expected a number that was counted, stated or exact; found 'whole'"
 
 
 def _criteria_problems(document: ReleaseDocument) -> Iterator[str]:

@@ -21,9 +21,9 @@ from joblib import Parallel, delayed
 from synthrelease.attempt import attempt, prepare
 from synthrelease.configuration import Configuration
 from synthrelease.errors import RejectedRound
-from synthrelease.ingest import ingest
 from synthrelease.private import PrivateCounts
 from synthrelease.rehearsal.intervals import clopper_pearson
+from synthrelease.releasing import read_private
 from synthrelease.spec import ReleaseSpec, load_spec
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -66,7 +66,7 @@ def main() -> None:
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     spec = load_spec(options.config)
-    private = ingest(options.data, spec.schema, spec.input, spec.raw, spec.plan.once)
+    private = read_private(spec, options.data)
     chosen = list(spec.space)
     if options.sample:
         chosen = random.Random(options.seed).sample(chosen, options.sample)

@@ -25,9 +25,9 @@ from pathlib import Path
 from synthrelease.attempt import Attempt, Prepared, attempt, prepare
 from synthrelease.configuration import Configuration
 from synthrelease.generators import Background
-from synthrelease.ingest import ingest
 from synthrelease.privacy import mechanism
 from synthrelease.private import Meter, PrivateCounts
+from synthrelease.releasing import read_private
 from synthrelease.spec import ReleaseSpec, load_spec
 from synthrelease.table import Counts
 
@@ -54,7 +54,7 @@ def peak_megabytes() -> float:
 def measure(spec: ReleaseSpec, data: Path, repeats: int) -> dict[str, float]:
     """Medians over `repeats` attempts, after one that loads the libraries."""
     start = time.perf_counter()
-    private = ingest(data, spec.schema, spec.input, spec.raw, spec.plan.once)
+    private = read_private(spec, data)
     ingest_s = time.perf_counter() - start
     prepared = prepare(spec, private)
     first = timed(lambda: attempt(spec, spec.space[0], private, prepared))
@@ -101,7 +101,7 @@ def rows_ratio(spec: ReleaseSpec, ratio: int, repeats: int) -> dict[str, float]:
         for rows, out in zip((160_000, 160_000 * ratio), files, strict=True):
             script = [sys.executable, str(ROOT / "public_data/simulate_births.py"), "--rows", str(rows), "--seed", "1"]
             subprocess.run([*script, "--facts", str(ROOT / "public_data/births_facts.toml"), "--out", str(out)], check=True)
-        small, new = (ingest(out, spec.schema, spec.input, spec.raw, spec.plan.once) for out in files)
+        small, new = (read_private(spec, out) for out in files)
     counts = small.with_plan([WHOLE]).spend(WHOLE, lambda counts: counts)  # simulated: nobody's
     repeated = PrivateCounts(Counts(counts.layout, counts.codes, counts.counts * ratio), Meter(spec.plan.once))
     cases = {"small": (small, 1), "same_cells": (repeated, ratio), "same_theta": (repeated, 1), "new_rows": (new, 1)}

@@ -20,9 +20,9 @@ from synthrelease.attempt import attempt, prepare
 from synthrelease.configuration import Configuration
 from synthrelease.constraints import Plausibility
 from synthrelease.generators import bayesian_network, privbayes
-from synthrelease.ingest import ingest
 from synthrelease.private import PrivateCounts
 from synthrelease.rehearsal.intervals import clopper_pearson
+from synthrelease.releasing import read_private
 from synthrelease.spec import ReleaseSpec, load_spec
 from tests.benchmarks.acceptance import label
 
@@ -85,7 +85,7 @@ def main() -> None:
     parser.add_argument("--attempts", type=int, default=40)
     options = parser.parse_args()
     spec = load_spec(options.config)
-    private = ingest(options.data, spec.schema, spec.input, spec.raw, spec.plan.once)
+    private = read_private(spec, options.data)
     configuration = spec.space[options.configuration]
     names = [criterion.name for criterion in spec.criteria if criterion.epsilon]
     print(f"{label(configuration)}; {options.attempts} attempts each\n")

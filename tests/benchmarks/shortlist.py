@@ -14,9 +14,9 @@ from joblib import Parallel, delayed
 
 from synthrelease.attempt import attempt, prepare, read_priors
 from synthrelease.errors import RejectedRound
-from synthrelease.ingest import ingest
 from synthrelease.private import PrivateCounts
 from synthrelease.rehearsal.intervals import clopper_pearson
+from synthrelease.releasing import read_private
 from synthrelease.shortlist import narrowed
 from synthrelease.spec import ReleaseSpec, load_spec
 
@@ -42,7 +42,7 @@ def main() -> None:
     parser.add_argument("--fits", type=int, default=20)
     options = parser.parse_args()
     spec = narrowed(load_spec(options.config), options.shortlist)
-    public = ingest(options.data, spec.schema, spec.input, spec.raw, spec.plan.once)
+    public = read_private(spec, options.data)
     each = options.attempts // options.fits
     passed = Parallel(n_jobs=2)(delayed(accepted)(spec, public, each) for _ in range(options.fits))
     found = clopper_pearson(sum(passed), each * options.fits)

@@ -67,8 +67,8 @@ def no_old_men(schema: Schema) -> Plausibility:
 
 def read(path: Path, schema: Schema, rules: InputTable | None = None, raw: Plausibility | None = None) -> dict[tuple, int]:
     """{bin of each column: count} of the atomic counts of a file."""
-    private = ingest(path, schema, rules or InputTable(), raw or anything(schema), ())
-    counts = private._PrivateCounts__counts  # type: ignore[attr-defined]
+    private = ingest(path, schema, rules or InputTable(), raw or anything(schema))
+    counts = private._Door__counts  # type: ignore[attr-defined]
     cells = zip(*(digits.tolist() for digits in counts.all_digits()), strict=True)
     return dict(zip(cells, counts.counts.tolist(), strict=True))
 

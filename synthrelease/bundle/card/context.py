@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from synthrelease.bundle.card import explanations, numbers
+from synthrelease.bundle.card import explanations, numbers, protection
 from synthrelease.bundle.card.pictures import band_columns, error_band
 from synthrelease.bundle.card.wording import Wording
 from synthrelease.bundle.checksums import sha256
@@ -33,5 +33,6 @@ def context(document: ReleaseDocument, table: ReleasedTable, language: str) -> d
         "licence": LICENCES.get(document.card.licence),
         "level": float(LEVEL),
         "explain": explanations,
+        "protect": protection,
         "n": numbers,
     }

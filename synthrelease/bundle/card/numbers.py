@@ -7,7 +7,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from synthrelease.bundle.model import ChargePart
-from synthrelease.privacy import decimal_text, loss_of_groups
+from synthrelease.privacy import decimal_text
 from synthrelease.renyi import RenyiCurve
 
 
@@ -75,8 +75,3 @@ def probability(exact: str) -> str:
 def words(name: str) -> str:
     """A name from a file as words."""
     return name.replace("_", " ")
-
-
-def groups(delta_exact: str) -> str:
-    """What protects a person with k records, in words."""
-    return loss_of_groups(Fraction(delta_exact))

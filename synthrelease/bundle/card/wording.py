@@ -14,6 +14,7 @@ from markupsafe import Markup
 from synthrelease.bundle.card.environment import link
 from synthrelease.bundle.card.numbers import exact_epsilon, figure, rounded_up, without_exponent, words, worst_factor
 from synthrelease.bundle.card.pictures import band_columns, error_band
+from synthrelease.bundle.card.protection import right_guess
 from synthrelease.bundle.interval import LEVEL
 from synthrelease.bundle.model import ReleaseDocument
 from synthrelease.card_texts import CardTexts
@@ -50,6 +51,7 @@ class Wording:
             "epsilon": exact_epsilon(document.guarantee.epsilon_exact),
             "factor": worst_factor(Fraction(document.guarantee.epsilon_exact)),
             "delta": without_exponent(document.guarantee.delta),
+            "right": right_guess(document),
             "minimum": str(document.minimum_count),
             "invariants": Markup('<bdi lang="en" dir="ltr">{}</bdi>').format("; ".join(document.guarantee.invariants)),
             "band": "" if band is None else rounded_up(100 * band),

@@ -1,0 +1,80 @@
+"""Whom and what the guarantee covers, in plain words: the files, the persons, and what a guess can gain."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from fractions import Fraction
+
+from synthrelease.bundle.card.numbers import exact_epsilon, figure
+from synthrelease.bundle.model import ReleaseDocument
+from synthrelease.privacy import loss_of_groups
+from synthrelease.renyi import exp_up
+from synthrelease.resizing import NOT_COVERED
+
+
+def domain_text(document: ReleaseDocument) -> str:
+    """Which files the guarantee is about, and how many of their rows the release worked with."""
+    domain, n = document.domain, figure(document.n_rows)
+    if domain.rows == "exact":
+        return (
+            f"Files of which exactly {n} rows are complete, in range and plausible (below: rows that were left out). A record "
+            f"is protected among such rows alone: {NOT_COVERED}."
+        )
+    whole = f"Files of {figure(domain.file_rows)} rows with the columns and bounds above, whatever their rows hold"
+    if domain.rows == "whole":
+        return f"{whole}. No row was left out."
+    chosen = f"Of the rows that were kept (below) the release worked with {n}, drawn at random"
+    if domain.rows == "stated":
+        how = "a number that the publisher had stated beforehand"
+    else:
+        how = (
+            f"a number found by counting them with noise and taking off {figure(domain.margin)}, so that there were fewer with "
+            f"probability at most {float(Fraction(domain.shortfall or 0)):g} (public rows then fill up)"
+        )
+    return f"{whole}. {chosen}: {how}. How many rows were kept is protected like everything else in them."
+
+
+def left_out_text(document: ReleaseDocument) -> str:
+    """What became of rows with missing values, with values outside, and against the rules for original rows."""
+    columns = document.columns
+    sentences = [
+        ("Rows with a missing value were left out: {}.", [one.name for one in columns if one.missing == "drop"]),
+        ("Files with a missing value were refused: {}.", [one.name for one in columns if one.missing == "error"]),
+        ("Values outside the bounds counted as the nearest bound: {}.", [one.name for one in columns if one.outside == "clip"]),
+        ("Rows with a value outside bounds or categories were left out: {}.", _outside(document, "drop")),
+        ("Files with a value outside bounds or categories were refused: {}.", _outside(document, "error")),
+        ("Rows were left out in which one of these occurred: {}.", document.raw_rules),
+    ]
+    return " ".join(text.format("; ".join(names)) for text, names in sentences if names)
+
+
+def _outside(document: ReleaseDocument, policy: str) -> Iterable[str]:
+    return [one.name for one in document.columns if one.outside == policy]
+
+
+def person_text(document: ReleaseDocument) -> str:
+    """What protects a person who stands in more than one record."""
+    person, guarantee = document.guarantee.person, document.guarantee
+    record = "One record" if person.unit == "record" else f"One record ({person.unit})"
+    text = f"{record}; neighbouring files: {guarantee.neighbours}."
+    if person.records == 1:
+        return f"{text} A person with k records is protected at {loss_of_groups(Fraction(guarantee.delta_exact))}."
+    why = f" ({person.why})" if person.why else ""
+    known = f"{text} A person stands in at most {person.records} records{why} and is protected"
+    if person.epsilon_exact is None or person.delta_exact is None:
+        return f"{known} by nothing: delta would be 1 or more."
+    delta = "" if person.delta_exact == "0" else f", delta = {float(Fraction(person.delta_exact)):.3g}"
+    return f"{known} at epsilon = {exact_epsilon(person.epsilon_exact)}{delta}."
+
+
+def right_guess(document: ReleaseDocument) -> str:
+    """The largest probability of a right guess between two neighbouring files that were equally likely beforehand, rounded up.
+
+    (e^epsilon + delta) / (1 + e^epsilon): docs/theory.md 10.
+    """
+    guarantee = document.guarantee
+    wrong = (1 - Fraction(guarantee.delta_exact)) / (1 + exp_up(Fraction(guarantee.epsilon_exact)))
+    digits = max(2, 1 - math.floor(math.log10(float(wrong)))) if wrong > Fraction(1, 10**12) else 12
+    unit = Fraction(1, 10**digits)
+    return f"{float(100 * (1 - (wrong // unit) * unit)):.{digits - 2}f}%"
