@@ -3,9 +3,9 @@
     python tests/benchmarks/low_epsilon.py CONFIG --data FILE [--runs 50] [--jobs 2] [--generation EPS] [--json]
         [--public-table as_is|earlier_year|distorted] [--truth configs/births.toml]
 
-Every run is a whole release on the file: one-off charges, rounds until one is accepted or the coin stops, with the noise of a
-release. The true errors of the released table are then computed without noise, by the criteria of --truth. Success: something
-was released, and every true error is at or below its threshold. Prints Markdown.
+Every run is a whole release on the file: the number of rows, one-off charges, rounds until one is accepted or the coin stops,
+with the noise of a release. The true errors of the released table are then computed without noise, against all kept rows, by
+the criteria of --truth. Success: something was released, and every true error is at or below its threshold. Prints Markdown.
 
 --public-table changes the public table that the generators start from: `earlier_year` reweights the mother's age to about
 the shares of US births five years earlier; `distorted` makes young mothers three times, high parities twice and low birth
@@ -29,10 +29,11 @@ from synthrelease.attempt import prepare, read_priors
 from synthrelease.candidate import Candidate
 from synthrelease.ingest import read_public
 from synthrelease.privacy import decimal_text
-from synthrelease.private import Meter, PrivateCounts
+from synthrelease.private import Meter, PrivateCounts, PrivateRows
 from synthrelease.randomness import NoNoise
 from synthrelease.rehearsal.intervals import clopper_pearson
 from synthrelease.releasing import one_round
+from synthrelease.resizing import resize
 from synthrelease.schema import Schema
 from synthrelease.selection import select
 from synthrelease.spec import ReleaseSpec, load_spec
@@ -81,7 +82,7 @@ class Outcome:
 
 def run_once(spec: ReleaseSpec, truth: ReleaseSpec, table: Counts, priors: dict[str, Counts]) -> Outcome:
     start, rounds = time.perf_counter(), [0]
-    private = PrivateCounts(table, Meter(spec.plan.once))
+    private = resize(PrivateRows(table, table.total), spec.rows, spec.raw, spec.plan.once)
     prepared = prepare(spec, private, priors)
 
     def next_round():
