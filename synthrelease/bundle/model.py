@@ -40,7 +40,7 @@ class Part(BaseModel):
 
 
 class GuaranteePart(Part):
-    """The guarantee by its building blocks (theory 10)."""
+    """The guarantee by its building blocks (theory 10, statement of the guarantee)."""
 
     epsilon: Number
     epsilon_exact: ExactText

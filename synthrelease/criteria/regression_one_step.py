@@ -1,4 +1,4 @@
-"""Linear regression: distance of the coefficients by one Newton step from the synthetic line (theory 3.4)."""
+"""Linear regression: distance of the coefficients by one Newton step from the synthetic line (theory 3.4, one-step regression)."""
 
 from __future__ import annotations
 
