@@ -104,7 +104,7 @@ class VerificationFailed(SynthreleaseError):
 
 
 class RejectedRound(Exception):
-    """A round ended without a candidate for a reason that is a function of noisy, hence public, values (theory 2.7, failures)."""
+    """A round ended without a candidate for a reason that is a function of noisy values (theory 2.7, failures)."""
 
 
 def cut(text: str, longest: int = 600) -> str:

@@ -172,8 +172,8 @@ class SelectionTable(SpecTable):
         & Steinke 2022), which zero-concentrated rounds need.
     stop_probability : gamma of either.
     shape : eta of the truncated negative binomial law; 1 is geometric, 0 logarithmic.
-    test : "each" criterion by its own noisy figure in every round, or all by one noisy test ("joint"; theory 4, joint test), with the
-        figures released once after acceptance.
+    test : "each" criterion by its own noisy figure in every round, or all by one noisy test ("joint"; theory 4, joint test),
+        with the figures released once after acceptance.
     test_epsilon, false_acceptance : of the joint test: its budget, and the largest probability that a round with a criterion
         above its threshold passes.
     measurements : "fresh" in every round, or once before the loop and "shared" by all rounds (theory 5, shared measurements).

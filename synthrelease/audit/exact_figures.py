@@ -34,7 +34,8 @@ _LOWEST = -(2**30)
 class ExactFigures:
     """Figures of all tables against one synthetic table: numerators (n_tables,) int64 over one denominator.
 
-    `bound` is the sensitivity that theory 3, acceptance criteria, proves, as a fraction. Figures and bound are in units of `unit`, where that is not
+    `bound` is the sensitivity that theory 3, acceptance criteria, proves, as a fraction. Figures and bound are in units of
+    `unit`, where that is not
     a fraction (a standard deviation). `void`: no private table passes, whatever the figure.
     """
 
@@ -55,7 +56,10 @@ def digits(world: World) -> np.ndarray:
 
 
 def absolute(criterion: AbsoluteMarginalError, world: World, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
-    """max |q(R) - q(S)| / n over the cells of all tables of at most `largest` columns; bound 1/n (theory 3.1, absolute marginal error)."""
+    """max |q(R) - q(S)| / n over the cells of all tables of at most `largest` columns; bound 1/n.
+
+    Theory 3.1, absolute marginal error.
+    """
     n, values = int(synthetic.sum()), digits(world)
     largest = criterion.largest or values.shape[1]
     worst = np.zeros(len(tables), dtype=np.int64)
@@ -68,7 +72,10 @@ def absolute(criterion: AbsoluteMarginalError, world: World, tables: np.ndarray,
 
 
 def relative(criterion: RelativeMarginalError, world: World, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
-    """max of clip(max(r/s, s/r); 1, lam) over 1-way cells, r and s counts plus 1; bound by trying every r (theory 3.2, relative marginal error)."""
+    """max of clip(max(r/s, s/r); 1, lam) over 1-way cells, r and s counts plus 1; bound by trying every r.
+
+    Theory 3.2, relative marginal error.
+    """
     n, values, clip = int(synthetic.sum()), digits(world), Fraction(str(criterion.clip))
     common = math.lcm(*range(1, n + 2))
     worst = np.zeros(len(tables), dtype=np.int64)
@@ -164,7 +171,9 @@ def prediction(
 
 
 def one_step(criterion: RegressionOneStep, world: World, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
-    """|sum of (a - mean_S a) r| / (n sd_S a), r = b - clip(line of S), for one feature a and the target b (theory 3.4, one-step regression).
+    """|sum of (a - mean_S a) r| / (n sd_S a), r = b - clip(line of S), for one feature a and the target b.
+
+    Theory 3.4, one-step regression.
 
     Bound 2 max |(a - mean_S a) r| / (n sd_S a). In units of 1 / sd_S a.
 

@@ -1,4 +1,6 @@
-"""PrivBayes (Zhang, Cormode, Procopiuc, Srivastava & Xiao, SIGMOD 2014; TODS 2017; theory 6, PrivBayes), native, on cell counts.
+"""PrivBayes (Zhang, Cormode, Procopiuc, Srivastava & Xiao, SIGMOD 2014; TODS 2017), native, on cell counts.
+
+Theory 6, PrivBayes.
 
 A Bayesian network is chosen privately (eps1 = epsilon_split * eps), then one joint table per column is measured with
 integer Laplace noise (eps2 = eps - eps1). Everything after the noise is post-processing: consistency between the tables,
