@@ -132,7 +132,10 @@ def zero_concentrated(name: str, rho: Fraction, because: str) -> Charge:
 
 
 def in_sequence(name: str, *parts: Charge, because: str = "sequential composition: the parts add up") -> Charge:
-    """Adaptive sequential composition: epsilons and deltas add (theory 1); where one part is a curve, curves add."""
+    """Adaptive sequential composition: epsilons and deltas add; where one part is a curve, curves add.
+
+    Theory 1.1, sequential composition.
+    """
     if all(part.renyi is None for part in parts):
         return Charge(
             name=name,

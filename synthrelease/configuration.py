@@ -49,7 +49,8 @@ class ConfigurationSpace:
     """The product of transformations, generators and projections, drawn from uniformly.
 
     Draws are independent and with replacement, from a distribution fixed beforehand: anything else (taking turns,
-    avoiding rejected configurations) voids the selection theorem (theory 2). A `shortlist` of indices into the product, drawn
+    avoiding rejected configurations) voids the selection theorem (theory 2.3, what rounds may use). A `shortlist` of
+    indices into the product, drawn
     up on public data, narrows the space to these.
     """
 

@@ -72,7 +72,7 @@ class PrivateFailure(SynthreleaseError):
     """Code that was reading private counts failed.
 
     Which input makes such code fail may itself depend on a person's record, so there is one message for all causes,
-    the whole planned budget counts as spent and nothing is published (theory 2).
+    the whole planned budget counts as spent and nothing is published (theory 2.7, failures).
     """
 
     exit_code = 1
@@ -104,7 +104,7 @@ class VerificationFailed(SynthreleaseError):
 
 
 class RejectedRound(Exception):
-    """A round ended without a candidate for a reason that is a function of noisy, hence public, values (theory 2)."""
+    """A round ended without a candidate for a reason that is a function of noisy values (theory 2.7, failures)."""
 
 
 def cut(text: str, longest: int = 600) -> str:

@@ -1,4 +1,4 @@
-"""From a library that counts in adding or removing one record to neighbours that replace one (theory 1).
+"""From a library that counts in adding or removing one record to neighbours that replace one (theory 1.3, group privacy).
 
 Replacing a record is removing one and adding another: two steps, both through the table without the record. So a guarantee for
 one step gives, for replacing (group privacy for two):

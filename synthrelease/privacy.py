@@ -64,8 +64,7 @@ class Loss(NamedTuple):
 def loss_of_group(epsilon: Fraction, delta: Fraction, records: int) -> Loss | None:
     """(k epsilon, k e^((k - 1) epsilon) delta) for k records that may all be replaced: k steps of group privacy.
 
-    Rounded up; None where that delta is 1 or more, which promises nothing (Dwork & Roth 2014, Theorem 2.2 and Lemma 2.2;
-    docs/theory.md 10).
+    Rounded up; None where that delta is 1 or more, which promises nothing (theory 1.3, group privacy).
     """
     if not delta:
         return Loss(records * epsilon, Fraction(0))

@@ -4,7 +4,7 @@ A file has N rows. Public rules leave some of them out (missing values, values o
 public; K is not. A release works with a public number m of rows: a uniformly random subset of m kept rows, or, where fewer
 are kept, all of them and rows of a fixed public sequence.
 
-The resizing theorem (docs/theory.md 1.4): whatever is differentially private for replacing one of m rows is so, at the same
+The resizing theorem (theory 1.7, resizing): whatever is differentially private for replacing one of m rows is so, at the same
 price, for replacing one row of the file, kept or not. In short: let two files differ in one row. Where both keep K rows, one
 kept row is replaced, or none. Where one keeps K and the other K - 1, take a uniform m-subset of the K - 1 and put the extra
 row in the place of a random one with probability m / K: that is a uniform m-subset of the K, and it differs in one row. Where

@@ -1,7 +1,7 @@
 """The public shape of a table: columns, atomic bins, and the alternative binnings that a transformation may choose.
 
 Nothing here is ever learned from data: every edge, category and label comes from the specification, so the layout of
-any table, private or synthetic, is public (theory 10: the schema is part of the domain).
+any table, private or synthetic, is public (theory 10, statement of the guarantee: the schema is part of the domain).
 """
 
 from __future__ import annotations

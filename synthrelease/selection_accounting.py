@@ -1,4 +1,4 @@
-"""What a private selection costs: the theorems behind the loops of `synthrelease.selection` (theory 2; docs/accounting.md).
+"""What a private selection costs: the theorems behind the loops of `synthrelease.selection` (theory 2, selection).
 
 This module is the only place where a selection multiplies a charge.
 """
@@ -32,7 +32,7 @@ def private_selection(name: str, one_round: Charge, rule: SelectionRule | None =
 
     Known threshold, pure rounds: eps1-DP rounds with no cap on their number give 2 eps1 for any stop probability in [0, 1]:
     with A = Pr[accept] and B = A + gamma (1 - A), every output has probability p_o / B, and p_o and B each move by at most
-    e^eps1 (theory 2; Liu & Talwar, STOC 2019, Theorem 3.1).
+    e^eps1 (theory 2.1, known threshold, pure; Liu & Talwar, STOC 2019, Theorem 3.1).
 
     Known threshold, approximate rounds: (eps1, delta1)-DP rounds and gamma > 0 give (2 eps1, (1 + (1 - gamma) e^eps1) delta1 /
     gamma). Proof for a set S of outputs: Pr[S] = s / B with s the expectation of a function of one round with values in [0, 1],

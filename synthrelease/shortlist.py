@@ -41,7 +41,8 @@ class ShortlistFile(SpecTable):
 def narrowed(spec: ReleaseSpec, path: str | Path) -> ReleaseSpec:
     """The specification with its space narrowed to a shortlist.
 
-    Drawing stays uniform, from a set that was fixed beforehand on public data (theory 2). The charges stay the same.
+    Drawing stays uniform, from a set that was fixed beforehand on public data (theory 2.3, what rounds may use). The charges
+    stay the same.
 
     Raises
     ------

@@ -105,7 +105,7 @@ class InputTable(SpecTable):
 
     Attributes
     ----------
-    rows : what is public about how many rows the rules below keep (docs/theory.md 1.4). "private": a noisy count, which costs
+    rows : what is public about how many rows the rules below keep (theory 1.7, resizing). "private": a noisy count, which costs
         [budget] rows. A whole number: an official figure at or below the kept rows. "exact": their number is published as it
         is, and whether a record is kept is not protected. Where no row can be left out, it costs nothing and needs no choice.
     """
@@ -213,11 +213,11 @@ class SelectionTable(SpecTable):
         & Steinke 2022), which zero-concentrated rounds need.
     stop_probability : gamma of either.
     shape : eta of the truncated negative binomial law; 1 is geometric, 0 logarithmic.
-    test : "each" criterion by its own noisy figure in every round, or all by one noisy test ("joint"; theory 4), with the
-        figures released once after acceptance.
+    test : "each" criterion by its own noisy figure in every round, or all by one noisy test ("joint"; theory 4, joint test),
+        with the figures released once after acceptance.
     test_epsilon, false_acceptance : of the joint test: its budget, and the largest probability that a round with a criterion
         above its threshold passes.
-    measurements : "fresh" in every round, or once before the loop and "shared" by all rounds (theory 5).
+    measurements : "fresh" in every round, or once before the loop and "shared" by all rounds (theory 5, shared measurements).
     publish_measurements : put the noisy marginals that the released table was made from into the release.
     """
 

@@ -208,7 +208,7 @@ def test_a_claim_of_one_epsilon_would_be_found_wrong() -> None:
 
 
 def test_a_cap_that_is_too_small_is_found() -> None:
-    """With four rounds where theory 2 asks for 153, 2 eps1 + eps0 does not hold."""
+    """With four rounds where theory 2.8, capped loop, asks for 153, 2 eps1 + eps0 does not hold."""
     pairs, stop, spare = FinitePairs.of(40, 2, Fraction(4)), Fraction(1, 50), Fraction(11, 10)
     enough = enough_rounds(stop, spare)
     assert enough == 153

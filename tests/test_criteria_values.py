@@ -1,4 +1,6 @@
-"""The figure of each criterion against a slow one that loops over rows, straight from its definition (theory 3).
+"""The figure of each criterion against a slow one that loops over rows, straight from its definition.
+
+Theory 3, acceptance criteria.
 
 Figures are taken where the noise would be added. Faithfulness has its own comparison in test_faithfulness.
 """

@@ -1,4 +1,7 @@
-"""A release by joint test and shared measurements: its plan, what it spends, when, and the law of its output (theory 4, 5)."""
+"""A release by joint test and shared measurements: its plan, what it spends, when, and the law of its output.
+
+Theory 4.3, figures afterwards; theory 5.1, measure once, select many.
+"""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ def test_leaves_of_the_tree_are_the_planned_charges() -> None:
 
 
 def test_charges_after_acceptance_are_added_once() -> None:
-    """Theory 4: adaptive composition outside the selection, so without the factor 2."""
+    """Theory 4.3, figures afterwards: adaptive composition outside the selection, so without the factor 2."""
     test, figures = mechanism("test", exact(".15"), ""), (mechanism("a", exact(".3"), ""), mechanism("b", exact(".01"), ""))
     fit = mechanism("fit", exact(".2"), "")
     plan = Plan.of(once=(fit,), per_round=(test,), after=figures)

@@ -54,7 +54,7 @@ def test_the_test_above_detects_a_scale_that_is_off_by_five_percent(wrong: float
 
 
 def test_a_figure_lies_on_its_public_grid() -> None:
-    """Theory 9: the low bits of a released figure carry nothing, because every output is a multiple of a public step."""
+    """Theory 9, noise: the low bits of a released figure carry nothing, because every output is a multiple of a public step."""
     sensitivity, step = 0.037, 2.0 ** (math.floor(math.log2(0.037)) - 12)
     for value in (0.1, 0.1 + 1e-9, 1 / 3, math.pi):
         released = laplace_figure(value, sensitivity=sensitivity, epsilon=Fraction(1)).value

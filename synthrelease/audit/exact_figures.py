@@ -34,7 +34,8 @@ _LOWEST = -(2**30)
 class ExactFigures:
     """Figures of all tables against one synthetic table: numerators (n_tables,) int64 over one denominator.
 
-    `bound` is the sensitivity that theory 3 proves, as a fraction. Figures and bound are in units of `unit`, where that is not
+    `bound` is the sensitivity that theory 3, acceptance criteria, proves, as a fraction. Figures and bound are in units of
+    `unit`, where that is not
     a fraction (a standard deviation). `void`: no private table passes, whatever the figure.
     """
 
@@ -55,7 +56,10 @@ def digits(world: World) -> np.ndarray:
 
 
 def absolute(criterion: AbsoluteMarginalError, world: World, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
-    """max |q(R) - q(S)| / n over the cells of all tables of at most `largest` columns; bound 1/n (theory 3.1)."""
+    """max |q(R) - q(S)| / n over the cells of all tables of at most `largest` columns; bound 1/n.
+
+    Theory 3.1, absolute marginal error.
+    """
     n, values = int(synthetic.sum()), digits(world)
     largest = criterion.largest or values.shape[1]
     worst = np.zeros(len(tables), dtype=np.int64)
@@ -68,7 +72,10 @@ def absolute(criterion: AbsoluteMarginalError, world: World, tables: np.ndarray,
 
 
 def relative(criterion: RelativeMarginalError, world: World, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
-    """max of clip(max(r/s, s/r); 1, lam) over 1-way cells, r and s counts plus 1; bound by trying every r (theory 3.2)."""
+    """max of clip(max(r/s, s/r); 1, lam) over 1-way cells, r and s counts plus 1; bound by trying every r.
+
+    Theory 3.2, relative marginal error.
+    """
     n, values, clip = int(synthetic.sum()), digits(world), Fraction(str(criterion.clip))
     common = math.lcm(*range(1, n + 2))
     worst = np.zeros(len(tables), dtype=np.int64)
@@ -89,7 +96,7 @@ def relative(criterion: RelativeMarginalError, world: World, tables: np.ndarray,
 
 
 def conditional_mean(criterion: ConditionalMean, world: World, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
-    """max over groups of |resized mean_R - mean_S|; bound (U - L) / min_v m_v (theory 3.3)."""
+    """max over groups of |resized mean_R - mean_S|; bound (U - L) / min_v m_v (theory 3.3, conditional means)."""
     n, values = int(synthetic.sum()), digits(world)
     low, high = (Fraction(str(end)) for end in criterion.range)
     numbers = [min(max(Fraction(int(value)), low), high) for value in values[:, world.layout.index(criterion.column)]]
@@ -119,7 +126,7 @@ def _members(world: World, column: str, values: np.ndarray, *, grouped: bool = T
 
 
 def faithfulness(criterion: Faithfulness, world: World, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
-    """1 - matching / n; bound 1/n (theory 3.6).
+    """1 - matching / n; bound 1/n (theory 3.6, faithfulness).
 
     The largest matching is min over sets A of original cells of (rows outside A + synthetic rows similar to A), by
     Koenig's theorem.
@@ -144,7 +151,7 @@ def _similar(criterion: Faithfulness, world: World, a: np.ndarray, b: np.ndarray
 def prediction(
     criterion: RegressionPrediction, world: World, tables: np.ndarray, synthetic: np.ndarray, fitted: LinearModel
 ) -> ExactFigures:
-    """|MAE_R(fitted) - MAE_R(w(S))| for one feature a and the target b (theory 3.5).
+    """|MAE_R(fitted) - MAE_R(w(S))| for one feature a and the target b (theory 3.5, regression prediction).
 
     Bound 2 (U - L) / n, or what the two lines leave of it: (largest - smallest gap of a record) / n.
     """
@@ -164,7 +171,9 @@ def prediction(
 
 
 def one_step(criterion: RegressionOneStep, world: World, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
-    """|sum of (a - mean_S a) r| / (n sd_S a), r = b - clip(line of S), for one feature a and the target b (theory 3.4).
+    """|sum of (a - mean_S a) r| / (n sd_S a), r = b - clip(line of S), for one feature a and the target b.
+
+    Theory 3.4, one-step regression.
 
     Bound 2 max |(a - mean_S a) r| / (n sd_S a). In units of 1 / sd_S a.
 
@@ -187,7 +196,7 @@ def one_step(criterion: RegressionOneStep, world: World, tables: np.ndarray, syn
 def least_slack(
     criteria: Sequence[Criterion], world: World, tables: np.ndarray, synthetic: np.ndarray, fitted: LinearModel | None
 ) -> ExactFigures:
-    """The least slack of several criteria, in sensitivities; bound 1 (theory 4)."""
+    """The least slack of several criteria, in sensitivities; bound 1 (theory 4.1, least slack)."""
     slacks = [slack(criterion, world, tables, synthetic, fitted) for criterion in criteria]
     common = math.lcm(*(found.denominator for found in slacks))
     least = np.min([found.numerators * (common // found.denominator) for found in slacks], axis=0)

@@ -1,4 +1,6 @@
-"""The output law of the selection loop in exact fractions, over all pairs of small finite rounds (theory 2).
+"""The output law of the selection loop in exact fractions, over all pairs of small finite rounds.
+
+Theory 2.1, known threshold, pure.
 
 A round gives each of a few outputs, or is rejected, with probabilities that are multiples of 1/N; a pair of rounds is
 eps1-DP when all these probabilities, that of rejection too, differ by at most a factor e^eps1. For every such pair, every

@@ -50,7 +50,8 @@ def laplace_interval(
     - High end: the largest e with Pr[z <= v - e | z <= t - e] > (1 - level)/2. This falls in e towards
       a^(t - v): a figure that lies so near below its threshold that this exceeds (1 - level)/2 bounds nothing from above.
 
-    The rounding to the grid (theory 9) adds a step on either side. The level holds for each criterion by itself.
+    The rounding to the grid (theory 9.2, figure on a grid) adds a step on either side. The level holds for each criterion by
+    itself.
     """
     step, steps = noise_grid(sensitivity)
     decay = math.exp(-1 / float(Fraction(steps) / epsilon))

@@ -56,7 +56,7 @@ class PersonPart(Part):
 
 
 class GuaranteePart(Part):
-    """The guarantee by its building blocks (theory 10)."""
+    """The guarantee by its building blocks (theory 10, statement of the guarantee)."""
 
     epsilon: Number
     epsilon_exact: ExactText
@@ -69,7 +69,7 @@ class GuaranteePart(Part):
 
 
 class DomainPart(Part):
-    """Which files the guarantee is about: what the public rules did with their rows (docs/theory.md 1.4).
+    """Which files the guarantee is about: what the public rules did with their rows (theory 1.7, resizing).
 
     With the columns' `bounds`, `missing` and `outside`, and the rules for raw rows, the domain can be written down from here.
 

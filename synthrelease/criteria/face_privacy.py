@@ -1,4 +1,7 @@
-"""Face privacy as a criterion: no row of the candidate occurs fewer than `minimum_count` times (paper 4.6; theory 3.7)."""
+"""Face privacy as a criterion: no row of the candidate occurs fewer than `minimum_count` times.
+
+Paper 4.6; theory 3.7, face privacy.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Faithfulness: how many synthetic rows can be paired one to one with similar original rows (paper 4.5.5; theory 8)."""
+"""Faithfulness: how many synthetic rows can be paired one to one with similar original rows.
+
+Paper 4.5.5; theory 3.6, faithfulness.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One noisy test for all criteria of a round (theory 4): the least slack, with one draw of noise."""
+"""One noisy test for all criteria of a round (theory 4.1, least slack): the least slack, with one draw of noise."""
 
 from __future__ import annotations
 

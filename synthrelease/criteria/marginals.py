@@ -18,7 +18,9 @@ MAX_TABLES = 100_000
 
 
 class AbsoluteMarginalError(Criterion):
-    """max |q(R) - q(S)| / n over every cell of every table of at most `largest` columns (paper 4.5.2; theory 3.1).
+    """max |q(R) - q(S)| / n over every cell of every table of at most `largest` columns.
+
+    Paper 4.5.2; theory 3.1, absolute marginal error.
 
     Every cell of the public domain counts: cells absent from both tables differ by 0, cells absent from one by the count
     of the other.
@@ -58,7 +60,8 @@ class RelativeMarginalError(Criterion):
     Privacy
     -------
     Sensitivity: the largest step of g(r) = clip(max(r/s, s/r); 1, clip) when r moves by 1, over the public counts s of the
-    candidate: one replaced record moves each count of a 1-way table by at most 1 (theory 3.2; tighter than Proposition 5).
+    candidate: one replaced record moves each count of a 1-way table by at most 1 (theory 3.2, relative marginal error;
+    tighter than Proposition 5).
     Slack: how many records each r is inside [s / threshold, threshold s], the least over all bins: sensitivity 1, because
     every r moves by at most 1.
     """

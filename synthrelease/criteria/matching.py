@@ -1,4 +1,4 @@
-"""Maximum matching of similar rows, exactly, as a maximum flow between cells (theory 8).
+"""Maximum matching of similar rows, exactly, as a maximum flow between cells (theory 8.1, matching as a flow).
 
 Rows in the same cell are interchangeable, so a matching of rows is an integral flow: source -> original cell (capacity: its
 count) -> similar synthetic cell -> sink (capacity: its count). scipy's Dinic finds the maximum; a greedy flow is taken

@@ -1,4 +1,7 @@
-"""Linear regression: distance of the coefficients by one Newton step from the synthetic line (theory 3.4)."""
+"""Linear regression: distance of the coefficients by one Newton step from the synthetic line.
+
+Theory 3.4, one-step regression.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Linear regression: distance of the prediction errors (paper 4.5.4; theory 3.5)."""
+"""Linear regression: distance of the prediction errors (paper 4.5.4; theory 3.5, regression prediction)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ class RegressionPrediction(Criterion):
     -------
     Both lines are public. The figure is |sum of a gap over the records| / n, where the gap of a record is the difference of
     its two absolute errors: sensitivity (largest - smallest gap) / n over the records that the public rules allow ("lines";
-    theory 3.5). The gaps lie in [-(U - L), U - L], so 2 (U - L) / n always holds ("range"; Proposition 9).
+    theory 3.5, regression prediction). The gaps lie in [-(U - L), U - L], so 2 (U - L) / n always holds ("range";
+    Proposition 9).
     """
 
     kind: Literal["regression_prediction"]

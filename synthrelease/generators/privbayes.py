@@ -1,4 +1,6 @@
-"""PrivBayes (Zhang, Cormode, Procopiuc, Srivastava & Xiao, SIGMOD 2014; TODS 2017; theory 6), native, on cell counts.
+"""PrivBayes (Zhang, Cormode, Procopiuc, Srivastava & Xiao, SIGMOD 2014; TODS 2017), native, on cell counts.
+
+Theory 6, PrivBayes.
 
 A Bayesian network is chosen privately (eps1 = epsilon_split * eps), then one joint table per column is measured with
 integer Laplace noise (eps2 = eps - eps1). Everything after the noise is post-processing: consistency between the tables,
@@ -131,7 +133,7 @@ def dependence_score(joint: np.ndarray, n: int) -> int:
 def score_sensitivity(n: int) -> int:
     """Largest change of `dependence_score` when one record is replaced: 6 n + 4.
 
-    R changes by at most 3/n + 2/n^2 (theory 6); the score is 2 n^2 R.
+    R changes by at most 3/n + 2/n^2 (theory 6.1, dependence score); the score is 2 n^2 R.
     """
     return 6 * n + 4
 
@@ -149,7 +151,7 @@ def _choose_structure(
     Privacy
     -------
     eps-DP: the first column is drawn uniformly; each of the d - 1 further choices gets eps / (d - 1) and scores of
-    sensitivity 6n + 4 (theory 6); which pairs compete depends only on public sizes and earlier choices.
+    sensitivity 6n + 4 (theory 6.2, structure); which pairs compete depends only on public sizes and earlier choices.
     """
     sizes = marginals.layout.sizes
     first = entropy.pick(len(sizes))
@@ -183,7 +185,7 @@ def _measure(
     Privacy
     -------
     eps-DP: replacing one record moves one count down and one up in each of the d tables, l1 sensitivity 2 d in all, so
-    each cell gets discrete Laplace noise of scale 2 d / eps (theory 6).
+    each cell gets discrete Laplace noise of scale 2 d / eps (theory 6.3, tables).
     """
     tables = [_joint(marginals, parents, column) for parents, column in network]
     flat = np.concatenate([table.ravel() for table in tables])

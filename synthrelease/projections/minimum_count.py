@@ -1,4 +1,4 @@
-"""Face privacy: no row of the released table occurs fewer than m times (paper, Algorithm 3; theory 7)."""
+"""Face privacy: no row of the released table occurs fewer than m times (paper, Algorithm 3; theory 7.1, minimum count)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class MinimumCount(Projection):
 
         Raises
         ------
-        RejectedRound : when nothing can be kept (theory 7).
+        RejectedRound : when nothing can be kept (theory 7.1, minimum count).
         """
         m = self.minimum_count
         counts = np.where(table.counts >= m, table.counts, 0)

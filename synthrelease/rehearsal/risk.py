@@ -99,7 +99,7 @@ def risk_report(
     ------
     Jiang (2025), Short Course on Data Privacy, the two slides from "Let t_i represents the vector of the
     quasi-identifiers" on (the text has no page numbers); Reiter and Mitra, J. Privacy and Confidentiality 1 (2009),
-    for the rates; Raab, Nowok, Dibben (2016), synthpop, for the replicated uniques.
+    for the rates; Nowok, Raab, Dibben (2016), synthpop, for the replicated uniques.
 
     Privacy
     -------

@@ -1,4 +1,6 @@
-"""Permutation swapping (Bailie, Gong & Meng 2023; theory 10): a baseline for comparison, for public data alone.
+"""Permutation swapping (Bailie, Gong & Meng 2023): a baseline for comparison, for public data alone.
+
+Theory 10.1, permutation swapping.
 
 Records that agree on the swap key form a stratum. In each stratum every record is selected with the swap rate, and the values
 of the swap variable are permuted among the selected ones so that none keeps its own. What comes out is the original table
@@ -87,7 +89,9 @@ class PermutationSwapping:
 
 
 def nominal_epsilon(rate: Fraction, largest_stratum: int) -> float:
-    """ln(b + 1) - ln o with the odds o = p / (1 - p); for p above 1/2, ln o where that is more (Bailie et al. 2023; theory 10).
+    """ln(b + 1) - ln o with the odds o = p / (1 - p); for p above 1/2, ln o where that is more (Bailie et al. 2023).
+
+    Theory 10.1, permutation swapping.
 
     Parameters
     ----------

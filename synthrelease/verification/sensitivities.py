@@ -34,7 +34,7 @@ def _prediction(criterion: CriterionPart, document: ReleaseDocument, table: Rele
 
 
 def _mean(criterion: CriterionPart, document: ReleaseDocument, table: ReleasedTable) -> float:
-    """The range over the smallest public group size (theory 3.3)."""
+    """The range over the smallest public group size (theory 3.3, conditional means)."""
     low, high = criterion.parameters["range"]
     margin = math.ceil(float(criterion.parameters["size_margin"]) * document.n_rows)
     sizes = [document.n_rows] if criterion.parameters.get("overall", True) else []

@@ -71,7 +71,7 @@ def person_text(document: ReleaseDocument) -> str:
 def right_guess(document: ReleaseDocument) -> str:
     """The largest probability of a right guess between two neighbouring files that were equally likely beforehand, rounded up.
 
-    (e^epsilon + delta) / (1 + e^epsilon): docs/theory.md 10.
+    (e^epsilon + delta) / (1 + e^epsilon): theory 1.4, two worlds.
     """
     guarantee = document.guarantee
     wrong = (1 - Fraction(guarantee.delta_exact)) / (1 + exp_up(Fraction(guarantee.epsilon_exact)))
