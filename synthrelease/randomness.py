@@ -9,7 +9,8 @@ There is no seed in a release: it cannot be repeated, which is what the guarante
 exist for public data alone; only the rehearsal and the simulation of surrogates make them (tests/test_architecture.py).
 
 Floating point: noise is drawn as exact integers (OpenDP's samplers, after Canonne, Kamath & Steinke 2020), so the
-low bits of a released figure carry nothing about the data (theory 9; Mironov 2012).
+low bits of a released figure carry nothing about the data (theory 9; Mironov 2012). Private choices are drawn with exact rational
+exponents (`exact_choices`): a choice has the very law that is claimed.
 """
 
 from __future__ import annotations
@@ -21,9 +22,12 @@ from dataclasses import dataclass
 from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 from functools import lru_cache
+from operator import index
 from typing import NamedTuple
 
 import numpy as np
+
+from synthrelease.exact_choices import Losses, exponential, permute_and_flip
 
 _MAX_STEPS = 2**62
 
@@ -39,13 +43,25 @@ class SystemEntropy:
         """(k,) int64 values plus exact discrete Gaussian noise, from OpenDP."""
         return np.array(_gaussian_measurement(scale)(np.ascontiguousarray(values, dtype=np.int64)), dtype=np.int64)
 
-    def library_seed(self) -> int | None:
-        """For diffprivlib's mechanisms; None makes them draw from the operating system."""
-        return None
-
     def pick(self, n_choices: int) -> int:
-        """A uniform index below n_choices."""
+        """A uniform integer below n_choices, however large that is."""
         return secrets.randbelow(n_choices)
+
+    def picks(self, bounds: np.ndarray) -> np.ndarray:
+        """(k,) int64, independent and uniform, each below its bound; bounds (k,) int64, at least 1.
+
+        Exact: a 64-bit word from the largest multiple of the bound on is drawn again. Nothing that was drawn is kept for
+        later, because a fork would copy it.
+        """
+        limits = np.asarray(bounds, dtype=np.uint64)
+        drawn, left = np.empty(len(limits), dtype=np.int64), np.arange(len(limits))
+        while len(left):
+            words, limit = np.frombuffer(secrets.token_bytes(8 * len(left)), dtype=np.uint64), limits[left]
+            beyond = (~limit + np.uint64(1)) % limit  # 2^64 modulo the bound
+            kept = words <= ~beyond
+            drawn[left[kept]] = (words[kept] % limit[kept]).astype(np.int64)
+            left = left[~kept]
+        return drawn
 
     def generator(self) -> np.random.Generator:
         """A generator for public randomness, seeded by the operating system."""
@@ -75,11 +91,17 @@ class SeededEntropy(SystemEntropy):
             left = left[~kept]
         return noisy
 
-    def library_seed(self) -> int | None:
-        return int(self._generator.integers(2**31))
-
     def pick(self, n_choices: int) -> int:
-        return int(self._generator.integers(n_choices))
+        if n_choices < 2**63:
+            return int(self._generator.integers(n_choices))
+        bits = n_choices.bit_length()
+        while True:
+            drawn = int.from_bytes(self._generator.bytes(-(-bits // 8)), "little") >> (-bits % 8)
+            if drawn < n_choices:
+                return drawn
+
+    def picks(self, bounds: np.ndarray) -> np.ndarray:
+        return self._generator.integers(0, bounds)
 
     def generator(self) -> np.random.Generator:
         return self._generator
@@ -247,24 +269,15 @@ def choose(
 
     Privacy
     -------
-    epsilon-DP when each score changes by at most `sensitivity` between neighbours; both mechanisms, from diffprivlib,
-    weigh a score by exp(epsilon score / (2 sensitivity)) and draw from the operating system's generator. Scores are
-    exact integers; only the acceptance probabilities are floats: permute-and-flip compares each with a uniform float, the
-    exponential mechanism all of them with one, so that a probability is off by about 1e-16 and one far below that is 0
-    (docs/known-limitations.md).
+    epsilon-DP when each score changes by at most `sensitivity` between neighbours: both mechanisms take a proposed candidate
+    with probability exp(-epsilon (best score - score) / (2 sensitivity)). The exponent is an exact fraction, and so is the law
+    (`exact_choices`): no float is involved, no probability is rounded, and none is 0.
     """
-    from diffprivlib.mechanisms import Exponential, PermuteAndFlip
-
-    selector = {"permute_and_flip": PermuteAndFlip, "exponential": Exponential}[mechanism]
-    best = max(scores)  # shifting all scores by one constant changes neither mechanism and keeps the floats small
-    utility = [float(score - best) for score in scores]
-    chosen = selector(
-        epsilon=_round_down(epsilon),
-        sensitivity=float(sensitivity),
-        utility=utility,
-        random_state=entropy.library_seed(),
-    )
-    return int(chosen.randomise())
+    if sensitivity < 1 or epsilon <= 0 or not len(scores):
+        raise ValueError("a private choice needs a candidate, sensitivity >= 1 and epsilon > 0")
+    best = max(scores)
+    losses = Losses([index(best - score) for score in scores], epsilon / (2 * sensitivity))
+    return {"permute_and_flip": permute_and_flip, "exponential": exponential}[mechanism](losses, entropy)
 
 
 def coin(probability: Fraction) -> bool:
@@ -329,8 +342,3 @@ def _gaussian_measurement(scale: float):
 def _round_up(value: Fraction) -> float:
     nearest = float(value)
     return nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)
-
-
-def _round_down(value: Fraction) -> float:
-    nearest = float(value)
-    return nearest if Fraction(nearest) <= value else math.nextafter(nearest, 0.0)

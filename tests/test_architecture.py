@@ -25,6 +25,7 @@ LAYERS = (
     ("selection_accounting",),
     ("neighbours",),
     ("privacy",),
+    ("exact_choices",),
     ("randomness",),
     ("constraints",),
     ("private",),
@@ -131,6 +132,7 @@ def draws_by_itself(tree: ast.AST) -> bool:
         "RandomState",
         "SystemRandom",
         "randbelow",
+        "token_bytes",
         "randbits",
     )
     if sources & {part for name in imported(tree) for part in (name, name.split(".")[0])}:
