@@ -9,8 +9,8 @@ There is no seed in a release: it cannot be repeated, which is what the guarante
 exist for public data alone; only the rehearsal and the simulation of surrogates make them (tests/test_architecture.py).
 
 Floating point: noise is drawn as exact integers (OpenDP's samplers, after Canonne, Kamath & Steinke 2020), so the
-low bits of a released figure carry nothing about the data (theory 9; Mironov 2012). Private choices are drawn with exact rational
-exponents (`exact_choices`): a choice has the very law that is claimed.
+low bits of a released figure carry nothing about the data (theory 9; Mironov 2012). Private choices are drawn with exact
+rational exponents (`exact_choices`): a choice has the very law that is claimed.
 """
 
 from __future__ import annotations
@@ -142,8 +142,7 @@ def discrete_laplace(values: np.ndarray, *, sensitivity: int, epsilon: Fraction,
     if sensitivity < 1 or epsilon <= 0:
         raise ValueError("discrete Laplace noise needs sensitivity >= 1 and epsilon > 0")
     scale = _round_up(Fraction(sensitivity) / epsilon)
-    if scale > 2.0**55 or (len(values) and int(np.abs(values).max()) > _MAX_STEPS):
-        raise ValueError("the noise scale or the values are too large for exact 64-bit noise")
+    _check_room(values, scale)
     return entropy.add_laplace(values, scale)
 
 
@@ -169,8 +168,7 @@ def discrete_gaussian(
     to OpenDP is a float rounded up, so the claim holds for the scale that is used.
     """
     scale = gaussian_scale(squared_sensitivity, rho)
-    if scale > 2.0**55 or (len(values) and int(np.abs(values).max()) > _MAX_STEPS):
-        raise ValueError("the noise scale or the values are too large for exact 64-bit noise")
+    _check_room(values, scale)
     return entropy.add_gaussian(values, scale)
 
 
@@ -198,22 +196,24 @@ def laplace_figure(value: float, *, sensitivity: float, epsilon: Fraction, entro
 
     Parameters
     ----------
-    value : the exact figure, up to rounding errors far below sensitivity / 2**13 (sums behind it are exact integers
-        or correctly rounded sums, so their relative error is about 1e-15).
+    value : the exact figure, up to rounding errors of at most a quarter of a grid step (sums behind it are exact integers
+        or correctly rounded sums of numbers that are each a function of one record's cell alone; the docstring of each figure
+        says why its error is so small).
     sensitivity : largest change of the exact figure between neighbours, > 0; public.
     epsilon : exact, > 0.
 
     Privacy
     -------
     epsilon-DP. The grid step g is the largest power of two not above sensitivity / 2**12, a public number. Values of
-    neighbours that differ by at most `sensitivity` plus computation error below g/2 round to grid points at most
-    ceil(sensitivity / g + 1/2) + 1 steps apart; that number is the integer sensitivity of the noise, so the rounding is
-    paid for (at most 0.1% more noise).
+    neighbours that differ by at most `sensitivity` plus computation error below g/2, a quarter of a step in each, round to grid
+    points at most ceil(sensitivity / g + 1/2) + 1 steps apart; that number is the integer sensitivity of the noise, so the
+    rounding is paid for (at most 0.1% more noise). Dividing by g is exact, and a value of more than 2^48 steps, whose last bit
+    is no longer far below a step, is refused.
     """
     if not (math.isfinite(value) and math.isfinite(sensitivity) and sensitivity > 0):
         raise ValueError("a figure and its sensitivity must be finite, and the sensitivity above 0")
     step, steps = noise_grid(sensitivity)
-    if abs(value / step) > 2.0**52:
+    if abs(value / step) > 2.0**48:
         raise ValueError("the figure is too large for its sensitivity")
     noisy = discrete_laplace(np.array([round(value / step)]), sensitivity=steps, epsilon=epsilon, entropy=entropy)
     return NoisyFigure(value=float(noisy[0]) * step, noise_sd=step * laplace_sd(Fraction(steps) / epsilon))
@@ -247,6 +247,8 @@ class NoiseGrid(NamedTuple):
 def noise_grid(sensitivity: float) -> NoiseGrid:
     """The grid on which a figure of this sensitivity (finite, > 0) is released."""
     step = 2.0 ** (math.floor(math.log2(sensitivity)) - 12)
+    if step < 2.0**-1000:
+        raise ValueError("the sensitivity is too small for floating-point figures")
     steps = math.ceil(Fraction(sensitivity) / Fraction(step) + Fraction(1, 2)) + 1
     return NoiseGrid(step, steps)
 
@@ -314,6 +316,13 @@ def truncated_negative_binomial(shape: Fraction, stop_probability: Fraction) -> 
                 break  # what is left of the law is below 2^-250
             below += mass
     return rounds
+
+
+def _check_room(values: np.ndarray, scale: float) -> None:
+    """Refuse what noise could move beyond 64 bits, the lowest integer among it: floats without a value become that one."""
+    highest, lowest = int(np.max(values, initial=0)), int(np.min(values, initial=0))
+    if not (scale <= 2.0**55 and -_MAX_STEPS <= lowest and highest <= _MAX_STEPS):
+        raise ValueError("the noise scale or the values are too large for exact 64-bit noise")
 
 
 @lru_cache(maxsize=64)
