@@ -321,7 +321,7 @@ def truncated_negative_binomial(shape: Fraction, stop_probability: Fraction) -> 
 def _check_room(values: np.ndarray, scale: float) -> None:
     """Refuse what noise could move beyond 64 bits, the lowest integer among it: floats without a value become that one."""
     highest, lowest = int(np.max(values, initial=0)), int(np.min(values, initial=0))
-    if not (scale <= 2.0**55 and -_MAX_STEPS <= lowest and highest <= _MAX_STEPS):
+    if not (scale <= 2.0**55 and lowest >= -_MAX_STEPS and highest <= _MAX_STEPS):
         raise ValueError("the noise scale or the values are too large for exact 64-bit noise")
 
 

@@ -225,7 +225,7 @@ def test_choices_follow_their_law(mechanism: str, case: str, entropy: SystemEntr
 
 
 def test_the_two_mechanisms_are_not_the_same() -> None:
-    """Where both are possible their laws differ by more than the test above allows: it would notice one in place of the other."""
+    """Their laws differ by more than the test above allows: it would notice one in place of the other."""
     scores, rate = CASES["five"]
     laws = [np.array([float(p) for p in law_of(mechanism, scores, rate)]) for mechanism in MECHANISMS]
     assert stats.chisquare(DRAWS * laws[0], DRAWS * laws[1]).pvalue < LEVEL

@@ -60,7 +60,8 @@ class ConditionalMean(Criterion):
         if not self.range[0] < self.range[1]:
             raise ValueError("range must be [lowest, highest] with lowest < highest")
         lowest, highest = self.range
-        step = noise_grid((highest - lowest) / MOST_ROWS).step if math.isfinite(highest - lowest) else math.nan
+        width = highest - lowest
+        step = noise_grid(width / MOST_ROWS).step if 1e-200 < width < math.inf else math.nan
         if not mean_error(lowest, highest) <= step / 4:
             raise ValueError(
                 "range must have a width that floating-point numbers can tell the means of: neither tiny nor infinite"

@@ -13,7 +13,6 @@ from synthrelease.generators.smartnoise import (
     LibraryGenerator,
     Randomness,
     dataset,
-    exact_dataset,
     library_budget,
     ours,
 )
@@ -53,7 +52,7 @@ class MST(LibraryGenerator):
 
         randomness, synthesizer = Randomness(rho, entropy), Ours()
         by_rho = {"cdp_rho": lambda epsilon, delta: library_budget(rho)}
-        with ours(library, gaussian_noise=randomness.gaussian_noise, Dataset=exact_dataset(), **by_rho):
+        with ours(library, gaussian_noise=randomness.gaussian_noise, **by_rho):
             synthesizer.MST(dataset(counts), 1.0, 0.0)
             synthesizer.undo_compress_fn(None)
         supports = {int(name.removeprefix("col")): np.asarray(kept) for name, kept in synthesizer.supports.items()}

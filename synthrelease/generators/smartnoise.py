@@ -119,50 +119,15 @@ class LibraryGenerator(Generator):
         return 6 * min(layout.n_cells, BayesianNetwork.frontier_limit)
 
 
-class Exact(np.ndarray):  # type: ignore[type-arg]
-    """Counts as doubles, from which a model's answers are subtracted in double precision, whatever precision those have."""
-
-    def __sub__(self, other: Any) -> np.ndarray:  # type: ignore[override]
-        return np.asarray(self) - np.asarray(other, dtype=np.float64)
-
-
-@dataclass(frozen=True)
-class Projected:
-    """The counts of a sub-table, as the library asks for them."""
-
-    counts: np.ndarray
-
-    def datavector(self) -> np.ndarray:
-        return self.counts.view(Exact)
-
-
-def exact_dataset() -> Any:
-    """The library's class of tables, but for the counts of sub-tables.
-
-    The library's own are of single precision: they round counts above 2^24 to even ones, which moves a count by 2, and add up
-    errors to 24 bits, which moves them by more than the step that `Randomness.choose` pays for. Here they are exact in double
-    precision, and so are errors up to 2^-17.
-    """
-    from mbi import Dataset
-
-    class ExactDataset(Dataset):  # type: ignore[misc]
-        def project(self, cols: Any) -> Projected:
-            names = [cols] if isinstance(cols, str) else list(cols)
-            rows = {name: self.to_dict()[name] for name in names}
-            return Projected(Dataset(rows, self.domain.project(names), self.weights).datavector())
-
-    return ExactDataset
-
-
 def dataset(counts: Counts) -> Any:
     """The rows as the library wants them, over the whole public domain; a column of one bin is added where there is but one."""
     import pandas as pd
-    from mbi import Domain
+    from mbi import Dataset, Domain
 
     names, sizes, rows = column_names(counts.layout), list(counts.layout.sizes), counts.expand()
     if len(sizes) == 1:
         names, sizes, rows = [*names, "col1"], [*sizes, 1], np.column_stack([rows, np.zeros(len(rows), dtype=np.int64)])
-    return exact_dataset()(pd.DataFrame(rows, columns=names), Domain(names, sizes))
+    return Dataset(pd.DataFrame(rows, columns=names), Domain(names, sizes))
 
 
 def column_names(layout: Layout) -> list[str]:
@@ -193,8 +158,8 @@ class Randomness:
         """Index of a high score: the exponential mechanism on scores rounded down, whose sensitivity is a step more.
 
         That step also covers the rounding errors of the scores, as long as they differ by less than a step in two neighbours:
-        l1 distances of exact counts from public doubles, added up in double precision (`exact_dataset`), are off by less than
-        2^-17 for tables of up to 2^30 rows and 2^22 cells, and a step is 2^-10.
+        l1 distances of exact counts from public numbers, computed in double precision as mbi does, are off by less than 2^-17
+        for tables of up to 2^30 rows and 2^22 cells, and a step is 2^-10.
         """
         self._spend(Fraction(float(epsilon)) ** 2 / 8)
         known = np.nan_to_num(np.asarray(scores, dtype=float), nan=0.0)  # where the model, which is public, is no number
