@@ -15,7 +15,7 @@ YAML = "bundle/yaml_text.py"
 TREES = {path.relative_to(PACKAGE).as_posix(): ast.parse(path.read_text()) for path in sorted(PACKAGE.rglob("*.py"))}
 
 LAYERS = (
-    ("errors", "resources", "spreadsheets", "workers"),
+    ("errors", "resources", "spreadsheets", "threads", "workers"),
     ("toml_files",),
     ("bins", "schema", "rules", "texts"),
     ("parquet",),

@@ -35,7 +35,7 @@ from synthrelease.renyi import RenyiCurve
 from synthrelease.schema import Binning, Column
 from synthrelease.spec import ReleaseSpec
 
-_PACKAGES = ("synthrelease", "numpy", "pandas", "scipy", "networkx", "joblib", "opendp", "diffprivlib", "pydantic", "pyarrow")
+_PACKAGES = ("synthrelease", "numpy", "pandas", "scipy", "networkx", "joblib", "opendp", "pydantic", "pyarrow")
 
 
 def release_document(release: Release, files: dict[str, str]) -> ReleaseDocument:
