@@ -190,6 +190,23 @@ def test_a_choice_has_exactly_its_law(
     assert sum(law.values()) + again + unknown == 1
 
 
+@each_mechanism
+def test_the_rate_of_a_choice_is_the_exact_fraction(mechanism: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Numbers that no double holds reach the coins as they are."""
+    rates: list[Fraction] = []
+
+    class Recorder(exact_choices.Losses):
+        def __init__(self, losses: Sequence[int], rate: Fraction):
+            rates.append(rate)
+            super().__init__(losses, rate)
+
+    monkeypatch.setattr(randomness, "Losses", Recorder)
+    given = [Fraction(numerator, 1001) for numerator in range(1, 50)]
+    for epsilon in given:
+        choose([0, 1], sensitivity=3, epsilon=epsilon, mechanism=mechanism)
+    assert rates == [epsilon / 6 for epsilon in given]
+
+
 # --- Samples of whole batches
 
 
