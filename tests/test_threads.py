@@ -30,7 +30,9 @@ def stop(*given: object, **named: object) -> Any:
 def code_that_sees_counts(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     monkeypatch.setattr(room, "generate", stop)
     asked = SimpleNamespace(name="", score=stop, prepare=stop)
-    spec: Any = SimpleNamespace(shared_measurements=False, criteria=[asked], joint_test=1, plan=SimpleNamespace(after=()))
+    spec: Any = SimpleNamespace(
+        shared_measurements=False, setting=None, criteria=[asked], joint_test=1, plan=SimpleNamespace(after=())
+    )
     private: Any = SimpleNamespace(with_plan=stop)
     accepted: Any = SimpleNamespace(candidate=SimpleNamespace(transformation=None))
     monkeypatch.setattr(attempts, "replace", stop)
