@@ -13,6 +13,7 @@ from synthrelease.ingest import read_public
 from synthrelease.private import PrivateCounts
 from synthrelease.spec import ReleaseSpec
 from synthrelease.table import Counts
+from synthrelease.threads import one_thread
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,6 +52,7 @@ def read_priors(spec: ReleaseSpec) -> dict[str, Counts]:
     return {name: read_public(path, spec.schema, spec.input, spec.raw) for name, path in spec.priors.items()}
 
 
+@one_thread
 def prepare(spec: ReleaseSpec, private: PrivateCounts, priors: Mapping[str, Counts] | None = None) -> Prepared:
     """What the criteria fit, and the generators measure, once before the loop.
 
@@ -95,6 +97,7 @@ def generate(
     return merged, make_candidate(configuration, merged, background, spec.generation_charge, shared)
 
 
+@one_thread
 def attempt(spec: ReleaseSpec, configuration: Configuration, private: PrivateCounts, prepared: Prepared) -> Attempt:
     """Generate and judge one candidate.
 
@@ -117,6 +120,7 @@ def attempt(spec: ReleaseSpec, configuration: Configuration, private: PrivateCou
     return Attempt(candidate=candidate, scores=scores)
 
 
+@one_thread
 def released_figures(spec: ReleaseSpec, accepted: Attempt, private: PrivateCounts, prepared: Prepared) -> tuple[Score, ...]:
     """The figures of the accepted candidate. Those that a joint test accepted get their noise here, and count as passed.
 

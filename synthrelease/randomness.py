@@ -9,7 +9,8 @@ There is no seed in a release: it cannot be repeated, which is what the guarante
 exist for public data alone; only the rehearsal and the simulation of surrogates make them (tests/test_architecture.py).
 
 Floating point: noise is drawn as exact integers (OpenDP's samplers, after Canonne, Kamath & Steinke 2020), so the
-low bits of a released figure carry nothing about the data (theory 9; Mironov 2012).
+low bits of a released figure carry nothing about the data (theory 9; Mironov 2012). Private choices are drawn with exact
+rational exponents (`exact_choices`): a choice has the very law that is claimed.
 """
 
 from __future__ import annotations
@@ -21,9 +22,12 @@ from dataclasses import dataclass
 from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 from functools import lru_cache
+from operator import index
 from typing import NamedTuple
 
 import numpy as np
+
+from synthrelease.exact_choices import Losses, exponential, permute_and_flip
 
 _MAX_STEPS = 2**62
 
@@ -39,23 +43,25 @@ class SystemEntropy:
         """(k,) int64 values plus exact discrete Gaussian noise, from OpenDP."""
         return np.array(_gaussian_measurement(scale)(np.ascontiguousarray(values, dtype=np.int64)), dtype=np.int64)
 
-    def library_seed(self) -> int | None:
-        """For diffprivlib's mechanisms; None makes them draw from the operating system."""
-        return None
-
     def pick(self, n_choices: int) -> int:
-        """A uniform index below n_choices."""
+        """A uniform integer below n_choices, however large that is."""
         return secrets.randbelow(n_choices)
 
-    def picks(self, n_choices: int, size: int) -> np.ndarray:
-        """(size,) independent uniform int64 indices below n_choices: 64 fresh bits each, cut to the length of the largest and
-        drawn again where they are too large."""
-        found = np.zeros(0, dtype=np.int64)
-        spare = 64 - max(1, (n_choices - 1).bit_length())
-        while len(found) < size:
-            words = np.frombuffer(secrets.token_bytes(8 * (size - len(found))), dtype=np.uint64) >> np.uint64(spare)
-            found = np.concatenate([found, words[words < n_choices].astype(np.int64)])
-        return found
+    def picks(self, bounds: np.ndarray) -> np.ndarray:
+        """(k,) int64, independent and uniform, each below its bound; bounds (k,) int64, at least 1.
+
+        Exact: a 64-bit word from the largest multiple of the bound on is drawn again. Nothing that was drawn is kept for
+        later, because a fork would copy it.
+        """
+        limits = np.asarray(bounds, dtype=np.uint64)
+        drawn, left = np.empty(len(limits), dtype=np.int64), np.arange(len(limits))
+        while len(left):
+            words, limit = np.frombuffer(secrets.token_bytes(8 * len(left)), dtype=np.uint64), limits[left]
+            beyond = (~limit + np.uint64(1)) % limit  # 2^64 modulo the bound
+            kept = words <= ~beyond
+            drawn[left[kept]] = (words[kept] % limit[kept]).astype(np.int64)
+            left = left[~kept]
+        return drawn
 
     def generator(self) -> np.random.Generator:
         """A generator for public randomness, seeded by the operating system."""
@@ -85,14 +91,17 @@ class SeededEntropy(SystemEntropy):
             left = left[~kept]
         return noisy
 
-    def library_seed(self) -> int | None:
-        return int(self._generator.integers(2**31))
-
     def pick(self, n_choices: int) -> int:
-        return int(self._generator.integers(n_choices))
+        if n_choices < 2**63:
+            return int(self._generator.integers(n_choices))
+        bits = n_choices.bit_length()
+        while True:
+            drawn = int.from_bytes(self._generator.bytes(-(-bits // 8)), "little") >> (-bits % 8)
+            if drawn < n_choices:
+                return drawn
 
-    def picks(self, n_choices: int, size: int) -> np.ndarray:
-        return self._generator.integers(n_choices, size=size)
+    def picks(self, bounds: np.ndarray) -> np.ndarray:
+        return self._generator.integers(0, bounds)
 
     def generator(self) -> np.random.Generator:
         return self._generator
@@ -133,8 +142,7 @@ def discrete_laplace(values: np.ndarray, *, sensitivity: int, epsilon: Fraction,
     if sensitivity < 1 or epsilon <= 0:
         raise ValueError("discrete Laplace noise needs sensitivity >= 1 and epsilon > 0")
     scale = _round_up(Fraction(sensitivity) / epsilon)
-    if scale > 2.0**55 or (len(values) and int(np.abs(values).max()) > _MAX_STEPS):
-        raise ValueError("the noise scale or the values are too large for exact 64-bit noise")
+    _check_room(values, scale)
     return entropy.add_laplace(values, scale)
 
 
@@ -160,8 +168,7 @@ def discrete_gaussian(
     to OpenDP is a float rounded up, so the claim holds for the scale that is used.
     """
     scale = gaussian_scale(squared_sensitivity, rho)
-    if scale > 2.0**55 or (len(values) and int(np.abs(values).max()) > _MAX_STEPS):
-        raise ValueError("the noise scale or the values are too large for exact 64-bit noise")
+    _check_room(values, scale)
     return entropy.add_gaussian(values, scale)
 
 
@@ -189,22 +196,24 @@ def laplace_figure(value: float, *, sensitivity: float, epsilon: Fraction, entro
 
     Parameters
     ----------
-    value : the exact figure, up to rounding errors far below sensitivity / 2**13 (sums behind it are exact integers
-        or correctly rounded sums, so their relative error is about 1e-15).
+    value : the exact figure, up to rounding errors of at most a quarter of a grid step (sums behind it are exact integers
+        or correctly rounded sums of numbers that are each a function of one record's cell alone; the docstring of each figure
+        says why its error is so small).
     sensitivity : largest change of the exact figure between neighbours, > 0; public.
     epsilon : exact, > 0.
 
     Privacy
     -------
     epsilon-DP. The grid step g is the largest power of two not above sensitivity / 2**12, a public number. Values of
-    neighbours that differ by at most `sensitivity` plus computation error below g/2 round to grid points at most
-    ceil(sensitivity / g + 1/2) + 1 steps apart; that number is the integer sensitivity of the noise, so the rounding is
-    paid for (at most 0.1% more noise).
+    neighbours that differ by at most `sensitivity` plus computation error below g/2, a quarter of a step in each, round to grid
+    points at most ceil(sensitivity / g + 1/2) + 1 steps apart; that number is the integer sensitivity of the noise, so the
+    rounding is paid for (at most 0.1% more noise). Dividing by g is exact, and a value of more than 2^48 steps, whose last bit
+    is no longer far below a step, is refused.
     """
     if not (math.isfinite(value) and math.isfinite(sensitivity) and sensitivity > 0):
         raise ValueError("a figure and its sensitivity must be finite, and the sensitivity above 0")
     step, steps = noise_grid(sensitivity)
-    if abs(value / step) > 2.0**52:
+    if abs(value / step) > 2.0**48:
         raise ValueError("the figure is too large for its sensitivity")
     noisy = discrete_laplace(np.array([round(value / step)]), sensitivity=steps, epsilon=epsilon, entropy=entropy)
     return NoisyFigure(value=float(noisy[0]) * step, noise_sd=step * laplace_sd(Fraction(steps) / epsilon))
@@ -238,6 +247,8 @@ class NoiseGrid(NamedTuple):
 def noise_grid(sensitivity: float) -> NoiseGrid:
     """The grid on which a figure of this sensitivity (finite, > 0) is released."""
     step = 2.0 ** (math.floor(math.log2(sensitivity)) - 12)
+    if step < 2.0**-1000:
+        raise ValueError("the sensitivity is too small for floating-point figures")
     steps = math.ceil(Fraction(sensitivity) / Fraction(step) + Fraction(1, 2)) + 1
     return NoiseGrid(step, steps)
 
@@ -260,24 +271,15 @@ def choose(
 
     Privacy
     -------
-    epsilon-DP when each score changes by at most `sensitivity` between neighbours; both mechanisms, from diffprivlib,
-    weigh a score by exp(epsilon score / (2 sensitivity)) and draw from the operating system's generator. Scores are
-    exact integers; only the acceptance probabilities are floats: permute-and-flip compares each with a uniform float, the
-    exponential mechanism all of them with one, so that a probability is off by about 1e-16 and one far below that is 0
-    (docs/known-limitations.md).
+    epsilon-DP when each score changes by at most `sensitivity` between neighbours: both mechanisms take a proposed candidate
+    with probability exp(-epsilon (best score - score) / (2 sensitivity)). The exponent is an exact fraction, and so is the law
+    (`exact_choices`): no float is involved, no probability is rounded, and none is 0.
     """
-    from diffprivlib.mechanisms import Exponential, PermuteAndFlip
-
-    selector = {"permute_and_flip": PermuteAndFlip, "exponential": Exponential}[mechanism]
-    best = max(scores)  # shifting all scores by one constant changes neither mechanism and keeps the floats small
-    utility = [float(score - best) for score in scores]
-    chosen = selector(
-        epsilon=_round_down(epsilon),
-        sensitivity=float(sensitivity),
-        utility=utility,
-        random_state=entropy.library_seed(),
-    )
-    return int(chosen.randomise())
+    if sensitivity < 1 or epsilon <= 0 or not len(scores):
+        raise ValueError("a private choice needs a candidate, sensitivity >= 1 and epsilon > 0")
+    best = max(scores)
+    losses = Losses([index(best - score) for score in scores], epsilon / (2 * sensitivity))
+    return {"permute_and_flip": permute_and_flip, "exponential": exponential}[mechanism](losses, entropy)
 
 
 def coin(probability: Fraction) -> bool:
@@ -316,6 +318,13 @@ def truncated_negative_binomial(shape: Fraction, stop_probability: Fraction) -> 
     return rounds
 
 
+def _check_room(values: np.ndarray, scale: float) -> None:
+    """Refuse what noise could move beyond 64 bits, the lowest integer among it: floats without a value become that one."""
+    highest, lowest = int(np.max(values, initial=0)), int(np.min(values, initial=0))
+    if not (scale <= 2.0**55 and lowest >= -_MAX_STEPS and highest <= _MAX_STEPS):
+        raise ValueError("the noise scale or the values are too large for exact 64-bit noise")
+
+
 @lru_cache(maxsize=64)
 def _laplace_measurement(scale: float):
     # opendp.prelude would import scikit-learn; the parts needed are small
@@ -342,8 +351,3 @@ def _gaussian_measurement(scale: float):
 def _round_up(value: Fraction) -> float:
     nearest = float(value)
     return nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)
-
-
-def _round_down(value: Fraction) -> float:
-    nearest = float(value)
-    return nearest if Fraction(nearest) <= value else math.nextafter(nearest, 0.0)

@@ -41,7 +41,7 @@ def _distinct(bound: int, size: int, entropy: SystemEntropy) -> np.ndarray:
     """(size,) different whole numbers below `bound`, size <= bound / 2; every set of them is equally likely."""
     found = np.zeros(0, dtype=np.int64)
     while len(found) < size:
-        drawn = np.concatenate([found, entropy.picks(bound, size - len(found))])
+        drawn = np.concatenate([found, entropy.picks(np.full(size - len(found), bound))])
         _, first = np.unique(drawn, return_index=True)
         found = drawn[np.sort(first)]  # the first time that each was drawn, in the order of drawing
     return found

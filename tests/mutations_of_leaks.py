@@ -162,22 +162,6 @@ OF_LEAKS = (
         tests=("tests/test_randomness.py::test_a_figure_lies_on_its_public_grid",),
     ),
     Mutation(
-        name="noise: the epsilon of a choice is rounded up",
-        breaks="a choice costs more than the claim by a rounding error",
-        file=RANDOMNESS,
-        old="epsilon=_round_down(epsilon),",
-        new="epsilon=_round_up(epsilon),",
-        tests=("tests/test_randomness.py",),
-    ),
-    Mutation(
-        name="noise: private choices have a seed",
-        breaks="who knows the seed knows the choice without noise",
-        file=RANDOMNESS,
-        old='None makes them draw from the operating system."""\n        return None',
-        new='None makes them draw from the operating system."""\n        return 7',
-        tests=("tests/test_randomness.py",),
-    ),
-    Mutation(
         name="noise: public randomness has a seed",
         breaks="two releases draw the same rows, which tells their models apart",
         file=RANDOMNESS,

@@ -21,7 +21,7 @@ from pathlib import Path
 from tests.conftest import ROOT
 from tests.enclave import Enclave
 
-IMPORTED = ("diffprivlib.mechanisms", "opendp.measurements", "pandas", "scipy.sparse.csgraph") + tuple(
+IMPORTED = ("opendp.measurements", "pandas", "scipy.sparse.csgraph") + tuple(
     f"synthrelease.{name}" for name in ("bundle", "cli", "ledger", "releasing", "spec")
 )
 

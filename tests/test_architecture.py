@@ -15,7 +15,7 @@ YAML = "bundle/yaml_text.py"
 TREES = {path.relative_to(PACKAGE).as_posix(): ast.parse(path.read_text()) for path in sorted(PACKAGE.rglob("*.py"))}
 
 LAYERS = (
-    ("errors", "resources", "spreadsheets", "workers"),
+    ("errors", "resources", "spreadsheets", "threads", "workers"),
     ("toml_files",),
     ("bins", "schema", "rules", "texts"),
     ("parquet",),
@@ -25,6 +25,7 @@ LAYERS = (
     ("selection_accounting",),
     ("neighbours",),
     ("privacy",),
+    ("exact_choices",),
     ("randomness",),
     ("constraints", "subsets"),
     ("private",),
@@ -132,6 +133,7 @@ def draws_by_itself(tree: ast.AST) -> bool:
         "RandomState",
         "SystemRandom",
         "randbelow",
+        "token_bytes",
         "randbits",
     )
     if sources & {part for name in imported(tree) for part in (name, name.split(".")[0])}:

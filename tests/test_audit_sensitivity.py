@@ -75,7 +75,7 @@ FAULTS: dict[str, tuple[str, object, str, Any]] = {
         lambda r, s, clip: float(np.maximum((r + 1) / (s + 1), (s + 1) / (r + 1)).max())),
     "groups are not filled up": (
         "mean of b by a, groups alone, 2 x 3", conditional_means, "resized_means",
-        lambda counts, sums, sizes, fallback: sums / np.maximum(counts, 1)),
+        lambda counts, sums, sizes: sums / np.maximum(counts, 1)),
     "the largest matching is not found": (
         "faithfulness, one of both near, 3 x 2", faithfulness, "maximum_matching",
         lambda left, right, steps: int(left.counts[0] == right.counts[0])),

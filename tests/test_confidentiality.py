@@ -310,8 +310,8 @@ import synthrelease.releasing as release
 from synthrelease.errors import RejectedRound
 entropy = randomness.SystemEntropy
 entropy.add_laplace = lambda self, values, scale: np.asarray(values, dtype=np.int64) + 1
-entropy.library_seed = lambda self: 7
-entropy.pick = lambda self, n: 0
+entropy.pick = lambda self, n: n - 1
+entropy.picks = lambda self, bounds: np.arange(len(bounds)) % bounds
 entropy.generator = lambda self: np.random.Generator(np.random.PCG64(7))
 randomness.coin = lambda probability: False
 import synthrelease.selection

@@ -27,7 +27,7 @@ from synthrelease.randomness import (
     truncated_negative_binomial,
 )
 
-DRAWS = 40_000
+DRAWS = 60_000
 # A correct sampler fails a test at this level once in a million runs.
 LEVEL = 1e-6
 
@@ -84,33 +84,12 @@ def test_grid_sensitivity_covers_neighbours_that_round_apart(monkeypatch: pytest
         assert claimed * step < 1.001 * sensitivity
 
 
-def test_the_scale_is_never_below_and_the_epsilon_of_a_choice_never_above_the_exact_number() -> None:
+def test_the_scale_is_never_below_the_exact_number() -> None:
     """Numbers that no double holds: the float is on the safe side, and next to the exact number."""
     for numerator in range(1, 200):
         exact = Fraction(numerator, 7 * 11 * 13)
-        up, down = randomness._round_up(exact), randomness._round_down(exact)
-        assert Fraction(down) <= exact <= Fraction(up)
-        assert up <= math.nextafter(down, math.inf)
-
-
-@pytest.mark.parametrize("mechanism", ["permute_and_flip", "exponential"])
-def test_a_choice_is_made_with_no_more_than_its_epsilon(mechanism: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    given = []
-
-    class Recorder:
-        def __init__(self, *, epsilon: float, **more: object):
-            given.append(epsilon)
-
-        def randomise(self) -> int:
-            return 0
-
-    for name in ("PermuteAndFlip", "Exponential"):
-        monkeypatch.setattr(f"diffprivlib.mechanisms.{name}", Recorder)
-    exact = [Fraction(numerator, 1001) for numerator in range(1, 100)]
-    for epsilon in exact:
-        choose([0, 1], sensitivity=1, epsilon=epsilon, mechanism=mechanism)
-    assert all(Fraction(epsilon) <= wanted for epsilon, wanted in zip(given, exact, strict=True))
-    assert given == pytest.approx([float(epsilon) for epsilon in exact], rel=1e-15)
+        up = randomness._round_up(exact)
+        assert Fraction(math.nextafter(up, 0)) < exact <= Fraction(up)
 
 
 def test_noise_of_a_figure_has_the_reported_deviation() -> None:

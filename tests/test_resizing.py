@@ -34,8 +34,8 @@ class Given(SystemEntropy):
     def __init__(self, drawn: tuple[int, ...]):
         self.drawn = list(drawn)
 
-    def picks(self, n_choices: int, size: int) -> np.ndarray:
-        found, self.drawn = self.drawn[:size], self.drawn[size:]
+    def picks(self, bounds: np.ndarray) -> np.ndarray:
+        found, self.drawn = self.drawn[: len(bounds)], self.drawn[len(bounds) :]
         return np.array(found, dtype=np.int64)
 
 
@@ -87,7 +87,7 @@ def test_subsets_of_real_size_follow_the_hypergeometric_law() -> None:
 
 def test_indices_are_uniform_below_every_bound() -> None:
     for bound in (1, 2, 3, 5, 2**31 + 1, 2**62):
-        drawn = SystemEntropy().picks(bound, 3000)
+        drawn = SystemEntropy().picks(np.full(3000, bound))
         assert len(drawn) == 3000
         assert ((drawn >= 0) & (drawn < bound)).all()
         if bound <= 5:

@@ -111,7 +111,8 @@ def conditional_mean(criterion: ConditionalMean, world: World, tables: np.ndarra
     for group, size in zip(groups, sizes, strict=True):
         counts, sums = tables @ group, tables @ (group * scaled)
         means = (sums + np.maximum(size - counts, 0) * middle) * (common // np.maximum(counts, size))
-        target = int(synthetic @ (group * scaled)) * common // max(1, int(synthetic @ group))  # an empty group: compared with 0
+        rows = int(synthetic @ group)  # an empty group: compared with the middle
+        target = int(synthetic @ (group * scaled)) * common // rows if rows else middle * common
         worst = np.maximum(worst, np.abs(means - target))
     void = any(synthetic @ group == 0 for group in groups)
     return ExactFigures(numerators=worst, denominator=common * unit, bound=(high - low) / min(sizes), void=void)

@@ -41,7 +41,7 @@ from synthrelease.resizing import SHORTFALL
 from synthrelease.schema import Binning, Column
 from synthrelease.spec import ReleaseSpec
 
-_PACKAGES = ("synthrelease", "numpy", "pandas", "scipy", "networkx", "joblib", "opendp", "diffprivlib", "pydantic", "pyarrow")
+_PACKAGES = ("synthrelease", "numpy", "pandas", "scipy", "networkx", "joblib", "opendp", "pydantic", "pyarrow")
 
 
 def release_document(release: Release, files: dict[str, str]) -> ReleaseDocument:

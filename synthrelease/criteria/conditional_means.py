@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
@@ -11,7 +12,12 @@ from pydantic import Field, model_validator
 
 from synthrelease.candidate import Candidate
 from synthrelease.criteria.base import Criterion, Mistake, Query, Setting, not_inside, unknown_columns, unnumbered
+from synthrelease.randomness import noise_grid
+from synthrelease.schema import Layout
 from synthrelease.table import Counts
+
+MOST_ROWS = 2**30
+"""Of a private table (docs/known-limitations.md): the sensitivity of a mean is at least the width of its range over this."""
 
 
 class ConditionalMean(Criterion):
@@ -30,6 +36,12 @@ class ConditionalMean(Criterion):
     (sum + (m - len) w) / m with w the middle of the range; it moves by at most (U - L)/m when one value is added, removed
     or replaced (theory 3.3), and one replaced record does one of these to each group. Groups and m_v come from the
     candidate and n, so they are public. The maximum keeps the sensitivity (Proposition 3).
+
+    Rounding: a value enters as its bin's distance from the middle of the range, a public number that is a function of the bin
+    alone and at most (U - L)/2 (but for 2^-53 of it); w is then 0. The number of rows of a group in each bin is an exact
+    integer, products with it are off by 2^-53 of themselves, and their sum is correctly rounded in whatever order
+    (math.fsum). So the figure is off by less than `mean_error`, however far from 0 the range lies; a range for which that
+    is above a quarter of a grid step at some number of rows is refused.
     """
 
     kind: Literal["conditional_mean"]
@@ -47,6 +59,13 @@ class ConditionalMean(Criterion):
     def _usable(self) -> ConditionalMean:
         if not self.range[0] < self.range[1]:
             raise ValueError("range must be [lowest, highest] with lowest < highest")
+        lowest, highest = self.range
+        width = highest - lowest
+        step = noise_grid(width / MOST_ROWS).step if 1e-200 < width < math.inf else math.nan
+        if not mean_error(lowest, highest) <= step / 4:
+            raise ValueError(
+                "range must have a width that floating-point numbers can tell the means of: neither tiny nor infinite"
+            )
         if not self.by and not self.overall:
             raise ValueError("there must be a group-by column, or overall = true")
         return self
@@ -65,19 +84,19 @@ class ConditionalMean(Criterion):
     def query(self, n: int, candidate: Candidate, setting: Setting, earlier: Mapping[str, object]) -> Query:
         lowest, highest = self.range
         groups = self._groups(candidate, setting)
-        numbers = np.clip(candidate.transformation.numbers(self.column), lowest, highest)
+        numbers = np.clip(candidate.transformation.numbers(self.column), lowest, highest) - middle(lowest, highest)
         column = candidate.transformation.layout.index(self.column)
         synthetic = [_sums(candidate.counts, column, numbers, group) for group in groups]
         margin = math.ceil(self.size_margin * candidate.n)
         sizes = [np.maximum(1, counts - margin) for counts, _ in synthetic]
         void = any((counts == 0).any() for counts, _ in synthetic)  # an empty group has no mean
-        targets = [sums / np.maximum(counts, 1) for counts, sums in synthetic]
+        targets = [resized_means(counts, sums, np.ones_like(counts)) for counts, sums in synthetic]
         sensitivity = (highest - lowest) / min(int(size.min()) for size in sizes)
 
         def figure(counts: Counts) -> float:
             worst = 0.0
             for group, size, target in zip(groups, sizes, targets, strict=True):
-                means = resized_means(*_sums(counts, column, numbers, group), size, (lowest + highest) / 2)
+                means = resized_means(*_sums(counts, column, numbers, group), size)
                 worst = max(worst, float(np.abs(means - target).max()))
             return worst
 
@@ -96,19 +115,31 @@ class ConditionalMean(Criterion):
 
 
 def _sums(table: Counts, column: int, numbers: np.ndarray, group: tuple[int, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """(n_groups,) counts and sums, added up in the order of the cells.
-
-    Sums of whole numbers and halves are exact; others have a relative error of about 1e-12 at worst, far below the grid of the
-    noise (`laplace_figure`).
-    """
+    """(n_groups,) counts, exact, and sums of the numbers, correctly rounded sums of products that are."""
     by, into = group
-    values, members = numbers[table.digits(column)], into[table.digits(by)]
-    n_groups = int(into.max()) + 1
-    counts = np.bincount(members, weights=table.counts, minlength=n_groups).astype(np.int64)
-    return counts, np.bincount(members, weights=table.counts * values, minlength=n_groups)
+    n_groups, n_bins = int(into.max()) + 1, len(numbers)
+    places = into[table.digits(by)] * n_bins + table.digits(column)
+    cells = Counts(Layout(columns=("group", "bin"), sizes=(n_groups, n_bins)), places, table.counts)
+    members, bins = np.divmod(cells.codes, n_bins)
+    counts = np.bincount(members, weights=cells.counts, minlength=n_groups).astype(np.int64)
+    products, ends = cells.counts * numbers[bins], np.searchsorted(members, np.arange(n_groups + 1)).tolist()
+    return counts, np.array([math.fsum(products[start:stop].tolist()) for start, stop in pairwise(ends)])
 
 
-def resized_means(counts: np.ndarray, sums: np.ndarray, sizes: np.ndarray, fallback: float) -> np.ndarray:
-    """Deterministic resized mean of every group (theory 3.3): short groups are filled up with `fallback`."""
-    short = np.maximum(sizes - counts, 0)
-    return (sums + short * fallback) / np.maximum(counts, sizes)
+def resized_means(counts: np.ndarray, sums: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """Deterministic resized mean of every group (theory 3.3): short groups are filled up with 0, the middle of the range."""
+    return sums / np.maximum(counts, sizes)
+
+
+def middle(lowest: float, highest: float) -> float:
+    """A public number in the middle of a range, that means are computed around."""
+    return lowest + (highest - lowest) / 2
+
+
+def mean_error(lowest: float, highest: float) -> float:
+    """How far rounding moves the difference of two resized means of values in a range, at most.
+
+    A mean is at most half the width from the middle; the products behind it, their sum, the quotient and the difference are
+    each rounded once, by 2^-53 of the width at most.
+    """
+    return 8 * 2.0**-53 * (highest - lowest)

@@ -22,6 +22,10 @@ _RESOLUTION = 2**20
 _INTERCEPT_WEIGHT = 0.3
 """Importance of the intercept's moments relative to the slopes': the coefficient criterion looks at slopes only."""
 
+_LARGEST = 1e50
+"""Of a standardised feature, a residual, a spread, an uncertainty, and of one over the last two: products of any of them are
+finite."""
+
 _PIECE = 2**16
 """Cells that are looked at together while the domain is scanned, to bound memory."""
 
@@ -46,6 +50,20 @@ class Prior:
     centres: np.ndarray
     spreads: np.ndarray
     uncertainty: float
+
+
+def too_large(numbers: tuple[np.ndarray, ...], prior: Prior | None) -> bool:
+    """Whether a design of these numbers, around this prior, could leave what floats can hold. Public; looks at no cells."""
+    prior = prior or _mid_range(numbers)
+    *features, target = numbers
+    with np.errstate(all="ignore"):
+        standard = [
+            np.abs(axis - centre).max() / spread
+            for axis, centre, spread in zip(features, prior.centres, prior.spreads, strict=True)
+        ]
+        parts = [np.abs(axis).max() * abs(slope) for axis, slope in zip(features, prior.coefficients, strict=True)]
+        bounds = [*standard, np.abs(target).max() + abs(prior.intercept) + sum(parts), *prior.spreads, *(1 / prior.spreads)]
+        return not all(bound <= _LARGEST for bound in [*bounds, prior.uncertainty, 1 / prior.uncertainty])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,7 +96,9 @@ class Design:
         pieces = np.array_split(np.flatnonzero(possible), max(1, possible.size // _PIECE))
         largest = np.max([np.abs(bare.real_moments(piece)).max(axis=0, initial=1e-12) for piece in pieces], axis=0)
         weights = np.sqrt(_importance(len(numbers) - 1, prior.uncertainty) / largest)
-        scales = weights * _RESOLUTION / (weights * largest).max()
+        scales = weights * _RESOLUTION / (weights * largest).max() * (1 - 2.0**-40)  # no moment is above the resolution
+        if not (np.isfinite(scales).all() and (scales > 0).all()):
+            raise ValueError("expected finite scales above 0: the numbers of the prior are too large or too small")
         scaled = cls(numbers=numbers, prior=prior, scales=scales, sensitivity=0)
         sizes = [int(np.abs(scaled.moments(piece)).sum(axis=1).max(initial=1)) for piece in pieces]
         return cls(numbers=numbers, prior=prior, scales=scales, sensitivity=2 * max(sizes))
@@ -90,14 +110,30 @@ class Design:
         return np.column_stack(values[:-1]), values[-1]
 
     def moments(self, indices: np.ndarray) -> np.ndarray:
-        """(n, k) integers that one record in each of these cells adds to the moment sums."""
-        return np.rint(self.real_moments(indices) * self.scales).astype(np.int64)
+        """(n, k) integers that one record in each of these cells adds to the moment sums.
+
+        Raises
+        ------
+        ValueError : when a moment is not a number that an integer can be made of: it would become the lowest of all.
+        """
+        rounded = np.rint(self.real_moments(indices) * self.scales)
+        if not (np.abs(rounded) <= _RESOLUTION).all():
+            raise ValueError("expected finite moments of at most the resolution in every possible cell")
+        return rounded.astype(np.int64)
 
     def real_moments(self, indices: np.ndarray) -> np.ndarray:
-        """(n, k): features, their products (upper triangle), residual, residual times each feature."""
+        """(n, k): features, their products (upper triangle), residual, residual times each feature.
+
+        A cell's numbers are a function of the cell alone, whatever cells are looked at with it: single numbers are added and
+        multiplied, feature by feature in the order of the features. A matrix product adds in an order that depends on how many
+        rows it has, so that the last bit of a record's moments, and with it where they are rounded to, would depend on the
+        other records.
+        """
         features, target = self.cells(indices)
         standard = (features - self.prior.centres) / self.prior.spreads
-        residual = target - self.prior.intercept - features @ self.prior.coefficients
+        residual = target - self.prior.intercept
+        for feature, coefficient in zip(features.T, self.prior.coefficients, strict=True):
+            residual = residual - feature * coefficient
         rows, columns = np.triu_indices(standard.shape[1])
         return np.column_stack([standard, standard[:, rows] * standard[:, columns], residual, standard * residual[:, None]])
 
@@ -155,7 +191,8 @@ def private_least_squares(
 
     Privacy
     -------
-    eps-DP, neighbours replace one record: the sums are exact integers; replacing one record changes them in l1 by at most
+    eps-DP, neighbours replace one record: the sums are exact sums of integers, each a function of one record's cell alone
+    (`Design.real_moments`), the same in the scan of the domain; replacing one record changes them in l1 by at most
     sum_k |t_k(z) - t_k(z')| <= 2 max_z sum_k |t_k(z)| = design.sensitivity, over all records z that the public domain
     allows; each sum gets discrete Laplace noise of scale sensitivity / eps.
     """

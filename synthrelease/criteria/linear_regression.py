@@ -5,14 +5,21 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
 
 from synthrelease.candidate import Candidate
 from synthrelease.criteria.base import Criterion, Mistake, Score, Setting, not_inside, unknown_columns
-from synthrelease.criteria.functional_mechanism import Design, LinearModel, Prior, least_squares, private_least_squares
+from synthrelease.criteria.functional_mechanism import (
+    Design,
+    LinearModel,
+    Prior,
+    least_squares,
+    private_least_squares,
+    too_large,
+)
 from synthrelease.errors import closest, listing
 from synthrelease.privacy import Charge, mechanism
 from synthrelease.private import PrivateCounts
@@ -24,6 +31,9 @@ _REDRAWS = 200
 """Draws behind the noise deviation of a distance: it is then known to about 5%."""
 
 
+Finite = Annotated[float, Field(allow_inf_nan=False)]
+
+
 class PriorGuess(SpecTable):
     """Public guess of the regression, for example from the surrogate: it lowers the noise and costs nothing.
 
@@ -33,9 +43,9 @@ class PriorGuess(SpecTable):
     """
 
     intercept: float = Field(allow_inf_nan=False)
-    coefficients: Mapping[str, float]
-    centres: Mapping[str, float]
-    spreads: Mapping[str, float]
+    coefficients: Mapping[str, Finite]
+    centres: Mapping[str, Finite]
+    spreads: Mapping[str, Annotated[float, Field(gt=0, allow_inf_nan=False)]]
     uncertainty: float = Field(gt=0, allow_inf_nan=False)
 
 
@@ -129,26 +139,40 @@ class RegressionCoefficients(Criterion):
                             found=listing(getattr(self.prior, field)) or "none",
                         )
                     )
+        if not found and too_large(self.numbers(setting), self.public_prior()):
+            found.append(
+                Mistake(
+                    field="prior" if self.prior else "representation",
+                    expected="numbers that a regression can be computed with (spreads and uncertainty from 1e-50 to 1e50; "
+                    "residuals, and features in spreads from their centres, up to 1e50)",
+                    found="numbers that lead beyond",
+                )
+            )
         return found
 
     def binnings(self, setting: Setting) -> tuple[Binning, ...]:
         return tuple(setting.schema[name].alternatives[self.representation[name]] for name in self.columns)
 
+    def numbers(self, setting: Setting) -> tuple[np.ndarray, ...]:
+        """The numbers of the bins of the features, then of the target."""
+        return tuple(np.array(binning.numbers, dtype=float) for binning in self.binnings(setting))
+
+    def public_prior(self) -> Prior | None:
+        """The public guess, in the order of the features."""
+        if self.prior is None:
+            return None
+        pick = self.prior
+        return Prior(
+            intercept=pick.intercept,
+            coefficients=np.array([pick.coefficients[name] for name in self.features]),
+            centres=np.array([pick.centres[name] for name in self.features]),
+            spreads=np.array([pick.spreads[name] for name in self.features]),
+            uncertainty=pick.uncertainty,
+        )
+
     def design(self, setting: Setting, possible: np.ndarray) -> Design:
         """The public domain of (features, target): every combination of bins that the raw rules allow."""
-        binnings = self.binnings(setting)
-        numbers = tuple(np.array(binning.numbers, dtype=float) for binning in binnings)
-        prior = None
-        if self.prior:
-            pick = self.prior
-            prior = Prior(
-                intercept=pick.intercept,
-                coefficients=np.array([pick.coefficients[name] for name in self.features]),
-                centres=np.array([pick.centres[name] for name in self.features]),
-                spreads=np.array([pick.spreads[name] for name in self.features]),
-                uncertainty=pick.uncertainty,
-            )
-        return Design.of(numbers, possible, prior)
+        return Design.of(self.numbers(setting), possible, self.public_prior())
 
     def prepare(self, private: PrivateCounts, setting: Setting) -> Regression:
         possible = setting.possible(self.columns, self.binnings(setting))

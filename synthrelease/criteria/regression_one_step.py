@@ -5,6 +5,7 @@ Theory 3.4, one-step regression.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import ClassVar, Literal
@@ -39,6 +40,9 @@ class RegressionOneStep(RegressionCoefficients):
     -------
     With v(z) = A_S^-1 x(z) r(z), public for every possible record z, the figure is || sum_z v(z) ||_1 / n over the records:
     replacing one moves it by at most 2 max_z || v(z) ||_1 / n (slopes only), over the records that the public rules allow.
+    A record's share v(z) is public: computed from S alone, once for all cells, before the counts are looked at. Products with
+    counts are off by 2^-52 of themselves at most, and their sums are correctly rounded in whatever order (math.fsum): for n up
+    to 2^30 the figure is off by less than 2^-20 of its sensitivity, far below a quarter of a grid step (`laplace_figure`).
     """
 
     figure_gets_noise: ClassVar[bool] = True
@@ -95,6 +99,8 @@ class RegressionOneStep(RegressionCoefficients):
 
         def figure(counts: Counts) -> float:
             table = sub_table(counts, self.columns, present, wanted).reshape(shape)
-            return float(np.abs((table * residuals).sum(axis=1) @ steps).sum()) / n
+            rows, places = np.nonzero(table)
+            shares = table[rows, places] * residuals[rows, places]
+            return math.fsum(abs(math.fsum((shares * step[rows]).tolist())) for step in steps.T) / n
 
         return Query(sensitivity=sensitivity, figure=figure, void=void)

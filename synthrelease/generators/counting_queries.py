@@ -204,7 +204,8 @@ def answer(
     Privacy
     -------
     The counts are looked at in `mechanisms` alone, `iterations` times each, with the error |count - round(n share)| of every
-    query and with one count. Replacing one record moves a count by at most 1, and so an error, because the model is public.
+    query and with one count: integers, since the only floats are the model's shares, which are public. Replacing one record
+    moves a count by at most 1, and so an error.
     Between them everything is post-processing of noisy counts.
     """
     exact, n, model, answers = pool.counts(lattice(counts)), counts.total, Shares(free), Answers()

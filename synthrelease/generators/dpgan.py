@@ -203,7 +203,9 @@ def clipped_sum_of_cells(critic: Network, places: np.ndarray, times: np.ndarray,
 
     What goes into a hidden unit is added column by column, so it is a function of the row alone. A matrix product would add in
     an order that depends on how many rows there are; where the sum is 0 but for rounding, the slope of the rectifier, and with
-    it the gradient of all rows of a cell, would depend on the other rows of the table.
+    it the gradient of all rows of a cell, would depend on the other rows of the table. What follows has no such edge: the norm
+    is a sum along the row, the shares are elementwise, and how a matrix product adds up the rows moves the result by the error
+    that `noisy_gradient` pays for.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""MST, the maximum spanning tree of measured tables (McKenna, Miklau & Sheldon, 2021), from smartnoise-synth."""
+"""MST (McKenna, Miklau & Sheldon, 2021), from smartnoise-synth: a spanning tree of columns, chosen privately and measured."""
 
 from __future__ import annotations
 
@@ -31,10 +31,13 @@ class MST(LibraryGenerator):
 
         Privacy
         -------
-        rho-zero-concentrated for adding or removing a record. A third: Gaussian noise on the vector of all columns' counts,
-        each weighed by 1 / sqrt(d), l2 sensitivity 1. A third: d - 1 exponential mechanisms on l1 errors of sensitivity 1, each
-        epsilon^2 / 8. A third: Gaussian noise on the pairs likewise. The library's conversion from (epsilon, delta) is replaced
-        by the rho itself.
+        rho-zero-concentrated for adding or removing a record; the number of rows that the model adds up to is given. A third:
+        discrete Gaussian noise of variance 3 d / (2 rho) on the counts of each of the d columns, l2 sensitivity 1 each, so
+        rho / (3 d) each. A third: d - 1 exponential mechanisms, one for each edge of the tree, on the l1 errors of the pairs
+        that could still join two parts of it, sensitivity 1, each epsilon^2 / 8 = rho / (3 (d - 1)). A third: discrete Gaussian
+        noise of variance 3 (d - 1) / (2 rho) on the counts of each of the d - 1 pairs. Bins whose noisy count is below three
+        deviations are merged after the first third, by noisy counts alone. The library's conversion from (epsilon, delta) is
+        replaced by the rho itself, and what it draws is added up as it is drawn (`Randomness`).
         """
         from snsynth.mst import mst as library
 

@@ -16,6 +16,7 @@ from synthrelease.private import PrivateCounts
 from synthrelease.randomness import NoNoise, SeededEntropy, laplace_figure
 from synthrelease.spec import ReleaseSpec
 from synthrelease.table import Counts
+from synthrelease.threads import one_thread
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,6 +47,7 @@ class AttemptResult:
     passed: tuple[bool, ...]
 
 
+@one_thread
 def run_attempts(
     spec: ReleaseSpec,
     public: PrivateCounts,
