@@ -29,10 +29,11 @@ class RegressionPrediction(Criterion):
     -------
     Both lines are public. The figure is |sum of a gap over the records| / n, where the gap of a record is the difference of
     its two absolute errors: sensitivity (largest - smallest gap) / n over the records that the public rules allow ("lines";
-    theory 3.5, regression prediction). The gaps lie in [-(U - L), U - L], so 2 (U - L) / n always holds ("range"; Proposition 9). A record's gap is
-    public, computed from both lines before the counts are looked at; its products with counts are off by 2^-53 of themselves
-    and their sum is correctly rounded in whatever order (math.fsum). So the figure is off by less than 2^-51 of the largest
-    gap: less than a quarter of a grid step (`laplace_figure`), because the sensitivity is at least 2^-33 of that gap.
+    theory 3.5, regression prediction). The gaps lie in [-(U - L), U - L], so 2 (U - L) / n always holds ("range";
+    Proposition 9). A record's gap is public, computed from both lines before the counts are looked at; its products with
+    counts are off by 2^-53 of themselves and their sum is correctly rounded in whatever order (math.fsum). So the figure is
+    off by less than 2^-51 of the largest gap: less than a quarter of a grid step (`laplace_figure`), because the sensitivity is
+    at least 2^-33 of that gap.
     """
 
     kind: Literal["regression_prediction"]
