@@ -77,8 +77,8 @@ OF_THE_LEDGER = (
         name="ledger: a charge is taken back at once",
         breaks="nothing is ever spent",
         file=LEDGER,
-        old='after.entries[-1].row())\n            database.execute("COMMIT")',
-        new='after.entries[-1].row())\n            database.execute("ROLLBACK")',
+        old='* len(row))})", row)\n            database.execute("COMMIT")',
+        new='* len(row))})", row)\n            database.execute("ROLLBACK")',
         tests=(TESTS,),
     ),
     Mutation(
@@ -246,8 +246,8 @@ OF_THE_LEDGER = (
         name="ledger: the tables are read before they are looked at",
         breaks="a ledger with a view that has no end stalls every run",
         file=LEDGER,
-        old="!= sorted(TABLES.items()):",
-        new='!= sorted(TABLES.items()) and database.execute("SELECT * FROM account").fetchall() != 1:',
+        old="!= sorted(tables(version).items()):",
+        new='!= sorted(tables(version).items()) and database.execute("SELECT * FROM account").fetchall() != 1:',
         tests=(f"{TESTS}::test_a_view_without_an_end_is_not_read",),
     ),
 )
