@@ -6,7 +6,7 @@ one opaque error (theory 2: a failure inside private code is not covered by the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TypeVar
 
 import numpy as np
@@ -68,6 +68,10 @@ class PrivateCounts:
     def rehearsed(self, entropy: SystemEntropy) -> PrivateCounts:
         """The same table with another source of noise. For public data only: such noise protects nobody."""
         return PrivateCounts(self.__counts, self._meter, entropy)
+
+    def is_public(self, digests: Collection[str]) -> bool:
+        """Whether the table is one of these public ones, by their `Counts.digest`. `same_file` says why this may be asked."""
+        return bool(digests) and _opaque(lambda: self.__counts.digest()) in digests
 
     def spend(self, charge: Charge, mechanism: Callable[[Counts], Result]) -> Result:
         """Run a mechanism that satisfies the guarantee of `charge` on the private counts and return its output.

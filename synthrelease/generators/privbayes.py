@@ -81,6 +81,9 @@ class PrivBayes(Generator):
 
         return build_network(private.spend(charge, measured), private.n, private.layout, background.plausibility)
 
+    def effort(self, layout: Layout) -> float:
+        return float(self.degree or 0) + (1 / self.theta if self.theta else 0.0)
+
     def peak_cells(self, layout: Layout) -> int:
         return 6 * min(layout.n_cells, BayesianNetwork.frontier_limit)
 
