@@ -25,7 +25,8 @@ def protected() -> Iterator[None]:
     told, limit = os.environ.get("PYTHONWARNINGS"), core_limit()
     try:
         with warnings.catch_warnings():
-            protect()
+            _hide_messages()
+            set_core_limit(0)
             yield
     finally:
         sys.excepthook, sys.unraisablehook, threading.excepthook = hooks
@@ -37,13 +38,21 @@ def protected() -> Iterator[None]:
 
 
 def protect() -> None:
-    """The same for good."""
+    """The same for good, for the process of a command: not even its children may write core files."""
+    _hide_messages()
+    try:
+        import resource
+    except ImportError:  # Windows has no core files
+        return
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def _hide_messages() -> None:
     warnings.simplefilter("ignore")
     os.environ["PYTHONWARNINGS"] = "ignore"  # for worker processes
     sys.excepthook = without_message
     sys.unraisablehook = lambda failure: without_message(failure.exc_type, failure.exc_value, failure.exc_traceback)
     threading.excepthook = lambda failure: without_message(failure.exc_type, failure.exc_value, failure.exc_traceback)
-    set_core_limit(0)
 
 
 def without_message(kind: type[BaseException], error: BaseException | None, trace: TracebackType | None) -> Any:

@@ -84,8 +84,8 @@ OF_THE_LEDGER = (
     Mutation(
         name="release: nothing is reserved",
         breaks="a run that no ledger knows of",
-        file="synthrelease/cli/releasing.py",
-        old="    reserve(spec)\n",
+        file="synthrelease/publish.py",
+        old="    reserve(spec, request, listener)\n",
         new="",
         tests=(IN_THE_LEDGER,),
         core=True,
@@ -93,13 +93,13 @@ OF_THE_LEDGER = (
     Mutation(
         name="release: the budget is reserved after the run",
         breaks="a run that is stopped has cost nothing",
-        file="synthrelease/cli/releasing.py",
-        old="    reserve(spec)\n",
+        file="synthrelease/publish.py",
+        old="    reserve(spec, request, listener)\n",
         new="",
         also=(
             (
-                '            phase("writing the release")\n',
-                '            phase("writing the release")\n            reserve(spec)\n',
+                '        listener.phase("writing the release")\n',
+                '        listener.phase("writing the release")\n        reserve(checked.spec, request, listener)\n',
             ),
         ),
         tests=(IN_THE_LEDGER,),

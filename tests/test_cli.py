@@ -164,9 +164,14 @@ projection = { kind = "minimum_count", minimum_count = 4 }
 def test_a_failure_in_private_code_ends_with_1_and_tells_no_cause(tmp_path: Path) -> None:
     broken = f"""
 import synthrelease.criteria.marginals as marginals
+import synthrelease.releasing as releasing
 def fail(*_):
     raise ValueError("{SECRET}")
-marginals.largest_difference = fail
+read = releasing.ingest
+def read_and_break(*arguments):  # before, a dry run on made-up rows would find it
+    marginals.largest_difference = fail
+    return read(*arguments)
+releasing.ingest = read_and_break
 """
     result = released(tmp_path, before=broken)
     assert result.returncode == 1

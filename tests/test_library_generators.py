@@ -183,8 +183,8 @@ def test_a_broken_installation_shows_up_before_anything_is_spent(
             },
         )
     )
+    request = ReleaseRequest(config=tmp_path / "coins.toml", data=write_data(tmp_path), out=tmp_path / "out")
     with pytest.raises(InputError, match="Expected the libraries of 'aim', found an installation that cannot be used"):
-        request = ReleaseRequest(config=tmp_path / "coins.toml", data=write_data(tmp_path), out=tmp_path / "out")
         check_before_spending(spec, request)
 
 

@@ -110,8 +110,8 @@ def _listener(request: ReleaseRequest, show: Callable[[str], None]) -> Listener:
         def tried(self, found: room.DryRun) -> None:
             count = len(found.configurations)
             terminal.print(
-                f"Tried {count} configuration{'s' if count > 1 else ''} on made-up rows: an attempt takes up to "
-                f"{max(found.seconds, 0.1):.1f} seconds there."
+                f"Tried {count} configuration{'s' if count > 1 else ''} on made-up rows, where an attempt takes "
+                + ("less than a second." if found.seconds < 1 else f"up to {found.seconds:.0f} seconds.")
             )
 
         def nearby(self, ledgers: tuple[Path, ...]) -> None:
