@@ -154,7 +154,7 @@ def _attempt(spec: ReleaseSpec, configuration: Configuration, table: Counts, pre
 
 def _run(spec: ReleaseSpec, configuration: Configuration | None, part: Callable[[], Result]) -> Result:
     """A part of the dry run; an error in it becomes one that says where, and what was tried."""
-    tried = "what is fitted once" if configuration is None else f"the configuration {json.dumps(configuration.describe())}"
+    tried = "what is fitted once" if configuration is None else f"the configuration {_described(configuration)}"
     try:
         return part()
     except SynthreleaseError:
@@ -169,6 +169,13 @@ def _run(spec: ReleaseSpec, configuration: Configuration | None, part: Callable[
         found = f"{failure_of(error)} ({error}) in {tried}. Every round might end so. Nothing was read and nothing was spent"
         problem = _mistake(spec, "generators" if configuration else "criteria", expected, found)
     raise problem
+
+
+def _described(configuration: Configuration) -> str:
+    """The configuration with the bins of those columns that have a choice: a long table would hide the rest."""
+    found, schema = configuration.describe(), configuration.transformation.schema
+    bins = {name: chosen for name, chosen in configuration.transformation.choice.items() if len(schema[name].alternatives) > 1}
+    return json.dumps({"generator": found["generator"], "projection": found["projection"], "transformation": bins})
 
 
 def _mistake(spec: ReleaseSpec, path: str, expected: str, found: str) -> SpecError:

@@ -8,7 +8,7 @@ paper and what it buys).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from itertools import combinations
 from typing import ClassVar, Literal
@@ -22,7 +22,11 @@ from synthrelease.privacy import Charge, exact, mechanism, pure_epsilon
 from synthrelease.private import PrivateCounts
 from synthrelease.randomness import SYSTEM, SystemEntropy, choose, discrete_laplace
 from synthrelease.schema import Layout
+from synthrelease.spec_files import Mistake
 from synthrelease.table import DENSE_LIMIT, Counts, Lattice, lattice
+
+MOST_COLUMNS = 52
+"""Letters of numpy.einsum, which sums over the ancestors of a column's parents (`bayesian_network`)."""
 
 ParentSets = Callable[[int, Sequence[int]], list[tuple[int, ...]]]
 
@@ -52,6 +56,11 @@ class PrivBayes(Generator):
         if getattr(self, wanted) is None or getattr(self, other) is not None:
             raise ValueError(f"flavour {self.flavour!r} needs {wanted!r} and must not have {other!r}")
         return self
+
+    def mistakes(self, layout: Layout, rules: Iterable[tuple[int, ...]]) -> Iterable[Mistake]:
+        if len(layout.sizes) > MOST_COLUMNS:
+            expected = f"at most {MOST_COLUMNS} columns for {self.family!r}, as many as numpy.einsum can tell apart"
+            yield Mistake(field="family", expected=expected, found=f"{len(layout.sizes)}")
 
     def charge(self, epsilon: Fraction) -> Charge:
         return mechanism(
