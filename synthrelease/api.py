@@ -169,7 +169,7 @@ def release(
             warnings.warn(
                 f"No ledger was named, and there are some nearby ({names}). If one of them is that of these data, it does not "
                 "learn of this run.",
-                stacklevel=4,
+                stacklevel=5,
             )
 
         def phase(self, name: str) -> None:
