@@ -197,8 +197,8 @@ OF_THE_LEDGER = (
         name="ledger: its texts are not looked at",
         breaks="a forged ledger writes on the terminal what it likes",
         file=LEDGER,
-        old='line("time", row[1], 40), line("purpose", row[2], 200)',
-        new="row[1], row[2]",
+        old='line("time", row[1], 40),\n                    what=line("purpose", row[2], 200),',
+        new="row[1],\n                    what=row[2],",
         tests=(f"{TESTS}::test_texts_that_only_a_forger_writes_are_refused_although_the_hashes_are_right",),
     ),
     # --- The disk

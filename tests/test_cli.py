@@ -194,6 +194,19 @@ release.ingest = fail
     assert left_in(tmp_path) == INPUTS | LEDGER
 
 
+def test_an_unforeseen_error_of_another_command_shows_no_message(tmp_path: Path) -> None:
+    broken = f"""
+import synthrelease.ingest as module
+def fail(*_):
+    raise RuntimeError("{SECRET}")
+module.ingest = fail
+"""
+    result = run("check", write_config(tmp_path), "--data", write_data(tmp_path), before=broken)
+    assert result.returncode == 1
+    assert "RuntimeError at synthrelease/cli/planning.py:" in words(result.stderr)
+    assert SECRET not in result.stdout + result.stderr
+
+
 def test_stopping_by_hand_ends_with_1_and_leaves_no_file(tmp_path: Path) -> None:
     stopped = "import synthrelease.releasing as r\ndef stop(*_):\n    raise KeyboardInterrupt\nr.select_by = stop"
     result = released(tmp_path, before=stopped)
