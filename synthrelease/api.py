@@ -6,6 +6,7 @@ them prints.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -114,6 +115,9 @@ def release(
     ledger: str | Path | None = None,
     dataset: str | None = None,
     expect_head: str | None = None,
+    sign: str | Path | None = None,
+    password_file: str | Path | None = None,
+    archive: str | Path | None = None,
     progress: Callable[[str], None] = lambda phase: None,
 ) -> PublishedRelease | None:
     """Release one dataset that meets all acceptance criteria, from a private file. Spends the planned budget, once.
@@ -126,6 +130,8 @@ def release(
     shortlist : draw from these configurations only (from a rehearsal).
     ledger : the budget ledger of the dataset. Without one, OUT.ledger is used, which knows only of releases into `out`.
     dataset, expect_head : the name that the ledger must have, and the head from the steward's logbook.
+    sign, password_file : a private key that signs the files, and a file whose first line is its password.
+    archive : a new .zip of the released files that tells no times.
     progress : told the phase; it never learns how many rounds were run.
 
     Returns
@@ -135,12 +141,17 @@ def release(
     Raises
     ------
     SpecError, InputError, OutputError : nothing was spent, unless the file turned out not to fit.
-    BudgetError : the plan costs more than the limit or than the ledger has left; nothing was read.
-    PrivateFailure : private code failed; the budget counts as spent.
+    BudgetError : the plan costs more than the limit or than the ledger has left, and nothing was read; or delta is too large
+        for so many rows, and the budget is spent.
+    PrivateFailure, InternalError, Interrupted : the run ended after the charge; the budget counts as spent.
+
+    Warns
+    -----
+    UserWarning : when no ledger is named, and there are some nearby.
 
     Privacy
     -------
-    As `synthrelease.releasing.release`: the whole plan is written into the ledger before the first private byte is read.
+    As `synthrelease.publish.publish`: the whole plan is written into the ledger before the first private byte is read.
 
     Examples
     --------
@@ -149,15 +160,37 @@ def release(
     >>> released.n_rows
     400
     """
-    from synthrelease.bundle import write_bundle
-    from synthrelease.ledger import ledger_beside, reserve_for_release
+    from synthrelease import publish as room
     from synthrelease.published import load
-    from synthrelease.publishing import check_before_spending, chosen_spec
-    from synthrelease.releasing import release as run
 
-    spec = chosen_spec(config, shortlist)
-    check_before_spending(spec, data, out, jobs)
-    path = Path(ledger) if ledger is not None else ledger_beside(out, spec.plan, spec.title, spec.limit)
-    reserve_for_release(path, spec.plan, spec.title, dataset=dataset, expect_head=expect_head)
-    result = run(spec, data, jobs=jobs, progress=progress)
-    return None if result is None else load(write_bundle(result, out))
+    class Told(room.Listener):
+        def nearby(self, ledgers: tuple[Path, ...]) -> None:
+            names = ", ".join(str(path) for path in ledgers[:5])
+            warnings.warn(
+                f"No ledger was named, and there are some nearby ({names}). If one of them is that of these data, it does not "
+                "learn of this run.",
+                stacklevel=5,
+            )
+
+        def phase(self, name: str) -> None:
+            progress(name)
+
+    request = room.ReleaseRequest(
+        config=Path(config),
+        data=Path(data),
+        out=Path(out),
+        jobs=jobs,
+        shortlist=_path(shortlist),
+        ledger=_path(ledger),
+        dataset=dataset,
+        expect_head=expect_head,
+        sign=_path(sign),
+        password_file=_path(password_file),
+        archive=_path(archive),
+    )
+    published = room.publish(request, Told())
+    return None if published is None else load(published.folder)
+
+
+def _path(name: str | Path | None) -> Path | None:
+    return None if name is None else Path(name)

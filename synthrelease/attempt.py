@@ -111,7 +111,16 @@ def attempt(spec: ReleaseSpec, configuration: Configuration, private: PrivateCou
     -------
     Spends the charges of one round, `spec.plan.per_round`, each at most once (the fresh meter enforces it).
     """
-    merged, candidate = generate(spec, configuration, private, prepared)
+    return judge(spec, *generate(spec, configuration, private, prepared), prepared)
+
+
+def judge(spec: ReleaseSpec, merged: PrivateCounts, candidate: Candidate, prepared: Prepared) -> Attempt:
+    """The verdict on a candidate: what is left of a round once there is one.
+
+    Privacy
+    -------
+    Spends the charges of the criteria, or of the joint test, in `spec.plan.per_round`, each at most once.
+    """
     earlier = dict(prepared.fitted)
     if spec.joint_test is not None:
         asked = [(each, each.query(merged.n, candidate, spec.setting, earlier)) for each in spec.criteria]

@@ -7,9 +7,12 @@ No message ever holds a private value: messages name columns, rules, files and p
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
+from pathlib import Path
+from types import TracebackType
 
 
 class SynthreleaseError(Exception):
@@ -88,6 +91,28 @@ class PrivateFailure(SynthreleaseError):
         return type(self), ()
 
 
+class InternalError(SynthreleaseError):
+    """Code outside private code failed after the budget was reserved: a mistake in the program or the machine.
+
+    In a round that is after the noise: type and place of the failure are functions of noisy, hence public, values, and to the
+    selection theorem an output like an accepted round (`selection`). The message of the failure is left out: it might quote
+    what a mistake let through.
+    """
+
+    exit_code = 1
+
+    def __init__(self, failure: str):
+        self.failure = failure
+        super().__init__(
+            f"synthrelease stopped because of a mistake in the program or the machine: {failure}. The message is not shown, "
+            "because it could hold private values. The whole planned privacy budget counts as spent. Rehearse the same "
+            "configuration on public data of the same layout to find the cause."
+        )
+
+    def __reduce__(self):
+        return type(self), (self.failure,)
+
+
 class Interrupted(SynthreleaseError):
     """The user stopped the run by hand."""
 
@@ -105,6 +130,36 @@ class VerificationFailed(SynthreleaseError):
 
 class RejectedRound(Exception):
     """A round ended without a candidate for a reason that is a function of noisy values (theory 2.7, failures)."""
+
+
+@contextmanager
+def rejecting(*kinds: type[Exception], because: str) -> Iterator[None]:
+    """Where these errors in post-processing are the noise's doing: each becomes a rejected round.
+
+    Any other error ends the run (`InternalError`): one that every round meets would spend the budget on rejected rounds alone.
+    """
+    try:
+        yield
+        return
+    except kinds:
+        pass  # raised below, so that no frame or cause is attached
+    raise RejectedRound(because)
+
+
+def failure_of(error: BaseException) -> str:
+    """Type and place of an error, never its message: the line of the innermost frame of this package."""
+    return f"{type(error).__name__} at {place_of(error.__traceback__)}"
+
+
+def place_of(trace: TracebackType | None) -> str:
+    """File and line of synthrelease where an error passed last."""
+    package, found = Path(__file__).parent, "the start of the program"
+    while trace is not None:
+        path = Path(trace.tb_frame.f_code.co_filename)
+        if package in path.parents:
+            found = f"{path.relative_to(package.parent).as_posix()}:{trace.tb_lineno}"
+        trace = trace.tb_next
+    return found
 
 
 def cut(text: str, longest: int = 600) -> str:

@@ -11,6 +11,10 @@ What is noticed, and refused: a row edited, removed, inserted or moved (each has
 truncated, damaged or foreign file; a ledger that is older than its head file or has other rows; a missing head file; the
 ledger of another dataset or of a newer version; a second name for the file.
 
+Where a release publishes its number of rows exactly, the ledger also keeps the digest of its domain (the columns, bounds,
+categories and rules that say which rows count) and takes such releases on that domain alone: two exact numbers of rows on
+different domains differ by an exact count of people that no charge pays for.
+
 What cannot be noticed from the files alone:
 
 - a ledger and its head file both replaced by older copies, or copied and both used: two copies do not know each other;
@@ -34,10 +38,12 @@ from pathlib import Path
 from synthrelease.errors import BudgetError
 from synthrelease.ledger_entries import (
     FORMAT,
+    FORMATS,
     Entry,
     Head,
     Statement,
     amount,
+    domain_of,
     from_text,
     line,
     printable,
@@ -53,8 +59,14 @@ MARK = 0x53724C31
 TABLES = {
     "account": "CREATE TABLE account (dataset TEXT NOT NULL, epsilon_limit TEXT NOT NULL, delta_limit TEXT NOT NULL)",
     "charges": "CREATE TABLE charges (number INTEGER PRIMARY KEY, started TEXT NOT NULL, what TEXT NOT NULL, "
-    "epsilon TEXT NOT NULL, delta TEXT NOT NULL, hash TEXT NOT NULL)",
+    "epsilon TEXT NOT NULL, delta TEXT NOT NULL, domain TEXT NOT NULL, hash TEXT NOT NULL)",
 }
+"""Of a ledger of the last format."""
+
+
+def tables(version: int) -> dict[str, str]:
+    """The tables of a ledger; format 1 noted no domains."""
+    return {name: text.replace("domain TEXT NOT NULL, ", "") if version == 1 else text for name, text in TABLES.items()}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,8 +95,13 @@ class Ledger:
             database.execute("BEGIN")
             return self._accepted(_read(self.path, database), head)
 
-    def reserve(self, charge: Charge, what: str) -> Statement:
+    def reserve(self, charge: Charge, what: str, domain: str | None = None) -> Statement:
         """Charge the ledger. When this returns, the charge is on the disk; it is never given back.
+
+        Parameters
+        ----------
+        domain : for a release that publishes its number of rows exactly, the sha256 (64 hexadecimal digits) of its domain.
+            None where the number of rows is protected: such releases may differ in their domains.
 
         Returns
         -------
@@ -92,7 +109,8 @@ class Ledger:
 
         Raises
         ------
-        BudgetError : when the sum would pass a limit, or the charge states neither: nothing was charged.
+        BudgetError : when the sum would pass a limit, the charge states neither, or an earlier release published its exact
+            number of rows on another domain: nothing was charged.
         LedgerError : when the ledger cannot be relied on, or the charge not be confirmed; in doubt it counts as spent.
         """
         if charge.renyi is not None:
@@ -101,14 +119,20 @@ class Ledger:
             )
         epsilon, delta = amount("epsilon", charge.epsilon), amount("delta", charge.delta)
         what = line("the purpose of a charge", what, 200)
+        try:
+            domain = None if domain is None else domain_of(domain or "none")
+        except ValueError:
+            raise BudgetError("The domain of a charge: expected a sha256 in 64 hexadecimal digits, found another.") from None
         with connected(self.path, writable=True) as database:
             database.execute("BEGIN IMMEDIATE")
             before = self._accepted(_read(self.path, database), read_head(self.path))
             self._check_limit("epsilon", before.epsilon, epsilon, before.epsilon_limit)
             self._check_limit("delta", before.delta, delta, before.delta_limit)
+            self._check_domain(before, domain)
             started = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-            after = summed(before.with_charge(started=started, what=what, epsilon=epsilon, delta=delta))
-            database.execute("INSERT INTO charges VALUES (?, ?, ?, ?, ?, ?)", after.entries[-1].row())
+            after = summed(before.with_charge(started=started, what=what, epsilon=epsilon, delta=delta, domain=domain))
+            row = after.entries[-1].row()
+            database.execute(f"INSERT INTO charges VALUES ({', '.join('?' * len(row))})", row)
             database.execute("COMMIT")
             self._confirm(database, len(after.entries))
         return after
@@ -139,6 +163,25 @@ class Ledger:
             advice = f"Give 16 digits or more of it; if they are right, this is an old copy. {restore(self.path)}"
             raise refusal(self.path, "the expected head among its charges", "none like it", advice)
         return found
+
+    def _check_domain(self, before: Statement, domain: str | None) -> None:
+        """Refuse a second exact number of rows on another domain."""
+        if domain is None:
+            return
+        if before.version == 1:
+            raise BudgetError(
+                f'Refused: this release publishes its exact number of rows (rows = "exact"), and {self.path} is a ledger '
+                "of format 1, which does not note on which domain. No private data were read, nothing was charged. Protect the "
+                "number of rows, or open a new ledger whose limit is what this one has left, and note that in the logbook."
+            )
+        if before.domain not in (None, domain):
+            raise BudgetError(
+                f'Refused: this release publishes its exact number of rows (rows = "exact") on the domain {domain[:16]}, '
+                f"and an earlier one in {self.path} did so on the domain {before.domain[:16] if before.domain else ''}: other "
+                "columns, bounds, categories, rules for rows, or treatment of missing values and values outside. The "
+                "difference of the two numbers would be an exact count of people that nothing pays for. No private data were "
+                "read, nothing was charged. Use the earlier domain, or protect the number of rows."
+            )
 
     def _check_limit(self, name: str, spent: Fraction, cost: Fraction, limit: Fraction) -> None:
         if not spent + cost <= limit:
@@ -216,11 +259,17 @@ def renew_head(path: str | Path, expect_head: str) -> Statement:
 
 
 def reserve_for_release(
-    path: str | Path, plan: Plan, title: str, *, dataset: str | None = None, expect_head: str | None = None
+    path: str | Path,
+    plan: Plan,
+    title: str,
+    *,
+    dataset: str | None = None,
+    expect_head: str | None = None,
+    domain: str | None = None,
 ) -> Statement:
     """Charge the whole plan of a release, before the first private byte is read. Raises as `Ledger.reserve`."""
     ledger = Ledger(path=_resolved(path), dataset=dataset, expect_head=expect_head)
-    return ledger.reserve(plan.total, printable(title, 200) or "a release without a title")
+    return ledger.reserve(plan.total, printable(title, 200) or "a release without a title", domain)
 
 
 def ledger_beside(out: str | Path, plan: Plan, title: str, limit: Fraction | None) -> Path:
@@ -247,10 +296,10 @@ def _read(path: Path, database: sqlite3.Connection) -> Statement:
     mark, version = (database.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version"))
     if mark != MARK:
         raise refusal(path, "a ledger of synthrelease", "another file", "Name the right file, or open a new ledger elsewhere")
-    if version != FORMAT:
+    if version not in FORMATS:
         newer = "Use the version of synthrelease that wrote it, or a newer one"
-        raise refusal(path, f"a ledger of format {FORMAT}", f"format {version}", newer)
-    if database.execute("SELECT name, sql FROM sqlite_master ORDER BY name").fetchall() != sorted(TABLES.items()):
+        raise refusal(path, f"a ledger of format {FORMAT} or an earlier one", f"format {version}", newer)
+    if database.execute("SELECT name, sql FROM sqlite_master ORDER BY name").fetchall() != sorted(tables(version).items()):
         raise refusal(path, "the tables of a ledger", "others", restore(path))  # before they are read: a view may never end
     sound = [row[0] for row in database.execute("PRAGMA integrity_check")]
     accounts = database.execute("SELECT dataset, epsilon_limit, delta_limit FROM account").fetchall()
@@ -261,13 +310,25 @@ def _read(path: Path, database: sqlite3.Connection) -> Statement:
     number = 0
     try:
         account = Statement(
-            dataset=line("name", dataset, 100), epsilon_limit=from_text(epsilon_limit), delta_limit=from_text(delta_limit)
+            dataset=line("name", dataset, 100),
+            epsilon_limit=from_text(epsilon_limit),
+            delta_limit=from_text(delta_limit),
+            version=version,
         )
         head = account.head
-        for row in database.execute("SELECT number, started, what, epsilon, delta, hash FROM charges ORDER BY number"):
+        for row in database.execute("SELECT * FROM charges ORDER BY number"):
             number += 1
-            started, what = line("time", row[1], 40), line("purpose", row[2], 200)
-            entries.append(Entry.after(head, started=started, what=what, epsilon=from_text(row[3]), delta=from_text(row[4])))
+            entries.append(
+                Entry.after(
+                    head,
+                    started=line("time", row[1], 40),
+                    what=line("purpose", row[2], 200),
+                    epsilon=from_text(row[3]),
+                    delta=from_text(row[4]),
+                    domain=None if version == 1 else domain_of(row[5]),
+                    version=version,
+                )
+            )
             head = entries[-1].head
             if row != entries[-1].row():
                 raise ValueError

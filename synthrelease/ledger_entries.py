@@ -1,6 +1,8 @@
 """What a ledger says, as values: its entries, their sums and the chain of hashes. Knows no files.
 
 The first hash covers the format, the dataset and its limits; the hash of an entry covers the hash before it and the entry.
+Format 2 notes the domain of a charge whose number of rows is published exactly. A ledger of format 1 keeps its hashes and notes
+no domains.
 Rationals are written "numerator/denominator" in lowest terms, never as floats, so that sums and comparisons are exact.
 """
 
@@ -15,13 +17,17 @@ from fractions import Fraction
 from synthrelease.errors import BudgetError
 from synthrelease.privacy import decimal_text, exact
 
-FORMAT = 1
+FORMAT = 2
+FORMATS = (1, FORMAT)
+"""What can be read and charged; a new ledger has the last one."""
 _RATIONAL = re.compile(r"(0|[1-9][0-9]{0,99})/([1-9][0-9]{0,99})")
 _LARGEST_DENOMINATOR = 10**1000
 _BEGINNING = re.compile(r"[0-9a-f]{16,64}")
 
-Row = tuple[int, str, str, str, str, str]
-"""An entry as it is stored: number, started, what, epsilon, delta, hash."""
+_DOMAIN = re.compile(r"[0-9a-f]{64}")
+
+Row = tuple[int | str, ...]
+"""An entry as it is stored: number, started, what, epsilon, delta, from format 2 on the domain (or ""), and the hash."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +40,10 @@ class Head:
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """One charge: when its run started (UTC), what for, and what it cost. `hash` covers it and all before it."""
+    """One charge: when its run started (UTC), what for, and what it cost. `hash` covers it and all before it.
+
+    `domain` is the digest of the public domain of a release that publishes its number of rows exactly, else None.
+    """
 
     number: int
     started: str
@@ -42,13 +51,35 @@ class Entry:
     epsilon: Fraction
     delta: Fraction
     hash: str
+    domain: str | None = None
+    version: int = FORMAT
 
     @classmethod
-    def after(cls, head: Head, *, started: str, what: str, epsilon: Fraction, delta: Fraction) -> Entry:
+    def after(
+        cls,
+        head: Head,
+        *,
+        started: str,
+        what: str,
+        epsilon: Fraction,
+        delta: Fraction,
+        domain: str | None = None,
+        version: int = FORMAT,
+    ) -> Entry:
         """The entry that follows the one whose head this is."""
         number = head.number + 1
-        digest = _digest([head.hash, number, started, what, to_text(epsilon), to_text(delta)])
-        return cls(number=number, started=started, what=what, epsilon=epsilon, delta=delta, hash=digest)
+        noted = _noted(domain, version)
+        digest = _digest([head.hash, number, started, what, to_text(epsilon), to_text(delta), *noted])
+        return cls(
+            number=number,
+            started=started,
+            what=what,
+            epsilon=epsilon,
+            delta=delta,
+            hash=digest,
+            domain=domain,
+            version=version,
+        )
 
     @property
     def head(self) -> Head:
@@ -57,7 +88,8 @@ class Entry:
 
     def row(self) -> Row:
         """The entry as it is stored."""
-        return self.number, self.started, self.what, to_text(self.epsilon), to_text(self.delta), self.hash
+        noted = _noted(self.domain, self.version)
+        return self.number, self.started, self.what, to_text(self.epsilon), to_text(self.delta), *noted, self.hash
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,6 +100,7 @@ class Statement:
     epsilon_limit: Fraction
     delta_limit: Fraction
     entries: tuple[Entry, ...] = ()
+    version: int = FORMAT
 
     @property
     def epsilon(self) -> Fraction:
@@ -78,6 +111,11 @@ class Statement:
     def delta(self) -> Fraction:
         """Delta charged so far."""
         return sum((entry.delta for entry in self.entries), Fraction(0))
+
+    @property
+    def domain(self) -> str | None:
+        """The domain on which releases published their number of rows exactly; None where none did."""
+        return next((entry.domain for entry in self.entries if entry.domain is not None), None)
 
     @property
     def head(self) -> Head:
@@ -93,9 +131,13 @@ class Statement:
         hashes = (self._hash(number) for number in range(len(self.entries) + 1))
         return _BEGINNING.fullmatch(beginning) is not None and any(found.startswith(beginning) for found in hashes)
 
-    def with_charge(self, *, started: str, what: str, epsilon: Fraction, delta: Fraction) -> Statement:
+    def with_charge(
+        self, *, started: str, what: str, epsilon: Fraction, delta: Fraction, domain: str | None = None
+    ) -> Statement:
         """The ledger with one more entry at its end."""
-        entry = Entry.after(self.head, started=started, what=what, epsilon=epsilon, delta=delta)
+        entry = Entry.after(
+            self.head, started=started, what=what, epsilon=epsilon, delta=delta, domain=domain, version=self.version
+        )
         return replace(self, entries=(*self.entries, entry))
 
     def logbook_line(self) -> str:
@@ -109,7 +151,25 @@ class Statement:
         if number > 0:
             return self.entries[number - 1].hash
         account = [self.dataset, to_text(self.epsilon_limit), to_text(self.delta_limit)]
-        return _digest(["synthrelease ledger", FORMAT, *account])
+        return _digest(["synthrelease ledger", self.version, *account])
+
+
+def _noted(domain: str | None, version: int) -> list[str]:
+    """What a row holds of the domain: nothing in format 1, which knows none."""
+    if version == 1:
+        if domain is not None:
+            raise ValueError("a ledger of format 1 notes no domains")
+        return []
+    return [domain or ""]
+
+
+def domain_of(text: object) -> str | None:
+    """The domain that a row holds. Raises ValueError for a text that is none."""
+    if text == "":
+        return None
+    if not (isinstance(text, str) and _DOMAIN.fullmatch(text)):
+        raise ValueError("expected the sha256 of a domain, or nothing")
+    return text
 
 
 def _digest(fields: list[str | int]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 
 from synthrelease.errors import ResourceError
 from synthrelease.spec import ReleaseSpec
@@ -37,6 +38,35 @@ def check_memory(spec: ReleaseSpec, jobs: int = 1) -> None:
             f"Refused: expected a run that fits into the memory of this machine, {there} MB; found one that needs about "
             f"{needed} MB. Nothing was spent.{fewer}"
         )
+
+
+def check_measured(before: int | None, after: int | None, jobs: int = 1) -> None:
+    """The same for what a dry run took: what the process holds with its libraries, and the growth of an attempt per process.
+
+    Parameters
+    ----------
+    before, after : the peak of this process; None where the system does not say.
+    """
+    there = machine_megabytes()
+    if before is None or after is None or there is None:
+        return
+    needed = after if jobs == 1 else after + jobs * max(after - before, _BASE_MB)
+    if needed > there:
+        fewer = " Run fewer processes (--jobs)." if jobs > 1 else " Use coarser bins, or other generators."
+        raise ResourceError(
+            f"Refused: a dry run on made-up rows shows that the run needs about {needed} MB, and this machine has {there} MB. "
+            f"Nothing was spent.{fewer}"
+        )
+
+
+def megabytes_in_use() -> int | None:
+    """The most memory that this process has held so far; None on Windows."""
+    try:
+        import resource
+    except ImportError:
+        return None
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak // (2**20 if sys.platform == "darwin" else 2**10)
 
 
 def machine_megabytes() -> int | None:

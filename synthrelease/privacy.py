@@ -40,12 +40,20 @@ def loss_text(total: Charge) -> str:
     return f"epsilon = {decimal_text(total.epsilon)}" + (f", delta = {float(total.delta):g}" if total.delta else "")
 
 
-def check_delta(delta: Fraction, n: int) -> None:
-    """Raises BudgetError for a delta at which a tenth of a record could be published as it is, whatever epsilon."""
-    if delta * n > Fraction(1, 10):
+def check_delta(delta: Fraction, n: int, *, spent: bool = False) -> None:
+    """Raises BudgetError for a delta at which a tenth of a record could be published as it is, whatever epsilon.
+
+    Parameters
+    ----------
+    n : the public number of rows; 1 where it is not known yet, which refuses what no number of rows would allow.
+    spent : whether the budget was reserved, so that the message says so.
+    """
+    if not delta * n <= Fraction(1, 10):
+        rows = f"the {n} rows" if n > 1 else "the number of rows"
         raise BudgetError(
-            f"Refused: expected a delta far below one over the {n} rows, {1 / (1000 * n):.0e} or less; found {float(delta):g}. "
-            "With so large a delta, publishing whole records would keep the promise."
+            f"Refused: expected a delta far below one over {rows}, {1 / (1000 * n):.0e} or less; found {float(delta):g}. "
+            "With so large a delta, publishing whole records would keep the promise. "
+            + ("The whole planned budget counts as spent: nothing was published." if spent else "Nothing was spent.")
         )
 
 

@@ -6,7 +6,7 @@ one opaque error (theory 2: a failure inside private code is not covered by the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from copy import copy
 from typing import Protocol, Self, TypeVar
 
@@ -61,6 +61,10 @@ class Door:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(columns={self.layout.columns})"
+
+    def is_public(self, digests: Collection[str]) -> bool:
+        """Whether the table is one of these public ones, by their `Counts.digest`. `same_file` says why this may be asked."""
+        return bool(digests) and _opaque(lambda: self.__counts.digest()) in digests
 
     def spend(self, charge: Charge, mechanism: Callable[[Counts], Result]) -> Result:
         """Run a mechanism that satisfies the guarantee of `charge` on the private counts and return its output.

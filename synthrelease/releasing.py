@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -10,13 +10,15 @@ from pathlib import Path
 from synthrelease.attempt import Attempt, Prepared, attempt, prepare, read_priors, released_figures
 from synthrelease.candidate import Candidate
 from synthrelease.criteria import Score
+from synthrelease.errors import BudgetError
 from synthrelease.generators import NoisyMarginals
 from synthrelease.ingest import ingest
-from synthrelease.privacy import Charge, Guarantee
+from synthrelease.privacy import Charge, Guarantee, check_delta
 from synthrelease.private import PrivateCounts
 from synthrelease.resizing import invariants, resize
 from synthrelease.selection import select_by
 from synthrelease.spec import ReleaseSpec
+from synthrelease.table import Counts
 
 Progress = Callable[[str], None]
 
@@ -40,13 +42,23 @@ class Release:
     measured: NoisyMarginals | None = None
 
 
-def release(spec: ReleaseSpec, data: str | Path, *, jobs: int = 1, progress: Progress = lambda phase: None) -> Release | None:
-    """Release one dataset from a private file.
+def release(
+    spec: ReleaseSpec,
+    data: str | Path,
+    *,
+    jobs: int = 1,
+    progress: Progress = lambda phase: None,
+    priors: Mapping[str, Counts] | None = None,
+    public: Collection[str] = (),
+) -> Release | None:
+    """Release one dataset from a private file. The budget was checked and reserved: `publish` is the way to do this.
 
     Parameters
     ----------
     jobs : processes that run rounds ahead of need.
     progress : told the phase; it never learns how many rounds were run.
+    priors : the public tables that generators start from, where they were read already.
+    public : digests of further tables that are said to be public (`same_file`).
 
     Returns
     -------
@@ -54,8 +66,8 @@ def release(spec: ReleaseSpec, data: str | Path, *, jobs: int = 1, progress: Pro
 
     Raises
     ------
-    BudgetError : before anything is read, when the plan costs more than the limit.
-    InputError : when the file does not fit the specification; nothing is spent.
+    InputError : when the file does not fit the specification.
+    BudgetError : when delta is too large for so many rows, or the private table is one that is said to be public.
     PrivateFailure : when private code failed; the budget counts as spent.
 
     Privacy
@@ -63,10 +75,10 @@ def release(spec: ReleaseSpec, data: str | Path, *, jobs: int = 1, progress: Pro
     `spec.plan.total`: the one-off charges, what the selection costs, and the charges after acceptance; neighbours replace
     one record (theory 1, 2, 4, 5).
     """
-    spec.plan.check_limit(spec.limit)
-    priors = read_priors(spec)
+    priors = read_priors(spec) if priors is None else priors
     progress("reading the private file")
-    private = read_private(spec, data)
+    private = read_private(spec, data, {prior.digest() for prior in priors.values()} | set(public))
+    check_delta(spec.plan.total.delta, private.n_file, spent=True)
     progress("fitting what is fitted once")
     prepared = prepare(spec, private, priors)
     progress("selecting a dataset that meets all criteria")
@@ -86,18 +98,29 @@ def release(spec: ReleaseSpec, data: str | Path, *, jobs: int = 1, progress: Pro
     )
 
 
-def read_private(spec: ReleaseSpec, data: str | Path) -> PrivateCounts:
+def read_private(spec: ReleaseSpec, data: str | Path, public: Collection[str] = ()) -> PrivateCounts:
     """The table that a release works with: read once, its number of rows made public, with the charges before the loop.
+
+    Parameters
+    ----------
+    public : digests of public tables that the kept rows must not be (`same_file` has the reason).
 
     Raises
     ------
     InputError : when the file does not fit the specification.
+    BudgetError : when the kept rows are those of a public table.
 
     Privacy
     -------
     Spends the charge of the number of rows, where there is one (`resizing.resize`).
     """
     rows = ingest(data, spec.schema, spec.input, spec.raw)
+    if rows.is_public(public):
+        raise BudgetError(
+            f"Refused: {data} holds the rows of a table that is said to be public: a prior, or what the shortlist was "
+            "rehearsed on. A release that starts from the private rows themselves protects nobody. Nothing was published; the "
+            "whole planned budget counts as spent."
+        )
     return resize(rows, spec.rows, spec.raw, spec.plan.once)
 
 

@@ -16,6 +16,14 @@ the accepted ones, or a rejected one, which is then replaced by "nothing". Given
 output has the law of one round given acceptance, because rounds are independent and identically distributed; so has the
 output of the first accepted round, which is what the loop returns without running the others.
 
+A round that breaks after the noise, for a reason that is not noise (`InternalError`), ends the loop, too. To both theorems it
+is an output like an accepted one: they speak of any mechanism Q whose output says whether the loop halts there, and of the
+output of the first round that does. Here Q's output is "rejected", "accepted" with a table, or "broken" with the type and the
+place of an error; all code outside `PrivateCounts.spend` sees noisy values alone, so type and place are post-processing of them
+and covered by the guarantee of a round. (For the best of K: in the total order, rounds that halt come after all others.) Were
+it counted as rejected, an error in every round would spend the whole budget and then say "nothing". In parallel runs it counts
+only in its place in the order, as an accepted round does.
+
 Rounds are independent and identically distributed, and nothing but the output is used: not the number of rounds, K, their
 times, or what was rejected.
 """
@@ -31,7 +39,7 @@ from functools import partial
 from itertools import count, repeat
 from typing import Generic, NamedTuple, TypeVar
 
-from synthrelease.errors import BudgetError, PrivateFailure
+from synthrelease.errors import BudgetError, InternalError, PrivateFailure, RejectedRound, failure_of
 from synthrelease.randomness import coin, truncated_negative_binomial
 from synthrelease.selection_accounting import SelectionRule
 from synthrelease.workers import deaf_children, run_watched
@@ -43,13 +51,15 @@ class Verdict(Enum):
     ACCEPTED = "accepted"
     REJECTED = "rejected"
     FAILED = "failed"
+    BROKEN = "broken"
 
 
 class RoundResult(NamedTuple, Generic[T]):
-    """What a round hands to the loop: a value only when accepted."""
+    """What a round hands to the loop: a value only when accepted, type and place of an error only when broken."""
 
     verdict: Verdict
     value: T | None
+    failure: str = ""
 
 
 def select(run_round: Callable[[], T | None], stop_probability: Fraction, jobs: int = 1) -> T | None:
@@ -69,6 +79,7 @@ def select(run_round: Callable[[], T | None], stop_probability: Fraction, jobs: 
     Raises
     ------
     PrivateFailure : when a round that the loop needs failed inside private code.
+    InternalError : when one failed after the noise, for a reason that is not noise.
     """
     return _first_accepted(run_round, jobs, lambda: coin(stop_probability))
 
@@ -88,6 +99,7 @@ def select_best(run_round: Callable[[], T | None], shape: Fraction, stop_probabi
     Raises
     ------
     PrivateFailure : when a round that the loop needs failed inside private code.
+    InternalError : when one failed after the noise, for a reason that is not noise.
     """
     hidden, rejected = truncated_negative_binomial(shape, stop_probability), count(1)
     return _first_accepted(run_round, jobs, lambda: next(rejected) == hidden)
@@ -109,6 +121,8 @@ def _first_accepted(run_round: Callable[[], T | None], jobs: int, is_over: Calla
                 return result.value
             if result.verdict is Verdict.FAILED:
                 raise PrivateFailure()
+            if result.verdict is Verdict.BROKEN:
+                raise InternalError(result.failure)
             if is_over():
                 return None
     finally:
@@ -146,15 +160,18 @@ def _results(run_round: Callable[[], T | None], jobs: int) -> Generator[RoundRes
 def guarded(run_round: Callable[[], T | None]) -> RoundResult[T]:
     """Run a round; turn every failure into a verdict, so that one that is run ahead of need cannot end the loop.
 
-    A failure inside private code is FAILED. Any other failure is a function of noisy values, because only code inside
-    `PrivateCounts.spend` sees private ones: a rejected round (theory 2).
+    A failure inside private code is FAILED; so is one for lack of memory, of which private counts take a part. A
+    `RejectedRound` is what noise brings about (theory 2). Any other failure is BROKEN, with its type and place: a function of
+    noisy values, because only code inside `PrivateCounts.spend` sees private ones.
     """
     try:
         value = run_round()
-    except PrivateFailure:
+    except (PrivateFailure, MemoryError):
         return RoundResult(Verdict.FAILED, None)
     except BudgetError:
         raise  # a mistake in the program, found before any private count was read
-    except Exception:  # RejectedRound, or whatever else the post-processing of noisy values met
+    except RejectedRound:
         return RoundResult(Verdict.REJECTED, None)
+    except Exception as error:
+        return RoundResult(Verdict.BROKEN, None, failure_of(error))
     return RoundResult(Verdict.REJECTED if value is None else Verdict.ACCEPTED, value)

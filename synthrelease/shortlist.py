@@ -31,10 +31,19 @@ class ShortlistTable(SpecTable):
     attempts: int | None = None
 
 
+class RehearsedTable(SpecTable):
+    """[data]: what it was rehearsed on, so that a release of that very table is refused (`same_file`)."""
+
+    bytes: int = Field(ge=0)
+    sha256: str = Field(pattern="^[0-9a-f]{64}$")
+    table: str = Field(pattern="^[0-9a-f]{64}$")
+
+
 class ShortlistFile(SpecTable):
     """shortlist.toml"""
 
     title: str = ""
+    data: RehearsedTable | None = None
     configurations: list[ShortlistTable] = Field(min_length=1)
 
 
@@ -48,9 +57,7 @@ def narrowed(spec: ReleaseSpec, path: str | Path) -> ReleaseSpec:
     ------
     SpecError : when the file cannot be read, or names a configuration that the space does not have.
     """
-    file = validated(ShortlistFile, read_toml(Path(path)), str(path))
-    if isinstance(file, list):
-        raise SpecError(file)
+    file = _read(path)
     places = _places(spec.space)
     indices, problems = [], []
     for number, table in enumerate(file.configurations):
@@ -73,6 +80,18 @@ def narrowed(spec: ReleaseSpec, path: str | Path) -> ReleaseSpec:
     if problems:
         raise SpecError(problems)
     return replace(spec, space=replace(spec.space, shortlist=tuple(indices)))
+
+
+def rehearsed_on(path: str | Path) -> RehearsedTable | None:
+    """What a shortlist was rehearsed on; None where it does not say. Raises SpecError as `narrowed`."""
+    return _read(path).data
+
+
+def _read(path: str | Path) -> ShortlistFile:
+    file = validated(ShortlistFile, read_toml(Path(path)), str(path))
+    if isinstance(file, list):
+        raise SpecError(file)
+    return file
 
 
 def _places(space: ConfigurationSpace) -> tuple[dict[str, int], dict[str, int], dict[str, int]]:
@@ -110,13 +129,15 @@ def _key(item: Mapping[str, Any]) -> str:
     return json.dumps(plain, sort_keys=True)
 
 
-def shortlist_text(title: str, configurations: Sequence[Mapping[str, Any]]) -> str:
+def shortlist_text(title: str, configurations: Sequence[Mapping[str, Any]], data: RehearsedTable | None = None) -> str:
     """The text of shortlist.toml; each configuration has the fields of `ShortlistTable`."""
     lines = [
         "# Drawn up by `synthrelease rehearse` on public data, for `synthrelease release --shortlist`. Configurations may be",
         "# taken out by hand, before any private data are read.",
         f"title = {_toml(title)}",
     ]
+    if data is not None:
+        lines.append(f"data = {_toml(data.model_dump())}  # the public file; releases of this very file are refused")
     for table in configurations:
         lines += ["", "[[configurations]]"] + [f"{key} = {_toml(value)}" for key, value in table.items()]
     return "\n".join(lines) + "\n"

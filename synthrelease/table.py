@@ -5,6 +5,7 @@ All counts are exact 64-bit integers, so no result depends on the order of the r
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
@@ -70,6 +71,13 @@ class Counts:
 
     def __add__(self, other: Counts) -> Counts:
         return Counts(self.layout, np.concatenate([self.codes, other.codes]), np.concatenate([self.counts, other.counts]))
+
+    def digest(self) -> str:
+        """sha256 of layout, cells and counts: the same for the same rows in any order and file format."""
+        found = hashlib.sha256(repr((self.layout.columns, self.layout.sizes)).encode())
+        for array in (self.codes, self.counts):
+            found.update(array.astype("<i8").tobytes())
+        return found.hexdigest()
 
     def expand(self) -> np.ndarray:
         """(n_rows, n_columns) bin indices, one line per row, sorted."""

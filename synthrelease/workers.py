@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
 
+from synthrelease.protection import set_core_limit
+
 Result = TypeVar("Result")
 SECONDS = 1.0
 """How often a worker looks for its parent."""
@@ -30,6 +32,7 @@ def run_watched(parent: int, task: Callable[[], Result]) -> Result:
     """
     if os.name != "nt" and os.getpid() not in _watching:
         _watching.add(os.getpid())
+        set_core_limit(0)  # a worker may be older than the limit that its parent has set
         threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
     return task()
 

@@ -4,7 +4,7 @@ Run by hand (some minutes): `make mutations`, or `python tests/mutations.py`, ap
 package, runs the tests named for it there and writes docs/mutations.md from what it saw. `python tests/mutations.py WORD ...`
 runs those whose name holds one of the words, and prints. The working tree is otherwise never changed.
 tests/test_mutations.py runs the ones marked `core` in the default suite. The machinery is in tests/mutation.py; here are the
-mutations of the theory, in mutations_of_ledger.py and mutations_of_leaks.py the others.
+mutations of the theory, in mutations_of_ledger.py, mutations_of_leaks.py and mutations_of_spending.py the others.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from tests.mutation import Mutation, main
 from tests.mutations_of_floats import OF_FLOATS
 from tests.mutations_of_leaks import OF_LEAKS
 from tests.mutations_of_ledger import OF_THE_LEDGER
+from tests.mutations_of_spending import OF_SPENDING
 
 SENSITIVITY = "tests/test_criteria_sensitivity.py"
 VALUES = "tests/test_criteria_values.py"
@@ -1049,7 +1050,7 @@ OF_THE_THEORY = (
     ),
 )
 
-MUTATIONS = OF_THE_THEORY + OF_THE_LEDGER + OF_LEAKS + OF_FLOATS
+MUTATIONS = OF_THE_THEORY + OF_THE_LEDGER + OF_LEAKS + OF_FLOATS + OF_SPENDING
 
 if __name__ == "__main__":
     sys.exit(main(MUTATIONS, sys.argv[1:]))

@@ -8,7 +8,7 @@ READING, INGEST, PARQUET = (f"synthrelease/{name}.py" for name in ("reading", "i
 RANDOMNESS = "synthrelease/randomness.py"
 PRIVATE = "synthrelease/private.py"
 FOLDER = "synthrelease/bundle/folder.py"
-QUIET = "synthrelease/cli/quiet.py"
+QUIET = "synthrelease/protection.py"
 LEAKS = "tests/test_confidentiality.py"
 SUCCESS = f"{LEAKS}::test_a_release_shows_released_bins_alone"
 ROUNDS = f"{LEAKS}::test_the_files_of_a_release_do_not_depend_on_the_number_of_rounds"
@@ -89,9 +89,9 @@ OF_LEAKS = (
         name="message: an unforeseen error is quoted by the command line",
         breaks="whatever a library says about a value",
         file="synthrelease/cli/__init__.py",
-        old="{type(error).__name__} at",
-        new="{error!r} at",
-        tests=("tests/test_cli.py::test_an_unforeseen_error_outside_private_code_shows_no_traceback_and_no_message",),
+        old="{failure_of(error)}.",
+        new="{error!r}.",
+        tests=("tests/test_cli.py::test_an_unforeseen_error_of_another_command_shows_no_message",),
     ),
     Mutation(
         name="message: errors in destructors and threads are quoted",
@@ -231,7 +231,7 @@ OF_LEAKS = (
         name="output: the files tell when the run ended",
         breaks="the time that a run took tells how many rounds it needed",
         file=FOLDER,
-        old="os.utime(path, (_NO_TIME, _NO_TIME))",
+        old="os.utime(path, (NO_TIME, NO_TIME))",
         new="pass",
         tests=(f"{BUNDLE}::test_the_files_bear_no_time",),
     ),

@@ -12,6 +12,8 @@ import numpy as np
 from synthrelease.errors import PrivateFailure
 from synthrelease.private import PrivateCounts
 from synthrelease.randomness import discrete_laplace
+from synthrelease.schema import Layout
+from synthrelease.table import Counts, lattice
 
 
 class Numbered:
@@ -64,6 +66,22 @@ def later_round_fails(number: int, folder: Path) -> str | None:
         return "round 0"
     (folder / str(number)).touch()
     raise PrivateFailure()
+
+
+def later_round_breaks(number: int, folder: Path) -> str | None:
+    """Round 0 is accepted after round 1 has broken."""
+    if number == 0:
+        wait_for(folder / "1")
+        return "round 0"
+    (folder / str(number)).touch()
+    return breaks()
+
+
+def breaks() -> str:
+    """Fails in the package, for a reason that is not noise."""
+    layout = Layout(columns=("a", "b"), sizes=(2**20, 2**20))
+    lattice(Counts(layout, np.arange(3))).get((0, 1))
+    return "never"
 
 
 def third_is_accepted(number: int, folder: Path) -> str | None:

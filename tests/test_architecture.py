@@ -15,7 +15,7 @@ YAML = "bundle/yaml_text.py"
 TREES = {path.relative_to(PACKAGE).as_posix(): ast.parse(path.read_text()) for path in sorted(PACKAGE.rglob("*.py"))}
 
 LAYERS = (
-    ("errors", "resources", "spreadsheets", "threads", "workers"),
+    ("errors", "protection", "resources", "spreadsheets", "threads", "workers"),
     ("toml_files",),
     ("bins", "schema", "rules", "texts"),
     ("parquet",),
@@ -46,12 +46,14 @@ LAYERS = (
     ("spec",),
     ("shortlist",),
     ("attempt", "memory"),
+    ("dry_run",),
     ("selection",),
+    ("same_file",),
     ("releasing",),
     ("bundle", "rehearsal", "simulation", "audit", "drafting"),
     ("verification", "published"),
     ("bounds",),
-    ("publishing",),
+    ("publish",),
     ("api",),
     ("cli",),
     ("__main__", "__init__"),
@@ -112,7 +114,7 @@ def test_only_the_command_line_prints() -> None:
     assert {room(path) for path in files_where(calls("print"))} == {"cli"}
     talkative = {"rich", "logging", "warnings", "typer"}
     found = {room(path) for path, tree in TREES.items() if talkative & {name.split(".")[0] for name in imported(tree)}}
-    assert found == {"cli", "selection", "generators"}  # these two silence libraries
+    assert found == {"cli", "selection", "generators", "protection", "api"}  # three silence libraries, the last warns callers
 
 
 ENTROPY = "randomness.py"
@@ -271,8 +273,9 @@ def test_the_doubling_is_in_one_place() -> None:
 
 def test_noise_that_protects_nobody_is_for_public_data_alone() -> None:
     assert {room(path) for path in files_where(calls("rehearsed"))} <= {"rehearsal"}
-    for name in ("SeededEntropy", "NoNoise"):
-        assert {room(path) for path in files_where(calls(name))} <= {"rehearsal", "simulation"}
+    assert {room(path) for path in files_where(calls("NoNoise"))} <= {"rehearsal", "simulation"}
+    # and to draw the made-up rows of a dry run, which are always the same: the noise on them is that of a release
+    assert {room(path) for path in files_where(calls("SeededEntropy"))} <= {"rehearsal", "simulation", "dry_run"}
     assert {room(path) for path in files_where(calls("Recording"))} == {"audit"}
     subclasses = {
         path
@@ -281,6 +284,42 @@ def test_noise_that_protects_nobody_is_for_public_data_alone() -> None:
         if isinstance(node, ast.ClassDef) and "SystemEntropy" in {getattr(base, "id", "") for base in node.bases}
     }
     assert subclasses == {ENTROPY, "audit/sensitivity.py", "audit/noise_cases.py"}
+
+
+def test_a_meter_is_filled_by_the_code_of_a_round_alone() -> None:
+    """`with_plan` and `Meter` can mint any charge. A round, its criteria after acceptance, and what has no private data may."""
+    of_releases = {path for path in files_where(calls("with_plan")) if room(path) not in {"rehearsal", "audit"}}
+    assert of_releases == {"attempt.py", "dry_run.py", "resizing.py"}
+    assert files_where(calls("Meter")) == {
+        "private.py", "dry_run.py", "rehearsal/rehearse.py", "audit/worlds.py",
+    }  # fmt: skip
+    planned = {
+        ast.unparse(node.args[0])
+        for node in ast.walk(TREES["attempt.py"])
+        if calls("with_plan")(node) and isinstance(node, ast.Call)
+    }
+    assert planned == {"spec.plan.per_round", "spec.plan.after"}
+
+
+def test_made_up_counts_are_made_of_made_up_rows_alone() -> None:
+    """Their failures keep their cause. And only the demonstration says that its data are nobody's."""
+    assert files_where(calls("MadeUp")) == {"dry_run.py"}
+    readers = {"ingest", "read_public", "reading", "parquet"}
+    assert not readers & {part for name in imported(TREES["dry_run.py"]) for part in name.split(".")}
+
+    def says_nobodys(node: ast.AST) -> bool:
+        return isinstance(node, ast.keyword) and node.arg == "nobodys"
+
+    assert files_where(says_nobodys) == {"cli/releasing.py"}
+
+
+def test_a_release_is_run_from_one_place() -> None:
+    """The order of checks, charge and reading stands once."""
+    assert files_where(calls("reserve_for_release")) == {"publish.py"}
+    assert files_where(calls("check_limit")) == {"publish.py", "cli/planning.py", "drafting/draft.py"}  # these spend nothing
+    assert files_where(calls("write_bundle")) == {"publish.py"}
+    callers = {path for path, tree in TREES.items() if "synthrelease.releasing.release" in set(imported(tree))}
+    assert callers == {"publish.py", "audit/pipeline_cases.py"}
 
 
 def test_private_counts_are_made_by_ingest_alone() -> None:

@@ -164,9 +164,14 @@ projection = { kind = "minimum_count", minimum_count = 4 }
 def test_a_failure_in_private_code_ends_with_1_and_tells_no_cause(tmp_path: Path) -> None:
     broken = f"""
 import synthrelease.criteria.marginals as marginals
+import synthrelease.releasing as releasing
 def fail(*_):
     raise ValueError("{SECRET}")
-marginals.largest_difference = fail
+read = releasing.ingest
+def read_and_break(*arguments):  # before, a dry run on made-up rows would find it
+    marginals.largest_difference = fail
+    return read(*arguments)
+releasing.ingest = read_and_break
 """
     result = released(tmp_path, before=broken)
     assert result.returncode == 1
@@ -187,6 +192,19 @@ release.ingest = fail
     assert "RuntimeError at synthrelease/releasing.py:" in words(result.stderr)
     assert SECRET not in result.stdout + result.stderr
     assert left_in(tmp_path) == INPUTS | LEDGER
+
+
+def test_an_unforeseen_error_of_another_command_shows_no_message(tmp_path: Path) -> None:
+    broken = f"""
+import synthrelease.ingest as module
+def fail(*_):
+    raise RuntimeError("{SECRET}")
+module.ingest = fail
+"""
+    result = run("check", write_config(tmp_path), "--data", write_data(tmp_path), before=broken)
+    assert result.returncode == 1
+    assert "RuntimeError at synthrelease/cli/planning.py:" in words(result.stderr)
+    assert SECRET not in result.stdout + result.stderr
 
 
 def test_stopping_by_hand_ends_with_1_and_leaves_no_file(tmp_path: Path) -> None:

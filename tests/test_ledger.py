@@ -123,7 +123,7 @@ def test_a_ledger_holds_nothing_that_is_learned_after_its_charge(coins: Ledger) 
     with edited(coins.path) as database:
         columns = [row[1] for row in database.execute("PRAGMA table_info(charges)")]
         kinds = {kind for row in database.execute("SELECT epsilon, delta FROM charges") for kind in map(type, row)}
-    assert columns == ["number", "started", "what", "epsilon", "delta", "hash"]
+    assert columns == ["number", "started", "what", "epsilon", "delta", "domain", "hash"]
     assert kinds == {str}
 
 
@@ -206,8 +206,9 @@ def hashes_anew(database: sqlite3.Connection) -> None:
     """What a forger would do: hashes that agree with the rows. Only the head file and the logbook know better."""
     account = database.execute("SELECT dataset, epsilon_limit, delta_limit FROM account").fetchone()
     found = Statement(dataset=account[0], epsilon_limit=from_text(account[1]), delta_limit=from_text(account[2]))
-    for _, started, what, epsilon, delta, _ in database.execute("SELECT * FROM charges ORDER BY number").fetchall():
-        found = found.with_charge(started=started, what=what, epsilon=from_text(epsilon), delta=from_text(delta))
+    for _, started, what, epsilon, delta, domain, _ in database.execute("SELECT * FROM charges ORDER BY number").fetchall():
+        amounts = {"epsilon": from_text(epsilon), "delta": from_text(delta)}
+        found = found.with_charge(started=started, what=what, domain=domain or None, **amounts)
         database.execute("UPDATE charges SET hash = ? WHERE number = ?", (found.head.hash, found.head.number))
 
 
@@ -221,7 +222,9 @@ CHANGES = {
     "first row": "DELETE FROM charges WHERE number = 1",
     "last row": "DELETE FROM charges WHERE number = 2",
     "all rows": "DELETE FROM charges",
-    "a row more": "INSERT INTO charges VALUES (3, 'x', 'y', '-1/1', '0/1', 'z')",
+    "a row more": "INSERT INTO charges VALUES (3, 'x', 'y', '-1/1', '0/1', '', 'z')",
+    "domain": f"UPDATE charges SET domain = '{'a' * 64}' WHERE number = 1",
+    "domain of no digest": "UPDATE charges SET domain = 'births' WHERE number = 1",
     "not lowest terms": "UPDATE charges SET epsilon = '2/6' WHERE number = 1",
     "a blob": "UPDATE charges SET what = CAST(what AS BLOB) WHERE number = 1",
     "not a number": "UPDATE charges SET epsilon = 'x' WHERE number = 1",
@@ -356,7 +359,7 @@ def test_an_old_write_ahead_file_cannot_bring_back_an_old_state(coins: Ledger) -
     reader.execute("BEGIN")
     reader.execute("SELECT * FROM charges").fetchall()
     with edited(coins.path) as writer:  # a write-ahead file with the present pages
-        writer.execute("INSERT INTO charges VALUES (9, '', '', '', '', '')")
+        writer.execute("INSERT INTO charges VALUES (9, '', '', '', '', '', '')")
         writer.execute("DELETE FROM charges WHERE number = 9")
         old = {ending: coins.path.with_name(coins.path.name + ending).read_bytes() for ending in ("-wal", "-shm")}
     reader.close()
@@ -596,6 +599,100 @@ def test_a_release_without_a_ledger_gets_one_beside_its_output_that_remembers_th
     assert (load_ledger(single).statement().epsilon_limit, load_ledger(single).statement().dataset) == (5, "without a title")
 
 
+# --- Domains: exact numbers of rows
+
+FIRST, SECOND = "1f" * 32, "2e" * 32
+
+
+def test_exact_numbers_of_rows_are_published_on_one_domain_alone(coins: Ledger) -> None:
+    """Their difference on two domains is an exact count of people, at no charge. Protected numbers may differ in anything."""
+    coins.reserve(cost(1), "a protected number of rows")
+    assert coins.reserve(cost(1), "an exact one", FIRST).domain == FIRST
+    before = coins.statement()
+    with pytest.raises(
+        BudgetError, match=r"on the domain 2e2e2e2e2e2e2e2e, and an earlier one .* on the domain 1f1f"
+    ) as refused:
+        coins.reserve(cost(1), "another domain", SECOND)
+    assert refused.value.exit_code == 4
+    assert coins.statement() == before
+    coins.reserve(cost(1), "the same domain", FIRST)
+    assert [entry.domain for entry in coins.reserve(cost(1), "protected").entries[2:]] == [None, FIRST, FIRST, None]
+
+
+def test_a_release_says_its_domain(coins: Ledger) -> None:
+    reserve_for_release(coins.path, plan(), "Births", domain=FIRST)
+    with pytest.raises(BudgetError, match="exact count of people"):
+        reserve_for_release(coins.path, Plan.of(once=(), per_round=(cost("1/9"),)), "Births", domain=SECOND)
+
+
+@pytest.mark.parametrize("domain", ["", "births", "1f", "1F" * 32, "1f" * 33, "1f" * 32 + "\n"])
+def test_a_domain_is_a_digest(coins: Ledger, domain: str) -> None:
+    with pytest.raises(BudgetError, match="expected a sha256"):
+        coins.reserve(cost(1), "one more", domain)
+    assert len(coins.statement().entries) == 2
+
+
+def write_first_format(path: Path) -> str:
+    """A ledger with one charge, as the first version of the program wrote it; the head of it."""
+    from hashlib import sha256
+
+    before = sha256(b'["synthrelease ledger",1,"coins","10/1","0/1"]').hexdigest()
+    entry = f'["{before}",1,"2025-01-31T12:00:00Z","the first","1/3","0/1"]'
+    head = sha256(entry.encode()).hexdigest()
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("PRAGMA journal_mode = WAL")
+        database.execute("CREATE TABLE account (dataset TEXT NOT NULL, epsilon_limit TEXT NOT NULL, delta_limit TEXT NOT NULL)")
+        database.execute(
+            "CREATE TABLE charges (number INTEGER PRIMARY KEY, started TEXT NOT NULL, what TEXT NOT NULL, "
+            "epsilon TEXT NOT NULL, delta TEXT NOT NULL, hash TEXT NOT NULL)"
+        )
+        database.execute("INSERT INTO account VALUES ('coins', '10/1', '0/1')")
+        database.execute("INSERT INTO charges VALUES (1, '2025-01-31T12:00:00Z', 'the first', '1/3', '0/1', ?)", (head,))
+        database.execute(f"PRAGMA application_id = {module.MARK}")
+        database.execute("PRAGMA user_version = 1")
+        database.commit()
+    head_path(path).write_text(f"synthrelease ledger head 1\n1 {head}\n")
+    return head
+
+
+def test_a_ledger_of_the_first_format_is_read_and_charged_but_takes_no_domain(tmp_path: Path) -> None:
+    path = tmp_path / "coins.ledger"
+    head = write_first_format(path)
+    ledger = load_ledger(path, dataset="coins", expect_head=head)
+    assert (ledger.statement().epsilon, ledger.statement().head.hash) == (Fraction(1, 3), head)
+    with pytest.raises(BudgetError, match="a ledger of format 1, which does not note on which domain"):
+        ledger.reserve(cost(1), "exact", FIRST)
+    assert ledger.reserve(cost(1), "protected").epsilon == Fraction(4, 3)
+    assert load_ledger(path, expect_head=head).statement().epsilon == Fraction(4, 3)
+    with edited(path) as database:
+        assert database.execute("PRAGMA user_version").fetchone() == (1,)
+        database.execute("UPDATE charges SET epsilon = '1/4' WHERE number = 2")
+    with pytest.raises(LedgerError, match="charge 2 changed"):
+        ledger.statement()
+
+
+def test_a_format_is_not_read_as_the_other(coins: Ledger, tmp_path: Path) -> None:
+    """The older one notes no domains: taken for it, a ledger would forget them."""
+    coins.reserve(cost(1), "exact", FIRST)
+    old = tmp_path / "old.ledger"
+    write_first_format(old)
+    for path, version in ((coins.path, 1), (old, 2)):
+        with edited(path) as database:
+            database.execute(f"PRAGMA user_version = {version}")
+        with pytest.raises(LedgerError, match="expected the tables of a ledger"):
+            load_ledger(path)
+
+
+def test_the_domain_is_shown(coins: Ledger, capsys: pytest.CaptureFixture[str]) -> None:
+    from synthrelease.cli.accounting import show
+
+    show(coins.path)
+    assert "domain" not in capsys.readouterr().out
+    coins.reserve(cost(1), "exact", FIRST)
+    show(coins.path)
+    assert capsys.readouterr().out.split("1f1f1f1f1f1f1f1f")[1:]
+
+
 def test_a_row_that_was_changed_together_with_its_own_hash_is_refused_because_of_the_next(coins: Ledger) -> None:
     with edited(coins.path) as database:
         database.execute("UPDATE charges SET epsilon = '1/4' WHERE number = 1")
@@ -617,7 +714,7 @@ VIEW = "CREATE VIEW {} AS WITH RECURSIVE n(x) AS (VALUES(1) UNION ALL SELECT x +
         "DROP TABLE account; CREATE VIEW account AS SELECT abs(-9223372036854775808) AS dataset",  # fails when it is read
         "DROP TABLE account; " + VIEW.format("account", "x AS dataset, x AS epsilon_limit, x AS delta_limit"),
         "DROP TABLE charges; "
-        + VIEW.format("charges", "x AS number, 'a' started, 'a' what, '1/1' epsilon, '0/1' delta, 'a' hash"),
+        + VIEW.format("charges", "x AS number, 'a' started, 'a' what, '1/1' epsilon, '0/1' delta, '' domain, 'a' hash"),
     ],
     ids=["one that fails", "account", "charges"],
 )
@@ -663,7 +760,7 @@ def test_charges_whose_sum_would_be_an_endless_fraction_are_refused_before_they_
 def test_a_long_ledger_is_verified_in_linear_time(coins: Ledger) -> None:
     with edited(coins.path) as database:
         database.executemany(
-            "INSERT INTO charges VALUES (?, 'now', 'x', '0/1', '0/1', '')", [(number,) for number in range(3, 20_001)]
+            "INSERT INTO charges VALUES (?, 'now', 'x', '0/1', '0/1', '', '')", [(number,) for number in range(3, 20_001)]
         )
         found = coins_with_right_hashes(database)
     head_path(coins.path).write_text(f"synthrelease ledger head 1\n{found.number} {found.hash}\n")
@@ -675,7 +772,7 @@ def test_a_long_ledger_is_verified_in_linear_time(coins: Ledger) -> None:
 def coins_with_right_hashes(database: sqlite3.Connection) -> Head:
     """The hashes of all rows made anew, one after the other."""
     head = Statement(dataset="coins", epsilon_limit=Fraction(10), delta_limit=Fraction(0)).head
-    for _, started, what, epsilon, delta, _ in database.execute("SELECT * FROM charges ORDER BY number").fetchall():
+    for _, started, what, epsilon, delta, _, _ in database.execute("SELECT * FROM charges ORDER BY number").fetchall():
         entry = Entry.after(head, started=started, what=what, epsilon=from_text(epsilon), delta=from_text(delta))
         database.execute("UPDATE charges SET hash = ? WHERE number = ?", (entry.hash, entry.number))
         head = entry.head

@@ -26,7 +26,7 @@ from synthrelease.generators.bayesian_network import BayesianNetwork
 from synthrelease.generators.mst import MST, decompressed
 from synthrelease.generators.smartnoise import LibraryGenerator, Randomness, dataset, library_budget, ours
 from synthrelease.private import Meter, PrivateCounts
-from synthrelease.publishing import check_before_spending
+from synthrelease.publish import ReleaseRequest, check_before_spending
 from synthrelease.randomness import SYSTEM, SystemEntropy
 from synthrelease.spec import load_spec
 from synthrelease.table import Counts
@@ -183,8 +183,9 @@ def test_a_broken_installation_shows_up_before_anything_is_spent(
             },
         )
     )
+    request = ReleaseRequest(config=tmp_path / "coins.toml", data=write_data(tmp_path), out=tmp_path / "out")
     with pytest.raises(InputError, match="Expected the libraries of 'aim', found an installation that cannot be used"):
-        check_before_spending(spec, write_data(tmp_path), tmp_path / "out")
+        check_before_spending(spec, request)
 
 
 def test_the_size_of_an_aim_model_is_that_of_its_junction_tree(few_steps: None, monkeypatch: pytest.MonkeyPatch) -> None:

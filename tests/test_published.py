@@ -193,7 +193,7 @@ def test_what_no_document_can_hold_shows_up_before_the_ledger_is_made(tmp_path: 
     def refuse(spec: ReleaseSpec) -> dict[str, bytes]:
         raise OutputError("no document can hold this")
 
-    monkeypatch.setattr("synthrelease.publishing.preview", refuse)
+    monkeypatch.setattr("synthrelease.publish.preview", refuse)
     with pytest.raises(OutputError, match="no document can hold this"):
         synthrelease.release(write_config(tmp_path), write_data(tmp_path), tmp_path / "out", ledger=tmp_path / "coins.ledger")
     assert not (tmp_path / "coins.ledger").exists()

@@ -13,12 +13,22 @@ from pathlib import Path
 import pytest
 
 from synthrelease import selection
-from synthrelease.errors import BudgetError, PrivateFailure, RejectedRound
+from synthrelease.errors import BudgetError, InternalError, PrivateFailure, RejectedRound
 from synthrelease.selection import Verdict, guarded, select, select_best, select_by
 from synthrelease.selection_accounting import SelectionRule
-from tests.rounds import Numbered, always_rejected, fails_privately, first_is_slow, later_round_fails, third_is_accepted
+from tests.rounds import (
+    Numbered,
+    always_rejected,
+    breaks,
+    fails_privately,
+    first_is_slow,
+    later_round_breaks,
+    later_round_fails,
+    third_is_accepted,
+)
 
 Law = dict[str | None, Fraction]
+BROKEN = "broken"
 
 
 def exact_law(
@@ -33,8 +43,10 @@ def exact_law(
 
     def next_round(script: Iterator[str | None]) -> str | None:
         for outcome in script:
+            if outcome == BROKEN:
+                raise ArithmeticError
             return outcome
-        raise PrivateFailure()  # an ordinary exception would be one more rejected round, and the loop would not end
+        raise PrivateFailure()  # a rejected round would not end the loop, and a broken one is an outcome
 
     def next_toss(probability: Fraction, tosses: Iterator[bool]) -> bool:
         assert probability == gamma
@@ -51,7 +63,10 @@ def exact_law(
             script = iter([None] * rounds + [value])
             tosses = iter([False] * rounds + [stop])
             monkeypatch.setattr(selection, "coin", partial(next_toss, tosses=tosses))
-            output = select(partial(next_round, script), gamma)
+            try:
+                output = select(partial(next_round, script), gamma)
+            except InternalError:
+                output = BROKEN
             assert next(script, "used up") == "used up"  # the loop ran exactly these rounds
             law[output] += before * probability
     undecided = (rejected * (1 - gamma)) ** depth
@@ -60,8 +75,8 @@ def exact_law(
 
 @pytest.mark.parametrize("gamma", [Fraction(0), Fraction(1, 1000), Fraction(1, 4), Fraction(1)])
 def test_output_law_is_that_of_the_theorem(gamma: Fraction, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pr[o] = p_o / B and Pr[nothing] = gamma (1 - A) / B with B = A + gamma (1 - A)."""
-    accepted = {"x": Fraction(1, 8), "y": Fraction(1, 4)}
+    """Pr[o] = p_o / B and Pr[nothing] = gamma (1 - A) / B with B = A + gamma (1 - A). A broken round is one of the outputs."""
+    accepted = {"x": Fraction(1, 8), "y": Fraction(1, 4), BROKEN: Fraction(1, 16)}
     law, undecided = exact_law(accepted, gamma, 60, monkeypatch)
     total = sum(accepted.values())
     scale = total + gamma * (1 - total)
@@ -125,13 +140,29 @@ def test_a_failure_inside_private_code_ends_the_run(jobs: int) -> None:
         select(fails_privately, Fraction(0), jobs=jobs)
 
 
-def test_failures_on_noisy_values_are_rejected_rounds() -> None:
-    for error in (RejectedRound("no row"), ArithmeticError("singular"), MemoryError()):
+def test_what_noise_brings_about_is_a_rejected_round_and_nothing_else_is() -> None:
+    """Any other error would be met by every round: the budget would be spent on rejected rounds alone."""
+    expected = {RejectedRound("no row"): Verdict.REJECTED, ArithmeticError("7"): Verdict.BROKEN, MemoryError(): Verdict.FAILED}
+    for error, verdict in expected.items():
 
         def run(error: BaseException = error) -> None:
             raise error
 
-        assert guarded(run).verdict is Verdict.REJECTED
+        assert guarded(run).verdict is verdict
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_broken_round_ends_the_run_with_its_place_and_no_message(jobs: int) -> None:
+    with pytest.raises(InternalError, match=r"program or the machine: ValueError at synthrelease/table\.py:\d+\.") as broken:
+        select(breaks, Fraction(0), jobs=jobs)
+    assert "cells" not in str(broken.value)
+    assert (broken.value.exit_code, broken.value.__cause__, broken.value.__context__) == (1, None, None)
+    with pytest.raises(InternalError):
+        select_best(breaks, Fraction(1), Fraction(1, 1000), jobs=jobs)
+
+
+def test_a_broken_round_counts_in_its_place_alone(tmp_path: Path) -> None:
+    assert select(Numbered(later_round_breaks, tmp_path), Fraction(0), jobs=2) == "round 0"  # type: ignore[arg-type]
 
 
 def test_an_unplanned_charge_is_not_a_rejected_round() -> None:

@@ -205,7 +205,7 @@ def test_misspelt_keys_are_refused_with_the_name_that_is_meant(coins: ReleaseSpe
         "'attempts'; found 'projections'. Did you mean 'projection'?"
     )
     assert mistakes(coins, tmp_path, text.replace("title =", "titel =")) == (
-        "titel: expected one of 'title', 'configurations'; found 'titel'. Did you mean 'title'?"
+        "titel: expected one of 'title', 'data', 'configurations'; found 'titel'. Did you mean 'title'?"
     )
 
 

@@ -17,7 +17,7 @@ from synthrelease.releasing import Release
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-_NO_TIME = 315_532_800
+NO_TIME = 315_532_800
 """1 January 1980, the earliest that a zip archive can hold."""
 MAX_NAME = 200
 """Bytes of the folder's name: file systems allow 255, and the folder gets a longer, temporary name first."""
@@ -30,17 +30,21 @@ def check_free(folder: str | Path) -> Path:
     ------
     OutputError : otherwise. Called before private data are read, so that no budget is lost on a bad path.
     """
-    folder = Path(folder)
-    if os.path.lexists(folder):
-        raise OutputError(f"{folder}: expected a folder that does not exist yet, found one. Nothing was overwritten.")
-    parent = folder.absolute().parent
+    return check_free_name(Path(folder), "a folder")
+
+
+def check_free_name(path: Path, kind: str) -> Path:
+    """The path of a new file or folder. Raises OutputError as `check_free`."""
+    if os.path.lexists(path):
+        raise OutputError(f"{path}: expected {kind} that does not exist yet, found one. Nothing was overwritten.")
+    parent = path.absolute().parent
     if not os.path.isdir(parent):
-        raise OutputError(f"{folder}: expected an existing folder {parent} to write into, found none.")
-    if len(os.fsencode(folder.name)) > MAX_NAME:
-        raise OutputError(f"{folder.name[:50]}...: expected a name of at most {MAX_NAME} bytes, found a longer one.")
+        raise OutputError(f"{path}: expected an existing folder {parent} to write into, found none.")
+    if len(os.fsencode(path.name)) > MAX_NAME:
+        raise OutputError(f"{path.name[:50]}...: expected a name of at most {MAX_NAME} bytes, found a longer one.")
     if not os.access(parent, os.W_OK | os.X_OK):
-        raise OutputError(f"{folder}: expected a folder {parent} that may be written to, found one that may not.")
-    return folder
+        raise OutputError(f"{path}: expected a folder {parent} that may be written to, found one that may not.")
+    return path
 
 
 def write_bundle(release: Release, folder: str | Path, key: Ed25519PrivateKey | None = None) -> Path:
@@ -83,7 +87,7 @@ def write_folder(contents: Mapping[str, bytes], folder: str | Path, key: Ed25519
         for name, content in _sealed(contents, key).items():
             _write(temporary / name, content)
         for path in (*temporary.iterdir(), temporary):
-            os.utime(path, (_NO_TIME, _NO_TIME))
+            os.utime(path, (NO_TIME, NO_TIME))
         check_free(folder)
         os.rename(temporary, folder)
     except OSError as error:

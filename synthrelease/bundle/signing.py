@@ -12,7 +12,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from synthrelease.errors import OutputError, SynthreleaseError
+from synthrelease.errors import InputError, OutputError, SynthreleaseError
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
@@ -67,6 +67,25 @@ def load_private_key(path: Path, password: bytes | None) -> Ed25519PrivateKey:
     if not isinstance(key, _library("hazmat.primitives.asymmetric.ed25519").Ed25519PrivateKey):
         raise SigningError(f"{path}: expected an Ed25519 private key in PEM and its password, found something else.")
     return key
+
+
+def signing_key(path: Path | None, password_file: Path | None) -> Ed25519PrivateKey | None:
+    """The key that signs, None when none is given. Read before anything is spent."""
+    return None if path is None else load_private_key(path, read_password(password_file))
+
+
+def read_password(path: Path | None) -> bytes | None:
+    """The first line of a file. Raises InputError when it holds none."""
+    if path is None:
+        return None
+    problem, content = "", b""
+    try:
+        content = path.read_bytes().split(b"\n")[0].rstrip(b"\r")
+    except OSError as error:
+        problem = str(error.strerror)
+    if not content:
+        raise InputError(f"{path}: expected a file whose first line is a password, found none. {problem}")
+    return content
 
 
 def load_public_key(path: Path) -> Ed25519PublicKey:

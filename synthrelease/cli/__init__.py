@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import io
 import sys
-import traceback
-from pathlib import Path
 
 import typer
 from rich.markup import escape
@@ -25,7 +23,7 @@ from synthrelease.cli.quiet import be_quiet
 from synthrelease.cli.rehearsing import rehearse, simulate
 from synthrelease.cli.releasing import demo, release
 from synthrelease.cli.terminal import STOPPED, err
-from synthrelease.errors import SynthreleaseError
+from synthrelease.errors import SynthreleaseError, failure_of
 
 app = typer.Typer(
     add_completion=False,
@@ -56,17 +54,9 @@ def main() -> None:
         sys.exit(end.code if isinstance(end.code, int | None) else STOPPED)
     except Exception as error:  # its message and traceback could hold private values
         err.print(
-            f"synthrelease stopped because of a mistake in the program or the machine: {type(error).__name__} at "
-            f"{_place(error)}. The message is not shown, because it could hold private values. Nothing was published; if "
-            "private data had been read, the planned budget counts as spent.",
+            f"synthrelease stopped because of a mistake in the program or the machine: {failure_of(error)}. The message is not "
+            "shown, because it could hold private values. Nothing was published; if private data had been read, the planned "
+            "budget counts as spent.",
             style="red",
         )
         sys.exit(STOPPED)
-
-
-def _place(error: BaseException) -> str:
-    """File and line of synthrelease where an error passed last."""
-    package = Path(__file__).parent.parent
-    frames = [(Path(frame.f_code.co_filename), line) for frame, line in traceback.walk_tb(error.__traceback__)]
-    inside = [f"{path.relative_to(package.parent).as_posix()}:{line}" for path, line in frames if package in path.parents]
-    return inside[-1] if inside else "the start of the program"

@@ -41,11 +41,14 @@ def show(file: File, expect_head: Head | None = None) -> None:
     from synthrelease.ledger import load_ledger
 
     statement = load_ledger(file, expect_head=expect_head).statement()
-    table = Table("no.", "reserved (UTC)", "for", "epsilon", "delta", title=escape(statement.dataset))
+    noted = ["domain"] if statement.domain else []
+    table = Table("no.", "reserved (UTC)", "for", "epsilon", "delta", *noted, title=escape(statement.dataset))
     for entry in statement.entries:
-        delta = f"{float(entry.delta):g}"
-        table.add_row(str(entry.number), entry.started, escape(entry.what), decimal_text(entry.epsilon), delta)
+        cells = [str(entry.number), entry.started, escape(entry.what), decimal_text(entry.epsilon), f"{float(entry.delta):g}"]
+        table.add_row(*cells, *[(entry.domain or "")[:16] for _ in noted])
     terminal.print(table)
+    if statement.domain:
+        terminal.print(f"Exact numbers of rows were published on the domain {statement.domain[:16]}: no other may follow.")
     left = statement.epsilon_limit - statement.epsilon
     terminal.print(
         f"Spent epsilon {decimal_text(statement.epsilon)} of {decimal_text(statement.epsilon_limit)}; left {float(left):g}. "

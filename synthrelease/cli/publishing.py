@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from synthrelease.cli.terminal import Config, out
-from synthrelease.errors import InputError, VerificationFailed
+from synthrelease.errors import VerificationFailed
 
 if TYPE_CHECKING:
     from synthrelease.verification import Report
@@ -26,7 +26,7 @@ def keygen(
     password_file: Password = None,
 ) -> None:
     """Make a key pair for signing releases. Needs the extra `sign`: pip install synthrelease[sign]."""
-    from synthrelease.bundle.signing import make_key
+    from synthrelease.bundle.signing import make_key, read_password
 
     fingerprint = make_key(file, read_password(password_file))
     out.print(f"The private key is {escape(str(file))}: keep it secret. The public key is {escape(str(file))}.pub.")
@@ -66,11 +66,12 @@ def card(
     Spends nothing and reads no private data.
     """
     from synthrelease.bundle import check_free, write_folder
+    from synthrelease.bundle.signing import signing_key
     from synthrelease.spec import load_spec
 
     spec = load_spec(config)
     check_free(target)
-    key = private_key(sign, password_file)
+    key = signing_key(sign, password_file)
     if bundle is None:
         from synthrelease.bundle.preview import preview
 
@@ -98,29 +99,6 @@ def print_report(report: Report) -> None:
         found = "\n".join(check.problems) if check.problems else check.found
         table.add_row(escape(check.name), mark, escape(found), style=None if check.passed else "red")
     out.print(table)
-
-
-def private_key(path: Path | None, password_file: Path | None) -> Any:
-    """The key that signs, None when none is given. Read before anything is spent."""
-    if path is None:
-        return None
-    from synthrelease.bundle.signing import load_private_key
-
-    return load_private_key(path, read_password(password_file))
-
-
-def read_password(path: Path | None) -> bytes | None:
-    """The first line of a file."""
-    if path is None:
-        return None
-    problem, content = "", b""
-    try:
-        content = path.read_bytes().split(b"\n")[0].rstrip(b"\r")
-    except OSError as error:
-        problem = str(error.strerror)
-    if not content:
-        raise InputError(f"{path}: expected a file whose first line is a password, found none. {problem}")
-    return content
 
 
 def warn_of_gaps(spec: Any) -> None:

@@ -1,22 +1,23 @@
-"""release and demo: the commands that spend."""
+"""release and demo: the commands that spend. What they do, in which order, is in `publish`; here it is phrased."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
 from rich.table import Table
 
-from synthrelease.cli.publishing import Password, Sign, private_key, warn_of_gaps
+from synthrelease.cli.publishing import Password, Sign, warn_of_gaps
 from synthrelease.cli.terminal import NOTHING_RELEASED, Config, Jobs, err, print_plan, progress_line
 from synthrelease.cli.terminal import out as terminal
 from synthrelease.privacy import decimal_text
 
 if TYPE_CHECKING:
-    from synthrelease.spec import ReleaseSpec
+    from synthrelease.publish import Listener, Published, ReleaseRequest
 
 
 def release(
@@ -36,22 +37,32 @@ def release(
     ] = None,
     sign: Sign = None,
     password_file: Password = None,
+    archive: Annotated[
+        Path | None,
+        typer.Option("--archive", metavar="ZIP", help="Also a new .zip of the released folder that tells no times."),
+    ] = None,
 ) -> None:
     """Release one dataset that meets all acceptance criteria. Spends the planned privacy budget, once, whatever happens.
 
     The whole budget is written into a ledger before the first private byte is read. Without --ledger that is OUT.ledger,
     which knows only of releases into that folder.
     """
-    from synthrelease.ledger import ledger_beside, reserve_for_release
+    from synthrelease.publish import ReleaseRequest
 
-    def reserve(spec: ReleaseSpec) -> None:
-        path = ledger or ledger_beside(out, spec.plan, spec.title, spec.limit)
-        receipt = reserve_for_release(path, spec.plan, spec.title, dataset=dataset, expect_head=expect_head)
-        terminal.print(f"Reserved in {escape(str(path))}. For your logbook: {escape(receipt.logbook_line())}")
-        if ledger is None:
-            terminal.print("This ledger sees only releases into this folder. With --ledger FILE one ledger guards a dataset.")
-
-    _release(config, data, out, jobs, shortlist, reserve, lambda: private_key(sign, password_file))
+    request = ReleaseRequest(
+        config=config,
+        data=data,
+        out=out,
+        jobs=jobs,
+        shortlist=shortlist,
+        ledger=ledger,
+        dataset=dataset,
+        expect_head=expect_head,
+        sign=sign,
+        password_file=password_file,
+        archive=archive,
+    )
+    _publish(request)
 
 
 def demo(
@@ -59,42 +70,73 @@ def demo(
     jobs: Jobs = 1,
 ) -> None:
     """Run a whole release on public surrogate births that come with synthrelease. Needs nothing from outside."""
+    from synthrelease.publish import ReleaseRequest
     from synthrelease.resources import resource
 
     config, simulated = resource("configs/births.toml"), resource("public_data/births_surrogate.csv.gz")
-    _release(config, simulated, out, jobs, None, lambda spec: None, lambda: None)  # nobody's data: no ledger
+    _publish(ReleaseRequest(config=config, data=simulated, out=out, jobs=jobs, nobodys=True))
 
 
-def _release(
-    config: Path,
-    data: Path,
-    out: Path,
-    jobs: int,
-    shortlist: Path | None,
-    reserve: Callable[[ReleaseSpec], None],
-    read_key: Callable[[], Any],
-) -> None:
-    from synthrelease.bundle import write_bundle
-    from synthrelease.publishing import check_before_spending, chosen_spec
-    from synthrelease.releasing import release as run
+def _publish(request: ReleaseRequest) -> None:
+    from synthrelease.publish import publish
 
-    spec = chosen_spec(config, shortlist)
-    print_plan(spec)
-    warn_of_gaps(spec)
-    check_before_spending(spec, data, out, jobs)
-    key = read_key()
-    reserve(spec)
-    with progress_line() as phase:
-        result = run(spec, data, jobs=jobs, progress=phase)
-        if result is not None:
-            phase("writing the release")
-            write_bundle(result, out, key)
-    if result is None:
+    with ExitStack() as stack:
+        lines: list[Callable[[str], None]] = []
+
+        def show(phase: str) -> None:
+            if not lines:  # the line begins with the first phase: what is printed before would break it
+                lines.append(stack.enter_context(progress_line()))
+            lines[0](phase)
+
+        published = publish(request, _listener(request, show))
+    if published is None:
         err.print(
             "Nothing was released: the search ended by the stop probability before a dataset met all criteria. The planned "
             "budget is spent. Rehearse on public data to find configurations that are accepted more often."
         )
         raise typer.Exit(NOTHING_RELEASED)
+    _report(published)
+
+
+def _listener(request: ReleaseRequest, show: Callable[[str], None]) -> Listener:
+    """What is printed on the way; made here, so that a command that does not release loads nothing for it."""
+    from synthrelease import publish as room
+
+    class Printing(room.Listener):
+        def chosen(self, spec: room.ReleaseSpec) -> None:
+            print_plan(spec)
+            warn_of_gaps(spec)
+
+        def tried(self, found: room.DryRun) -> None:
+            count = len(found.configurations)
+            terminal.print(
+                f"Tried {count} configuration{'s' if count > 1 else ''} on made-up rows, where an attempt takes "
+                + ("less than a second." if found.seconds < 1 else f"up to {found.seconds:.0f} seconds.")
+            )
+
+        def nearby(self, ledgers: tuple[Path, ...]) -> None:
+            names = ", ".join(str(path) for path in ledgers[:5])
+            err.print(
+                f"No --ledger was given, and there are ledgers nearby: {escape(names)}. If one of them is that of these data, "
+                "it does not learn of this run: two runs on the same people add up, and no ledger would say so.",
+                style="yellow",
+            )
+
+        def reserved(self, ledger: Path, statement: room.Statement) -> None:
+            terminal.print(f"Reserved in {escape(str(ledger))}. For your logbook: {escape(statement.logbook_line())}")
+            if request.ledger is None:
+                terminal.print(
+                    "This ledger sees only releases into this folder. With --ledger FILE one ledger guards a dataset."
+                )
+
+        def phase(self, name: str) -> None:
+            show(name)
+
+    return Printing()
+
+
+def _report(published: Published) -> None:
+    result, out = published.release, published.folder
     table = Table(
         "criterion",
         "threshold",
@@ -103,7 +145,7 @@ def _release(
         "epsilon",
         title="Acceptance criteria",
         caption="Released values carry noise: a small one may lie below 0."
-        if spec.joint_test is None
+        if result.spec.joint_test is None
         else "All criteria passed the joint test. The figures got their noise afterwards: one may lie above its threshold.",
     )
     for score in result.scores:
@@ -118,3 +160,5 @@ def _release(
         f"The data are in {escape(str(out / 'data.csv'))}; what they are and are not good for is in "
         f"{escape(str(out / 'README.html'))}. Check the files with synthrelease verify {escape(str(out))}."
     )
+    if published.archive is not None:
+        terminal.print(f"The same files as one archive: {escape(str(published.archive))}.")

@@ -14,6 +14,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from synthrelease.errors import rejecting
 from synthrelease.randomness import SYSTEM, SystemEntropy, discrete_laplace
 
 _RESOLUTION = 2**20
@@ -162,7 +163,8 @@ class NoisyMoments:
         products[0, 1:] = products[1:, 0] = means[:d]
         rows, columns = np.triu_indices(d)
         products[rows + 1, columns + 1] = products[columns + 1, rows + 1] = means[d : d + len(rows)]
-        values, vectors = np.linalg.eigh(products)
+        with rejecting(np.linalg.LinAlgError, because="the noisy moments have no eigenvalues"):
+            values, vectors = np.linalg.eigh(products)
         inverse = vectors @ np.diag(1 / np.maximum(values, _SMALLEST_EIGENVALUE)) @ vectors.T
         correction = inverse @ means[d + len(rows) :]
         slopes = correction[1:] / prior.spreads
@@ -212,7 +214,9 @@ def least_squares(design: Design, table: np.ndarray) -> tuple[LinearModel, np.nd
     centred = features - means
     target_mean = weights @ target / total
     products = centred.T @ (centred * weights[:, None]) / total
-    slopes = np.linalg.pinv(products, hermitian=True) @ (centred.T @ (weights * (target - target_mean)) / total)
+    with rejecting(np.linalg.LinAlgError, because="the moments of the candidate have no inverse"):
+        inverse = np.linalg.pinv(products, hermitian=True)
+    slopes = inverse @ (centred.T @ (weights * (target - target_mean)) / total)
     model = LinearModel(intercept=float(target_mean - means @ slopes), coefficients=slopes)
     return model, np.sqrt(np.maximum(np.diag(products), 0.0))
 

@@ -17,6 +17,7 @@ from synthrelease.candidate import Candidate
 from synthrelease.criteria.base import Criterion, Mistake, Query, Setting
 from synthrelease.criteria.functional_mechanism import least_squares
 from synthrelease.criteria.linear_regression import RegressionCoefficients, prepared_regression, sub_table
+from synthrelease.errors import rejecting
 from synthrelease.privacy import Charge, mechanism
 from synthrelease.table import Counts
 
@@ -88,8 +89,9 @@ class RegressionOneStep(RegressionCoefficients):
         weights = synthetic.reshape(shape).sum(axis=1) / candidate.n
         standard = (features - weights @ features) / np.where(deviations > 0, deviations, 1.0)
         products = (standard * weights[:, None]).T @ standard
-        void = not np.linalg.eigvalsh(products)[0] > _SINGULAR
-        steps = standard @ np.linalg.pinv(products, hermitian=True)  # the intercept is orthogonal to centred features
+        with rejecting(np.linalg.LinAlgError, because="the moments of the candidate have no eigenvalues"):
+            void = not np.linalg.eigvalsh(products)[0] > _SINGULAR
+            steps = standard @ np.linalg.pinv(products, hermitian=True)  # the intercept is orthogonal to centred features
         predictions = np.clip(line.intercept + features @ line.coefficients, *self.range)
         residuals = design.numbers[-1] - predictions[:, None]
         largest = np.where(regression.possible.reshape(shape), np.abs(residuals), 0.0).max(axis=1)

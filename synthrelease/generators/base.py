@@ -94,6 +94,10 @@ class Generator(SpecTable):
         """
         raise NotImplementedError
 
+    def effort(self, layout: Layout) -> float:
+        """How much work a fit is, in no particular unit: compares hyperparameters of one family on one layout."""
+        return float(self.peak_cells(layout))
+
     def peak_cells(self, layout: Layout) -> int:
         """Largest number of cells that the fit or the sample holds at once, for the memory estimate."""
         raise NotImplementedError

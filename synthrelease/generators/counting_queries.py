@@ -187,6 +187,9 @@ class CountingQueries(Generator):
     def fit(self, private: PrivateCounts, charge: Charge, background: Background) -> DenseModel:
         raise NotImplementedError
 
+    def effort(self, layout: Layout) -> float:
+        return float(self.iterations * (self.queries + self.inner_updates))
+
     def peak_cells(self, layout: Layout) -> int:
         return 4 * layout.n_cells
 

@@ -98,6 +98,9 @@ class DPGAN(Generator):
             raise RejectedRound("the networks learned no table")
         return DenseModel(layout=layout, shares=shares / shares.sum())
 
+    def effort(self, layout: Layout) -> float:
+        return float(self.steps * (self.batch + self.critic_width + self.generator_width))
+
     def peak_cells(self, layout: Layout) -> int:
         width, critic, rows = sum(layout.sizes), self.critic_width, self.generator_width
         weights = 6 * ((width + 2) * critic + (self.latent + rows + width) * rows)

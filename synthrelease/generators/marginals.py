@@ -152,6 +152,9 @@ class Marginals(MeasuringGenerator):
         structure = list(self.shares(measured.layout))
         return maximum_entropy(measured, structure, background.plausibility, background.prior, self.prior_weight)
 
+    def effort(self, layout: Layout) -> float:
+        return float(JunctionTree.of(layout.sizes, self.shares(layout)).largest)
+
     def peak_cells(self, layout: Layout) -> int:
         return 6 * min(layout.n_cells, BayesianNetwork.frontier_limit)
 

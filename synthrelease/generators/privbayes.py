@@ -10,7 +10,7 @@ paper and what it buys).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from itertools import combinations
 from typing import ClassVar, Literal
@@ -24,7 +24,11 @@ from synthrelease.privacy import Charge, exact, mechanism, pure_epsilon
 from synthrelease.private import PrivateCounts
 from synthrelease.randomness import SYSTEM, SystemEntropy, choose, discrete_laplace
 from synthrelease.schema import Layout
+from synthrelease.spec_files import Mistake
 from synthrelease.table import DENSE_LIMIT, Counts, Lattice, lattice
+
+MOST_COLUMNS = 52
+"""Letters of numpy.einsum, which sums over the ancestors of a column's parents (`bayesian_network`)."""
 
 ParentSets = Callable[[int, Sequence[int]], list[tuple[int, ...]]]
 
@@ -55,6 +59,11 @@ class PrivBayes(Generator):
             raise ValueError(f"flavour {self.flavour!r} needs {wanted!r} and must not have {other!r}")
         return self
 
+    def mistakes(self, layout: Layout, rules: Iterable[tuple[int, ...]]) -> Iterable[Mistake]:
+        if len(layout.sizes) > MOST_COLUMNS:
+            expected = f"at most {MOST_COLUMNS} columns for {self.family!r}, as many as numpy.einsum can tell apart"
+            yield Mistake(field="family", expected=expected, found=f"{len(layout.sizes)}")
+
     def charge(self, epsilon: Fraction) -> Charge:
         return mechanism(
             "generation",
@@ -82,6 +91,9 @@ class PrivBayes(Generator):
             return _measure(marginals, network, epsilon_tables, private.entropy)
 
         return build_network(private.spend(charge, measured), private.n, private.layout, background.plausibility)
+
+    def effort(self, layout: Layout) -> float:
+        return float(self.degree or 0) + (1 / self.theta if self.theta else 0.0)
 
     def peak_cells(self, layout: Layout) -> int:
         return 6 * min(layout.n_cells, BayesianNetwork.frontier_limit)

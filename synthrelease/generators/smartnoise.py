@@ -28,7 +28,7 @@ from unittest import mock
 import numpy as np
 
 from synthrelease.constraints import Plausibility
-from synthrelease.errors import BudgetError, InputError, RejectedRound
+from synthrelease.errors import BudgetError, InputError, RejectedRound, rejecting
 from synthrelease.generators.base import Background, Generator, Guaranteed
 from synthrelease.generators.bayesian_network import BayesianNetwork, margin_of
 from synthrelease.generators.junction_tree import Columns, JunctionTree, spread
@@ -228,6 +228,7 @@ def tables_of(learned: Learned, layout: Layout) -> FittedTables:
         raise RejectedRound("the model ties too many cells together")
     tables = {}
     for clique in tree.cliques:
-        values = np.asarray(model.project([names[c] for c in clique]).datavector(flatten=False), dtype=float)
+        with rejecting(ArithmeticError, np.linalg.LinAlgError, because="the library's model cannot be evaluated"):
+            values = np.asarray(model.project([names[c] for c in clique]).datavector(flatten=False), dtype=float)
         tables[clique] = learned.expand(clique, np.maximum(values, 0.0) / values.sum())
     return FittedTables(layout=layout, tables=tables)

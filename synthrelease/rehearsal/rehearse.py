@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -29,6 +30,7 @@ from synthrelease.rehearsal.parallel import Run, Workers, running
 from synthrelease.rehearsal.racing import Race, RaceRules
 from synthrelease.rehearsal.store import RehearsalStore, open_store
 from synthrelease.resources import file_digest
+from synthrelease.shortlist import RehearsedTable
 from synthrelease.spec import ReleaseSpec
 from synthrelease.table import Counts
 
@@ -53,6 +55,7 @@ class Rehearsal:
     results : per configuration, its attempts at the planned generation budget, by number.
     by_budget : attempts of the shortlist by generation budget.
     copies : utility and risk figures of the shortlisted configurations, without noise, by `comparison`.
+    data : digests of the public file, for the shortlist.
     complete : False when the time was used up or the user stopped it; everything then rests on fewer attempts.
     """
 
@@ -68,6 +71,7 @@ class Rehearsal:
     seed: int
     n_rows: int
     complete: bool
+    data: RehearsedTable
 
     @property
     def n_attempts(self) -> int:
@@ -113,15 +117,17 @@ def rehearse(
     progress("reading the public file", 0, 0)
     comparison = Comparison.of(spec, copies, quasi_identifiers)
     public = read_public(data, spec.schema, spec.input, spec.raw)
+    known = RehearsedTable(bytes=os.path.getsize(data), sha256=file_digest(data), table=public.digest())
     about = {
         "format": "1",
         "specification": spec.digest,
-        "data": file_digest(data),
+        "data": known.sha256,
         "seed": "" if seed is None else str(seed),
     }
     _make_folder(out)
     with open_store(out / STORE, about) as store, running(workers) as run:
-        return _Course(spec, public, store, run, rules, deadline, noise_level, comparison, progress).run_all()
+        course = _Course(spec, public, known, store, run, rules, deadline, noise_level, comparison, progress)
+        return course.run_all()
 
 
 def _make_folder(out: Path) -> None:
@@ -146,6 +152,7 @@ class _Course:
         self,
         spec: ReleaseSpec,
         counts: Counts,
+        data: RehearsedTable,
         store: RehearsalStore,
         run: Run,
         rules: RaceRules,
@@ -154,7 +161,7 @@ class _Course:
         comparison: Comparison,
         progress: Progress,
     ):
-        self.spec, self.store, self.run, self.rules = spec, store, run, rules
+        self.spec, self.data, self.store, self.run, self.rules = spec, data, store, run, rules
         self.counts, self.public = counts, PrivateCounts(counts, Meter(()))  # public rows, as the code of a release takes them
         self.priors = read_priors(spec)
         self.comparison = comparison
@@ -275,6 +282,7 @@ class _Course:
             seed=self.seed,
             n_rows=self.public.n,
             complete=not race.missing and not self.stopped,
+            data=self.data,
         )
 
 

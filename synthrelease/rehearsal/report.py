@@ -38,7 +38,7 @@ def write_report(rehearsal: Rehearsal, out: Path, noise_level: float) -> None:
     }
     if rehearsal.shortlist:
         texts["shortlist.toml"] = shortlist_text(
-            rehearsal.spec.title, [_shortlisted(rehearsal, c) for c in rehearsal.shortlist]
+            rehearsal.spec.title, [_shortlisted(rehearsal, c) for c in rehearsal.shortlist], rehearsal.data
         )
     problem = None
     try:

@@ -1,0 +1,81 @@
+"""What keeps private data off the screen and the disk by accident, for a process that reads them.
+
+Python shows the message of an error that nobody catches, also of one in a destructor or another thread, and such a message
+may quote a value. The system writes the memory of a process that crashes into a core file. Libraries warn about what they
+meet in the data.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import traceback
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Any
+
+
+@contextmanager
+def protected() -> Iterator[None]:
+    """Set all this up, for this process and those that it starts, and put it back as it was."""
+    hooks = sys.excepthook, sys.unraisablehook, threading.excepthook
+    told, limit = os.environ.get("PYTHONWARNINGS"), core_limit()
+    try:
+        with warnings.catch_warnings():
+            _hide_messages()
+            set_core_limit(0)
+            yield
+    finally:
+        sys.excepthook, sys.unraisablehook, threading.excepthook = hooks
+        if told is None:
+            os.environ.pop("PYTHONWARNINGS", None)
+        else:
+            os.environ["PYTHONWARNINGS"] = told
+        set_core_limit(limit)
+
+
+def protect() -> None:
+    """The same for good, for the process of a command: not even its children may write core files."""
+    _hide_messages()
+    try:
+        import resource
+    except ImportError:  # Windows has no core files
+        return
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def _hide_messages() -> None:
+    warnings.simplefilter("ignore")
+    os.environ["PYTHONWARNINGS"] = "ignore"  # for worker processes
+    sys.excepthook = without_message
+    sys.unraisablehook = lambda failure: without_message(failure.exc_type, failure.exc_value, failure.exc_traceback)
+    threading.excepthook = lambda failure: without_message(failure.exc_type, failure.exc_value, failure.exc_traceback)
+
+
+def without_message(kind: type[BaseException], error: BaseException | None, trace: TracebackType | None) -> Any:
+    """An error as its type and the place where it came from: never its message, never the text of a line."""
+    frames = traceback.extract_tb(trace)
+    place = f" at {os.path.basename(frames[-1].filename)}:{frames[-1].lineno}" if frames else ""
+    sys.stderr.write(f"synthrelease: {kind.__name__}{place}. The message is not shown, because it could hold private values.\n")
+
+
+def core_limit() -> int:
+    """How large a core file may become; 0 on Windows, which has none."""
+    try:
+        import resource
+    except ImportError:
+        return 0
+    return resource.getrlimit(resource.RLIMIT_CORE)[0]
+
+
+def set_core_limit(limit: int) -> None:
+    """The limit that a process may raise again, so that it can be put back."""
+    try:
+        import resource
+    except ImportError:
+        return
+    _, highest = resource.getrlimit(resource.RLIMIT_CORE)
+    resource.setrlimit(resource.RLIMIT_CORE, (limit, highest))

@@ -1,0 +1,245 @@
+"""One way to spend: choose, check, try on made-up rows, reserve, read, run, write. The command and the function phrase it.
+
+The order matters. What can be known without the private data is checked before the charge; the whole charge is on the disk
+before the first private byte is read (but see `same_file`); what depends on the number of rows is checked after reading, and a
+refusal then says that the budget is spent. From the charge on, nothing that a failure holds reaches a screen or a disk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from synthrelease.attempt import read_priors
+from synthrelease.bundle import check_archive, check_free, write_archive, write_bundle
+from synthrelease.bundle.preview import preview
+from synthrelease.dry_run import DryRun, dry_run
+from synthrelease.errors import InputError, InternalError, Interrupted, SynthreleaseError, failure_of
+from synthrelease.ledger import ledger_beside, reserve_for_release
+from synthrelease.ledger_entries import Statement
+from synthrelease.memory import check_memory
+from synthrelease.privacy import check_delta
+from synthrelease.protection import protected
+from synthrelease.releasing import Release, release
+from synthrelease.same_file import PublicFile, check_not_public
+from synthrelease.shortlist import narrowed, rehearsed_on
+from synthrelease.spec import ReleaseSpec, load_spec
+from synthrelease.table import Counts
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReleaseRequest:
+    """What a steward asks for.
+
+    Attributes
+    ----------
+    config, data, out : the configuration, the private file, and a new folder for the released files.
+    jobs : processes that run rounds ahead of need.
+    shortlist : draw from these configurations only.
+    ledger : the budget ledger of the dataset. Without one, OUT.ledger is used, which knows only of releases into `out`.
+    dataset, expect_head : the name that the ledger must have, and the head from the steward's logbook.
+    sign, password_file : a private key, and a file with its password.
+    archive : a new .zip of the released folder.
+    nobodys : the data are simulated and come with the program: no ledger is kept. For the demonstration alone.
+    """
+
+    config: Path
+    data: Path
+    out: Path
+    jobs: int = 1
+    shortlist: Path | None = None
+    ledger: Path | None = None
+    dataset: str | None = None
+    expect_head: str | None = None
+    sign: Path | None = None
+    password_file: Path | None = None
+    archive: Path | None = None
+    nobodys: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Published:
+    """A release that was written: the folder, and the archive of it where one was asked for."""
+
+    release: Release
+    folder: Path
+    archive: Path | None = None
+
+
+class Listener:
+    """Told what happens, in this order; nothing here depends on private data but `n` and the release. By default silent."""
+
+    def chosen(self, spec: ReleaseSpec) -> None:
+        """The specification, before anything is checked."""
+
+    def tried(self, found: DryRun) -> None:
+        """All checks passed, and attempts on made-up rows."""
+
+    def nearby(self, ledgers: tuple[Path, ...]) -> None:
+        """No ledger was named, and these are near: perhaps one of them is that of the data."""
+
+    def reserved(self, ledger: Path, statement: Statement) -> None:
+        """The whole plan is charged, on the disk."""
+
+    def phase(self, name: str) -> None:
+        """What is being done; never how many rounds were run."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Checked:
+    """A release that may be paid for: the priors as read, the digests of public tables, and the key that signs."""
+
+    spec: ReleaseSpec
+    priors: Mapping[str, Counts]
+    public_tables: tuple[str, ...]
+    key: Ed25519PrivateKey | None
+
+
+def publish(request: ReleaseRequest, listener: Listener | None = None) -> Published | None:
+    """Release one dataset that meets all acceptance criteria. Spends the planned budget, once.
+
+    Returns
+    -------
+    What was published, or None when nothing was: the budget is spent either way.
+
+    Raises
+    ------
+    SpecError, InputError, OutputError, ResourceError : nothing was spent, unless the private file turned out not to fit.
+    BudgetError : the plan costs more than the limit or than the ledger has left, and nothing was read; or delta is too large
+        for so many rows, and the budget is spent.
+    PrivateFailure, InternalError, Interrupted : the run ended after the charge; the budget counts as spent.
+
+    Privacy
+    -------
+    As `releasing.release`: `spec.plan.total`, charged as a whole before the first private byte is read.
+    """
+    listener = listener or Listener()
+    spec = chosen(request)
+    listener.chosen(spec)
+    checked = check_before_spending(spec, request)
+    listener.tried(dry_run(spec, checked.priors, request.jobs))
+    reserve(spec, request, listener)
+    with protected():
+        return _spent(checked, request, listener)
+
+
+def chosen(request: ReleaseRequest) -> ReleaseSpec:
+    """The specification, drawing from the configurations of a shortlist alone where one is given."""
+    spec = load_spec(request.config)
+    return spec if request.shortlist is None else narrowed(spec, request.shortlist)
+
+
+def check_before_spending(spec: ReleaseSpec, request: ReleaseRequest) -> Checked:
+    """Find the mistakes that would cost the whole budget, while nothing is spent.
+
+    Raises
+    ------
+    OutputError : when the output exists, or cannot be made.
+    BudgetError : when the plan costs more than the limit, or a delta that no number of rows allows.
+    ResourceError : when the run does not fit into the memory of this machine.
+    InputError : when there is no private file, it is one that is said to be public, a public table does not fit, a library is
+        missing, or jobs is below 1.
+
+    And whatever `preview` raises for a text that a document cannot hold, and a key that cannot be used.
+    """
+    if request.jobs < 1:
+        raise InputError(f"jobs: expected at least 1, found {request.jobs}. Nothing was spent.")
+    check_free(request.out)
+    if request.archive is not None:
+        check_archive(request.archive, request.out)
+    preview(spec)
+    spec.plan.check_limit(spec.limit)
+    check_delta(spec.plan.total.delta, 1)
+    check_memory(spec, request.jobs)
+    for generator in spec.space.generators:
+        generator.load()
+    priors = read_priors(spec)
+    if not _is_file(request.data):
+        raise InputError(f"{request.data}: expected a file with a header and rows, found no such file. Nothing was spent.")
+    public = [PublicFile.of(f"the prior {name!r}", path) for name, path in spec.priors.items()]
+    tables = []
+    rehearsed = None if request.shortlist is None else rehearsed_on(request.shortlist)
+    if rehearsed is not None:
+        role = f"what {request.shortlist} was rehearsed on"
+        public.append(PublicFile(role=role, size=rehearsed.bytes, digest=rehearsed.sha256))
+        tables.append(rehearsed.table)
+    check_not_public(request.data, public)
+    return Checked(spec=spec, priors=priors, public_tables=tuple(tables), key=_key(request))
+
+
+def _key(request: ReleaseRequest) -> Ed25519PrivateKey | None:
+    if request.sign is None:
+        return None
+    from synthrelease.bundle.signing import signing_key
+
+    return signing_key(request.sign, request.password_file)
+
+
+def reserve(spec: ReleaseSpec, request: ReleaseRequest, listener: Listener) -> None:
+    """Charge the whole plan, before the first private byte is read."""
+    if request.nobodys:
+        return
+    if request.ledger is None and (others := ledgers_near(request)):
+        listener.nearby(others)
+    ledger = request.ledger or ledger_beside(request.out, spec.plan, spec.title, spec.limit)
+    statement = reserve_for_release(
+        ledger,
+        spec.plan,
+        spec.title,
+        dataset=request.dataset,
+        expect_head=request.expect_head,
+        domain=spec.exact_domain,
+    )
+    listener.reserved(ledger, statement)
+
+
+def ledgers_near(request: ReleaseRequest) -> tuple[Path, ...]:
+    """Other ledgers beside the output, beside the private file and in the working folder. They are not opened."""
+    own = request.out.absolute().with_name(request.out.name + ".ledger")
+    folders = dict.fromkeys((own.parent, request.data.absolute().parent, Path.cwd()))
+    found: set[Path] = set()
+    for folder in folders:
+        try:
+            found |= {path for path in folder.glob("*.ledger") if path.is_file()}
+        except OSError:
+            continue
+    return tuple(sorted(found - {own}))
+
+
+def _spent(checked: Checked, request: ReleaseRequest, listener: Listener) -> Published | None:
+    """Read, run and write; what goes wrong from here on ends with a message that holds nothing private, and no cause."""
+    problem: SynthreleaseError
+    try:
+        result = release(
+            checked.spec,
+            request.data,
+            jobs=request.jobs,
+            progress=listener.phase,
+            priors=checked.priors,
+            public=checked.public_tables,
+        )
+        if result is None:
+            return None
+        listener.phase("writing the release")
+        folder = write_bundle(result, request.out, checked.key)
+        archive = None if request.archive is None else write_archive(folder, request.archive)
+        return Published(release=result, folder=folder, archive=archive)
+    except KeyboardInterrupt:
+        problem = Interrupted()
+    except SynthreleaseError:
+        raise
+    except Exception as error:
+        problem = InternalError(failure_of(error))
+    raise problem
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # a name that is too long, or behind a folder that may not be entered
+        return False

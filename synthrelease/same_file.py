@@ -1,0 +1,54 @@
+"""Whether the private file is one that was called public: a prior, or what a shortlist was rehearsed on.
+
+Privacy
+-------
+A generator that starts from the private table, or a shortlist that was drawn up on it, publishes what no noise covers. So such
+a run is refused, twice:
+
+- before the charge, by name and by content. The private file is opened for this only where it has the size, to the byte, of a
+  file that was called public; and only equality has a consequence. So the one thing that can be learned without a charge, and
+  by the operator alone, is that the private file is, byte for byte, a file that is said to be public already. Whoever could
+  use this to try out files would have to guess all of it.
+- after reading, by the counts: the same rows in another order or format. The refusal is an output beside the guarantee, as
+  that of a file that does not fit is: nothing is published, the budget is spent, and it says that the private table is one
+  that is said to be public. The guarantee speaks of private tables other than those.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from synthrelease.errors import InputError
+from synthrelease.resources import file_digest
+
+
+@dataclass(frozen=True, kw_only=True)
+class PublicFile:
+    """What is known of a file that was called public: its role for messages, its size and sha256, and perhaps its place."""
+
+    role: str
+    size: int
+    digest: str
+    path: Path | None = None
+
+    @classmethod
+    def of(cls, role: str, path: str | Path) -> PublicFile:
+        return cls(role=role, size=os.path.getsize(path), digest=file_digest(path), path=Path(path))
+
+
+def check_not_public(data: str | Path, public: Iterable[PublicFile]) -> None:
+    """Raises InputError when the private file is one of these; opens it only where the sizes agree."""
+    size, digest = os.path.getsize(data), None
+    for known in public:
+        same = known.path is not None and os.path.exists(known.path) and os.path.samefile(data, known.path)
+        if not same and size == known.size:
+            digest = digest or file_digest(data)
+            same = digest == known.digest
+        if same:
+            raise InputError(
+                f"{data}: expected a private file, found {known.role}, which is said to be public. A release that starts from "
+                "the private rows themselves protects nobody. Nothing was spent."
+            )
