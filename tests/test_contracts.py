@@ -77,10 +77,19 @@ RULES_FREE = Plausibility(layout=WORLD.layout, masks=())
 ROWS = [int(code) for code in np.random.default_rng(7).choice(24, size=300, p=np.arange(24, 0, -1) / 300)]
 
 
+def of_a_library(name: str) -> bool:
+    return name in GENERATORS and GENERATORS[name].library_megabytes > 0
+
+
 def numbered(registry: Mapping[str, object], examples: Mapping[str, Sequence[object]]) -> list[Any]:
     """(name, number of the example) for every entry of the registry; -1 where it has no example."""
     return [
-        pytest.param(name, i, id=f"{name}-{i}" if i >= 0 else f"{name}-without-example")
+        pytest.param(
+            name,
+            i,
+            id=f"{name}-{i}" if i >= 0 else f"{name}-without-example",
+            marks=[pytest.mark.slow] if of_a_library(name) else [],
+        )
         for name in registry
         for i in (range(len(examples[name])) if examples.get(name) else [-1])
     ]
@@ -144,12 +153,15 @@ BUDGET = exact("1.5")
 
 
 @pytest.fixture(autouse=True)
-def few_steps_of_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
+def few_steps_of_the_library(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """mbi fits in thousands of steps, some seconds each time; a hundred are enough for the contract."""
-    from mbi import estimation
-
-    fit = estimation.mirror_descent
-    monkeypatch.setattr(estimation, "mirror_descent", lambda *given, iters, **more: fit(*given, iters=min(iters, 100), **more))
+    if of_a_library(request.node.callspec.params.get("name", "") if hasattr(request.node, "callspec") else ""):
+        pytest.importorskip("snsynth", reason="needs the extra smartnoise")
+        estimation = pytest.importorskip("mbi.estimation", reason="needs the extra smartnoise")
+        fit = estimation.mirror_descent
+        monkeypatch.setattr(
+            estimation, "mirror_descent", lambda *given, iters, **more: fit(*given, iters=min(iters, 100), **more)
+        )
 
 
 def make_generator(name: str, number: int) -> Generator:
