@@ -31,11 +31,13 @@ def test_names_of_mutations_differ() -> None:
     assert len({mutation.name for mutation in MUTATIONS}) == len(MUTATIONS)
 
 
+@pytest.mark.slow
 def test_without_a_mutation_the_same_tests_pass(copy: Path) -> None:
     outcome = run_tests(copy, sorted({test for mutation in CORE for test in mutation.tests}))
     assert outcome.verdict == "survived", outcome.output
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mutation", CORE, ids=lambda mutation: mutation.name)
 def test_a_wrong_line_is_caught(copy: Path, mutation: Mutation) -> None:
     outcome = try_mutation(copy, mutation)
