@@ -430,7 +430,7 @@ OF_THE_THEORY = (
         place="randomness:laplace_figure",
         old="float(noisy[0]) * step",
         new="value",
-        tests=(CONTRACTS,),
+        tests=(f"{CONTRACTS}::test_the_verdict_is_one_of_the_released_value",),
     ),
     Mutation(
         name="functional mechanism: moments released without noise",
@@ -438,7 +438,7 @@ OF_THE_THEORY = (
         place="criteria.functional_mechanism:private_least_squares",
         old="noisy / design.scales",
         new="sums / design.scales",
-        tests=(CONTRACTS,),
+        tests=(f"{CONTRACTS}::test_a_figure_that_reads_private_counts_is_noisy",),
     ),
     Mutation(
         name="PrivBayes: tables without noise",
@@ -990,7 +990,7 @@ OF_THE_THEORY = (
         place="generators.dense:plausible_cells",
         old="free.astype(float)",
         new="np.ones(free.shape)",
-        tests=("tests/test_contracts.py",),
+        tests=(f"{CONTRACTS}::test_a_generator_finds_the_only_plausible_row",),
     ),
     Mutation(
         name="pure family beside curves: epsilon of twice the rho",
