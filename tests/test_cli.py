@@ -100,6 +100,7 @@ def test_a_release_loads_neither_torch_nor_jax(tmp_path: Path) -> None:
     assert found == {"opendp"}
 
 
+@pytest.mark.slow
 def test_nothing_released_ends_with_3_and_leaves_no_file(tmp_path: Path) -> None:
     never = {'kind = "face_privacy"\nminimum_count = 2': 'kind = "face_privacy"\nminimum_count = 400'}
     result = released(tmp_path, changes=never | {"stop_probability = 0.001": "stop_probability = 1"})
@@ -108,6 +109,7 @@ def test_nothing_released_ends_with_3_and_leaves_no_file(tmp_path: Path) -> None
     assert left_in(tmp_path) == INPUTS | LEDGER
 
 
+@pytest.mark.slow
 def test_a_plan_above_the_limit_ends_with_4_before_the_data_are_opened(tmp_path: Path) -> None:
     config = write_config(tmp_path, {"limit = 25": "limit = 20.999"})
     refused = run("release", config, "--data", tmp_path / "absent.csv", "--out", tmp_path / "out")

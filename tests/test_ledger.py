@@ -532,6 +532,7 @@ class Race:
         (self.path.parent / f"won{os.getpid()}").write_text(str(won))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("charges", [1, 8])
 def test_processes_that_race_for_the_rest_of_the_budget_never_pass_the_limit(tmp_path: Path, charges: int) -> None:
     ledger = open_ledger(tmp_path / "ledger", "coins", Fraction(charges, 8))
