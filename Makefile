@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 CORE := $(VENV)/.core-installed
+QUICK := $(VENV)/.quick-installed
 TEST := $(VENV)/.test-installed
 DOCS := $(VENV)/.docs-installed
 WORKERS ?= 2
@@ -10,11 +11,24 @@ WORKERS ?= 2
 HOURS ?= 2
 TO ?= wheelhouse
 
-.PHONY: demo test audit lint lock benchmarks docs wheelhouse test-wheelhouse hostile kills mutations clean
+.PHONY: demo quick criterion test audit lint lock benchmarks docs wheelhouse test-wheelhouse hostile kills mutations clean
 
 demo: $(CORE)
 	@out=demo-release; i=2; while [ -e $$out ]; do out=demo-release-$$i; i=$$((i+1)); done; \
 	$(BIN)/synthrelease demo --out $$out
+
+# While writing: no torch, no libraries beside the core's, and no test that is marked slow
+quick: $(QUICK)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/pytest -n $(WORKERS) -m "not slow"
+
+# The tests of one criterion: make criterion NAME=faithfulness
+criterion: $(QUICK)
+	@test -n "$(NAME)" || { echo "usage: make criterion NAME=faithfulness"; exit 2; }
+	$(BIN)/pytest -m "not slow" -k "$(NAME)" tests/test_contracts.py tests/test_criteria_values.py \
+	tests/test_criteria_sensitivity.py tests/test_audit_sensitivity.py $(wildcard tests/test_$(NAME).py)
 
 test: $(TEST)
 	$(BIN)/ruff check .
@@ -76,6 +90,10 @@ $(VENV)/.created:
 $(CORE): $(VENV)/.created requirements/core.txt pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/core.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	@touch $@
+
+$(QUICK): $(CORE) requirements/quick.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/quick.txt
 	@touch $@
 
 # torch first: smartnoise-synth would otherwise take the largest build

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from queue import Queue
 
+from tests.mutation_places import StaleMutation, changed, file_of
+
 ROOT = Path(__file__).resolve().parents[1]
 COPIED = ("synthrelease", "tests", "configs", "acceptance", "public_data", "pyproject.toml")
 TABLE = ROOT / "docs" / "mutations.md"
@@ -26,27 +28,27 @@ COPIES = 2
 
 @dataclass(frozen=True, kw_only=True)
 class Mutation:
-    """One wrong line. `old` occurs exactly once in `file`; `tests` (files or test ids) must fail when it is `new`.
+    """One mistake: at `place`, `new` stands for `old` (tests/mutation_places.py says how they are written).
 
     Attributes
     ----------
     breaks : what goes wrong, in a few words.
-    also : further replacements in the same file, (old, new) each.
+    tests : files or test ids, at least one of which must fail.
+    also : further replacements in the same file, (place, old, new) each.
     core : whether the default suite tries it.
     """
 
     name: str
     breaks: str
-    file: str
+    place: str
     old: str
     new: str
     tests: tuple[str, ...]
-    also: tuple[tuple[str, str], ...] = ()
+    also: tuple[tuple[str, str, str], ...] = ()
     core: bool = False
 
-
-class StaleMutation(Exception):
-    """The code has changed and the mutation no longer says where it belongs."""
+    def file(self, root: Path = ROOT) -> Path:
+        return file_of(self.place, root)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,16 +67,16 @@ class Outcome:
 
 
 def mutated(mutation: Mutation, root: Path = ROOT) -> str:
-    """The text of the file with the mutation. Raises StaleMutation unless each of its places is found exactly once."""
-    text = (root / mutation.file).read_text(encoding="utf-8")
-    for old, new in ((mutation.old, mutation.new), *mutation.also):
-        found = text.count(old)
-        if found != 1:
-            raise StaleMutation(
-                f"tests/mutations*.py are stale: for {mutation.name!r} the text {old!r} should occur once in {mutation.file}, "
-                f"found {found} times"
-            )
-        text = text.replace(old, new)
+    """The text of the file with the mutation. Raises StaleMutation unless each of its pieces is found exactly once."""
+    file = mutation.file(root)
+    text = file.read_text(encoding="utf-8")
+    try:
+        for place, old, new in ((mutation.place, mutation.old, mutation.new), *mutation.also):
+            if file_of(place, root) != file:
+                raise StaleMutation(f"{place}: expected a place in {file.name}")
+            text = changed(text, place, old, new)
+    except StaleMutation as stale:
+        raise StaleMutation(f"tests/mutations*.py are stale, {mutation.name!r}: {stale}") from None
     return text
 
 
@@ -107,7 +109,7 @@ def run_tests(copy: Path, tests: Sequence[str]) -> Outcome:
 
 def try_mutation(copy: Path, mutation: Mutation) -> Outcome:
     """Apply a mutation to the copy, run its tests one after the other until one fails, and take it back."""
-    file = copy / mutation.file
+    file = mutation.file(copy)
     original = file.read_text(encoding="utf-8")
     file.write_text(mutated(mutation, copy), encoding="utf-8")
     try:
@@ -176,8 +178,8 @@ def write_table(names: Sequence[str], tried: Mapping[Mutation, Outcome]) -> None
 
 
 def _line(mutation: Mutation, outcome: Outcome) -> str:
-    file, test = mutation.file.removeprefix("synthrelease/"), outcome.caught_by or f"**{outcome.verdict}**"
-    return f"| {mutation.name} | `{file}` | {mutation.breaks} | {test} |"
+    test = outcome.caught_by or f"**{outcome.verdict}**"
+    return f"| {mutation.name} | `{mutation.place}` | {mutation.breaks} | {test} |"
 
 
 def table(lines: Sequence[str]) -> str:
@@ -192,7 +194,7 @@ def table(lines: Sequence[str]) -> str:
         "",
         f"**{caught} of {len(lines)} are caught.**",
         "",
-        "| mistake | file | what it breaks | caught by |",
+        "| mistake | place | what it breaks | caught by |",
         "|---|---|---|---|",
     ]
     return "\n".join([*head, *lines]) + "\n"

@@ -8,7 +8,7 @@ READING, INGEST, PARQUET = (f"synthrelease/{name}.py" for name in ("reading", "i
 RANDOMNESS = "synthrelease/randomness.py"
 PRIVATE = "synthrelease/private.py"
 FOLDER = "synthrelease/bundle/folder.py"
-QUIET = "synthrelease/protection.py"
+QUIET = "synthrelease/cli/quiet.py"
 LEAKS = "tests/test_confidentiality.py"
 SUCCESS = f"{LEAKS}::test_a_release_shows_released_bins_alone"
 ROUNDS = f"{LEAKS}::test_the_files_of_a_release_do_not_depend_on_the_number_of_rounds"
@@ -22,40 +22,40 @@ OF_LEAKS = (
     Mutation(
         name="reading: a category that the specification lacks is the first one",
         breaks="the bins of the released table depend on the data",
-        file=INGEST,
-        old='return _OUTSIDE if column.kind == "category" else',
-        new='return 0 if column.kind == "category" else',
+        place="ingest:_bin_of_text.bin_of",
+        old='_OUTSIDE if column.kind == "category" else _bin_of_number(_number(text.strip(), column), column)',
+        new='0 if column.kind == "category" else _bin_of_number(_number(text.strip(), column), column)',
         tests=(VALUES,),
     ),
     Mutation(
         name="reading: the public bounds are ignored",
         breaks="the domain is what the data hold",
-        file=INGEST,
-        old='if not low <= number <= high and column.outside != "clip":',
-        new="if False:",
+        place="ingest:_bin_of_number",
+        old='not low <= number <= high and column.outside != "clip"',
+        new="False",
         tests=(VALUES,),
     ),
     Mutation(
         name="reading: implausible rows are kept",
         breaks="tables that the guarantee does not speak of",
-        file=INGEST,
-        old="[~raw.forbidden(digits)]",
-        new="",
+        place="ingest:_count",
+        old="np.asarray(codes, dtype=np.int64)[~raw.forbidden(digits)]",
+        new="np.asarray(codes, dtype=np.int64)",
         tests=(f"{VALUES}::test_rows_that_break_a_raw_rule_are_left_out_and_nothing_keeps_their_number",),
     ),
     Mutation(
         name="reading: the number of implausible rows is told",
         breaks="an exact count",
-        file=INGEST,
-        old='raise InputError("expected at least one row that follows the plausibility rules, found none.")',
-        new='raise InputError(f"expected a row that follows the plausibility rules, found none in {first_row} or more rows.")',
+        place="ingest:_read",
+        old='InputError("expected at least one row that follows the plausibility rules, found none.")',
+        new='InputError(f"expected a row that follows the plausibility rules, found none in {first_row} or more rows.")',
         tests=(f"{VALUES}::test_a_file_without_a_plausible_row_is_refused_without_their_number",),
     ),
     # --- Messages
     Mutation(
         name="message: the value that does not fit is quoted",
         breaks="a person's value on the screen",
-        file=INGEST,
+        place="ingest:_encode",
         old='_stop_at(digits == _WRONG, column, first_row, expected, "something else")',
         new="_stop_at(digits == _WRONG, column, first_row, expected, repr(list(cells.texts)))",
         tests=(f"{VALUES}::test_no_message_about_a_csv_file_holds_a_value",),
@@ -64,47 +64,71 @@ OF_LEAKS = (
     Mutation(
         name="message: the row of another length is quoted",
         breaks="a person's row on the screen",
-        file=READING,
-        old="raise _ragged(len(header), len(record))",
-        new='raise _Unreadable(f"expected {len(header)} fields, found {record}", "")',
+        place="reading:_csv",
+        old="_ragged(len(header), len(record))",
+        new='_Unreadable(f"expected {len(header)} fields, found {record}", "")',
         tests=(f"{VALUES}::test_no_message_about_a_csv_file_holds_a_value",),
     ),
     Mutation(
         name="message: an unforeseen failure of the reading is quoted",
         breaks="whatever a library says about a value",
-        file=INGEST,
-        old='    except Exception:\n        return f"{path}: expected a file',
-        new='    except Exception as error:\n        return f"{path}: {error}, expected a file',
+        place="ingest:_counts_or_problem",
+        old="except Exception:",
+        new="except Exception as error:",
+        also=(
+            (
+                "ingest:_counts_or_problem",
+                (
+                    'f"{path}: expected a file that can be read, found one that cannot. The cause is not shown: it may hold '
+                    'values."'
+                ),
+                (
+                    'f"{path}: {error}, expected a file that can be read, found one that cannot. The cause is not shown: it '
+                    'may hold values."'
+                ),
+            ),
+        ),
         tests=(f"{VALUES}::test_a_failure_that_nobody_foresaw_shows_no_value",),
     ),
     Mutation(
         name="message: the whole type of a Parquet column is quoted",
         breaks="names of fields in it",
-        file=PARQUET,
-        old="{shown[0] if shown else 'of an extension'}",
-        new="{kind}",
+        place="parquet:_check_type",
+        old="f\"the Parquet type {shown[0] if shown else 'of an extension'}\"",
+        new='f"the Parquet type {kind}"',
         tests=("tests/test_reading.py::test_a_parquet_column_of_a_type_that_is_no_single_value_is_refused",),
     ),
     Mutation(
         name="message: an unforeseen error is quoted by the command line",
         breaks="whatever a library says about a value",
-        file="synthrelease/cli/__init__.py",
-        old="{failure_of(error)}.",
-        new="{error!r}.",
-        tests=("tests/test_cli.py::test_an_unforeseen_error_of_another_command_shows_no_message",),
+        place="cli:main",
+        old=(
+            "f'synthrelease stopped because of a mistake in the program or the machine: {type(error).__name__} at "
+            "{_place(error)}. The message is not shown, because it could hold private values. Nothing was published; "
+            "if private data had been read, the planned budget counts as spent.'"
+        ),
+        new=(
+            "f'synthrelease stopped because of a mistake in the program or the machine: {error!r} at "
+            "{_place(error)}. The message is not shown, because it could hold private values. Nothing was published; "
+            "if private data had been read, the planned budget counts as spent.'"
+        ),
+        tests=("tests/test_cli.py::test_an_unforeseen_error_outside_private_code_shows_no_traceback_and_no_message",),
     ),
     Mutation(
         name="message: errors in destructors and threads are quoted",
         breaks="whatever a library says about a value",
-        file=QUIET,
-        old="synthrelease: {kind.__name__}{place}.",
-        new="synthrelease: {kind.__name__}: {error}{place}.",
+        place="protection:without_message",
+        old='f"synthrelease: {kind.__name__}{place}. The message is not shown, because it could hold private values.\\n"',
+        new=(
+            'f"synthrelease: {kind.__name__}: {error}{place}. The message is not shown, because it could hold '
+            'private values.\\n"'
+        ),
         tests=(f"{LEAKS}::test_a_failure_in_a_destructor_or_a_thread_shows_nothing",),
     ),
     Mutation(
         name="message: a text that a library exits with is printed",
         breaks="whatever a library says about a value",
-        file="synthrelease/cli/__init__.py",
+        place="cli:main",
         old="sys.exit(end.code if isinstance(end.code, int | None) else STOPPED)",
         new="raise",
         tests=(f"{LEAKS}::test_the_death_of_a_worker_shows_nothing",),
@@ -112,101 +136,117 @@ OF_LEAKS = (
     Mutation(
         name="message: warnings are shown",
         breaks="whatever a library warns of in the data",
-        file=QUIET,
-        old='    warnings.simplefilter("ignore")\n',
-        new="",
+        place="protection:_hide_messages",
+        old='warnings.simplefilter("ignore")',
+        new="pass",
         tests=(FAILURES,),
     ),
     Mutation(
         name="door: only some failures are opaque",
         breaks="values in a traceback",
-        file=PRIVATE,
-        old="    except Exception:\n",
-        new="    except ArithmeticError:\n",
+        place="private:_opaque",
+        old="Exception",
+        new="ArithmeticError",
         tests=("tests/test_private.py",),
     ),
     Mutation(
         name="representation: private counts show themselves",
         breaks="counts in a log or a traceback",
-        file=PRIVATE,
-        old='return f"PrivateCounts(n={self.n}, columns={self.layout.columns})"',
-        new='return f"PrivateCounts({self.__counts.counts})"',
+        place="private:PrivateCounts.__repr__",
+        old='f"PrivateCounts(n={self.n}, columns={self.layout.columns})"',
+        new='f"PrivateCounts({self.__counts.counts})"',
         tests=("tests/test_private.py::test_nothing_private_in_the_representation",),
     ),
     Mutation(
         name="representation: a piece of the file shows itself",
         breaks="values in a log or a traceback",
-        file="synthrelease/texts.py",
-        old="kw_only=True, repr=False",
-        new="kw_only=True",
+        place="texts:Texts",
+        old="dataclass(frozen=True, kw_only=True, repr=False)",
+        new="dataclass(frozen=True, kw_only=True)",
         tests=("tests/test_reading.py::test_a_piece_shows_nothing_in_its_representation",),
     ),
     # --- Noise
     Mutation(
         name="noise: drawn once and used again",
         breaks="the difference of two figures is exact",
-        file=RANDOMNESS,
+        place="randomness:SystemEntropy.add_laplace",
         old="return np.array(_laplace_measurement(scale)(np.ascontiguousarray(values, dtype=np.int64)), dtype=np.int64)",
-        new="zeros = np.zeros(len(values), dtype=np.int64)\n"
-        '        noise = globals().setdefault("_NOISE", {})\n'
-        "        drawn = noise.setdefault((len(values), scale), np.array(_laplace_measurement(scale)(zeros), dtype=np.int64))\n"
-        "        return np.asarray(values, dtype=np.int64) + drawn",
+        new=(
+            "zeros = np.zeros(len(values), dtype=np.int64)\n"
+            "noise = globals().setdefault('_NOISE', {})\n"
+            "drawn = noise.setdefault((len(values), scale), np.array(_laplace_measurement(scale)(zeros), "
+            "dtype=np.int64))\n"
+            "return np.asarray(values, dtype=np.int64) + drawn"
+        ),
         tests=("tests/test_randomness.py", "tests/test_contracts.py::test_a_figure_that_reads_private_counts_is_noisy"),
     ),
     Mutation(
         name="noise: the grid of a figure depends on its value",
         breaks="low bits tell on which side of a value the exact figure was",
-        file=RANDOMNESS,
-        old="step = 2.0 ** (math.floor(math.log2(sensitivity)) - 12)",
-        new="step = 2.0 ** (math.floor(math.log2(sensitivity)) - 12 - (value > 0.2))",
+        place="randomness:noise_grid",
+        old="math.floor(math.log2(sensitivity)) - 12",
+        new="math.floor(math.log2(sensitivity)) - 12 - (value > 0.2)",
         tests=("tests/test_randomness.py::test_a_figure_lies_on_its_public_grid",),
     ),
     Mutation(
         name="noise: public randomness has a seed",
         breaks="two releases draw the same rows, which tells their models apart",
-        file=RANDOMNESS,
-        old="np.random.PCG64DXSM(secrets.randbits(256))",
-        new="np.random.PCG64DXSM(7)",
+        place="randomness:SystemEntropy.generator",
+        old="secrets.randbits(256)",
+        new="7",
         tests=("tests/test_randomness.py::test_two_generators_differ",),
     ),
     Mutation(
         name="release: a seed can be given",
         breaks="a release that can be repeated",
-        file="synthrelease/cli/releasing.py",
-        old="    shortlist: Annotated[\n",
-        new="    seed: int = 0,\n    shortlist: Annotated[\n",
+        place="cli.releasing:release",
+        old='typer.Option("--dataset", help="The name that the ledger must have.")',
+        new='typer.Option("--seed", help="The name that the ledger must have.")',
         tests=("tests/test_cli.py::test_a_release_takes_no_seed",),
     ),
     Mutation(
         name="verdict: taken on the exact figure",
         breaks="which datasets are released depends on exact private figures",
-        file="synthrelease/criteria/base.py",
-        old='        return self._judged(value, "Laplace", query.sensitivity, noisy.noise_sd, self.epsilon)\n',
-        new='        score = self._judged(value, "Laplace", query.sensitivity, noisy.noise_sd, self.epsilon)\n'
-        "        exact = private.with_plan((self.charge,)).spend(self.charge, query.figure)\n"
-        '        return __import__("dataclasses").replace(score, passed=exact <= self.threshold)\n',
+        place="criteria.base:Criterion._release",
+        old='return self._judged(value, "Laplace", query.sensitivity, noisy.noise_sd, self.epsilon)',
+        new=(
+            "score = self._judged(value, 'Laplace', query.sensitivity, noisy.noise_sd, self.epsilon)\n"
+            "exact = private.with_plan((self.charge,)).spend(self.charge, query.figure)\n"
+            "return __import__('dataclasses').replace(score, passed=exact <= self.threshold)"
+        ),
         tests=("tests/test_contracts.py::test_the_verdict_is_one_of_the_released_value",),
     ),
     Mutation(
         name="relative marginal error: bins that the synthetic table lacks are dropped",
         breaks="a sensitivity of many times the claim",
-        file="synthrelease/criteria/marginals.py",
-        old="    r, s = original + 1.0, synthetic + 1.0\n    return float(np.clip(",
-        new="    r, s = original[synthetic > 0] + 1.0, synthetic[synthetic > 0] + 1.0\n    return float(np.clip(",
+        place="criteria.marginals:largest_ratio",
+        old="original + 1.0, synthetic + 1.0",
+        new="original[synthetic > 0] + 1.0, synthetic[synthetic > 0] + 1.0",
         tests=("tests/test_criteria_values.py", "tests/test_criteria_sensitivity.py"),
     ),
     # --- What is published
     Mutation(
         name="output: the number of rounds is published",
         breaks="a function of private scores that no noise covers",
-        file="synthrelease/releasing.py",
-        old='f"the number of rows, n = {private.n}",',
-        new='f"the number of rows, n = {private.n}", f"{len(_ROUNDS)} rounds",',
+        place="releasing",
+        old="Progress = Callable[[str], None]",
+        new="Progress = Callable[[str], None]\n_ROUNDS: list[int] = []",
         also=(
-            ("Progress = Callable[[str], None]\n", "Progress = Callable[[str], None]\n_ROUNDS: list[int] = []\n"),
             (
-                '    """Draw a configuration and attempt it; None when it is rejected."""\n',
-                '    """Draw a configuration and attempt it; None when it is rejected."""\n    _ROUNDS.append(1)\n',
+                "releasing:release",
+                (
+                    "(f'the number of rows, n = {private.n}', 'the schema: columns, bounds, bins and categories', 'the "
+                    "plausibility rules for the private rows: every private row follows them')"
+                ),
+                (
+                    "(f'the number of rows, n = {private.n}', f'{len(_ROUNDS)} rounds', 'the schema: columns, bounds, bins "
+                    "and categories', 'the plausibility rules for the private rows: every private row follows them')"
+                ),
+            ),
+            (
+                "releasing:one_round",
+                "result = attempt(spec, spec.space.draw(), private, prepared)",
+                "_ROUNDS.append(1)\nresult = attempt(spec, spec.space.draw(), private, prepared)",
             ),
         ),
         tests=(ROUNDS,),
@@ -214,23 +254,23 @@ OF_LEAKS = (
     Mutation(
         name="output: every round leaves a line",
         breaks="the number of rounds on the screen or in a log",
-        file="synthrelease/selection.py",
-        old="        for result in results:\n",
-        new='        for result in results:\n            __import__("sys").stderr.write("a round\\n")\n',
+        place="selection:_first_accepted",
+        old="if result.verdict is Verdict.ACCEPTED:\n    return result.value",
+        new="__import__('sys').stderr.write('a round\\n')\nif result.verdict is Verdict.ACCEPTED:\n    return result.value",
         tests=(SUCCESS,),
     ),
     Mutation(
         name="output: the document tells when the run ended",
         breaks="the time that a run took tells how many rounds it needed",
-        file="synthrelease/bundle/document.py",
-        old="versions=versions(spec),",
-        new='versions=versions(spec) | {"made": str(__import__("time").time_ns())},',
+        place="bundle.document:release_document",
+        old="versions(spec)",
+        new='versions(spec) | {"made": str(__import__("time").time_ns())}',
         tests=(f"{BUNDLE}::test_the_document_tells_nothing_about_the_rounds",),
     ),
     Mutation(
         name="output: the files tell when the run ended",
         breaks="the time that a run took tells how many rounds it needed",
-        file=FOLDER,
+        place="bundle.folder:write_folder",
         old="os.utime(path, (NO_TIME, NO_TIME))",
         new="pass",
         tests=(f"{BUNDLE}::test_the_files_bear_no_time",),
@@ -238,90 +278,90 @@ OF_LEAKS = (
     Mutation(
         name="output: rows in the order of the sampler",
         breaks="an order that nothing covers",
-        file="synthrelease/bundle/table.py",
-        old="    rows = table.counts.expand()\n    return pd.DataFrame(",
-        new="    rows = np.random.default_rng(7).permutation(table.counts.expand())\n    return pd.DataFrame(",
+        place="bundle.table:_frame",
+        old="table.counts.expand()",
+        new="np.random.default_rng(7).permutation(table.counts.expand())",
         tests=(f"{BUNDLE}::test_the_table_has_the_labels_of_the_schema_in_sorted_order",),
     ),
     Mutation(
         name="output: files may be read by all",
         breaks="others read the release before it is signed off",
-        file=FOLDER,
-        old="binary, 0o600)",
-        new="binary, 0o644)",
+        place="bundle.folder:_write",
+        old="os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | binary, 0o600)",
+        new="os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | binary, 0o644)",
         tests=(f"{BUNDLE}::test_only_the_owner_may_read_the_files",),
     ),
     Mutation(
         name="output: the folder may be entered by all",
         breaks="others read the release before it is signed off",
-        file=FOLDER,
-        old="        check_free(folder)\n        os.rename(temporary, folder)\n",
-        new="        check_free(folder)\n        os.chmod(temporary, 0o755)\n        os.rename(temporary, folder)\n",
+        place="bundle.folder:write_folder",
+        old="check_free(folder)",
+        new="check_free(folder)\nos.chmod(temporary, 493)",
         tests=(f"{BUNDLE}::test_only_the_owner_may_read_the_files",),
     ),
     Mutation(
         name="output: a part of a release is left behind",
         breaks="files that no document describes",
-        file=FOLDER,
-        old="        shutil.rmtree(temporary, ignore_errors=True)\n",
-        new="        pass\n",
+        place="bundle.folder:write_folder",
+        old="shutil.rmtree(temporary, ignore_errors=True)",
+        new="pass",
         tests=(f"{BUNDLE}::test_a_failed_write_leaves_nothing_behind",),
     ),
     Mutation(
         name="output: labels that a spreadsheet executes",
         breaks="who opens the table runs what the specification says",
-        file="synthrelease/spreadsheets.py",
-        old="    return any(cell.startswith(_STARTS)",
-        new="    return text == cells and any(cell.startswith(_STARTS)",
+        place="spreadsheets:is_executable",
+        old="any(cell.startswith(_STARTS) for cell in cells)",
+        new="text == cells and any(cell.startswith(_STARTS) for cell in cells)",
         tests=("tests/test_spreadsheets.py",),
     ),
     # --- Files and processes
     Mutation(
         name="processes: arrays reach workers through files",
         breaks="private counts on the disk",
-        file="synthrelease/selection.py",
-        old="batch_size=1, max_nbytes=None)",
-        new='batch_size=1, max_nbytes="1M")',
+        place="selection:_results",
+        old="max_nbytes=None",
+        new='max_nbytes="1M"',
         tests=("tests/test_workers.py::test_workers_get_private_counts_through_pipes_and_not_through_files",),
     ),
     Mutation(
         name="processes: workers outlive a release that is killed",
         breaks="private counts in memory that nobody watches",
-        file="synthrelease/workers.py",
-        old="    os._exit(1)\n",
-        new="    return\n",
+        place="workers:_end_with",
+        old="os._exit(1)",
+        new="return",
         tests=("tests/test_workers.py::test_a_worker_ends_soon_after_its_parent",),
     ),
     Mutation(
         name="processes: a crash leaves a core file",
         breaks="private rows on the disk",
-        file=QUIET,
-        old="    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))\n",
-        new="    resource.getrlimit(resource.RLIMIT_CORE)\n",
+        place="protection:protect",
+        old="resource.setrlimit(resource.RLIMIT_CORE, (0, 0))",
+        new="resource.getrlimit(resource.RLIMIT_CORE)",
         tests=(f"{LEAKS}::test_a_crash_of_the_machine_code_shows_places_alone_and_leaves_no_core",),
     ),
     Mutation(
         name="files: a specification may name any file",
         breaks="parts of other files in messages",
-        file="synthrelease/toml_files.py",
-        old='if not Path(os.path.realpath(path)).name.endswith(".toml"):',
-        new="if False:",
+        place="toml_files:_content",
+        old='not Path(os.path.realpath(path)).name.endswith(".toml")',
+        new="False",
         tests=("tests/test_toml_files.py::test_only_regular_files_of_the_right_name_are_opened",),
     ),
     Mutation(
         name="code: a rule is executed",
         breaks="who writes the specification runs what he likes in the enclave",
-        file="synthrelease/rules.py",
-        old="Comparison(name, operator, float(text))",
-        new="Comparison(name, operator, float(eval(text)))",
+        place="rules:_Parser._compare",
+        old="float(text)",
+        new="float(eval(text))",
         tests=(f"{ARCHITECTURE}::test_text_is_never_executed",),
     ),
     Mutation(
         name="code: the network is used",
         breaks="a way out of the enclave",
-        file="synthrelease/cli/releasing.py",
-        old="from rich.table import Table\n",
-        new="from rich.table import Table\nimport urllib.request\n",
+        place="cli.releasing",
+        old="from rich.table import Table",
+        new="from rich.table import Table\nimport urllib.request",
         tests=(f"{ARCHITECTURE}::test_no_module_pickles_or_opens_a_connection",),
     ),
 )

@@ -128,6 +128,7 @@ SLOW = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("names", "draws"), [(FAST, 600), (SLOW, 50)])
 def test_no_mechanism_of_the_slice_exceeds_its_claim(names: tuple[str, ...], draws: int) -> None:
     found = audit_cases(named(*names), effort=Effort(draws=draws), confidence=SURE)
@@ -146,12 +147,14 @@ FOUND_FAST = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "draws"), FOUND_FAST)
 def test_a_known_fault_is_found(name: str, draws: int) -> None:
     (finding,) = audit_cases(named(name), effort=Effort(draws=draws), confidence=SURE)
     assert finding.exceeded
 
 
+@pytest.mark.slow
 def test_noise_that_is_a_tenth_too_small_is_found_every_time() -> None:
     """Four audits of unit cases, each planned to be found with probability 0.999 among 350 cases."""
     for case in (small_scale_case(Fraction(2)), small_scale_choice(Fraction(2))):

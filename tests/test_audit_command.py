@@ -18,6 +18,8 @@ from synthrelease.cli.auditing import Part, audit
 from synthrelease.errors import InputError, OutputError
 from tests.test_cli import run, words
 
+pytestmark = pytest.mark.slow
+
 FAST = ("--part", "cases", "--draws", "400", "--only", "probability 1/3")
 ONLY_VIOLATIONS = (
     "import synthrelease.audit.audit as a; from tests.test_audit_command import violating; a.all_cases = violating"

@@ -233,6 +233,7 @@ def side_by_side(tmp_path: Path) -> Callable[..., str | None]:
     return run
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("outcomes", ["AB", "A-", "-A", "--"])
 @pytest.mark.parametrize("slow", [0, 1])
 def test_the_output_does_not_depend_on_which_round_is_slow(
@@ -245,6 +246,7 @@ def test_the_output_does_not_depend_on_which_round_is_slow(
     assert side_by_side(outcomes, slow) == next((outcome for outcome in outcomes if outcome != "-"), "third")
 
 
+@pytest.mark.slow
 def test_a_loop_that_takes_the_first_to_finish_is_found_out(
     side_by_side: Callable[..., str | None], monkeypatch: pytest.MonkeyPatch
 ) -> None:

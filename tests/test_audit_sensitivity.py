@@ -99,6 +99,7 @@ FAULTS: dict[str, tuple[str, object, str, Any]] = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", FAULTS)
 def test_the_enumeration_notices(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
     name, module, function, wrong = FAULTS[fault]

@@ -30,6 +30,8 @@ from synthrelease.table import Counts
 from tests.queries import random_query
 from tests.tiny import write_config, write_data
 
+pytestmark = pytest.mark.slow
+
 CONFIDENCE, CANDIDATES, EPSILON = 0.8, 30, Fraction(1, 2)
 
 

@@ -294,6 +294,7 @@ def test_all_languages_have_the_same_sentences_with_the_same_figures(language: s
         assert sentence.strip()
 
 
+@pytest.mark.slow
 def test_the_same_release_gives_the_same_bytes_in_another_process(root: Path) -> None:
     """The order of sets and hashes differs between processes; the documents must not."""
     code = (

@@ -87,17 +87,20 @@ def test_a_release_ends_with_0_and_writes_the_files(tmp_path: Path) -> None:
     }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_release_on_two_processes_ends_with_0_and_prints_no_warning(tmp_path: Path) -> None:
     result = released(tmp_path, "--jobs", 2)
     assert (result.returncode, result.stderr) == (0, "")
 
 
+@pytest.mark.slow
 def test_a_release_loads_neither_torch_nor_jax(tmp_path: Path) -> None:
     config, data = write_config(tmp_path), write_data(tmp_path)
     found = loaded("release", config, "--data", data, "--out", tmp_path / "out", among=EXTRAS | {"opendp"})
     assert found == {"opendp"}
 
 
+@pytest.mark.slow
 def test_nothing_released_ends_with_3_and_leaves_no_file(tmp_path: Path) -> None:
     never = {'kind = "face_privacy"\nminimum_count = 2': 'kind = "face_privacy"\nminimum_count = 400'}
     result = released(tmp_path, changes=never | {"stop_probability = 0.001": "stop_probability = 1"})
@@ -106,6 +109,7 @@ def test_nothing_released_ends_with_3_and_leaves_no_file(tmp_path: Path) -> None
     assert left_in(tmp_path) == INPUTS | LEDGER
 
 
+@pytest.mark.slow
 def test_a_plan_above_the_limit_ends_with_4_before_the_data_are_opened(tmp_path: Path) -> None:
     config = write_config(tmp_path, {"limit = 25": "limit = 20.999"})
     refused = run("release", config, "--data", tmp_path / "absent.csv", "--out", tmp_path / "out")
@@ -115,6 +119,7 @@ def test_a_plan_above_the_limit_ends_with_4_before_the_data_are_opened(tmp_path:
     assert left_in(tmp_path) == INPUTS - {"coins.csv"}
 
 
+@pytest.mark.slow
 def test_a_second_release_beyond_the_limit_of_its_ledger_ends_with_4_and_spends_nothing(tmp_path: Path) -> None:
     ledger = tmp_path / "coins.ledger"
     opened = run("ledger", "open", ledger, "--dataset", "coins", "--limit", "30")
@@ -145,6 +150,7 @@ def test_a_file_that_is_not_there_costs_nothing(tmp_path: Path) -> None:
     assert left_in(tmp_path) == INPUTS - {"coins.csv"}
 
 
+@pytest.mark.slow
 def test_a_shortlist_narrows_what_a_release_draws_from(tmp_path: Path) -> None:
     config = write_config(tmp_path, {"minimum_count = 2\n\n[budget]": "minimum_count = [2, 3, 4]\n\n[budget]"})
     shortlist = tmp_path / "shortlist.toml"
@@ -161,6 +167,7 @@ projection = { kind = "minimum_count", minimum_count = 4 }
     assert document["configuration"]["projection"]["minimum_count"] == 4
 
 
+@pytest.mark.slow
 def test_a_failure_in_private_code_ends_with_1_and_tells_no_cause(tmp_path: Path) -> None:
     broken = f"""
 import synthrelease.criteria.marginals as marginals
@@ -215,6 +222,7 @@ def test_stopping_by_hand_ends_with_1_and_leaves_no_file(tmp_path: Path) -> None
     assert left_in(tmp_path) == INPUTS | LEDGER
 
 
+@pytest.mark.slow
 def test_mistakes_of_the_user_end_with_2_and_say_where(tmp_path: Path) -> None:
     config, data = write_config(tmp_path), write_data(tmp_path)
     out = tmp_path / "out"

@@ -358,6 +358,7 @@ WRITES = (
 )
 
 
+@pytest.mark.slow
 def test_two_processes_in_developer_mode_show_nothing_and_call_no_network(accounts: Enclave) -> None:
     """Processes of their own, from their first line to their last; and, where strace works, every system call of theirs.
 

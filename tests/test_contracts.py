@@ -40,8 +40,9 @@ GENERATOR_EXAMPLES: dict[str, list[dict[str, Any]]] = {
     "pep": [{"queries": 30, "iterations": 20}, {"queries": 59, "iterations": 30, "marginal": 3}],
     "mst": [{}],
     "aim": [{"rounds": 3}, {"rounds": 4, "degree": 3}],
-    "dpgan": [{"steps": 400, "batch": 100, "generator_width": 16, "latent": 4, "critic_width": 8, "generator_rate": 0.003}],
+    "dpgan": [{"steps": 100, "batch": 100, "generator_width": 16, "latent": 4, "critic_width": 8, "generator_rate": 0.003}],
 }
+TO_LEARN: dict[str, dict[str, Any]] = {"dpgan": {"steps": 400}}  # what an example needs more of before it knows the table
 LINE = {"target": "c", "features": ["a", "b"], "representation": {"a": "single", "b": "single", "c": "single"}}
 # The last table is the one under test; those before it are criteria that it refers to.
 CRITERION_EXAMPLES: dict[str, list[list[dict[str, Any]]]] = {
@@ -77,10 +78,19 @@ RULES_FREE = Plausibility(layout=WORLD.layout, masks=())
 ROWS = [int(code) for code in np.random.default_rng(7).choice(24, size=300, p=np.arange(24, 0, -1) / 300)]
 
 
+def of_a_library(name: str) -> bool:
+    return name in GENERATORS and GENERATORS[name].library_megabytes > 0
+
+
 def numbered(registry: Mapping[str, object], examples: Mapping[str, Sequence[object]]) -> list[Any]:
     """(name, number of the example) for every entry of the registry; -1 where it has no example."""
     return [
-        pytest.param(name, i, id=f"{name}-{i}" if i >= 0 else f"{name}-without-example")
+        pytest.param(
+            name,
+            i,
+            id=f"{name}-{i}" if i >= 0 else f"{name}-without-example",
+            marks=[pytest.mark.slow] if of_a_library(name) else [],
+        )
         for name in registry
         for i in (range(len(examples[name])) if examples.get(name) else [-1])
     ]
@@ -144,16 +154,19 @@ BUDGET = exact("1.5")
 
 
 @pytest.fixture(autouse=True)
-def few_steps_of_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
+def few_steps_of_the_library(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """mbi fits in thousands of steps, some seconds each time; a hundred are enough for the contract."""
-    from mbi import estimation
+    if of_a_library(request.node.callspec.params.get("name", "") if hasattr(request.node, "callspec") else ""):
+        pytest.importorskip("snsynth", reason="needs the extra smartnoise")
+        estimation = pytest.importorskip("mbi.estimation", reason="needs the extra smartnoise")
+        fit = estimation.mirror_descent
+        monkeypatch.setattr(
+            estimation, "mirror_descent", lambda *given, iters, **more: fit(*given, iters=min(iters, 100), **more)
+        )
 
-    fit = estimation.mirror_descent
-    monkeypatch.setattr(estimation, "mirror_descent", lambda *given, iters, **more: fit(*given, iters=min(iters, 100), **more))
 
-
-def make_generator(name: str, number: int) -> Generator:
-    return GENERATORS[name].model_validate(example(GENERATOR_EXAMPLES, "GENERATOR_EXAMPLES", name, number))
+def make_generator(name: str, number: int, **more: Any) -> Generator:
+    return GENERATORS[name].model_validate(example(GENERATOR_EXAMPLES, "GENERATOR_EXAMPLES", name, number) | more)
 
 
 def fitted(generator: Generator, world: World, rows: Sequence[int], plausibility: Plausibility, epsilon: Fraction) -> Model:
@@ -285,7 +298,7 @@ def test_one_rule_over_all_columns_gives_plausible_rows_or_a_rejected_round(name
     cell = (0, 1, 1)
     rules = Plausibility(layout=WORLD.layout, masks=(only(cell, (0, 1, 2)),))
     try:
-        model = fitted(make_generator(name, number), WORLD, ROWS, rules, exact(epsilon))
+        model = fitted(make_generator(name, number, **TO_LEARN.get(name, {})), WORLD, ROWS, rules, exact(epsilon))
         table = sample_plausible(model, 50, rules, np.random.default_rng(0))
     except RejectedRound:
         assert epsilon == "0.05"  # with little noise the model knows that the cell is common
@@ -300,7 +313,7 @@ def test_a_generator_learns_from_the_table_at_a_large_budget(name: str, number: 
     Two networks that play against each other only come near (12 fits of the example: 0.7% to 1.7%).
     """
     rows, near = ROWS * 20, 0.05 if name == "dpgan" else 0.02
-    sample = fitted(make_generator(name, number), WORLD, rows, RULES_FREE, exact(1000)).sample(
+    sample = fitted(make_generator(name, number, **TO_LEARN.get(name, {})), WORLD, rows, RULES_FREE, exact(1000)).sample(
         len(rows), np.random.default_rng(0)
     )
     for column in range(3):

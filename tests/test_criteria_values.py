@@ -1,4 +1,4 @@
-"""The figure of each criterion against a slow one that loops over rows, straight from its definition.
+"""The figure of each criterion against a slow one straight from its definition: the audit's, or a loop over rows.
 
 Theory 3, acceptance criteria.
 
@@ -11,7 +11,6 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from itertools import combinations, product
 
 import numpy as np
 import pytest
@@ -20,11 +19,13 @@ from hypothesis import strategies as st
 from sklearn.linear_model import LinearRegression
 
 from synthrelease.attempt import Attempt
-from synthrelease.criteria import CRITERIA, Criterion, Score, base, functional_mechanism
+from synthrelease.audit.exact_figures import ExactFigures, exact_figures
+from synthrelease.audit.sensitivity import GRID_SHARE, criterion
+from synthrelease.criteria import CRITERIA, Criterion, Score
 from synthrelease.criteria.functional_mechanism import Design, LinearModel, least_squares, private_least_squares
 from synthrelease.criteria.linear_regression import Regression
 from synthrelease.criteria.marginals import AbsoluteMarginalError, ratio_sensitivity
-from synthrelease.randomness import NoisyFigure
+from synthrelease.randomness import NoNoise
 from tests.small import World
 
 WORLD = World({"a": 1, "b": 2, "c": 3}, groups={"c": ["0", "1-2", "3"]})
@@ -38,29 +39,19 @@ pairs_of_tables = st.integers(1, 25).flatmap(
 random_tables = settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
-@pytest.fixture
-def noise_free(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every figure is released as it is, and the noise of the functional mechanism is left out."""
-
-    def figure(value: float, *, sensitivity: float, epsilon: Fraction, entropy: object) -> NoisyFigure:
-        return NoisyFigure(value=value, noise_sd=0.0)
-
-    monkeypatch.setattr(base, "laplace_figure", figure)
-    monkeypatch.setattr(functional_mechanism, "discrete_laplace", lambda sums, sensitivity, epsilon, entropy: sums)
-
-
-def criterion(kind: str, **fields: object) -> Criterion:
-    return CRITERIA[kind].model_validate({"name": kind, "kind": kind, "threshold": 1.5, "epsilon": 1, **fields})
-
-
 def score(world: World, original: Sequence[int], synthetic: Sequence[int], *criteria: Criterion) -> Score:
-    """Score the last criterion after what all of them prepare."""
+    """Score the last criterion after what all of them prepare, without noise: the figure on its grid."""
     scored, setting = criteria[-1], world.setting(*criteria)
     once = [charge for each in criteria for charge in each.once()]
-    before = world.private(original, once)
+    before = world.private(original, once, NoNoise())
     prepared = {each.name: each.prepare(before, setting) for each in criteria}
-    private = world.private(original, scored.per_round())
+    private = world.private(original, scored.per_round(), NoNoise())
     return scored.score(private, world.candidate(synthetic), setting, prepared)
+
+
+def on_grid(value: float, found: Score) -> object:
+    """The value up to half a step of the grid of a score's figure."""
+    return pytest.approx(value, rel=0, abs=(found.sensitivity or 0) * GRID_SHARE * (1 + 1e-9), nan_ok=True)
 
 
 def rows(world: World, codes: Iterable[int]) -> list[Row]:
@@ -68,62 +59,43 @@ def rows(world: World, codes: Iterable[int]) -> list[Row]:
     return [tuple(int(digit) for digit in np.unravel_index(code, world.layout.sizes)) for code in codes]
 
 
-def count(table: list[Row], columns: tuple[int, ...], cell: Row) -> int:
-    return sum(1 for row in table if tuple(row[column] for column in columns) == cell)
-
-
 # --- Marginals
 
 
-def slow_absolute_error(world: World, original: list[Row], synthetic: list[Row], largest: int) -> float:
-    worst = 0
-    for size in range(1, largest + 1):
-        for columns in combinations(range(len(world.layout.sizes)), size):
-            for cell in product(*(range(world.layout.sizes[column]) for column in columns)):
-                worst = max(worst, abs(count(original, columns, cell) - count(synthetic, columns, cell)))
-    return worst / len(original)
+def exact(world: World, original: Sequence[int], synthetic: Sequence[int], judged: Criterion) -> ExactFigures:
+    """The figure of one table by the second implementation, that of the audit: whole numbers, straight from the definition."""
+    return exact_figures(judged, world, world.dense([original]), world.dense([synthetic])[0], None)
 
 
-@pytest.mark.usefixtures("noise_free")
 @pytest.mark.parametrize("largest", [None, 1, 2])
 @random_tables
 @given(tables=pairs_of_tables)
 def test_absolute_error_looks_at_every_cell_of_every_table(largest: int | None, tables: tuple[list[int], list[int]]) -> None:
     original, synthetic = tables
-    found = score(WORLD, original, synthetic, criterion("absolute_marginal_error", largest=largest))
-    assert found.value == slow_absolute_error(WORLD, rows(WORLD, original), rows(WORLD, synthetic), largest or 3)
-    assert found.sensitivity == pytest.approx(1 / len(original))
+    judged = criterion("absolute_marginal_error", largest=largest)
+    found, expected = score(WORLD, original, synthetic, judged), exact(WORLD, original, synthetic, judged)
+    assert found.value == on_grid(expected.values[0], found)
+    assert found.sensitivity == pytest.approx(float(expected.bound))
 
 
-@pytest.mark.usefixtures("noise_free")
 def test_tables_without_a_common_cell_are_as_far_apart_as_tables_can_be() -> None:
     """The predecessor dropped such cells and would have found 0 here."""
     assert score(WORLD, [0] * 6, [23] * 6, criterion("absolute_marginal_error")).value == 1.0
     one_row_lost = score(WORLD, [0] * 5 + [23], [0] * 6, criterion("absolute_marginal_error"))
-    assert one_row_lost.value == pytest.approx(1 / 6)
+    assert one_row_lost.value == on_grid(1 / 6, one_row_lost)
 
 
-def slow_relative_error(world: World, original: list[Row], synthetic: list[Row], clip: float) -> float:
-    worst = 1.0
-    for column, size in enumerate(world.layout.sizes):
-        for value in range(size):
-            r = count(original, (column,), (value,)) + 1
-            s = count(synthetic, (column,), (value,)) + 1
-            worst = max(worst, min(max(r / s, s / r), clip))
-    return worst
-
-
-@pytest.mark.usefixtures("noise_free")
-@pytest.mark.parametrize("clip", [2.0, 3.7, 100.0])
+@pytest.mark.parametrize("clip", [2.0, 3.7, 27.0])
 @random_tables
 @given(tables=pairs_of_tables)
 def test_relative_error_counts_from_one_and_is_clipped(clip: float, tables: tuple[list[int], list[int]]) -> None:
     original, synthetic = tables
-    found = score(WORLD, original, synthetic, criterion("relative_marginal_error", clip=clip))
-    assert found.value == pytest.approx(slow_relative_error(WORLD, rows(WORLD, original), rows(WORLD, synthetic), clip))
+    judged = criterion("relative_marginal_error", clip=clip)
+    found, expected = score(WORLD, original, synthetic, judged), exact(WORLD, original, synthetic, judged)
+    assert found.value == on_grid(expected.values[0], found)
+    assert found.sensitivity == pytest.approx(float(expected.bound))
 
 
-@pytest.mark.usefixtures("noise_free")
 def test_relative_error_of_disjoint_tables_by_hand() -> None:
     """Six rows against none in a bin: (6 + 1) / (0 + 1) = 7."""
     assert score(WORLD, [0] * 6, [23] * 6, criterion("relative_marginal_error", clip=100)).value == 7.0
@@ -155,46 +127,6 @@ def test_ratio_sensitivity_is_below_the_closed_form_of_the_paper(clip: float) ->
 # --- Conditional means
 
 
-def groups_of(by: Sequence[str], overall: bool) -> list[tuple[str, object]]:
-    """Every (column, group) of the public domain of WORLD; c has the group bins 0, 1-2, 3."""
-    bins = {"a": range(2), "b": range(3), "c": ("0", "1-2", "3")}
-    return [(name, group) for name in by for group in bins[name]] + ([("overall", "all")] if overall else [])
-
-
-def members(table: list[Row], name: str, group: object) -> list[Row]:
-    if name == "overall":
-        return table
-    if name == "c":
-        return [row for row in table if {0: "0", 1: "1-2", 2: "1-2", 3: "3"}[row[2]] == group]
-    return [row for row in table if row["ab".index(name)] == group]
-
-
-def slow_conditional_mean(
-    original: list[Row],
-    synthetic: list[Row],
-    groups: list[tuple[str, object]],
-    column: int,
-    range_: tuple[float, float],
-    margin: float,
-) -> tuple[float, float]:
-    """(figure, sensitivity); the figure is NaN when the synthetic table has an empty group."""
-    lowest, highest = range_
-    worst, smallest, empty = 0.0, math.inf, False
-    for name, group in groups:
-        mine = [min(max(float(row[column]), lowest), highest) for row in members(original, name, group)]
-        theirs = [min(max(float(row[column]), lowest), highest) for row in members(synthetic, name, group)]
-        m = max(1, len(theirs) - math.ceil(len(synthetic) * margin))
-        smallest = min(smallest, m)
-        while len(mine) < m:
-            mine.append((lowest + highest) / 2)
-        if not theirs:
-            empty = True
-            continue
-        worst = max(worst, abs(sum(mine) / len(mine) - sum(theirs) / len(theirs)))
-    return (math.nan if empty else worst), (highest - lowest) / smallest
-
-
-@pytest.mark.usefixtures("noise_free")
 @pytest.mark.parametrize(
     ("column", "by", "overall"),
     [("b", ("a",), False), ("b", ("c",), True), ("c", ("a", "b"), True), ("b", (), True), ("c", ("c",), False)],
@@ -208,12 +140,10 @@ def test_conditional_means_are_resized_means_of_clipped_values(
     original, synthetic = tables
     range_ = (0.5, 1.75) if narrow else (0.0, 3.0)
     judged = criterion("conditional_mean", column=column, by=by, overall=overall, range=range_, size_margin=margin)
-    found = score(WORLD, original, synthetic, judged)
-    value, sensitivity = slow_conditional_mean(
-        rows(WORLD, original), rows(WORLD, synthetic), groups_of(by, overall), "abc".index(column), range_, margin
-    )
-    assert found.value == pytest.approx(value, abs=1e-12, nan_ok=True)
-    assert found.sensitivity == pytest.approx(sensitivity)
+    found, expected = score(WORLD, original, synthetic, judged), exact(WORLD, original, synthetic, judged)
+    value = math.nan if expected.void else expected.values[0]
+    assert found.value == on_grid(value, found)
+    assert found.sensitivity == pytest.approx(float(expected.bound))
     assert found.passed == (value <= 1.5)
 
 
@@ -266,7 +196,6 @@ PRIOR = {
 }
 
 
-@pytest.mark.usefixtures("noise_free")
 @pytest.mark.parametrize("fit", ["once", "every_round"])
 @pytest.mark.parametrize("prior", [None, PRIOR], ids=["no prior", "prior"])
 @pytest.mark.parametrize("seed", range(6))
@@ -308,7 +237,6 @@ def slow_mean_error(table: list[Row], line: LinearModel, lowest: float, highest:
     return total / len(table)
 
 
-@pytest.mark.usefixtures("noise_free")
 @pytest.mark.parametrize("range_", [(0.0, 5.0), (1.5, 3.0)])
 @pytest.mark.parametrize("seed", range(6))
 def test_prediction_error_is_the_difference_of_mean_absolute_errors(seed: int, range_: tuple[float, float]) -> None:
@@ -324,9 +252,9 @@ def test_prediction_error_is_the_difference_of_mean_absolute_errors(seed: int, r
     prepared = {
         partner.name: Regression(design=whole_domain(), possible=np.ones(WIDE.layout.n_cells, dtype=bool), model=fitted)
     }
-    private = WIDE.private(list(original), judged.per_round())
+    private = WIDE.private(list(original), judged.per_round(), NoNoise())
     found = judged.score(private, WIDE.candidate(list(synthetic)), WIDE.setting(partner, judged), prepared)
-    assert found.value == pytest.approx(expected, abs=1e-9)
+    assert found.value == on_grid(expected, found)
     assert found.value != pytest.approx(  # without clipping the figure is another one
         abs(slow_mean_error(table, fitted, -99, 99) - slow_mean_error(table, trained, -99, 99)), abs=1e-6
     )
@@ -389,7 +317,6 @@ def test_an_attempt_is_accepted_only_when_every_score_passed() -> None:
         assert Attempt(candidate=candidate, scores=scores).accepted is (bad not in scores)
 
 
-@pytest.mark.usefixtures("noise_free")
 def test_a_figure_exactly_at_the_threshold_is_accepted() -> None:
     """One row of four differs: the error is 1/4, an exact double."""
     for threshold, accepted in ((0.25, True), (0.2499, False)):

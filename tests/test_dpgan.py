@@ -212,6 +212,7 @@ def test_the_law_is_the_mean_of_products() -> None:
     np.testing.assert_allclose(found, slow, rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_it_learns_columns_that_depend_on_each_other() -> None:
     """Two columns are nearly equal: independent columns would be 0.4 away in total variation."""
     layout = layout_of(2, 2)

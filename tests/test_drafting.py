@@ -116,6 +116,7 @@ def test_every_bin_of_numbers_holds_a_share_of_the_rows(folder: Path, spec: Rele
         assert coarse <= fine
 
 
+@pytest.mark.slow
 def test_the_noise_of_every_figure_is_small_beside_its_threshold(folder: Path, spec: ReleaseSpec) -> None:
     private = read_private(spec, folder / "public.csv")
     assert private.n == len(clinic().replace({"ward": {"NA": None}, "smoker": {"": None}}).dropna())

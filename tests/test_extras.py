@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 pytest.importorskip("torch", reason="needs the extra: pip install torch==2.13.0, then synthrelease[smartnoise]")
 
 

@@ -16,6 +16,7 @@ from tests.hostile.watch import executes, judged, watched
 SEED = 7461
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", range(2))
 def test_hostile_files_end_with_clear_errors(part: int) -> None:
     verdicts = list(watched(SEED, list(range(part, 300, 2))))

@@ -19,6 +19,8 @@ from synthrelease.ledger import load_ledger
 from tests import crashes
 from tests.crashes import STATES
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def quick(tmp_path: Path) -> Iterator[Path]:

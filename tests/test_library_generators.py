@@ -32,6 +32,8 @@ from synthrelease.spec import load_spec
 from synthrelease.table import Counts
 from tests.tiny import write_config, write_data
 
+pytestmark = pytest.mark.slow
+
 WORLD = World({"a": 1, "b": 2, "c": 3})
 RHO = Fraction(2)
 FAMILIES = [MST(), AIM(rounds=4)]

@@ -9,8 +9,9 @@ import pytest
 from pydantic import ValidationError
 from scipy import stats
 
+from synthrelease.audit.sensitivity import Recording
 from synthrelease.constraints import Plausibility
-from synthrelease.generators import Background, marginals
+from synthrelease.generators import Background
 from synthrelease.generators.marginals import Marginals, Term
 from synthrelease.generators.privbayes import PrivBayes
 from synthrelease.private import PrivateCounts
@@ -105,21 +106,20 @@ def test_a_table_of_weight_0_has_a_share_of_0_and_is_not_measured() -> None:
     assert chosen.prior_file == "public.csv"
 
 
-def test_every_table_gets_noise_of_scale_two_over_its_own_epsilon(monkeypatch: pytest.MonkeyPatch) -> None:
-    calls: list[tuple[list[int], int, Fraction]] = []
+def test_every_table_gets_noise_of_scale_two_over_its_own_epsilon() -> None:
+    class OneMore(Recording):
+        def add_laplace(self, values: np.ndarray, scale: float) -> np.ndarray:
+            return super().add_laplace(values, scale) + 1
 
-    def record(values: np.ndarray, *, sensitivity: int, epsilon: Fraction, entropy: object) -> np.ndarray:
-        calls.append((values.tolist(), sensitivity, epsilon))
-        return values + 1
-
-    monkeypatch.setattr(marginals, "discrete_laplace", record)
+    entropy = OneMore()
     chosen = generator("a:b + 2 c")
     charge = chosen.charge(Fraction("0.9"))
     witness = Witness([charge])
-    found = chosen.measure(PrivateCounts(WORLD.counts(ROWS), witness), charge)
+    found = chosen.measure(PrivateCounts(WORLD.counts(ROWS), witness, entropy), charge)
     exact = [WORLD.counts(ROWS).marginal(columns) for columns in ((0, 1), (2,))]
-    assert calls == [(exact[0].ravel().tolist(), 2, Fraction("0.3")), (exact[1].tolist(), 2, Fraction("0.6"))]
-    assert sum(epsilon for _, _, epsilon in calls) == charge.epsilon
+    assert [values.tolist() for values in entropy.values] == [exact[0].ravel().tolist(), exact[1].tolist()]
+    assert entropy.scales == pytest.approx([2 / 0.3, 2 / 0.6], rel=1e-15)
+    assert sum(Fraction(2) / Fraction(scale) for scale in entropy.scales) <= charge.epsilon
     assert witness.spent == [charge]
     for table, counts in zip(found.tables, exact, strict=True):
         assert np.array_equal(table.values, counts + 1)  # what is handed on is what got the noise

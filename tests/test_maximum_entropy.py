@@ -211,6 +211,7 @@ def test_without_a_table_of_both_columns_they_are_independent() -> None:
     np.testing.assert_allclose(found, np.outer(margin(p, (0,)), margin(p, (1,))), atol=1e-6)
 
 
+@pytest.mark.slow
 def test_it_agrees_with_mbi() -> None:
     """mbi 1.1 fits the same tables by least squares; a cycle, so that no closed form exists. Little ridge, little noise."""
     mbi = pytest.importorskip("mbi")

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import optimize
 
+from synthrelease.audit.sensitivity import Recording
 from synthrelease.constraints import Mask, Plausibility
 from synthrelease.errors import PrivateFailure
 from synthrelease.generators import Background, privbayes
@@ -28,7 +29,6 @@ from synthrelease.generators.bayesian_network import (
 )
 from synthrelease.generators.privbayes import PrivBayes, dependence_score, maximal_parent_sets, score_sensitivity
 from synthrelease.privacy import exact
-from synthrelease.randomness import SystemEntropy
 from synthrelease.table import Counts, lattice
 from tests.small import World, layout_of
 
@@ -79,23 +79,16 @@ def test_parent_sets_are_all_the_maximal_ones(sizes: list[int], bound: float, mo
     assert set(found) == brute_force_parent_sets(sizes, placed, bound, min(most, len(sizes)))
 
 
-def test_tables_change_by_two_per_table_when_a_record_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tables_change_by_two_per_table_when_a_record_is_replaced() -> None:
     """All neighbours: the l1 distance of all measured cells is at most the sensitivity that the noise is drawn for."""
     world = World({"a": 1, "b": 2})
     network = [((), 0), ((0,), 1)]
-    seen: list[tuple[np.ndarray, int]] = []
-
-    def record(values: np.ndarray, *, sensitivity: int, epsilon: Fraction, entropy: object) -> np.ndarray:
-        seen.append((values, sensitivity))
-        return values
-
-    monkeypatch.setattr(privbayes, "discrete_laplace", record)
-    worst = 0
+    worst, seen = 0, Recording()
     for table in world.all_tables(3):
         for neighbour in world.neighbours(table):
             for rows in (table, neighbour):
-                privbayes._measure(lattice(world.counts(rows)), network, Fraction(1))
-            (other, _), (values, sensitivity) = seen.pop(), seen.pop()
+                privbayes._measure(lattice(world.counts(rows)), network, Fraction(1), seen)
+            (values, other), sensitivity = seen.values[-2:], seen.scales[-1]  # at epsilon 1 the scale is the sensitivity
             worst = max(worst, int(np.abs(values - other).sum()))
             assert worst <= sensitivity
     assert worst == sensitivity == 4
@@ -121,33 +114,37 @@ def test_measured_tables_carry_noise_of_twice_their_number_over_epsilon() -> Non
     assert np.abs(correlations).max() < 0.35  # 7 standard deviations
 
 
+class FromTheFirst(Recording):
+    """Orders the columns as they stand."""
+
+    def pick(self, n_choices: int) -> int:
+        return 0
+
+
 def test_the_budget_is_split_between_structure_and_tables(monkeypatch: pytest.MonkeyPatch) -> None:
     """d - 1 choices of eps1 / (d - 1) each and one measurement of eps2 make the whole charge; theta's bound uses eps2."""
     world = World({"a": 1, "b": 2, "c": 1})
-    spent: list[tuple[str, Fraction]] = []
+    spent: list[Fraction] = []
     bounds: list[float] = []
 
     def choose(scores: list[int], *, sensitivity: int, epsilon: Fraction, mechanism: str, entropy: object) -> int:
         assert sensitivity == 6 * 60 + 4
-        spent.append(("structure", epsilon))
+        spent.append(epsilon)
         return 0
-
-    def noise(values: np.ndarray, *, sensitivity: int, epsilon: Fraction, entropy: object) -> np.ndarray:
-        spent.append(("tables", epsilon))
-        return values
 
     def sets(sizes: list[int], placed: list[int], bound: float, most: int) -> list[tuple[int, ...]]:
         bounds.append(bound)
         return maximal_parent_sets(sizes, placed, bound, most)
 
     monkeypatch.setattr(privbayes, "choose", choose)
-    monkeypatch.setattr(privbayes, "discrete_laplace", noise)
     monkeypatch.setattr(privbayes, "maximal_parent_sets", sets)
-    monkeypatch.setattr(SystemEntropy, "pick", lambda self, n: 0)
     generator = PrivBayes(flavour="theta", theta=2, epsilon_split=Fraction(1, 4))
     charge = generator.charge(exact(4))
-    generator.fit(world.private([0, 5, 7] * 20, [charge]), charge, Background(plausibility=no_rules(world.layout)))
-    assert spent == [("structure", Fraction(1, 2))] * 2 + [("tables", Fraction(3))]
+    entropy = FromTheFirst()
+    private = world.private([0, 5, 7] * 20, [charge], entropy)
+    generator.fit(private, charge, Background(plausibility=no_rules(world.layout)))
+    assert spent == [Fraction(1, 2)] * 2
+    assert entropy.scales == [2 * 3 / 3]  # three tables at epsilon 3
     # n eps2 / (2 d theta) = 60 * 3 / (2 * 3 * 2) = 15 cells, over the 3 cells of column b, the first candidate
     assert bounds[0] == pytest.approx(15 / 3)
 

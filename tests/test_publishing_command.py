@@ -11,6 +11,8 @@ from tests.cards import rich_bundle, write_files, write_rich_config
 from tests.test_cli import INPUTS, left_in, run, words
 from tests.tiny import write_config, write_data
 
+pytestmark = pytest.mark.slow
+
 SENTENCE = "Tosses of coins."
 
 

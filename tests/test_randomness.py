@@ -13,6 +13,7 @@ from scipy import stats
 from scipy.special import gammaln, logsumexp
 
 from synthrelease import randomness
+from synthrelease.audit.sensitivity import Recording
 from synthrelease.randomness import (
     SeededEntropy,
     choose,
@@ -61,25 +62,18 @@ def test_a_figure_lies_on_its_public_grid() -> None:
         assert (released / step).is_integer()
 
 
-def test_grid_sensitivity_covers_neighbours_that_round_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_grid_sensitivity_covers_neighbours_that_round_apart() -> None:
     """Two values at distance `sensitivity` never round to points further apart than the integer sensitivity.
 
     Also when both were computed with an error, of below half a grid step in all.
     """
-    seen: list[tuple[int, int]] = []
-
-    def record(values: np.ndarray, *, sensitivity: int, epsilon: Fraction, entropy: object) -> np.ndarray:
-        seen.append((int(values[0]), sensitivity))
-        return values
-
-    monkeypatch.setattr(randomness, "discrete_laplace", record)
-    generator = np.random.default_rng(1)
+    seen, generator = Recording(), np.random.default_rng(1)
     for _ in range(300):
         sensitivity, value = generator.uniform(1e-6, 3), generator.uniform(-5, 5)
         step = 2.0 ** (math.floor(math.log2(sensitivity)) - 12)
         for neighbour in (value, value + sensitivity + 0.49 * step):
-            laplace_figure(neighbour, sensitivity=sensitivity, epsilon=Fraction(1))
-        (low, claimed), (high, _) = seen[-2:]
+            laplace_figure(neighbour, sensitivity=sensitivity, epsilon=Fraction(1), entropy=seen)
+        ((low,), (high,)), claimed = seen.values[-2:], seen.scales[-2]  # at epsilon 1 the scale is the sensitivity
         assert high - low <= claimed
         assert claimed * step < 1.001 * sensitivity
 
@@ -293,7 +287,7 @@ def test_impossible_gaussian_noise_is_refused(wrong: dict[str, Fraction]) -> Non
 
 
 @pytest.mark.parametrize("gamma", ["1/2", "1/40"])
-@pytest.mark.parametrize("shape", ["-1/2", "0", "1/3", "1", "5", "300"])
+@pytest.mark.parametrize("shape", ["-1/2", "0", "1/3", "1", "5", pytest.param("300", marks=pytest.mark.slow)])
 def test_the_hidden_number_of_rounds_is_truncated_negative_binomial(
     shape: str, gamma: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -81,6 +81,7 @@ def all_different(draws: Sequence[int]) -> bool:
 forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
 
 
+@pytest.mark.slow
 @forks
 @pytest.mark.parametrize("source", SOURCES)
 def test_forked_processes_do_not_repeat_draws(source: str) -> None:

@@ -304,6 +304,7 @@ def parquet(path, **columns):
     return path
 
 
+@pytest.mark.slow
 def test_a_long_text_that_many_rows_share_stands_once_in_memory(tmp_path):
     """4,000 rows of half a million letters are two gigabytes, and a file of half a megabyte."""
     text = "SECRET-7461" + "z" * 500_000

@@ -79,6 +79,7 @@ def reference(fitted: Setup) -> dict[tuple[int, int], AttemptResult]:
     return {(result.configuration, result.number): result for result in run(fitted, 7, ATTEMPTS)}
 
 
+@pytest.mark.slow
 @settings(max_examples=8, deadline=None)
 @given(order=st.randoms(use_true_random=False), cut=st.integers(0, 12))
 def test_attempts_give_the_same_results_in_any_order_and_grouping(
@@ -129,6 +130,7 @@ def test_figures_are_those_before_noise_and_decisions_those_after_it(tmp_path: P
     assert all(result.accepted == all(result.passed) for result in small)
 
 
+@pytest.mark.slow
 def test_rehearsed_attempts_are_accepted_as_often_as_those_of_a_release(noisy: Setup) -> None:
     """Fisher's exact test of the two shares errs with a probability of at most 1e-6."""
     spec, public = noisy
@@ -162,6 +164,7 @@ def joint(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     return setup(tmp_path_factory.mktemp("joint"), request.param)
 
 
+@pytest.mark.slow
 def test_under_a_joint_test_rehearsed_attempts_are_accepted_as_often_as_those_of_a_release(joint: Setup) -> None:
     """Fisher's exact test as above, and by Hoeffding the chances agree with the release's share: each fails once in 10^6."""
     spec, public = joint

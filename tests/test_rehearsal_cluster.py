@@ -53,6 +53,7 @@ def cluster(tmp_path: Path) -> Iterator[tuple[str, list[subprocess.Popen]]]:
             process.wait()
 
 
+@pytest.mark.slow
 def test_a_rehearsal_survives_the_death_of_a_worker_with_the_same_report(
     cluster: tuple[str, list[subprocess.Popen]], tmp_path: Path
 ) -> None:

@@ -17,6 +17,8 @@ from tests.conftest import ROOT
 from tests.test_cli import run, words
 from tests.tiny import write_config, write_data
 
+pytestmark = pytest.mark.slow
+
 SPACE = {
     "degree = 1": "degree = [1, 2]",
     "epsilon_split = 0.5": "epsilon_split = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8]",

@@ -107,6 +107,7 @@ def read(out: Path) -> Page:
     return Page((out / "report.html").read_text(encoding="utf-8"))
 
 
+@pytest.mark.slow
 def test_a_rehearsal_leaves_its_files_and_nothing_else(coins: tuple[Rehearsal, Path]) -> None:
     found, out = coins
     assert {path.name for path in out.iterdir()} == {"attempts.sqlite", "rehearsal.json", "report.html", "shortlist.toml"}
@@ -285,6 +286,7 @@ def test_a_space_without_any_candidate_has_a_report_too(tmp_path: Path) -> None:
     assert "Figures of the candidates relative to the thresholds" not in report.texts.get("svg", "")
 
 
+@pytest.mark.slow
 def test_a_zero_concentrated_space_is_told_apart(tmp_path: Path) -> None:
     """Its budget is rho, and its epsilon is one at a delta."""
     concentrated = {

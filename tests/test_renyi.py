@@ -48,6 +48,7 @@ def test_the_mean_number_of_rounds_is_that_of_the_law(shape: Fraction, gamma: Fr
     assert float(np.sum(mass * np.arange(1, len(mass) + 1))) == pytest.approx(float(mean_rounds(shape, gamma)), rel=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("shape", "gamma"), LAWS)
 def test_a_selection_of_finite_rounds_stays_below_its_curve(shape: Fraction, gamma: Fraction) -> None:
     """Pairs of round laws over two outputs and rejection; rho is the least for which both are zero-concentrated."""

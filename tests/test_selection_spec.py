@@ -164,7 +164,10 @@ def test_the_outlook_of_a_rehearsal_knows_the_law_of_the_rounds(shape: str) -> N
     assert rehearsed_outlook([], Fraction(1, 20), shape=Fraction(shape)) is None
 
 
-@pytest.mark.parametrize("family", ['family = "pep"\nqueries = 10\niterations = 8', 'family = "mst"'])
+@pytest.mark.parametrize(
+    "family",
+    ['family = "pep"\nqueries = 10\niterations = 8', pytest.param('family = "mst"', marks=pytest.mark.slow)],
+)
 def test_a_zero_concentrated_release_states_its_curves_and_verify_adds_them_up(family: str, tmp_path: Path) -> None:
     """From the two files to the bundle; then a rho that somebody lowers in release.json is found."""
     if "mst" in family:

@@ -62,6 +62,7 @@ def followed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_the_tutorial_can_be_followed_from_its_text(followed: Path) -> None:
     assert (followed / "release" / "data.csv").is_file()
     assert (followed / "release" / "release.json").is_file()

@@ -192,6 +192,7 @@ def test_the_report_says_which_figure_differs() -> None:
 PARTS = ({"criteria"}, {"schema", "groups", "rules"}, {"card"}, {"charges", "guarantee"})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", [*PARTS, None], ids=["criteria", "schema", "card", "charges", "rest"])
 def test_every_value_of_release_json_is_guarded(part: set[str] | None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Edited alone, with checksums made anew, every value is found. Where even a forger who writes all documents anew is not
@@ -356,6 +357,7 @@ def test_an_epsilon_of_a_billion_digits_is_refused_before_it_is_computed() -> No
     assert "charges.epsilon_exact" in problems(report)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("value", ["x", None, [], -1])
 def test_values_of_another_kind_are_problems_and_never_a_crash(value: object) -> None:
     """Parameters and hyperparameters may be anything that JSON can say."""

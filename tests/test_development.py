@@ -1,0 +1,41 @@
+"""What a contributor runs says the same in every place: the locks, `make quick`, `make test` and the hooks before a commit."""
+
+from __future__ import annotations
+
+import re
+
+import yaml
+
+from tests.conftest import ROOT
+
+
+def locked(name: str) -> set[str]:
+    return set((ROOT / "requirements" / name).read_text(encoding="utf-8").split("\n")) - {""}
+
+
+def recipe(target: str) -> list[str]:
+    """The commands of a target of the Makefile."""
+    text = (ROOT / "Makefile").read_text(encoding="utf-8")
+    (found,) = re.findall(rf"^{target}:.*\n((?:\t.*\n)+)", text, re.MULTILINE)
+    return [line.strip() for line in found.replace("$(BIN)", ".venv/bin").splitlines()]
+
+
+def test_quick_has_the_versions_of_test_and_no_large_library() -> None:
+    assert locked("core.txt") < locked("quick.txt") < locked("test.txt")
+    added = {re.split(r"[=;\s]", line)[0] for line in locked("quick.txt") - locked("core.txt")}
+    assert {"pytest", "pytest-xdist", "hypothesis", "ruff", "mypy"} <= added
+    assert not added & {"torch", "jax", "jaxlib", "mbi", "smartnoise-synth", "opacus", "dask", "distributed", "frictionless"}
+
+
+def test_the_hooks_before_a_commit_are_what_make_test_checks_beside_the_tests() -> None:
+    checks = [command.removesuffix(" .") for command in recipe("test") if "pytest" not in command]
+    assert checks == [command.removesuffix(" .") for command in recipe("quick") if "pytest" not in command]
+    (repository,) = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8"))["repos"]
+    assert repository["repo"] == "local"
+    assert [hook["entry"] for hook in repository["hooks"]] == checks
+    assert {hook["language"] for hook in repository["hooks"]} == {"system"}
+
+
+def test_make_test_leaves_nothing_out_and_quick_what_is_slow() -> None:
+    assert recipe("test")[-1] == ".venv/bin/pytest -n $(WORKERS)"
+    assert recipe("quick")[-1] == '.venv/bin/pytest -n $(WORKERS) -m "not slow"'
