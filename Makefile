@@ -27,8 +27,8 @@ quick: $(QUICK)
 # The tests of one criterion: make criterion NAME=faithfulness
 criterion: $(QUICK)
 	@test -n "$(NAME)" || { echo "usage: make criterion NAME=faithfulness"; exit 2; }
-	$(BIN)/pytest -m "not slow" -k "$(NAME)" tests/test_contracts.py tests/test_criteria_values.py \
-	tests/test_criteria_sensitivity.py tests/test_audit_sensitivity.py $(wildcard tests/test_$(NAME).py)
+	$(BIN)/pytest -m "not slow" -k "$(NAME)" tests/test_contracts.py tests/criteria/test_values.py \
+	tests/criteria/test_sensitivity.py tests/audit/test_sensitivity.py $(wildcard tests/test_$(NAME).py)
 
 test: $(TEST)
 	$(BIN)/ruff check .
@@ -67,14 +67,14 @@ test-wheelhouse: $(TEST)
 
 # 10,000 hostile files; releases and ledgers killed at random; mistakes in the code that the tests must notice
 hostile: $(TEST)
-	$(BIN)/python -m tests.hostile
+	$(BIN)/python -m tests.whole.hostile
 
 kills: $(TEST)
-	$(BIN)/python tests/crashes.py
-	$(BIN)/python -m tests.kills
+	$(BIN)/python tests/whole/crashes.py
+	$(BIN)/python -m tests.whole.kills
 
 mutations: $(TEST)
-	$(BIN)/python tests/mutations.py
+	$(BIN)/python tests/mutations/of_theory.py
 
 lock:
 	requirements/lock.sh

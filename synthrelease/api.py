@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from synthrelease.privacy import Plan
+from synthrelease.accounting.plan import Plan
 
 if TYPE_CHECKING:
     from synthrelease.published import PublishedRelease
@@ -38,7 +38,7 @@ def plan(config: str | Path) -> Plan:
     >>> [(charge.name, float(charge.epsilon)) for charge in cost.leaves()]
     [('generation', 10.0), ('criterion: marginals', 0.5)]
     """
-    from synthrelease.spec import load_spec
+    from synthrelease.specification.spec import load_spec
 
     return load_spec(config).plan
 
@@ -86,7 +86,7 @@ def rehearse(
     from synthrelease.rehearsal.racing import RaceRules
     from synthrelease.rehearsal.rehearse import rehearse as run
     from synthrelease.rehearsal.report import write_report
-    from synthrelease.spec import load_spec
+    from synthrelease.specification.spec import load_spec
 
     found = run(
         load_spec(config),

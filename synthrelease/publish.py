@@ -12,21 +12,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from synthrelease.attempt import read_priors
+from synthrelease.accounting.guarantee import check_delta
 from synthrelease.bundle import check_archive, check_free, write_archive, write_bundle
 from synthrelease.bundle.preview import preview
-from synthrelease.dry_run import DryRun, dry_run
+from synthrelease.domain.counts import Counts
+from synthrelease.enclave.protection import protected
+from synthrelease.enclave.same_file import PublicFile, check_not_public
 from synthrelease.errors import InputError, InternalError, Interrupted, SynthreleaseError, failure_of
-from synthrelease.ledger import ledger_beside, reserve_for_release
-from synthrelease.ledger_entries import Statement
-from synthrelease.memory import check_memory
-from synthrelease.privacy import check_delta
-from synthrelease.protection import protected
-from synthrelease.releasing import Release, release
-from synthrelease.same_file import PublicFile, check_not_public
-from synthrelease.shortlist import narrowed, rehearsed_on
-from synthrelease.spec import ReleaseSpec, load_spec
-from synthrelease.table import Counts
+from synthrelease.ledger.account import ledger_beside, reserve_for_release
+from synthrelease.ledger.entries import Statement
+from synthrelease.releasing.attempt import read_priors
+from synthrelease.releasing.dry_run import DryRun, dry_run
+from synthrelease.releasing.memory import check_memory
+from synthrelease.releasing.release import Release, release
+from synthrelease.specification.shortlist import narrowed, rehearsed_on
+from synthrelease.specification.spec import ReleaseSpec, load_spec
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey

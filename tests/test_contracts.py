@@ -15,16 +15,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synthrelease.candidate import sample_plausible
-from synthrelease.constraints import Mask, Plausibility
+from synthrelease.accounting.charges import Charge, exact, mechanism
+from synthrelease.candidates.candidate import sample_plausible
+from synthrelease.candidates.generators import GENERATORS, Background, Generator, Model
+from synthrelease.candidates.projections import PROJECTIONS
 from synthrelease.criteria import CRITERIA, Criterion, Score, Setting
+from synthrelease.domain.counts import Counts
+from synthrelease.domain.plausibility import Mask, Plausibility
+from synthrelease.enclave.door import Meter, PrivateCounts
 from synthrelease.errors import BudgetError, RejectedRound
-from synthrelease.generators import GENERATORS, Background, Generator, Model
-from synthrelease.privacy import Charge, exact, mechanism
-from synthrelease.private import Meter, PrivateCounts
-from synthrelease.projections import PROJECTIONS
-from synthrelease.table import Counts
-from tests.small import World, layout_of
+from tests.helpers.small import World, layout_of
 
 # One line per entry: the tables as they would stand in the TOML files, several where a parameter changes the course.
 GENERATOR_EXAMPLES: dict[str, list[dict[str, Any]]] = {

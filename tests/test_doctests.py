@@ -1,4 +1,4 @@
-"""The examples in docstrings are run, in a folder with the tiny release of tests/tiny.py."""
+"""The examples in docstrings are run, in a folder with the tiny release of tests/helpers/tiny.py."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ import pytest
 
 import synthrelease
 from synthrelease.bundle import write_bundle
-from synthrelease.releasing import release
-from synthrelease.spec import load_spec
+from synthrelease.releasing.release import release
+from synthrelease.specification.spec import load_spec
 from tests.conftest import ROOT
-from tests.tiny import write_config, write_data
+from tests.helpers.tiny import write_config, write_data
 
 WITH_EXAMPLES = sorted(
     path.relative_to(ROOT).with_suffix("").as_posix().replace("/", ".")

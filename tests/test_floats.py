@@ -18,10 +18,10 @@ from synthrelease.audit.worlds import World, integer_column
 from synthrelease.criteria import Criterion, Score
 from synthrelease.criteria.functional_mechanism import Design, LinearModel, Prior, least_squares, private_least_squares
 from synthrelease.criteria.linear_regression import PriorGuess, Regression
-from synthrelease.private import Meter, PrivateCounts
+from synthrelease.domain.counts import Counts
+from synthrelease.domain.schema import Schema, Transformation
+from synthrelease.enclave.door import Meter, PrivateCounts
 from synthrelease.randomness import discrete_gaussian, discrete_laplace, laplace_figure, noise_grid
-from synthrelease.schema import Schema, Transformation
-from synthrelease.table import Counts
 
 LOWEST = np.iinfo(np.int64).min
 
@@ -310,7 +310,7 @@ def test_counts_for_the_libraries_are_exact_and_so_are_their_errors() -> None:
     pytest.importorskip("mbi", reason="needs the extra smartnoise")
     from mbi import Domain
 
-    from synthrelease.generators.smartnoise import dataset
+    from synthrelease.candidates.generators.smartnoise import dataset
 
     made = dataset(Counts(World({"a": 1, "b": 2}).layout, np.array([0, 4])))
     weights = np.array([2.0**24 + 1, 5])

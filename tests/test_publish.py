@@ -17,18 +17,18 @@ import pytest
 
 import synthrelease
 from synthrelease import publish as room
+from synthrelease.accounting.guarantee import check_delta
 from synthrelease.bundle import write_archive
+from synthrelease.enclave.ingest import read_public
+from synthrelease.enclave.protection import core_limit, protected, set_core_limit
 from synthrelease.errors import BudgetError, InputError, InternalError, Interrupted, OutputError, SynthreleaseError
-from synthrelease.ingest import read_public
-from synthrelease.ledger import load_ledger, open_ledger
-from synthrelease.privacy import check_delta
-from synthrelease.protection import core_limit, protected, set_core_limit
+from synthrelease.ledger.account import load_ledger, open_ledger
 from synthrelease.publish import ReleaseRequest, publish
-from synthrelease.releasing import Release
+from synthrelease.releasing.release import Release
 from synthrelease.resources import file_digest
-from synthrelease.shortlist import RehearsedTable, shortlist_text
-from synthrelease.spec import ReleaseSpec, load_spec
-from tests.tiny import EPSILON, write_config, write_data
+from synthrelease.specification.shortlist import RehearsedTable, shortlist_text
+from synthrelease.specification.spec import ReleaseSpec, load_spec
+from tests.helpers.tiny import EPSILON, write_config, write_data
 
 SECRET = "SECRET-7461"
 PRIVBAYES = 'family = "privbayes"\nflavour = "degree"\ndegree = 1\nepsilon_split = 0.5'
@@ -79,7 +79,9 @@ def test_the_private_file_is_opened_before_the_charge_only_where_its_size_is_tha
     write_config(tmp_path, PRIOR)
     text = write_data(tmp_path).read_text()
     opened: list[Path] = []
-    monkeypatch.setattr("synthrelease.same_file.file_digest", lambda path: opened.append(Path(path)) or file_digest(path))
+    monkeypatch.setattr(
+        "synthrelease.enclave.same_file.file_digest", lambda path: opened.append(Path(path)) or file_digest(path)
+    )
     for content, read in ((text.replace("head,1\n", "head,3\n", 1), True), (text + "head,1\n", False)):
         (tmp_path / "public.csv").write_text(content)
         opened.clear()
@@ -164,8 +166,10 @@ def test_everything_is_done_once_and_in_this_order(tmp_path: Path, monkeypatch: 
         "releasing.ingest", "publish.write_bundle",
     ):  # fmt: skip
         spied(f"synthrelease.{target}")
-    check = synthrelease.privacy.Plan.check_limit
-    monkeypatch.setattr(synthrelease.privacy.Plan, "check_limit", lambda *args: seen.append("check_limit") or check(*args))
+    check = synthrelease.accounting.plan.Plan.check_limit
+    monkeypatch.setattr(
+        synthrelease.accounting.plan.Plan, "check_limit", lambda *args: seen.append("check_limit") or check(*args)
+    )
     assert synthrelease.release(config, data, tmp_path / "out") is not None
     assert seen == [
         "load_spec", "preview", "check_limit", "read_public", "dry_run", "reserve_for_release", "ingest", "write_bundle",
@@ -236,7 +240,7 @@ def test_a_call_from_python_is_protected_and_leaves_everything_as_it_was(
     finally:
         set_core_limit(limit)
     [((*hooks, told, core), first)] = within
-    assert all(hook.__module__ == "synthrelease.protection" for hook in hooks)
+    assert all(hook.__module__ == "synthrelease.enclave.protection" for hook in hooks)
     assert (told, core, first) == ("ignore", 0, "ignore")
     assert spent(tmp_path) == EPSILON
 

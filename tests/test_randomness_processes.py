@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from synthrelease.randomness import SYSTEM, SeededEntropy, choose, coin, discrete_laplace, laplace_figure
-from tests.rounds import sixteen_draws
+from tests.helpers.rounds import sixteen_draws
 
 LARGE = Fraction(1, 2**45)
 """An epsilon whose noise has a scale of 2^45: two draws are equal once in 10^14 times."""

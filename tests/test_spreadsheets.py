@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synthrelease.spreadsheets import is_executable
-from tests.hostile.watch import executes
+from tests.whole.hostile.watch import executes
 
 PIECES = [
     "=",

@@ -14,21 +14,6 @@ PACKAGE = ROOT / "synthrelease"
 THEORY = (ROOT / "docs" / "theory.md").read_text(encoding="utf-8")
 REFERENCES = (ROOT / "docs" / "references.md").read_text(encoding="utf-8")
 
-NOT_YET = {
-    "synthrelease/attempt.py",
-    "synthrelease/ingest.py",
-    "synthrelease/private.py",
-    "synthrelease/privacy.py",
-    "synthrelease/randomness.py",
-    "synthrelease/releasing.py",
-    "synthrelease/selection.py",
-    "synthrelease/spec.py",
-    "synthrelease/criteria/conditional_means.py",
-    "synthrelease/criteria/functional_mechanism.py",
-    "synthrelease/criteria/linear_regression.py",
-}
-"""Files that may still cite a statement by its number alone."""
-
 NO_PAPERS = {"January", "February", "July", "September", "October", "December", "Births", "Version", "Python", "In", "Of"}
 """First words of what looks like a paper and is none."""
 
@@ -59,13 +44,13 @@ def plain(text: str) -> str:
     return re.sub(r"\s+", " ", re.sub(r'["\']?\n\s*(?:f?["\']|#\s?)?', " ", text))
 
 
-def wrong_citations(text: str, bare: bool) -> list[str]:
-    """Citations that do not lead to a statement of this number and name; `bare` allows a number alone."""
+def wrong_citations(text: str) -> list[str]:
+    """Citations that do not lead to a statement of this number and name."""
     found, names, text = [], statements(), plain(text)
     for match in _CITATION.finditer(text):
         name, rest = names.get(match[1]), text[match.end() :]
         right = name is not None and re.match(re.escape(name) + r"(?![\w-])", rest, re.IGNORECASE) and match[0].endswith(", ")
-        if not right and not (bare and name is not None):
+        if not right:
             found.append(text[match.start() : match.end() + 40])
     return found
 
@@ -95,7 +80,7 @@ def texts() -> list[Path]:
 
 @pytest.mark.parametrize("path", texts(), ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_every_citation_names_a_statement(path: Path) -> None:
-    assert wrong_citations(path.read_text(encoding="utf-8"), path.relative_to(ROOT).as_posix() in NOT_YET) == []
+    assert wrong_citations(path.read_text(encoding="utf-8")) == []
 
 
 @pytest.mark.parametrize(
@@ -109,7 +94,7 @@ def test_every_paper_is_listed(path: Path) -> None:
 
 def test_every_paper_of_the_theory_is_listed() -> None:
     assert papers(THEORY) <= listed()
-    assert wrong_citations(REFERENCES, bare=False) == []
+    assert wrong_citations(REFERENCES) == []
 
 
 def test_every_listed_paper_is_named_somewhere() -> None:
@@ -121,11 +106,9 @@ def test_every_listed_paper_is_named_somewhere() -> None:
 
 def test_a_wrong_citation_is_found() -> None:
     good = "costs 2 eps (theory 2.1, known\n    # threshold, pure; somebody)"
-    assert wrong_citations(good, bare=False) == []
+    assert wrong_citations(good) == []
     for bad in (good.replace("2.1", "2.2"), good.replace("2.1", "2.99"), "theory 2.1)", "theory 3.4, one step"):
-        assert len(wrong_citations(bad, bare=False)) == 1
-    assert wrong_citations("(theory 2.1)", bare=True) == []
-    assert len(wrong_citations("(theory 2.99)", bare=True)) == 1
+        assert len(wrong_citations(bad)) == 1
 
 
 def test_papers_are_found_however_they_are_named() -> None:
@@ -133,11 +116,6 @@ def test_papers_are_found_however_they_are_named() -> None:
         "Liu & Talwar, STOC 2019, Zhang et al. (SIGMOD 2014), Reiter (2003), Raab, Nowok, Dibben (2016); Hod and\n Canetti 2024"
     )
     assert papers(text) == {("liu", "2019"), ("zhang", "2014"), ("reiter", "2003"), ("raab", "2016"), ("hod", "2024")}
-
-
-def test_files_that_cite_by_number_alone_exist_and_still_do() -> None:
-    for name in NOT_YET:
-        assert wrong_citations((ROOT / name).read_text(encoding="utf-8"), bare=False), f"{name}: take it off the list"
 
 
 def test_numbers_are_given_once_and_grow() -> None:

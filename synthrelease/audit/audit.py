@@ -8,10 +8,10 @@ from typing import Literal
 from synthrelease.audit.catalogue import all_cases
 from synthrelease.audit.model_sensitivity import enumerate_models
 from synthrelease.audit.power import measure_power, unit_faults
-from synthrelease.audit.report import AuditResult
 from synthrelease.audit.running import Effort, Progress, audit_cases, side_by_side
 from synthrelease.audit.selection_law import LawCheck, check_laws
 from synthrelease.audit.sensitivity import Enumeration, enumerate_sweep
+from synthrelease.audit.summary import AuditResult
 from synthrelease.audit.sweeps import MOST_RECORDS, sweeps
 from synthrelease.errors import InputError
 

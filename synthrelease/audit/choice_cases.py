@@ -8,10 +8,10 @@ from functools import partial
 
 import numpy as np
 
+from synthrelease.accounting.charges import decimal_text
 from synthrelease.audit.cases import Case
 from synthrelease.audit.noise_cases import even_draws
-from synthrelease.generators.privbayes import dependence_score, score_sensitivity
-from synthrelease.privacy import decimal_text
+from synthrelease.candidates.generators.privbayes import dependence_score, score_sensitivity
 from synthrelease.randomness import choose
 
 MECHANISMS = ("permute_and_flip", "exponential")

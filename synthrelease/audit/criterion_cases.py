@@ -9,14 +9,14 @@ from functools import partial
 
 import numpy as np
 
+from synthrelease.accounting.charges import decimal_text
 from synthrelease.audit.cases import Case
 from synthrelease.audit.sensitivity import CodeFigures, Sweep, criterion
 from synthrelease.audit.sweeps import sweeps
 from synthrelease.audit.worlds import World
 from synthrelease.criteria import Criterion
-from synthrelease.criteria.joint_test import JointTest
+from synthrelease.criteria.joint import JointTest
 from synthrelease.criteria.linear_regression import prepared_regression
-from synthrelease.privacy import decimal_text
 
 EPSILONS = (Fraction(1, 2), Fraction(1), Fraction(4))
 DRAWS = 3_000

@@ -24,7 +24,7 @@ from synthrelease.audit.pipeline_cases import pipeline_case
 from synthrelease.audit.pipelines import pipelines
 from synthrelease.audit.selection_cases import FiniteRound
 from synthrelease.randomness import SYSTEM
-from synthrelease.selection import select
+from synthrelease.releasing.selection import select
 
 SCALE_ERROR = Fraction(1, 10)
 

@@ -8,22 +8,22 @@ from functools import partial
 
 import numpy as np
 
+from synthrelease.accounting.charges import decimal_text
+from synthrelease.accounting.renyi import zcdp
 from synthrelease.audit.cases import Case
 from synthrelease.audit.model_sensitivity import PRIOR
 from synthrelease.audit.worlds import World
-from synthrelease.constraints import Plausibility
+from synthrelease.candidates.generators import Background
+from synthrelease.candidates.generators.counting_queries import CountingQueries
+from synthrelease.candidates.generators.dpgan import noisy_gradient
+from synthrelease.candidates.generators.marginals import Marginals
+from synthrelease.candidates.generators.mwem import MWEM
+from synthrelease.candidates.generators.network import Network
+from synthrelease.candidates.generators.pep import PEP
+from synthrelease.candidates.generators.privbayes import PrivBayes
 from synthrelease.criteria.functional_mechanism import Design, Prior, private_least_squares
-from synthrelease.generators import Background
-from synthrelease.generators.counting_queries import CountingQueries
-from synthrelease.generators.dpgan import noisy_gradient
-from synthrelease.generators.marginals import Marginals
-from synthrelease.generators.mwem import MWEM
-from synthrelease.generators.network import Network
-from synthrelease.generators.pep import PEP
-from synthrelease.generators.privbayes import PrivBayes
-from synthrelease.privacy import decimal_text
+from synthrelease.domain.plausibility import Plausibility
 from synthrelease.randomness import SYSTEM
-from synthrelease.renyi import zcdp
 
 FIT_DRAWS = 800
 MOMENT_DRAWS = 3_000

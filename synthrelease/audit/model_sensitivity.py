@@ -11,10 +11,10 @@ import numpy as np
 
 from synthrelease.audit.sensitivity import Enumeration, Recording, neighbour_pairs
 from synthrelease.audit.worlds import World
+from synthrelease.candidates.generators.marginals import Marginals
+from synthrelease.candidates.generators.privbayes import _measure, dependence_score, score_sensitivity
 from synthrelease.criteria.functional_mechanism import Design, Prior, private_least_squares
-from synthrelease.generators.marginals import Marginals
-from synthrelease.generators.privbayes import _measure, dependence_score, score_sensitivity
-from synthrelease.table import lattice
+from synthrelease.domain.counts import lattice
 
 PRIOR = Prior(
     intercept=0.5,

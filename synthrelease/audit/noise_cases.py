@@ -9,10 +9,10 @@ from functools import partial
 
 import numpy as np
 
-from synthrelease.audit.bounds import draws_to_find
+from synthrelease.accounting.charges import decimal_text
 from synthrelease.audit.cases import Case
+from synthrelease.audit.estimates import draws_to_find
 from synthrelease.audit.events import Event
-from synthrelease.privacy import decimal_text
 from synthrelease.randomness import SYSTEM, SystemEntropy, coin, discrete_laplace, laplace_figure
 
 EPSILONS = (Fraction(1, 2), Fraction(1), Fraction(2), Fraction(3), Fraction(4))

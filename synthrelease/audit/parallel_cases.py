@@ -19,7 +19,7 @@ import numpy as np
 
 from synthrelease.audit.cases import Case
 from synthrelease.audit.events import Event, OneNumber
-from synthrelease.selection import select
+from synthrelease.releasing.selection import select
 
 DRAWS = 40
 """Few, because each ends its worker processes; the outputs leave nothing to chance, so few are enough."""

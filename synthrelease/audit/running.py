@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
-from synthrelease.audit.bounds import Hits, proven_epsilon
 from synthrelease.audit.cases import Case
+from synthrelease.audit.estimates import Hits, proven_epsilon
 from synthrelease.audit.events import Event, best_event
 
 CONFIDENCE = 0.999

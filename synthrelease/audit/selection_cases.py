@@ -12,7 +12,7 @@ import numpy as np
 
 from synthrelease.audit.cases import Case
 from synthrelease.randomness import SYSTEM
-from synthrelease.selection import select
+from synthrelease.releasing.selection import select
 
 DRAWS = 20_000
 STOPS = (Fraction(0), Fraction(1, 50), Fraction(1, 2), Fraction(1))

@@ -18,12 +18,12 @@ import numpy as np
 
 from synthrelease.audit.exact_figures import exact_figures, least_slack
 from synthrelease.audit.worlds import World
-from synthrelease.candidate import Candidate
+from synthrelease.candidates.candidate import Candidate
 from synthrelease.criteria import CRITERIA, Criterion
 from synthrelease.criteria.functional_mechanism import LinearModel
-from synthrelease.criteria.joint_test import JointTest
+from synthrelease.criteria.joint import JointTest
 from synthrelease.criteria.linear_regression import Regression, RegressionCoefficients
-from synthrelease.private import PrivateCounts
+from synthrelease.enclave.door import PrivateCounts
 from synthrelease.randomness import SystemEntropy, noise_grid
 
 GRID_SHARE = 2.0**-13

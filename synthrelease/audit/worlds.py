@@ -8,19 +8,19 @@ from itertools import combinations_with_replacement
 
 import numpy as np
 
-from synthrelease.candidate import Candidate
-from synthrelease.columns import build_column, group_binning
-from synthrelease.configuration import Configuration
-from synthrelease.constraints import Plausibility
+from synthrelease.accounting.charges import Charge
+from synthrelease.candidates.candidate import Candidate
+from synthrelease.candidates.configuration import Configuration
+from synthrelease.candidates.generators.privbayes import PrivBayes
+from synthrelease.candidates.projections.minimum_count import MinimumCount
 from synthrelease.criteria import Criterion, Setting
-from synthrelease.generators.privbayes import PrivBayes
-from synthrelease.privacy import Charge
-from synthrelease.private import Meter, PrivateCounts
-from synthrelease.projections.minimum_count import MinimumCount
+from synthrelease.domain.counts import Counts
+from synthrelease.domain.plausibility import Plausibility
+from synthrelease.domain.schema import Column, Schema, Transformation
+from synthrelease.enclave.door import Meter, PrivateCounts
 from synthrelease.randomness import SYSTEM, SystemEntropy
-from synthrelease.schema import Column, Schema, Transformation
-from synthrelease.spec_files import ColumnTable, InputTable
-from synthrelease.table import Counts
+from synthrelease.specification.columns import build_column, group_binning
+from synthrelease.toml.tables import ColumnTable, InputTable
 
 
 def integer_column(name: str, low: int, high: int, groups: Sequence[str] | None = None) -> Column:

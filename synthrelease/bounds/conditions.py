@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from synthrelease.domain.rules import All, Any, Comparison, Domain, Not, Rule, RuleError, comparisons, edges, parse_rule
 from synthrelease.errors import InputError, listing
 from synthrelease.published import PublishedColumn, PublishedRelease
-from synthrelease.rules import All, Any, Comparison, Domain, Not, Rule, RuleError, comparisons, edges, parse_rule
 
 Columns = tuple[PublishedColumn, ...]
 Reading = Callable[[Comparison, PublishedColumn], tuple[np.ndarray, np.ndarray]]

@@ -6,7 +6,7 @@ from typing import Any
 
 from synthrelease.bundle.model import ReleaseDocument
 from synthrelease.bundle.yaml_text import yaml_bytes
-from synthrelease.card_texts import LICENCES, is_email
+from synthrelease.toml.card import LICENCES, is_email
 
 
 def citation_bytes(document: ReleaseDocument) -> bytes:

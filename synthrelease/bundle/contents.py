@@ -11,11 +11,11 @@ from synthrelease.bundle.citation import citation_bytes
 from synthrelease.bundle.datapackage import datapackage_bytes
 from synthrelease.bundle.deployment import deployment_bytes
 from synthrelease.bundle.document import release_document
-from synthrelease.bundle.files import page_name
 from synthrelease.bundle.measurements import measurements_bytes
 from synthrelease.bundle.model import ReleaseDocument
+from synthrelease.bundle.names import page_name
 from synthrelease.bundle.table import ReleasedTable, csv_bytes, parquet_bytes
-from synthrelease.releasing import Release
+from synthrelease.releasing.release import Release
 
 
 def release_files(release: Release) -> tuple[ReleasedTable, ReleaseDocument, dict[str, bytes]]:

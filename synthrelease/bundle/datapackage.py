@@ -7,9 +7,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from synthrelease.bundle.files import describe_file
 from synthrelease.bundle.model import ColumnPart, ReleaseDocument
-from synthrelease.card_texts import LICENCES, is_email
+from synthrelease.bundle.names import describe_file
+from synthrelease.toml.card import LICENCES, is_email
 
 
 def datapackage_bytes(document: ReleaseDocument, sizes: Mapping[str, int]) -> bytes:

@@ -9,6 +9,10 @@ from fractions import Fraction
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, cast
 
+from synthrelease.accounting.charges import Charge
+from synthrelease.accounting.guarantee import Guarantee
+from synthrelease.accounting.renyi import RenyiCurve
+from synthrelease.accounting.rows import SHORTFALL
 from synthrelease.bundle.interval import LEVEL, laplace_interval
 from synthrelease.bundle.model import (
     FORMAT,
@@ -34,12 +38,9 @@ from synthrelease.bundle.model import (
     upwards,
 )
 from synthrelease.criteria import Criterion, Score
-from synthrelease.privacy import Charge, Guarantee
-from synthrelease.releasing import Release
-from synthrelease.renyi import RenyiCurve
-from synthrelease.resizing import SHORTFALL
-from synthrelease.schema import Binning, Column
-from synthrelease.spec import ReleaseSpec
+from synthrelease.domain.schema import Binning, Column
+from synthrelease.releasing.release import Release
+from synthrelease.specification.spec import ReleaseSpec
 
 _PACKAGES = ("synthrelease", "numpy", "pandas", "scipy", "networkx", "joblib", "opendp", "pydantic", "pyarrow")
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from synthrelease.bundle.checksums import NAME, checksum_file
 from synthrelease.bundle.contents import release_files, written
 from synthrelease.errors import OutputError
-from synthrelease.releasing import Release
+from synthrelease.releasing.release import Release
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey

@@ -14,9 +14,9 @@ import json
 from fractions import Fraction
 from typing import Any
 
-from synthrelease.generators import NoisyMarginals
+from synthrelease.candidates.generators import NoisyMarginals
+from synthrelease.domain.schema import Transformation
 from synthrelease.randomness import laplace_sd
-from synthrelease.schema import Transformation
 
 NAME = "measurements.json"
 FORMAT = 1

@@ -14,8 +14,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, AliasChoices, BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
 
-from synthrelease.card_texts import CardTable
-from synthrelease.privacy import decimal_text
+from synthrelease.accounting.charges import decimal_text
+from synthrelease.toml.card import CardTable
 
 FORMAT: Literal[3] = 3
 Kind = Literal["integer", "real", "category"]

@@ -13,11 +13,11 @@ import numpy as np
 from synthrelease.bundle.contents import written
 from synthrelease.bundle.document import release_document
 from synthrelease.bundle.table import ReleasedTable
-from synthrelease.candidate import Candidate
+from synthrelease.candidates.candidate import Candidate
 from synthrelease.criteria import Score
-from synthrelease.releasing import Release, stated_guarantee
-from synthrelease.spec import ReleaseSpec
-from synthrelease.table import Counts
+from synthrelease.domain.counts import Counts
+from synthrelease.releasing.release import Release, stated_guarantee
+from synthrelease.specification.spec import ReleaseSpec
 
 
 def preview(spec: ReleaseSpec) -> dict[str, bytes]:

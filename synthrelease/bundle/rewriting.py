@@ -8,8 +8,8 @@ from synthrelease.bundle.contents import written
 from synthrelease.bundle.document import own_version
 from synthrelease.bundle.model import ReleaseDocument
 from synthrelease.bundle.table import read_csv
-from synthrelease.card_texts import CardTable
 from synthrelease.errors import SynthreleaseError
+from synthrelease.toml.card import CardTable
 
 
 class OtherRelease(SynthreleaseError):

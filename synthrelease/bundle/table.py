@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from synthrelease.candidate import Candidate
+from synthrelease.candidates.candidate import Candidate
+from synthrelease.domain.counts import Counts
+from synthrelease.domain.schema import Layout
 from synthrelease.errors import OutputError
-from synthrelease.schema import Layout
-from synthrelease.table import Counts
 
 if TYPE_CHECKING:
     import pandas as pd

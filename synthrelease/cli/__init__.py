@@ -16,9 +16,9 @@ from rich.markup import escape
 from synthrelease.cli import accounting
 from synthrelease.cli.auditing import audit
 from synthrelease.cli.bounding import bound
+from synthrelease.cli.bundles import card, keygen, verify
 from synthrelease.cli.drafting import init
 from synthrelease.cli.planning import check, plan
-from synthrelease.cli.publishing import card, keygen, verify
 from synthrelease.cli.quiet import be_quiet
 from synthrelease.cli.rehearsing import rehearse, simulate
 from synthrelease.cli.releasing import demo, release

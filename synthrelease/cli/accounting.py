@@ -9,8 +9,8 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
+from synthrelease.accounting.charges import decimal_text
 from synthrelease.cli.terminal import out as terminal
-from synthrelease.privacy import decimal_text
 
 app = typer.Typer(no_args_is_help=True, help="The privacy budget of a dataset across releases.")
 File = Annotated[Path, typer.Argument(metavar="FILE", help="The ledger.")]
@@ -27,7 +27,7 @@ def open_new(
     ] = "0",
 ) -> None:
     """Open the ledger of a private dataset, once."""
-    from synthrelease.ledger import open_ledger
+    from synthrelease.ledger.account import open_ledger
 
     statement = open_ledger(file, dataset, limit, delta_limit=delta_limit).statement()
     terminal.print(f"Opened {escape(str(file))}. For your logbook: {escape(statement.logbook_line())}")
@@ -38,7 +38,7 @@ def open_new(
 @app.command()
 def show(file: File, expect_head: Head | None = None) -> None:
     """Show what was spent. Verifies every entry first."""
-    from synthrelease.ledger import load_ledger
+    from synthrelease.ledger.account import load_ledger
 
     statement = load_ledger(file, expect_head=expect_head).statement()
     noted = ["domain"] if statement.domain else []
@@ -60,7 +60,7 @@ def show(file: File, expect_head: Head | None = None) -> None:
 @app.command()
 def renew(file: File, expect_head: Head) -> None:
     """Make a lost head file anew, against the head in your logbook."""
-    from synthrelease.ledger import renew_head
+    from synthrelease.ledger.account import renew_head
 
     statement = renew_head(file, expect_head)
     terminal.print(f"Renewed the head of {escape(str(file))}. For your logbook: {escape(statement.logbook_line())}")

@@ -16,8 +16,8 @@ from synthrelease.cli.terminal import Jobs, err, progress_bars
 from synthrelease.cli.terminal import out as terminal
 
 if TYPE_CHECKING:
-    from synthrelease.audit.report import AuditResult
     from synthrelease.audit.running import Finding
+    from synthrelease.audit.summary import AuditResult
 
 CONTRADICTED = 5
 

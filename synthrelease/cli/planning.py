@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.markup import escape
 
-from synthrelease.cli.publishing import warn_of_gaps
+from synthrelease.accounting.charges import decimal_text
+from synthrelease.accounting.guarantee import check_delta, loss_text
+from synthrelease.cli.bundles import warn_of_gaps
 from synthrelease.cli.terminal import Config, Jobs, out, print_plan, print_plans, progress_line
-from synthrelease.privacy import check_delta, decimal_text, loss_text
 
 if TYPE_CHECKING:
-    from synthrelease.spec import ReleaseSpec
+    from synthrelease.specification.spec import ReleaseSpec
 
 
 def plan(
@@ -25,8 +26,8 @@ def plan(
     jobs: Jobs = 1,
 ) -> None:
     """Show what a release would cost: privacy, number of configurations, memory. Reads no data."""
-    from synthrelease.memory import check_memory, peak_megabytes
-    from synthrelease.spec import load_spec
+    from synthrelease.releasing.memory import check_memory, peak_megabytes
+    from synthrelease.specification.spec import load_spec
 
     specs = [load_spec(config) for config in configs]
     if as_json:
@@ -51,8 +52,8 @@ TOLD = (
 
 def _document(spec: ReleaseSpec, jobs: int) -> dict[str, Any]:
     from synthrelease.bundle.document import charge_tree
-    from synthrelease.card_texts import gaps
-    from synthrelease.memory import peak_megabytes
+    from synthrelease.releasing.memory import peak_megabytes
+    from synthrelease.toml.card import gaps
 
     total = spec.plan.total
     return {
@@ -76,8 +77,8 @@ def check(
     What does not fit is told per column. That is an exact fact about private data: bounds, bins and categories that are then
     changed to fit depend on the data. Use outside = "clip" or "drop", missing = "drop", or a category for missing values.
     """
-    from synthrelease.resizing import check_stated
-    from synthrelease.spec import load_spec
+    from synthrelease.accounting.rows import check_stated
+    from synthrelease.specification.spec import load_spec
 
     spec = load_spec(config)
     out.print(
@@ -85,7 +86,7 @@ def check(
         f"{len(spec.space)} configurations, {len(spec.criteria)} criteria, {loss_text(spec.plan.total)}."
     )
     if data is not None:
-        from synthrelease.ingest import ingest
+        from synthrelease.enclave.ingest import ingest
 
         with progress_line() as phase:
             phase("reading the private file")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import signal
 import sys
 
-from synthrelease.protection import protect
+from synthrelease.enclave.protection import protect
 
 
 def be_quiet() -> None:

@@ -9,9 +9,9 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
+from synthrelease.accounting.guarantee import loss_text
 from synthrelease.cli.terminal import STOPPED, Config, Jobs, progress_bars
 from synthrelease.cli.terminal import out as terminal
-from synthrelease.privacy import loss_text
 
 
 def rehearse(
@@ -41,7 +41,7 @@ def rehearse(
     from synthrelease.rehearsal.racing import RaceRules
     from synthrelease.rehearsal.rehearse import rehearse as run
     from synthrelease.rehearsal.report import write_report
-    from synthrelease.spec import load_spec
+    from synthrelease.specification.spec import load_spec
 
     spec = load_spec(config)
     workers = Workers(backend=backend, jobs=jobs, address=address)

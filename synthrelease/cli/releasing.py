@@ -11,10 +11,10 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from synthrelease.cli.publishing import Password, Sign, warn_of_gaps
+from synthrelease.accounting.charges import decimal_text
+from synthrelease.cli.bundles import Password, Sign, warn_of_gaps
 from synthrelease.cli.terminal import NOTHING_RELEASED, Config, Jobs, err, print_plan, progress_line
 from synthrelease.cli.terminal import out as terminal
-from synthrelease.privacy import decimal_text
 
 if TYPE_CHECKING:
     from synthrelease.publish import Listener, Published, ReleaseRequest

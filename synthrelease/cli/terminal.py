@@ -13,9 +13,10 @@ from rich.markup import escape
 from rich.table import Table
 from rich.tree import Tree
 
+from synthrelease.accounting.charges import Charge, decimal_text
+from synthrelease.accounting.guarantee import loss_of_group
+from synthrelease.accounting.rows import NOT_COVERED
 from synthrelease.errors import Interrupted
-from synthrelease.privacy import Charge, decimal_text, loss_of_group
-from synthrelease.resizing import NOT_COVERED
 
 NOTHING_RELEASED = 3
 STOPPED = 1

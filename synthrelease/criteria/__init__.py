@@ -4,7 +4,7 @@ from synthrelease.criteria.base import Criterion, Query, Score, Setting
 from synthrelease.criteria.conditional_means import ConditionalMean
 from synthrelease.criteria.face_privacy import FacePrivacy
 from synthrelease.criteria.faithfulness import Faithfulness
-from synthrelease.criteria.joint_test import JointTest
+from synthrelease.criteria.joint import JointTest
 from synthrelease.criteria.linear_regression import RegressionCoefficients
 from synthrelease.criteria.marginals import AbsoluteMarginalError, RelativeMarginalError
 from synthrelease.criteria.regression_one_step import RegressionOneStep

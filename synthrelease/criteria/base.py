@@ -11,15 +11,15 @@ from typing import ClassVar
 import numpy as np
 from pydantic import Field
 
-from synthrelease.candidate import Candidate
-from synthrelease.constraints import Plausibility
+from synthrelease.accounting.charges import Charge, mechanism
+from synthrelease.candidates.candidate import Candidate
+from synthrelease.domain.counts import Counts
+from synthrelease.domain.plausibility import Plausibility
+from synthrelease.domain.schema import Binning, Schema, Transformation
+from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import closest, listing
-from synthrelease.privacy import Charge, mechanism
-from synthrelease.private import PrivateCounts
 from synthrelease.randomness import laplace_figure
-from synthrelease.schema import Binning, Schema, Transformation
-from synthrelease.spec_files import Line, Mistake, Reason, SpecTable
-from synthrelease.table import Counts
+from synthrelease.toml.tables import Line, Mistake, Reason, SpecTable
 
 
 @dataclass(frozen=True, kw_only=True)

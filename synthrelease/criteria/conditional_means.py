@@ -1,4 +1,7 @@
-"""Conditional means: the largest error of a column's mean over groups of other columns (paper 4.5.3; theory 3.3)."""
+"""Conditional means: the largest error of a column's mean over groups of other columns (paper 4.5.3).
+
+Theory 3.3, conditional means.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +13,11 @@ from typing import Literal
 import numpy as np
 from pydantic import Field, model_validator
 
-from synthrelease.candidate import Candidate
+from synthrelease.candidates.candidate import Candidate
 from synthrelease.criteria.base import Criterion, Mistake, Query, Setting, not_inside, unknown_columns, unnumbered
+from synthrelease.domain.counts import Counts
+from synthrelease.domain.schema import Layout
 from synthrelease.randomness import noise_grid
-from synthrelease.schema import Layout
-from synthrelease.table import Counts
 
 MOST_ROWS = 2**30
 """Of a private table (docs/known-limitations.md): the sensitivity of a mean is at least the width of its range over this."""
@@ -34,8 +37,8 @@ class ConditionalMean(Criterion):
     -------
     Sensitivity (U - L) / min_v m_v. The resized mean of a group is sum/len when len >= m, else
     (sum + (m - len) w) / m with w the middle of the range; it moves by at most (U - L)/m when one value is added, removed
-    or replaced (theory 3.3), and one replaced record does one of these to each group. Groups and m_v come from the
-    candidate and n, so they are public. The maximum keeps the sensitivity (Proposition 3).
+    or replaced (theory 3.3, conditional means), and one replaced record does one of these to each group. Groups and m_v come
+    from the candidate and n, so they are public. The maximum keeps the sensitivity (Proposition 3).
 
     Rounding: a value enters as its bin's distance from the middle of the range, a public number that is a function of the bin
     alone and at most (U - L)/2 (but for 2^-53 of it); w is then 0. The number of rows of a group in each bin is an exact
@@ -127,7 +130,10 @@ def _sums(table: Counts, column: int, numbers: np.ndarray, group: tuple[int, np.
 
 
 def resized_means(counts: np.ndarray, sums: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """Deterministic resized mean of every group (theory 3.3): short groups are filled up with 0, the middle of the range."""
+    """Deterministic resized mean of every group: short groups are filled up with 0, the middle of the range.
+
+    Theory 3.3, conditional means.
+    """
     return sums / np.maximum(counts, sizes)
 
 

@@ -11,9 +11,9 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from synthrelease.candidate import Candidate
+from synthrelease.accounting.charges import Charge
+from synthrelease.candidates.candidate import Candidate
 from synthrelease.criteria.base import Criterion, Score, Setting
-from synthrelease.privacy import Charge
 
 
 class FacePrivacy(Criterion):

@@ -11,10 +11,10 @@ from typing import Literal
 import numpy as np
 from pydantic import Field, model_validator
 
-from synthrelease.candidate import Candidate
+from synthrelease.candidates.candidate import Candidate
 from synthrelease.criteria.base import Criterion, Mistake, Query, Setting, unknown_columns
 from synthrelease.criteria.matching import Step, maximum_matching
-from synthrelease.schema import Transformation
+from synthrelease.domain.schema import Transformation
 
 
 class Faithfulness(Criterion):

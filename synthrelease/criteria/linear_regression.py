@@ -1,4 +1,4 @@
-"""Linear regression: distance of the coefficients (paper 4.5.4; theory 3.4)."""
+"""Linear regression: distance of the coefficients (paper 4.5.4; theory 3.9, regression coefficients)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
-from synthrelease.candidate import Candidate
+from synthrelease.accounting.charges import Charge, mechanism
+from synthrelease.candidates.candidate import Candidate
 from synthrelease.criteria.base import Criterion, Mistake, Score, Setting, not_inside, unknown_columns
 from synthrelease.criteria.functional_mechanism import (
     Design,
@@ -20,12 +21,11 @@ from synthrelease.criteria.functional_mechanism import (
     private_least_squares,
     too_large,
 )
+from synthrelease.domain.counts import DENSE_LIMIT, Counts
+from synthrelease.domain.schema import Binning, Layout
+from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import closest, listing
-from synthrelease.privacy import Charge, mechanism
-from synthrelease.private import PrivateCounts
-from synthrelease.schema import Binning, Layout
-from synthrelease.spec_files import SpecTable
-from synthrelease.table import DENSE_LIMIT, Counts
+from synthrelease.toml.tables import SpecTable
 
 _REDRAWS = 200
 """Draws behind the noise deviation of a distance: it is then known to about 5%."""

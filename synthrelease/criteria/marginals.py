@@ -9,9 +9,9 @@ from typing import Literal
 import numpy as np
 from pydantic import Field, model_validator
 
-from synthrelease.candidate import Candidate
+from synthrelease.candidates.candidate import Candidate
 from synthrelease.criteria.base import Criterion, Mistake, Query, Setting
-from synthrelease.table import Counts, column_subsets, difference_lattice
+from synthrelease.domain.counts import Counts, column_subsets, difference_lattice
 
 MAX_TABLES = 100_000
 """Tables that a criterion looks at: all those of sixteen columns; more would take hours."""

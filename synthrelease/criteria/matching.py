@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from synthrelease.table import Counts
+from synthrelease.domain.counts import Counts
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,13 +13,13 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
-from synthrelease.candidate import Candidate
+from synthrelease.accounting.charges import Charge, mechanism
+from synthrelease.candidates.candidate import Candidate
 from synthrelease.criteria.base import Criterion, Mistake, Query, Setting
 from synthrelease.criteria.functional_mechanism import least_squares
 from synthrelease.criteria.linear_regression import RegressionCoefficients, prepared_regression, sub_table
+from synthrelease.domain.counts import Counts
 from synthrelease.errors import rejecting
-from synthrelease.privacy import Charge, mechanism
-from synthrelease.table import Counts
 
 _SINGULAR = 1e-9
 """Smallest eigenvalue of the synthetic correlation matrix with which a line is taken to be determined."""

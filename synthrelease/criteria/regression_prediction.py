@@ -9,12 +9,12 @@ from typing import Literal
 import numpy as np
 from pydantic import model_validator
 
-from synthrelease.candidate import Candidate
+from synthrelease.candidates.candidate import Candidate
 from synthrelease.criteria.base import Criterion, Mistake, Query, Setting
 from synthrelease.criteria.functional_mechanism import least_squares
 from synthrelease.criteria.linear_regression import RegressionCoefficients, prepared_regression, sub_table
+from synthrelease.domain.counts import Counts
 from synthrelease.errors import closest, listing
-from synthrelease.table import Counts
 
 
 class RegressionPrediction(Criterion):

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from synthrelease.drafting.bins import NumberBins, number_bins
-from synthrelease.spec_files import InputTable
+from synthrelease.toml.tables import InputTable
 
 MAX_CATEGORIES = 40
 _RESERVED = {"and", "or", "not", "in"}

@@ -15,7 +15,7 @@ from synthrelease.drafting.criteria import draft_acceptance
 from synthrelease.drafting.public_file import read_public_file
 from synthrelease.drafting.text import GENERATION, acceptance_text, configuration_text
 from synthrelease.errors import InputError, OutputError
-from synthrelease.spec import load_spec
+from synthrelease.specification.spec import load_spec
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,60}", re.ASCII)
 _WINDOWS_DEVICES = {"con", "prn", "aux", "nul", *(f"{port}{i}" for port in ("com", "lpt") for i in range(1, 10))}

@@ -9,10 +9,10 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
+from synthrelease.domain.schema import Binning, Column, Schema
+from synthrelease.enclave.reading import pieces
 from synthrelease.errors import InputError
-from synthrelease.reading import pieces
-from synthrelease.schema import Binning, Column, Schema
-from synthrelease.spec_files import InputTable
+from synthrelease.toml.tables import InputTable
 
 _DELIMITERS = (",", ";", "\t", "|")
 _GZIP, _PARQUET = b"\x1f\x8b", b"PAR1"

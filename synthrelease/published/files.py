@@ -8,11 +8,12 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from synthrelease.accounting.charges import Charge
+from synthrelease.accounting.guarantee import Guarantee
+from synthrelease.accounting.renyi import RenyiCurve
 from synthrelease.criteria import Score
 from synthrelease.errors import InputError
-from synthrelease.privacy import Charge, Guarantee
-from synthrelease.renyi import RenyiCurve
-from synthrelease.toml_files import dotted
+from synthrelease.toml.reading import dotted
 
 Model = TypeVar("Model", bound=BaseModel)
 

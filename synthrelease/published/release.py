@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from synthrelease.accounting.charges import Charge, decimal_text
+from synthrelease.accounting.guarantee import Guarantee
 from synthrelease.criteria import Score
-from synthrelease.privacy import Charge, Guarantee, decimal_text
-from synthrelease.schema import Layout
-from synthrelease.table import Counts
+from synthrelease.domain.counts import Counts
+from synthrelease.domain.schema import Layout
 
 if TYPE_CHECKING:
     import pandas as pd

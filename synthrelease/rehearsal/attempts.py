@@ -8,15 +8,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from synthrelease.attempt import Prepared, generate, prepare
-from synthrelease.candidate import Candidate
+from synthrelease.candidates.candidate import Candidate
 from synthrelease.criteria import Criterion, JointTest, Score
+from synthrelease.domain.counts import Counts
+from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import RejectedRound
-from synthrelease.private import PrivateCounts
 from synthrelease.randomness import NoNoise, SeededEntropy, laplace_figure
-from synthrelease.spec import ReleaseSpec
-from synthrelease.table import Counts
-from synthrelease.threads import one_thread
+from synthrelease.releasing.attempt import Prepared, generate, prepare
+from synthrelease.releasing.threads import one_thread
+from synthrelease.specification.spec import ReleaseSpec
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from synthrelease.attempt import generate, prepare
 from synthrelease.criteria.linear_regression import RegressionCoefficients
+from synthrelease.domain.counts import Counts
+from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import InputError, RejectedRound, closest, listing
-from synthrelease.private import PrivateCounts
 from synthrelease.randomness import SeededEntropy
 from synthrelease.rehearsal.public_table import PublicTable
 from synthrelease.rehearsal.risk import risk_report
 from synthrelease.rehearsal.utility import utility_report
-from synthrelease.spec import ReleaseSpec
-from synthrelease.table import Counts
+from synthrelease.releasing.attempt import generate, prepare
+from synthrelease.specification.spec import ReleaseSpec
 
 
 @dataclass(frozen=True, kw_only=True)

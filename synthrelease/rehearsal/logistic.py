@@ -10,8 +10,8 @@ import numpy as np
 from scipy import sparse
 from scipy.special import expit, logit
 
+from synthrelease.domain.counts import Counts
 from synthrelease.rehearsal.public_table import PublicTable
-from synthrelease.table import Counts
 
 _RIDGE = 1e-6
 """Penalty on the squared coefficients, in units of one row's log-likelihood: it keeps coefficients finite where a bin occurs

@@ -9,8 +9,8 @@ from itertools import product
 
 import numpy as np
 
+from synthrelease.domain.counts import Counts
 from synthrelease.rehearsal.public_table import PublicTable
-from synthrelease.table import Counts
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

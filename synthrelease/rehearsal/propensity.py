@@ -7,9 +7,9 @@ from itertools import combinations
 
 import numpy as np
 
+from synthrelease.domain.counts import Counts
 from synthrelease.rehearsal.logistic import StackedDesign
 from synthrelease.rehearsal.public_table import PublicTable
-from synthrelease.table import Counts
 
 
 @dataclass(frozen=True, kw_only=True)

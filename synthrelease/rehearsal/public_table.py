@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from synthrelease.domain.counts import Counts
+from synthrelease.domain.schema import Layout, Transformation
 from synthrelease.errors import closest, listing
-from synthrelease.schema import Layout, Transformation
-from synthrelease.table import Counts
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

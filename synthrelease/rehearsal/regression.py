@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from synthrelease.domain.counts import Counts
 from synthrelease.rehearsal.combining import combine
 from synthrelease.rehearsal.confidence import Interval, interval_overlap, student_interval
 from synthrelease.rehearsal.public_table import PublicTable
-from synthrelease.table import Counts
 
 INTERCEPT = "(intercept)"
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
-from synthrelease.attempt import read_priors
+from synthrelease.domain.counts import Counts
+from synthrelease.enclave.door import Meter, PrivateCounts
+from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import InputError, OutputError
-from synthrelease.ingest import read_public
-from synthrelease.private import Meter, PrivateCounts
 from synthrelease.rehearsal.advice import (
     BUDGET_FACTORS,
     BudgetPoint,
@@ -29,10 +29,10 @@ from synthrelease.rehearsal.copies import Comparison, CopyFigures, copy_figures
 from synthrelease.rehearsal.parallel import Run, Workers, running
 from synthrelease.rehearsal.racing import Race, RaceRules
 from synthrelease.rehearsal.store import RehearsalStore, open_store
+from synthrelease.releasing.attempt import read_priors
 from synthrelease.resources import file_digest
-from synthrelease.shortlist import RehearsedTable
-from synthrelease.spec import ReleaseSpec
-from synthrelease.table import Counts
+from synthrelease.specification.shortlist import RehearsedTable
+from synthrelease.specification.spec import ReleaseSpec
 
 STORE = "attempts.sqlite"
 CHUNK = 8

@@ -13,14 +13,14 @@ import numpy as np
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from synthrelease.configuration import Configuration
+from synthrelease.accounting.charges import decimal_text
+from synthrelease.candidates.configuration import Configuration
 from synthrelease.errors import OutputError
-from synthrelease.privacy import decimal_text
 from synthrelease.rehearsal.advice import MARGIN, BudgetPoint, CriterionAdvice, cheapest
 from synthrelease.rehearsal.copies import CopyFigures
 from synthrelease.rehearsal.intervals import Estimate
 from synthrelease.rehearsal.rehearse import Rehearsal
-from synthrelease.shortlist import shortlist_text
+from synthrelease.specification.shortlist import shortlist_text
 
 _PICTURED = 30
 

@@ -19,7 +19,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from synthrelease.table import Counts
+from synthrelease.domain.counts import Counts
 
 
 @dataclass(frozen=True, kw_only=True)

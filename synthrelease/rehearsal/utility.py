@@ -6,10 +6,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from synthrelease.domain.counts import Counts
 from synthrelease.rehearsal.propensity import PropensityScore, pair_scores, propensity_score
 from synthrelease.rehearsal.public_table import PublicTable
 from synthrelease.rehearsal.regression import INTERCEPT, CoefficientComparison, compare_regressions
-from synthrelease.table import Counts
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,7 +10,7 @@ from itertools import islice
 import numpy as np
 from scipy.interpolate import PchipInterpolator
 
-from synthrelease.bins import Interval, parse_bins
+from synthrelease.domain.bins import Interval, parse_bins
 from synthrelease.errors import closest, listing
 
 MAX_BANDS = 1000

@@ -9,9 +9,9 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
 from synthrelease.simulation.bands import MAX_BANDS, Units
-from synthrelease.spec_files import SpecTable
 from synthrelease.spreadsheets import is_executable
-from synthrelease.toml_files import shown
+from synthrelease.toml.reading import shown
+from synthrelease.toml.tables import SpecTable
 
 MAX_COLUMNS = 40
 

@@ -10,8 +10,8 @@ from synthrelease.errors import Problem, SpecError, closest, listing
 from synthrelease.simulation.bands import Units
 from synthrelease.simulation.facts import MAX_COLUMNS, FactColumn, FactsFile, ShareTable
 from synthrelease.simulation.published import Mistake, Published, published_means, published_shares
-from synthrelease.spec_files import validated
-from synthrelease.toml_files import read_toml, shown
+from synthrelease.toml.reading import read_toml, shown
+from synthrelease.toml.tables import validated
 
 
 @dataclass(frozen=True, kw_only=True)

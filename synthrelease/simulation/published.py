@@ -15,7 +15,7 @@ from synthrelease.errors import Problem, listing
 from synthrelease.simulation.bands import MAX_BANDS, Band, Units, check_apart, check_number
 from synthrelease.simulation.facts import FactTable, MeanTable, ShareTable
 from synthrelease.simulation.moments import check_moments
-from synthrelease.toml_files import shown
+from synthrelease.toml.reading import shown
 
 ROUNDING = 0.02
 """How far the numbers of a row may be from adding up to `per`: rounded figures hardly ever add up."""

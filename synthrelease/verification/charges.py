@@ -7,25 +7,27 @@ from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction
 
-from synthrelease.bundle.model import ChargePart, JointTestPart, ReleaseDocument, upwards
-from synthrelease.charges import HIDDEN_ROUNDS, MECHANISM, REPLACING, SELECTION, STATED, SUM
-from synthrelease.criteria.joint_test import JOINT_TEST, JointTest
-from synthrelease.errors import BudgetError
-from synthrelease.neighbours import replacing_one
-from synthrelease.privacy import (
-    NEIGHBOURS,
-    UNIT,
+from synthrelease.accounting.charges import (
+    HIDDEN_ROUNDS,
+    MECHANISM,
+    REPLACING,
+    SELECTION,
+    STATED,
+    SUM,
     Charge,
-    Guarantee,
-    SelectionRule,
     decimal_text,
     in_sequence,
-    private_selection,
-    stated_at,
 )
-from synthrelease.renyi import RenyiCurve
-from synthrelease.resizing import NUMBER_OF_ROWS, SHORTFALL, RowsRule, invariants
-from synthrelease.verification.report import Check
+from synthrelease.accounting.guarantee import NEIGHBOURS, UNIT, Guarantee
+from synthrelease.accounting.neighbours import replacing_one
+from synthrelease.accounting.plan import stated_at
+from synthrelease.accounting.renyi import RenyiCurve
+from synthrelease.accounting.rows import NUMBER_OF_ROWS, SHORTFALL, RowsRule, invariants
+from synthrelease.accounting.selection import SelectionRule, private_selection
+from synthrelease.bundle.model import ChargePart, JointTestPart, ReleaseDocument, upwards
+from synthrelease.criteria.joint import JOINT_TEST, JointTest
+from synthrelease.errors import BudgetError
+from synthrelease.verification.checks import Check
 
 
 def charges(document: ReleaseDocument) -> Check:

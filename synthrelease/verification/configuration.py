@@ -9,11 +9,11 @@ from typing import Any
 from pydantic import BaseModel
 
 from synthrelease.bundle.model import CriterionPart, ReleaseDocument
+from synthrelease.candidates.generators import GENERATORS
+from synthrelease.candidates.projections import PROJECTIONS
 from synthrelease.criteria import CRITERIA, Criterion
-from synthrelease.generators import GENERATORS
-from synthrelease.projections import PROJECTIONS
-from synthrelease.spec_files import validated
-from synthrelease.verification.report import Check
+from synthrelease.toml.tables import validated
+from synthrelease.verification.checks import Check
 
 
 def configuration(document: ReleaseDocument) -> Check:

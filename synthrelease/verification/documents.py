@@ -8,7 +8,7 @@ from synthrelease.bundle.contents import written
 from synthrelease.bundle.document import own_version
 from synthrelease.bundle.model import ReleaseDocument
 from synthrelease.bundle.table import ReleasedTable
-from synthrelease.verification.report import Check
+from synthrelease.verification.checks import Check
 
 _SHOWN = 60
 

@@ -11,7 +11,7 @@ from synthrelease.bundle.document import interval_part
 from synthrelease.bundle.model import CriterionPart, ReleaseDocument
 from synthrelease.bundle.table import ReleasedTable
 from synthrelease.randomness import laplace_sd, noise_grid
-from synthrelease.verification.report import Check
+from synthrelease.verification.checks import Check
 from synthrelease.verification.sensitivities import public_sensitivity
 
 _RELATIVE = 1e-9

@@ -8,13 +8,13 @@ from decimal import Decimal
 
 from pydantic import ValidationError
 
-from synthrelease.bins import Interval, parse_bins
 from synthrelease.bundle.model import BinPart, ColumnPart, ReleaseDocument
-from synthrelease.columns import ColumnError, build_column
-from synthrelease.constraints import Plausibility
-from synthrelease.rules import Domain, Rule, RuleError, parse_rule
-from synthrelease.schema import Column, Schema, Transformation
-from synthrelease.spec_files import ColumnTable, InputTable
+from synthrelease.domain.bins import Interval, parse_bins
+from synthrelease.domain.plausibility import Plausibility
+from synthrelease.domain.rules import Domain, Rule, RuleError, parse_rule
+from synthrelease.domain.schema import Column, Schema, Transformation
+from synthrelease.specification.columns import ColumnError, build_column
+from synthrelease.toml.tables import ColumnTable, InputTable
 
 _RELEASED = "released"
 

@@ -12,11 +12,11 @@ from synthrelease.bundle.checksums import sha256
 from synthrelease.bundle.model import FORMAT, ReleaseDocument
 from synthrelease.bundle.table import ReleasedTable, TableError, csv_bytes, read_csv, read_parquet
 from synthrelease.verification.charges import charges
+from synthrelease.verification.checks import Check, Report
 from synthrelease.verification.configuration import configuration
 from synthrelease.verification.documents import documents
 from synthrelease.verification.figures import figures
-from synthrelease.verification.files import checksums, read_files, signature
-from synthrelease.verification.report import Check, Report
+from synthrelease.verification.reading import checksums, read_files, signature
 from synthrelease.verification.schema import Rebuilt, SchemaProblem, rebuild
 
 LATER = ("schema", "table", "minimum count", "plausibility", "configuration", "privacy charges", "figures", "documents")

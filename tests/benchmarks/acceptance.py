@@ -18,13 +18,13 @@ from pathlib import Path
 import numpy as np
 from joblib import Parallel, delayed
 
-from synthrelease.attempt import attempt, prepare
-from synthrelease.configuration import Configuration
+from synthrelease.candidates.configuration import Configuration
+from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import RejectedRound
-from synthrelease.private import PrivateCounts
 from synthrelease.rehearsal.intervals import clopper_pearson
-from synthrelease.releasing import read_private
-from synthrelease.spec import ReleaseSpec, load_spec
+from synthrelease.releasing.attempt import attempt, prepare
+from synthrelease.releasing.release import read_private
+from synthrelease.specification.spec import ReleaseSpec, load_spec
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -22,14 +22,14 @@ from fractions import Fraction
 from functools import partial
 from pathlib import Path
 
-from synthrelease.attempt import Attempt, Prepared, attempt, prepare
-from synthrelease.configuration import Configuration
-from synthrelease.generators import Background
-from synthrelease.privacy import mechanism
-from synthrelease.private import Meter, PrivateCounts
-from synthrelease.releasing import read_private
-from synthrelease.spec import ReleaseSpec, load_spec
-from synthrelease.table import Counts
+from synthrelease.accounting.charges import mechanism
+from synthrelease.candidates.configuration import Configuration
+from synthrelease.candidates.generators import Background
+from synthrelease.domain.counts import Counts
+from synthrelease.enclave.door import Meter, PrivateCounts
+from synthrelease.releasing.attempt import Attempt, Prepared, attempt, prepare
+from synthrelease.releasing.release import read_private
+from synthrelease.specification.spec import ReleaseSpec, load_spec
 
 ROOT = Path(__file__).resolve().parents[2]
 WHOLE = mechanism("the whole table", Fraction(1), "simulated rows")

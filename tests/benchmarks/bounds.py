@@ -19,21 +19,21 @@ from pathlib import Path
 import numpy as np
 from joblib import Parallel, delayed
 
-from synthrelease.attempt import attempt, prepare
+from synthrelease.accounting.guarantee import Guarantee
 from synthrelease.bounds import bound
 from synthrelease.bounds.limits import limits, selected_limit
 from synthrelease.bundle import write_bundle
+from synthrelease.domain.counts import Counts
+from synthrelease.enclave.door import Meter, PrivateCounts
+from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import InputError, RejectedRound
-from synthrelease.ingest import read_public
-from synthrelease.privacy import Guarantee
-from synthrelease.private import Meter, PrivateCounts
 from synthrelease.published import load
 from synthrelease.randomness import NoNoise
 from synthrelease.rehearsal.intervals import clopper_pearson
-from synthrelease.releasing import Release, one_round
-from synthrelease.spec import ReleaseSpec, load_spec
-from synthrelease.table import Counts
-from tests.queries import random_query
+from synthrelease.releasing.attempt import attempt, prepare
+from synthrelease.releasing.release import Release, one_round
+from synthrelease.specification.spec import ReleaseSpec, load_spec
+from tests.helpers.queries import random_query
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -24,16 +24,16 @@ from typing import Any
 
 import numpy as np
 
-from synthrelease.attempt import prepare
-from synthrelease.candidate import make_candidate
+from synthrelease.accounting.renyi import zcdp
+from synthrelease.candidates.candidate import make_candidate
+from synthrelease.candidates.generators import GENERATORS, Background, Generator
+from synthrelease.candidates.projections.minimum_count import MinimumCount
+from synthrelease.enclave.door import Meter, PrivateCounts
+from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import RejectedRound
-from synthrelease.generators import GENERATORS, Background, Generator
-from synthrelease.ingest import read_public
-from synthrelease.private import Meter, PrivateCounts
-from synthrelease.projections.minimum_count import MinimumCount
 from synthrelease.randomness import NoNoise
-from synthrelease.renyi import zcdp
-from synthrelease.spec import load_spec
+from synthrelease.releasing.attempt import prepare
+from synthrelease.specification.spec import load_spec
 
 ROOT = Path(__file__).resolve().parents[2]
 DELTA = Fraction(1, 10**9)

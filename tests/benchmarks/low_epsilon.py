@@ -25,19 +25,19 @@ from pathlib import Path
 import numpy as np
 from joblib import Parallel, delayed
 
-from synthrelease.attempt import prepare, read_priors
-from synthrelease.candidate import Candidate
-from synthrelease.ingest import read_public
-from synthrelease.privacy import decimal_text
-from synthrelease.private import Meter, PrivateCounts, PrivateRows
+from synthrelease.accounting.charges import decimal_text
+from synthrelease.candidates.candidate import Candidate
+from synthrelease.domain.counts import Counts
+from synthrelease.domain.schema import Schema
+from synthrelease.enclave.door import Meter, PrivateCounts, PrivateRows
+from synthrelease.enclave.ingest import read_public
+from synthrelease.enclave.resizing import resize
 from synthrelease.randomness import NoNoise
 from synthrelease.rehearsal.intervals import clopper_pearson
-from synthrelease.releasing import one_round
-from synthrelease.resizing import resize
-from synthrelease.schema import Schema
-from synthrelease.selection import select
-from synthrelease.spec import ReleaseSpec, load_spec
-from synthrelease.table import Counts
+from synthrelease.releasing.attempt import prepare, read_priors
+from synthrelease.releasing.release import one_round
+from synthrelease.releasing.selection import select
+from synthrelease.specification.spec import ReleaseSpec, load_spec
 
 ROOT = Path(__file__).resolve().parents[2]
 

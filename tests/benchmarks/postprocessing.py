@@ -16,14 +16,14 @@ from unittest.mock import patch
 
 import numpy as np
 
-from synthrelease.attempt import attempt, prepare
-from synthrelease.configuration import Configuration
-from synthrelease.constraints import Plausibility
-from synthrelease.generators import bayesian_network, privbayes
-from synthrelease.private import PrivateCounts
+from synthrelease.candidates.configuration import Configuration
+from synthrelease.candidates.generators import bayesian_network, privbayes
+from synthrelease.domain.plausibility import Plausibility
+from synthrelease.enclave.door import PrivateCounts
 from synthrelease.rehearsal.intervals import clopper_pearson
-from synthrelease.releasing import read_private
-from synthrelease.spec import ReleaseSpec, load_spec
+from synthrelease.releasing.attempt import attempt, prepare
+from synthrelease.releasing.release import read_private
+from synthrelease.specification.spec import ReleaseSpec, load_spec
 from tests.benchmarks.acceptance import label
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -19,7 +19,7 @@ import numpy as np
 from synthrelease.rehearsal.attempts import AttemptResult
 from synthrelease.rehearsal.racing import PILOT_ATTEMPTS, Race, RaceRules, pooled_scatter
 from synthrelease.rehearsal.store import RehearsalStore
-from synthrelease.spec import ReleaseSpec, load_spec
+from synthrelease.specification.spec import ReleaseSpec, load_spec
 
 
 class World:

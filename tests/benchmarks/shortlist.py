@@ -12,13 +12,13 @@ from pathlib import Path
 
 from joblib import Parallel, delayed
 
-from synthrelease.attempt import attempt, prepare, read_priors
+from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import RejectedRound
-from synthrelease.private import PrivateCounts
 from synthrelease.rehearsal.intervals import clopper_pearson
-from synthrelease.releasing import read_private
-from synthrelease.shortlist import narrowed
-from synthrelease.spec import ReleaseSpec, load_spec
+from synthrelease.releasing.attempt import attempt, prepare, read_priors
+from synthrelease.releasing.release import read_private
+from synthrelease.specification.shortlist import narrowed
+from synthrelease.specification.spec import ReleaseSpec, load_spec
 
 
 def accepted(spec: ReleaseSpec, public: PrivateCounts, attempts: int) -> int:

@@ -8,11 +8,11 @@ from synthrelease.bundle.card import explanations, numbers, protection
 from synthrelease.bundle.card.pictures import band_columns, error_band
 from synthrelease.bundle.card.wording import Wording
 from synthrelease.bundle.checksums import sha256
-from synthrelease.bundle.files import file_lines, page_name
 from synthrelease.bundle.interval import LEVEL
 from synthrelease.bundle.model import ReleaseDocument
+from synthrelease.bundle.names import file_lines, page_name
 from synthrelease.bundle.table import ReleasedTable
-from synthrelease.card_texts import LICENCES
+from synthrelease.toml.card import LICENCES
 
 
 def context(document: ReleaseDocument, table: ReleasedTable, language: str) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from synthrelease.card_texts import is_email
+from synthrelease.toml.card import is_email
 
 FOLDER = Path(__file__).parent / "templates"
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#+!|~&])")

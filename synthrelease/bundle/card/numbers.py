@@ -6,9 +6,9 @@ import math
 from decimal import Decimal
 from fractions import Fraction
 
+from synthrelease.accounting.charges import decimal_text
+from synthrelease.accounting.renyi import RenyiCurve
 from synthrelease.bundle.model import ChargePart
-from synthrelease.privacy import decimal_text
-from synthrelease.renyi import RenyiCurve
 
 
 def figure(value: float | None, digits: int = 4) -> str:

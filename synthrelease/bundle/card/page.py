@@ -9,7 +9,7 @@ from synthrelease.bundle.card.context import context
 from synthrelease.bundle.card.environment import environment
 from synthrelease.bundle.model import ReleaseDocument
 from synthrelease.bundle.table import ReleasedTable
-from synthrelease.card_texts import direction
+from synthrelease.toml.card import direction
 
 
 def page_bytes(document: ReleaseDocument, table: ReleasedTable, language: str) -> bytes:

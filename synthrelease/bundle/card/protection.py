@@ -6,11 +6,11 @@ import math
 from collections.abc import Iterable
 from fractions import Fraction
 
+from synthrelease.accounting.guarantee import loss_of_groups
+from synthrelease.accounting.renyi import exp_up
+from synthrelease.accounting.rows import NOT_COVERED
 from synthrelease.bundle.card.numbers import exact_epsilon, figure
 from synthrelease.bundle.model import ReleaseDocument
-from synthrelease.privacy import loss_of_groups
-from synthrelease.renyi import exp_up
-from synthrelease.resizing import NOT_COVERED
 
 
 def domain_text(document: ReleaseDocument) -> str:

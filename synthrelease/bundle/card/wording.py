@@ -17,7 +17,7 @@ from synthrelease.bundle.card.pictures import band_columns, error_band
 from synthrelease.bundle.card.protection import right_guess
 from synthrelease.bundle.interval import LEVEL
 from synthrelease.bundle.model import ReleaseDocument
-from synthrelease.card_texts import CardTexts
+from synthrelease.toml.card import CardTexts
 
 
 @lru_cache(maxsize=8)

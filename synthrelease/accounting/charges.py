@@ -1,0 +1,149 @@
+"""Charges as small frozen values, and their composition.
+
+All epsilons are exact rationals (`Fraction`), so that sums and comparisons with a limit are exact. A charge is stated as
+(epsilon, delta), or as a Renyi curve (`accounting.renyi`) that becomes an (epsilon, delta) at the root of a plan, where all
+curves have been added. Neighbouring tables differ in one record that is replaced by another; n is public.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+
+from synthrelease.accounting.renyi import RenyiCurve, of_pure, zcdp
+from synthrelease.errors import BudgetError
+
+_MOST_DIGITS = 330
+"""Digits of an epsilon: those of the smallest and largest floats, and more than anybody means."""
+
+MECHANISM, SUM, SELECTION = "mechanism", "sum", "private selection: 2 x"
+HIDDEN_ROUNDS, STATED = "private selection: hidden number of rounds", "sum of curves, stated at delta"
+REPLACING = "replacing a record: removing one and adding one"
+"""How a node of the charge tree follows from its parts, for programs (`Charge.rule`)."""
+
+
+def exact(number: str | int | float | Decimal | Fraction) -> Fraction:
+    """An epsilon as an exact rational. Floats are read as they are printed (0.1 is 1/10).
+
+    Raises
+    ------
+    ValueError : for negative, infinite or not-a-number values.
+    """
+    if isinstance(number, bool) or not isinstance(number, str | int | float | Decimal | Fraction):
+        raise ValueError(f"expected a number, found {number!r}")
+    if isinstance(number, Fraction):
+        value = number
+    else:
+        if isinstance(number, int) and abs(number) > 10**_MOST_DIGITS:
+            raise ValueError(f"expected a number of at most {_MOST_DIGITS} digits, found a longer one")
+        text = str(number).strip()
+        exponent = re.search(r"[eE]([+-]?[0-9]+)$", text)
+        # a fraction of '1e999999999' would be computed to its last digit
+        if len(text) > 3 * _MOST_DIGITS or (exponent and (len(exponent[1]) > 5 or abs(int(exponent[1])) > _MOST_DIGITS)):
+            raise ValueError(f"expected a number of at most {_MOST_DIGITS} digits, found a longer one")
+        try:
+            value = Fraction(text)
+        except (ValueError, ZeroDivisionError):
+            raise ValueError(f"expected a finite number, found {text!r}") from None
+    if value < 0:
+        raise ValueError(f"expected a number of at least 0, found {number}")
+    return value
+
+
+def decimal_text(value: Fraction) -> str:
+    """An exact rational as a decimal text, rounded up in the tenth place where it is not exact: never understated."""
+    scaled = -((-value * 10**10) // 1)
+    whole, digits = divmod(int(scaled), 10**10)
+    return f"{whole}.{digits:010d}".rstrip("0").rstrip(".")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Charge:
+    """A node of the charge tree.
+
+    Attributes
+    ----------
+    name : unique among the leaves of a plan.
+    epsilon, delta : what the node costs in total; both 0 where a curve says it.
+    renyi : the curve of a node that has no (epsilon, delta) of its own.
+    because : the theorem or mechanism behind it, in words.
+    reason : why it costs so much and no less, in the steward's words; empty where nothing was said.
+    rule : how the node follows from its parts, for programs that check the sum.
+    parts : the charges it is made of; empty for a single mechanism.
+    """
+
+    name: str
+    epsilon: Fraction
+    delta: Fraction = Fraction(0)
+    renyi: RenyiCurve | None = None
+    because: str
+    rule: str = MECHANISM
+    parts: tuple[Charge, ...] = ()
+    reason: str = ""
+
+    def __post_init__(self) -> None:
+        if self.epsilon < 0 or not 0 <= self.delta < 1:
+            raise BudgetError(f"The charge {self.name!r} needs epsilon >= 0 and 0 <= delta < 1.")
+        if self.renyi is not None and (self.epsilon or self.delta):
+            raise BudgetError(f"The charge {self.name!r} is stated twice: as epsilon and delta, and as a Renyi curve.")
+
+    @property
+    def pure(self) -> bool:
+        """Whether this is pure differential privacy."""
+        return self.renyi is None and self.delta == 0
+
+    def curve(self) -> RenyiCurve:
+        """As a Renyi curve; a pure epsilon counts as epsilon^2 / 2 zero-concentrated, each of a sum by itself.
+
+        Raises
+        ------
+        BudgetError : for delta > 0, which bounds no Renyi divergence.
+        """
+        if self.renyi is not None:
+            return self.renyi
+        if self.delta:
+            raise BudgetError(
+                f"The charge {self.name!r} has delta > 0 and cannot be combined with zero-concentrated ones: there is no "
+                "guarantee for the two together."
+            )
+        if self.rule == SUM:
+            return sum((part.curve() for part in self.parts), RenyiCurve())
+        return of_pure(self.epsilon)
+
+    def leaves(self) -> Iterator[Charge]:
+        """The single mechanisms below this node (the node itself when it has no parts)."""
+        if not self.parts:
+            yield self
+        for part in self.parts:
+            yield from part.leaves()
+
+
+def mechanism(name: str, epsilon: Fraction, because: str, delta: Fraction = Fraction(0)) -> Charge:
+    """One mechanism that reads private counts once."""
+    return Charge(name=name, epsilon=epsilon, delta=delta, because=because)
+
+
+def zero_concentrated(name: str, rho: Fraction, because: str) -> Charge:
+    """One mechanism that reads private counts once and is rho-zero-concentrated (Bun & Steinke 2016)."""
+    return Charge(name=name, epsilon=Fraction(0), renyi=zcdp(rho), because=f"rho = {decimal_text(rho)}: {because}")
+
+
+def in_sequence(name: str, *parts: Charge, because: str = "sequential composition: the parts add up") -> Charge:
+    """Adaptive sequential composition: epsilons and deltas add; where one part is a curve, curves add.
+
+    Theory 1.1, sequential composition.
+    """
+    if all(part.renyi is None for part in parts):
+        return Charge(
+            name=name,
+            epsilon=sum((part.epsilon for part in parts), Fraction(0)),
+            delta=sum((part.delta for part in parts), Fraction(0)),
+            because=because,
+            rule=SUM,
+            parts=parts,
+        )
+    curve = sum((part.curve() for part in parts), RenyiCurve())
+    return Charge(name=name, epsilon=Fraction(0), renyi=curve, because=because, rule=SUM, parts=parts)

@@ -1,0 +1,106 @@
+"""The privacy accounting of a release: its charge tree, and the guarantee that the tree amounts to.
+
+Neighbouring tables differ in one record that is replaced by another (bounded differential privacy); n is public.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from synthrelease.accounting.charges import STATED, Charge, decimal_text, in_sequence
+from synthrelease.accounting.renyi import RenyiCurve, root_down
+from synthrelease.accounting.selection import SelectionRule, private_selection
+from synthrelease.errors import BudgetError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """The whole charge tree of a release, computed from the specification alone.
+
+    Attributes
+    ----------
+    once : charges before the loop (for example the private regression).
+    per_round : charges of one round of the selection.
+    after : charges after a round was accepted (figures of the accepted candidate); outside the selection, so not doubled.
+    total : the tree.
+    """
+
+    once: tuple[Charge, ...]
+    per_round: tuple[Charge, ...]
+    after: tuple[Charge, ...] = ()
+    total: Charge
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        once: tuple[Charge, ...],
+        per_round: tuple[Charge, ...],
+        after: tuple[Charge, ...] = (),
+        rule: SelectionRule | None = None,
+        delta: Fraction = Fraction(0),
+    ) -> Plan:
+        """Compose: once + selection of rounds + after, stated at `delta`.
+
+        Theory 1.1, sequential composition; theory 2, selection; theory 4.3, figures afterwards.
+
+        Raises
+        ------
+        BudgetError : when two charges share a name, or there is no guarantee.
+        """
+        names = [charge.name for charge in once + per_round + after]
+        if len(set(names)) != len(names):
+            raise BudgetError("Two planned charges have the same name; names of criteria must differ.")
+        one_round = in_sequence("one round", *per_round)
+        figures = (in_sequence("figures of the accepted dataset", *after),) if after else ()
+        total = in_sequence("release", *once, private_selection("selection", one_round, rule), *figures)
+        return cls(once=once, per_round=per_round, after=after, total=stated_at(total, delta))
+
+    def check_limit(self, limit: Fraction | None) -> None:
+        """Raises BudgetError (exit code 4) when the plan costs more than the limit."""
+        if limit is not None and self.total.epsilon > limit:
+            raise BudgetError(
+                f"Refused: the plan costs epsilon = {decimal_text(self.total.epsilon)}, which is more than the limit "
+                f"of {decimal_text(limit)} in [budget]. Nothing was read and nothing was spent."
+            )
+
+
+def pure_epsilon(charge: Charge) -> Fraction:
+    """The epsilon that a pure mechanism may spend of a charge.
+
+    Where the charge is zero-concentrated with rho: the largest epsilon, rounded down, of epsilon^2 / 2 <= rho (Bun & Steinke
+    2016, Proposition 1.4).
+
+    Raises
+    ------
+    BudgetError : for a curve that is not zero-concentrated, or so little that nothing is left of it.
+    """
+    epsilon = charge.epsilon if charge.renyi is None else root_down(2 * charge.renyi.rho)
+    if epsilon <= 0 or (charge.renyi is not None and charge.renyi != RenyiCurve(rho=charge.renyi.rho)):
+        raise BudgetError(f"The charge {charge.name!r} leaves nothing for a mechanism of pure differential privacy.")
+    return epsilon
+
+
+def stated_at(total: Charge, delta: Fraction) -> Charge:
+    """The total of a plan as (epsilon, delta): a curve is converted at this delta, anything else must not exceed it.
+
+    Raises
+    ------
+    BudgetError : when the plan needs a delta and there is none, or a larger one.
+    """
+    if total.renyi is None:
+        if total.delta > delta:
+            raise BudgetError(
+                f"Refused: the plan costs delta = {float(total.delta):.6g}, which is more than {float(delta):g}, the delta in "
+                "[budget]. Nothing was read and nothing was spent."
+            )
+        return total
+    if not 0 < delta < 1:
+        raise BudgetError(
+            "Refused: the plan holds zero-concentrated charges, which yield an epsilon only together with a delta above 0. "
+            "Set delta in [budget], for example 1e-9; it should be far below one over the number of rows."
+        )
+    because = f"all curves added, then stated at delta = {float(delta):g} (Canonne, Kamath & Steinke 2020, Proposition 12)"
+    epsilon = total.renyi.epsilon(delta)
+    return Charge(name=total.name, epsilon=epsilon, delta=delta, because=because, rule=STATED, parts=total.parts)

@@ -1,0 +1,86 @@
+"""One attempt up to the candidate: merge, generate, filter, project."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from synthrelease.accounting.charges import Charge
+from synthrelease.candidates.configuration import Configuration
+from synthrelease.candidates.generators import Background, MeasuringGenerator, Model, NoisyMarginals
+from synthrelease.domain.counts import Counts
+from synthrelease.domain.plausibility import Plausibility
+from synthrelease.domain.schema import Transformation
+from synthrelease.enclave.door import PrivateCounts
+from synthrelease.errors import RejectedRound
+
+MAX_RESAMPLES = 1000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Candidate:
+    """A synthetic table over the bins of its configuration. Differentially private already: public from here on.
+
+    `measured` are the noisy marginals it was made from, where its generator has such.
+    """
+
+    configuration: Configuration
+    counts: Counts
+    measured: NoisyMarginals | None = None
+
+    @property
+    def transformation(self) -> Transformation:
+        return self.configuration.transformation
+
+    @property
+    def n(self) -> int:
+        return self.counts.total
+
+
+def make_candidate(
+    configuration: Configuration,
+    private: PrivateCounts,
+    background: Background,
+    charge: Charge,
+    shared: NoisyMarginals | None = None,
+) -> Candidate:
+    """Fit the generator, sample n plausible rows, project them.
+
+    Parameters
+    ----------
+    private : the private table, merged to the configuration's bins.
+    background : rules and prior over the same bins.
+    charge : the planned charge of one fit.
+    shared : measurements over the configuration's bins, made once for all rounds; then nothing is spent here.
+
+    Raises
+    ------
+    RejectedRound : when the noisy model yields no table.
+
+    Privacy
+    -------
+    Only the generator's fit reads private counts; it spends its own charge. With `shared` nothing does.
+    """
+    chosen, measured = configuration.generator, shared
+    if isinstance(chosen, MeasuringGenerator):
+        if measured is None:
+            measured = chosen.measure(private, charge)
+        model = chosen.model(measured, background)
+    else:
+        model = chosen.fit(private, charge, background)
+    entropy = private.entropy.generator()
+    synthetic = sample_plausible(model, private.n, background.plausibility, entropy)
+    counts = configuration.projection.project(synthetic, entropy)
+    return Candidate(configuration=configuration, counts=counts, measured=measured)
+
+
+def sample_plausible(model: Model, n: int, plausibility: Plausibility, entropy: np.random.Generator) -> Counts:
+    """n plausible rows by rejection: draw, drop implausible rows, draw the missing ones again."""
+    table = plausibility.filter(model.sample(n, entropy))
+    for _ in range(MAX_RESAMPLES):
+        missing = n - table.total
+        if not missing:
+            return table
+        table = table + plausibility.filter(model.sample(missing, entropy))
+    raise RejectedRound("the model gives too little mass to plausible rows")

@@ -1,0 +1,99 @@
+"""Configurations and the space they are drawn from. Everything here is public and fixed before data are read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+
+from synthrelease.candidates.generators import Generator
+from synthrelease.candidates.projections import Projection
+from synthrelease.domain.schema import Binning, Column, Schema, Transformation
+from synthrelease.randomness import SYSTEM
+
+
+@dataclass(frozen=True, kw_only=True)
+class Configuration:
+    """One draw: a binning for every column, a generator with its hyperparameters, a projection."""
+
+    transformation: Transformation
+    generator: Generator
+    projection: Projection
+
+    def describe(self) -> dict[str, object]:
+        """Plain values for release.json and for the terminal."""
+        return {
+            "transformation": self.transformation.choice,
+            "generator": self.generator.model_dump(mode="json", exclude_none=True),
+            "projection": self.projection.model_dump(mode="json"),
+        }
+
+
+def join(column: Column, binnings: Sequence[Binning]) -> Binning:
+    """The common refinement of some binnings of a column: one of them, where it refines all others."""
+    for binning in binnings:
+        if all(binning.refines(other) for other in binnings):
+            return binning
+    bins: dict[tuple[int, ...], int] = {}
+    of_atom = tuple(bins.setdefault(key, len(bins)) for key in zip(*(b.of_atom for b in binnings), strict=True))
+    labels = tuple(
+        " or ".join(label for label, at in zip(column.atoms.labels, of_atom, strict=True) if at == index)
+        for index in range(len(bins))
+    )
+    return Binning(name="common", labels=labels, numbers=(None,) * len(bins), of_atom=of_atom)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConfigurationSpace:
+    """The product of transformations, generators and projections, drawn from uniformly.
+
+    Draws are independent and with replacement, from a distribution fixed beforehand: anything else (taking turns,
+    avoiding rejected configurations) voids the selection theorem (theory 2.3, what rounds may use). A `shortlist` of
+    indices into the product, drawn
+    up on public data, narrows the space to these.
+    """
+
+    schema: Schema
+    binnings: Mapping[str, tuple[str, ...]]
+    generators: tuple[Generator, ...]
+    projections: tuple[Projection, ...]
+    shortlist: tuple[int, ...] | None = None
+
+    @cached_property
+    def transformations(self) -> tuple[Transformation, ...]:
+        choices = [[column.alternatives[name] for name in self.binnings[column.name]] for column in self.schema.columns]
+        return tuple(Transformation(schema=self.schema, binnings=choice) for choice in product(*choices))
+
+    @cached_property
+    def common(self) -> Transformation:
+        """The coarsest bins that every transformation's bins are unions of: what measurements for all of them are made on."""
+        joined = [
+            join(column, [column.alternatives[name] for name in self.binnings[column.name]]) for column in self.schema.columns
+        ]
+        return Transformation(schema=self.schema, binnings=tuple(joined))
+
+    def __len__(self) -> int:
+        if self.shortlist is not None:
+            return len(self.shortlist)
+        return len(self.transformations) * len(self.generators) * len(self.projections)
+
+    def __getitem__(self, index: int) -> Configuration:
+        if not 0 <= index < len(self):
+            raise IndexError(index)
+        if self.shortlist is not None:
+            index = self.shortlist[index]
+        rest, projection = divmod(index, len(self.projections))
+        transformation, generator = divmod(rest, len(self.generators))
+        return Configuration(
+            transformation=self.transformations[transformation],
+            generator=self.generators[generator],
+            projection=self.projections[projection],
+        )
+
+    def __iter__(self) -> Iterator[Configuration]:
+        return (self[index] for index in range(len(self)))
+
+    def draw(self) -> Configuration:
+        """A uniform draw with operating-system entropy."""
+        return self[SYSTEM.pick(len(self))]

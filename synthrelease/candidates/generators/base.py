@@ -1,0 +1,122 @@
+"""The contract of every generator: fit on private counts at a stated charge, then sample as often as wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar, Literal, Protocol
+
+import numpy as np
+
+from synthrelease.accounting.charges import Charge
+from synthrelease.candidates.generators.measurements import NoisyMarginals
+from synthrelease.domain.counts import Counts
+from synthrelease.domain.plausibility import Plausibility
+from synthrelease.domain.schema import Layout
+from synthrelease.enclave.door import PrivateCounts
+from synthrelease.toml.tables import Mistake, SpecTable
+
+Guaranteed = Literal["pure", "zCDP", "approximate"]
+
+
+class Model(Protocol):
+    """A fitted, already private model of the table."""
+
+    def sample(self, n: int, generator: np.random.Generator) -> Counts:
+        """Exactly n synthetic rows over the layout that the model was fitted on. Post-processing: free."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Background:
+    """What is public about a table on the bins of an attempt.
+
+    Attributes
+    ----------
+    plausibility : rules for synthetic rows over the layout (structural zeros).
+    prior : a public table over the layout, where the generator names one.
+    """
+
+    plausibility: Plausibility
+    prior: Counts | None = None
+
+
+class Generator(SpecTable):
+    """Hyperparameters of one family, validated as they stand in the configuration file.
+
+    Adding a family takes one file with a subclass and one line in `GENERATORS`.
+    """
+
+    family: str
+    guarantee: ClassVar[Guaranteed]
+    """Differential privacy that is pure, zero-concentrated or approximate; it says what the budget of a fit is."""
+
+    library_megabytes: ClassVar[int] = 0
+    """What the libraries of this family add to the memory of a process, measured (docs/benchmarks.md)."""
+
+    packages: ClassVar[tuple[str, ...]] = ()
+    """Libraries that this family alone uses, by the names of their packages."""
+
+    @property
+    def prior_file(self) -> str | None:
+        """The public table that the fit starts from, as the configuration names it."""
+        return None
+
+    def load(self) -> None:
+        """Import what a fit needs, so that what is missing shows up before anything is spent.
+
+        Raises
+        ------
+        InputError : when something cannot be imported.
+        """
+
+    def mistakes(self, layout: Layout, rules: Iterable[tuple[int, ...]]) -> Iterable[Mistake]:
+        """What is wrong with these hyperparameters.
+
+        Parameters
+        ----------
+        layout : of the finest table that a configuration may use.
+        rules : columns that the plausibility rules tie together.
+        """
+        return ()
+
+    def charge(self, epsilon: Fraction) -> Charge:
+        """What one fit costs when it is given this budget: epsilon, or rho where the guarantee is zCDP."""
+        raise NotImplementedError
+
+    def fit(self, private: PrivateCounts, charge: Charge, background: Background) -> Model:
+        """Spend the charge on a private table, already merged to the bins of this attempt.
+
+        Raises
+        ------
+        RejectedRound : when the noisy measurements allow no model; a function of noisy values only.
+        """
+        raise NotImplementedError
+
+    def effort(self, layout: Layout) -> float:
+        """How much work a fit is, in no particular unit: compares hyperparameters of one family on one layout."""
+        return float(self.peak_cells(layout))
+
+    def peak_cells(self, layout: Layout) -> int:
+        """Largest number of cells that the fit or the sample holds at once, for the memory estimate."""
+        raise NotImplementedError
+
+
+class MeasuringGenerator(Generator):
+    """A generator that measures once and models afterwards, so that its measurements can be shared or published."""
+
+    def measure(self, private: PrivateCounts, charge: Charge) -> NoisyMarginals:
+        """Spend the charge; everything after it is post-processing."""
+        raise NotImplementedError
+
+    def model(self, measured: NoisyMarginals, background: Background) -> Model:
+        """The model of measurements over the background's layout. Raises RejectedRound when there is none."""
+        raise NotImplementedError
+
+    def fit(self, private: PrivateCounts, charge: Charge, background: Background) -> Model:
+        return self.model(self.measure(private, charge), background)
+
+    def same_measurements(self, other: Generator) -> bool:
+        """Whether the other one would measure the same, so that both can share measurements."""
+        raise NotImplementedError

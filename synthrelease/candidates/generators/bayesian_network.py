@@ -1,0 +1,253 @@
+"""From noisy joint tables to a Bayesian network, and from the network to rows. All of it is post-processing.
+
+Three steps make the most of the same measurements (docs/generators.md has the gain of each):
+
+1. The tables agree: where several tables contain the same columns, their marginals are averaged by precision, small sets
+   of columns first (Qardaji, Yang & Li, "PriView", SIGMOD 2014, Section 4.4).
+2. No negative counts: each table is replaced by the nearest non-negative one that has the averaged marginal of its column
+   and the marginal of its parents that the network built so far implies, so that clipping moves no mass between bins.
+3. Rows are drawn by systematic rounding of expected counts instead of independent draws.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from synthrelease.domain.counts import DENSE_LIMIT, Counts, rare_first
+from synthrelease.domain.plausibility import Plausibility
+from synthrelease.domain.schema import Layout
+from synthrelease.errors import RejectedRound
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+_DYKSTRA_STEPS = 30
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoisyTable:
+    """A measured joint table: `values` has one axis per column, in the order of `columns` (the child column last)."""
+
+    columns: tuple[int, ...]
+    values: np.ndarray
+
+
+@dataclass(frozen=True, kw_only=True)
+class Family:
+    """A column with its parents and Pr[column | parents], axes (parents..., column)."""
+
+    column: int
+    parents: tuple[int, ...]
+    conditional: np.ndarray
+
+
+@dataclass(frozen=True, kw_only=True)
+class BayesianNetwork:
+    """A fitted network; `families` are in sampling order."""
+
+    layout: Layout
+    families: tuple[Family, ...]
+    plausibility: Plausibility
+    frontier_limit: ClassVar[int] = DENSE_LIMIT
+
+    def sample(self, n: int, generator: np.random.Generator) -> Counts:
+        """n rows by ancestral sampling on expected counts.
+
+        Cells and their expected counts are extended by one column at a time. When the next extension would exceed
+        `frontier_limit` cells, the expected counts are rounded to whole rows first; otherwise only once, at the end.
+        """
+        digits: dict[int, np.ndarray] = {}
+        expected = np.array([float(n)])
+        whole = False
+        for family in self.families:
+            size = self.layout.sizes[family.column]
+            if not whole and len(expected) * size > self.frontier_limit:
+                expected, digits, whole = self._rounded(digits, expected, n, generator)
+            rows = family.conditional[tuple(digits[parent] for parent in family.parents)]
+            rows = np.broadcast_to(rows, (len(expected), size))
+            if whole:
+                counts = round_within_rows(rows, expected.astype(np.int64), generator)
+            else:
+                counts = expected[:, None] * rows
+            cells, values = np.nonzero(counts)
+            digits = {column: known[cells] for column, known in digits.items()} | {family.column: values}
+            expected = counts[cells, values]
+        if not whole:
+            expected, digits, _ = self._rounded(digits, expected, n, generator)
+        codes = sum(digits[column] * stride for column, stride in enumerate(self.layout.strides))
+        return Counts(self.layout, np.asarray(codes, dtype=np.int64), expected.astype(np.int64))
+
+    def _rounded(self, digits: dict[int, np.ndarray], expected: np.ndarray, n: int, generator: np.random.Generator):
+        """Whole rows in place of expected counts; cells are ordered so that those that are alike trade rows."""
+        order = rare_first([digits[column] for column in sorted(digits)], expected) if digits else slice(None)
+        counts = systematic_rounding(expected[order], n, generator)
+        kept = np.flatnonzero(counts)
+        return counts[kept].astype(float), {c: known[order][kept] for c, known in digits.items()}, True
+
+
+def systematic_rounding(expected: np.ndarray, n: int, generator: np.random.Generator) -> np.ndarray:
+    """Integers that sum to n, each the floor or ceiling of its expected count, each right on average.
+
+    Systematic sampling (Madow 1949): a comb of n equally spaced teeth with one random offset is laid over the line of
+    cells. Sums over runs of neighbouring cells are off by less than 1.
+    """
+    total = expected.sum()
+    if not (np.isfinite(total) and total > 0):
+        raise RejectedRound("the network gives no mass to any cell")
+    edges = np.floor(np.cumsum(expected) * (n / total) + generator.random()).astype(np.int64)
+    edges[-1] = n
+    return np.diff(np.minimum(edges, n), prepend=0)
+
+
+def round_within_rows(shares: np.ndarray, totals: np.ndarray, generator: np.random.Generator) -> np.ndarray:
+    """Split each row's integer total by its shares: systematic rounding with an independent offset for every row.
+
+    The offsets must be independent: rows with one record each and the same shares would otherwise all choose alike.
+    """
+    edges = np.floor(np.cumsum(shares, axis=1) * totals[:, None] + generator.random(len(totals))[:, None])
+    edges[:, -1] = totals
+    return np.diff(np.minimum(edges, totals[:, None]), axis=1, prepend=0)
+
+
+def build_network(tables: Sequence[NoisyTable], n: int, layout: Layout, plausibility: Plausibility) -> BayesianNetwork:
+    """The network for measured tables in sampling order (each table's parents come before it)."""
+    free = [~plausibility.structural_zeros(table.columns) for table in tables]
+    agreed = agree(tables, free, n)
+    families: list[Family] = []
+    for table, allowed in zip(agreed, free, strict=True):
+        parents, column = table.columns[:-1], table.columns[-1]
+        rows = table.values.reshape(-1, table.values.shape[-1])
+        allowed_rows = allowed.reshape(rows.shape)
+        column_totals = nearest_on_simplex(rows.sum(axis=0), float(n), np.asarray(allowed_rows.any(axis=0)))
+        row_totals = n * _parent_marginal(families, parents, layout).ravel()
+        projected = nearest_with_margins(rows, row_totals, column_totals, allowed_rows)
+        conditional = _conditional(projected, column_totals, allowed_rows)
+        families.append(Family(column=column, parents=parents, conditional=conditional.reshape(table.values.shape)))
+    return BayesianNetwork(layout=layout, families=tuple(families), plausibility=plausibility)
+
+
+def agree(tables: Sequence[NoisyTable], free: Sequence[np.ndarray], n: int) -> list[NoisyTable]:
+    """Make the marginals of all tables on their shared columns equal, each weighed by its precision.
+
+    Parameters
+    ----------
+    free : per table, False at structural zeros; those cells become 0 and carry no noise.
+    n : the public number of rows, the exact total of every table.
+    """
+    values = [np.where(mask, table.values, 0.0) for table, mask in zip(tables, free, strict=True)]
+    for shared in _shared_sets([table.columns for table in tables]):
+        users = [i for i, table in enumerate(tables) if set(shared) <= set(table.columns)]
+        margins = [margin_of(values[i], tables[i].columns, shared) for i in users]
+        cells = [margin_of(free[i].astype(float), tables[i].columns, shared) for i in users]
+        if shared:
+            # each margin cell is a sum of `cells` independent draws: precision 1 / cells; no free cell means exactly 0
+            weights = [np.divide(1.0, c, out=np.full_like(c, 1e12), where=c > 0) for c in cells]
+            target = sum(w * m for w, m in zip(weights, margins, strict=True)) / sum(weights)
+        else:
+            target = np.asarray(float(n))
+        for i, margin, count in zip(users, margins, cells, strict=True):
+            shift = np.divide(target - margin, count, out=np.zeros_like(count), where=count > 0)
+            values[i] = values[i] + np.where(free[i], _spread(shift, shared, tables[i].columns), 0.0)
+    return [NoisyTable(columns=table.columns, values=value) for table, value in zip(tables, values, strict=True)]
+
+
+def _shared_sets(column_sets: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
+    """All intersections of two or more tables' columns, the empty set first, small sets before large ones."""
+    closure: set[frozenset[int]] = {frozenset(columns) for columns in column_sets}
+    while True:
+        more = {a & b for a, b in combinations(closure, 2)} - closure
+        if not more:
+            break
+        closure |= more
+    shared = {s for s in closure if sum(s <= set(columns) for columns in column_sets) > 1} | {frozenset[int]()}
+    return sorted((tuple(sorted(s)) for s in shared), key=lambda s: (len(s), s))
+
+
+def margin_of(values: np.ndarray, columns: tuple[int, ...], onto: tuple[int, ...]) -> np.ndarray:
+    """Sum out all axes but those of `onto`; the result's axes are in the order of `onto`."""
+    kept = [column for column in columns if column in onto]
+    summed = values.sum(axis=tuple(i for i, column in enumerate(columns) if column not in onto))
+    return np.asarray(summed).transpose([kept.index(column) for column in onto])
+
+
+def _spread(values: np.ndarray, columns: tuple[int, ...], over: tuple[int, ...]) -> np.ndarray:
+    """View of a margin over `columns` that broadcasts over a table with the axes `over`."""
+    inside = [column for column in over if column in columns]
+    ordered = values.transpose([columns.index(column) for column in inside])
+    sizes = iter(ordered.shape)
+    return ordered.reshape([next(sizes) if column in columns else 1 for column in over])
+
+
+def nearest_on_simplex(values: np.ndarray, total: float, allowed: np.ndarray) -> np.ndarray:
+    """The non-negative vector with this sum that is nearest to `values`, zero where not allowed."""
+    return _simplex_rows(values[None, :], np.array([total]), allowed[None, :])[0]
+
+
+def _simplex_rows(values: np.ndarray, totals: np.ndarray, allowed: np.ndarray) -> np.ndarray:
+    """Project every row onto {x >= 0, sum x = total, x = 0 where not allowed} (Duchi et al., ICML 2008)."""
+    masked = np.where(allowed, values, -np.inf)
+    ordered = -np.sort(-masked, axis=1)
+    finite = np.isfinite(ordered)
+    sums = np.cumsum(np.where(finite, ordered, 0.0), axis=1) - totals[:, None]
+    ranks = np.arange(1, values.shape[1] + 1)
+    last = np.maximum((finite & (ordered * ranks > sums)).sum(axis=1) - 1, 0)
+    threshold = sums[np.arange(len(values)), last] / (last + 1)
+    return np.where(allowed & (totals > 0)[:, None], np.maximum(values - threshold[:, None], 0.0), 0.0)
+
+
+def nearest_with_margins(
+    values: np.ndarray, row_totals: np.ndarray, column_totals: np.ndarray, allowed: np.ndarray
+) -> np.ndarray:
+    """The non-negative table nearest to `values` with given row and column sums (Dykstra's alternating projections)."""
+    table, row_part, column_part = values, np.zeros_like(values), np.zeros_like(values)
+    for _ in range(_DYKSTRA_STEPS):
+        by_column = _simplex_rows((table + column_part).T, column_totals, allowed.T).T
+        column_part = table + column_part - by_column
+        table = _simplex_rows(by_column + row_part, row_totals, allowed)
+        row_part = by_column + row_part - table
+    return table
+
+
+def _conditional(table: np.ndarray, column_totals: np.ndarray, allowed: np.ndarray) -> np.ndarray:
+    """Rows normalised to probabilities; a row without mass takes the column's marginal over its allowed cells."""
+    fallback = np.where(allowed, column_totals + 1e-9, 0.0)
+    sums = table.sum(axis=1, keepdims=True)
+    filled = np.where(sums > 0, table, fallback)
+    sums = filled.sum(axis=1, keepdims=True)
+    uniform = np.full_like(table, 1.0 / table.shape[1])  # only for parents that are themselves impossible
+    return np.divide(filled, sums, out=uniform, where=sums > 0)
+
+
+def directed_graph(families: Sequence[Family]) -> nx.DiGraph:
+    """The network as a directed graph over column indices; each node carries its family."""
+    import networkx as nx  # half a second to import: only when a model is fitted
+
+    graph = nx.DiGraph()
+    for family in families:
+        graph.add_node(family.column, family=family)
+        graph.add_edges_from((parent, family.column) for parent in family.parents)
+    return graph
+
+
+def _parent_marginal(families: Sequence[Family], parents: tuple[int, ...], layout: Layout) -> np.ndarray:
+    """Pr[parents] under the network built so far, axes in the order of `parents`.
+
+    Only the parents and their ancestors matter; all other columns sum to 1.
+    """
+    if not parents:
+        return np.ones(())
+    import networkx as nx
+
+    graph = directed_graph(families)
+    needed = set(parents).union(*(nx.ancestors(graph, parent) for parent in parents))
+    operands: list[np.ndarray | list[int]] = []
+    for column in sorted(needed):
+        family = graph.nodes[column]["family"]
+        operands += [family.conditional, [*family.parents, column]]
+    path, _ = np.einsum_path(*operands, list(parents), optimize="greedy")
+    return np.einsum(*operands, list(parents), optimize=path)

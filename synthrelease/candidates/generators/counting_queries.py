@@ -1,0 +1,239 @@
+"""Counting queries that are answered one after the other: the common part of MWEM and PEP.
+
+A query asks how many rows have given bins in some columns. In each iteration the query that the model answers worst is chosen
+privately, its count is measured with noise, and the model is corrected (Liu, Vietri & Wu, NeurIPS 2021, Algorithm 1). The model
+holds every plausible cell; cells that a rule excludes are exact zeros. Which queries may be asked is public.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from synthrelease.accounting.charges import Charge
+from synthrelease.candidates.generators.base import Background, Generator
+from synthrelease.candidates.generators.dense import DenseModel, plausible_cells
+from synthrelease.domain.counts import Counts, Lattice, lattice
+from synthrelease.domain.schema import Layout
+from synthrelease.enclave.door import PrivateCounts
+from synthrelease.toml.tables import Mistake
+
+Columns = tuple[int, ...]
+Update = Callable[["Shares", "Query", float], None]
+
+CELL_LIMIT = 2**21
+"""Cells of the largest table that these generators take: every iteration looks at all of them."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Query:
+    """How many rows are in one cell of the sub-table of `columns`; `place` is its index in that sub-table."""
+
+    columns: Columns
+    place: tuple[int, ...]
+
+
+class QueryPool:
+    """The queries that may be asked, by sub-table.
+
+    Parameters
+    ----------
+    queries : how many: all cells of one column, then of pairs of columns, and so on; of the last size of sub-tables that do not
+        all fit a random choice (public).
+    marginal : sub-tables of at most so many columns.
+    """
+
+    def __init__(self, layout: Layout, queries: int, marginal: int, generator: np.random.Generator):
+        self.layout = layout
+        self.tables: list[tuple[Columns, np.ndarray]] = []
+        for size in range(1, min(marginal, len(layout.sizes)) + 1):
+            of_size = list(combinations(range(len(layout.sizes)), size))
+            starts = np.cumsum([0, *(layout.subset(columns).n_cells for columns in of_size)])
+            chosen = np.arange(starts[-1])
+            if len(chosen) > queries - len(self):
+                chosen = np.sort(generator.choice(chosen, size=queries - len(self), replace=False))
+            for columns, start, stop in zip(of_size, starts[:-1], starts[1:], strict=True):
+                places = chosen[(chosen >= start) & (chosen < stop)] - start
+                if len(places):
+                    self.tables.append((columns, places))
+
+    def __len__(self) -> int:
+        return sum(len(places) for _, places in self.tables)
+
+    def query(self, number: int) -> Query:
+        for columns, places in self.tables:
+            if number < len(places):
+                sizes = self.layout.subset(columns).sizes
+                return Query(columns=columns, place=tuple(int(i) for i in np.unravel_index(places[number], sizes)))
+            number -= len(places)
+        raise IndexError(number)
+
+    def counts(self, marginals: Lattice) -> np.ndarray:
+        """(n_queries,) exact integer answers."""
+        return np.concatenate([marginals.get(columns).ravel()[places] for columns, places in self.tables])
+
+    def shares(self, model: Shares) -> np.ndarray:
+        """(n_queries,) the model's answers, as shares of all rows."""
+        return np.concatenate([model.marginal(columns).ravel()[places] for columns, places in self.tables])
+
+
+class Shares:
+    """The shares of all cells, corrected slice by slice; they add up to 1 over the plausible cells.
+
+    `cells` are the shares times `total`, so that a correction touches its slice alone.
+    """
+
+    def __init__(self, free: np.ndarray):
+        self.cells, self.total = free / free.sum(), 1.0
+        self._marginals: dict[Columns, np.ndarray] = {}
+
+    def marginal(self, columns: Columns) -> np.ndarray:
+        if not self._marginals:
+            self._renew()
+        if columns not in self._marginals:
+            axes = tuple(axis for axis in range(self.cells.ndim) if axis not in columns)
+            self._marginals[columns] = self.cells.sum(axis=axes)
+        return self._marginals[columns]
+
+    def of(self, query: Query) -> float:
+        """The share of the rows that a query counts."""
+        return float(self.cells[self._slice(query)].sum()) / self.total
+
+    def multiply(self, query: Query, factor: float) -> None:
+        """Multiply the share of a query's cells, and make the whole 1 again."""
+        part = self._slice(query)
+        before = float(self.cells[part].sum())
+        self.cells[part] *= factor
+        self.total += before * (factor - 1)
+        self._marginals.clear()
+        if not 1e-100 < self.total < 1e100:
+            self._renew()
+
+    def _renew(self) -> None:
+        """Take out the factor of all cells, and what rounding has added up to."""
+        self.cells /= self.cells.sum()
+        self.total = 1.0
+
+    def _slice(self, query: Query) -> tuple[int | slice, ...]:
+        place = dict(zip(query.columns, query.place, strict=True))
+        return tuple(place.get(axis, slice(None)) for axis in range(self.cells.ndim))
+
+
+@dataclass
+class Answers:
+    """What was measured so far: per query the sum and number of its noisy shares."""
+
+    sums: dict[int, float] = field(default_factory=dict)
+    times: dict[int, int] = field(default_factory=dict)
+
+    def add(self, number: int, share: float) -> None:
+        self.sums[number] = self.sums.get(number, 0.0) + share
+        self.times[number] = self.times.get(number, 0) + 1
+
+    @property
+    def numbers(self) -> np.ndarray:
+        return np.fromiter(self.sums, dtype=np.int64)
+
+    @property
+    def shares(self) -> np.ndarray:
+        return np.array([self.sums[number] / self.times[number] for number in self.sums])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mechanisms:
+    """The two private steps of an iteration, on exact integers of sensitivity 1.
+
+    Attributes
+    ----------
+    choose : index of a large one among the integer errors of all queries.
+    measure : an exact count with noise.
+    """
+
+    choose: Callable[[Sequence[int]], int]
+    measure: Callable[[int], int]
+
+
+class CountingQueries(Generator):
+    """Hyperparameters of MWEM and PEP.
+
+    Attributes
+    ----------
+    queries : size of the pool of queries; at least `iterations`.
+    iterations : each chooses and measures one query, at an equal part of the budget.
+    inner_updates : corrections of the model per iteration, of the measured queries that it answers worst.
+    marginal : queries are cells of tables of at most so many columns.
+    """
+
+    queries: int = Field(ge=1, le=100_000)
+    iterations: int = Field(ge=1, le=10_000)
+    inner_updates: int = Field(default=25, ge=1, le=1000)
+    marginal: int = Field(default=3, ge=1, le=6)
+
+    @model_validator(mode="after")
+    def _enough_queries(self) -> CountingQueries:
+        if self.queries < self.iterations:
+            raise ValueError(f"expected at least as many queries as iterations ({self.iterations}), found {self.queries}")
+        return self
+
+    def mistakes(self, layout: Layout, rules: Iterable[tuple[int, ...]]) -> Iterable[Mistake]:
+        if layout.n_cells > CELL_LIMIT:
+            expected = f"a table of at most {CELL_LIMIT} cells, because every iteration of {self.family!r} looks at all of them"
+            yield Mistake(field="family", expected=expected, found=f"{layout.n_cells} cells")
+
+    def fit(self, private: PrivateCounts, charge: Charge, background: Background) -> DenseModel:
+        raise NotImplementedError
+
+    def effort(self, layout: Layout) -> float:
+        return float(self.iterations * (self.queries + self.inner_updates))
+
+    def peak_cells(self, layout: Layout) -> int:
+        return 4 * layout.n_cells
+
+
+def answer(
+    counts: Counts, pool: QueryPool, free: np.ndarray, mechanisms: Mechanisms, iterations: int, inner: int, update: Update
+) -> Shares:
+    """Run all iterations.
+
+    Parameters
+    ----------
+    counts : the private table.
+    free : the plausible cells.
+
+    Privacy
+    -------
+    The counts are looked at in `mechanisms` alone, `iterations` times each, with the error |count - round(n share)| of every
+    query and with one count: integers, since the only floats are the model's shares, which are public. Replacing one record
+    moves a count by at most 1, and so an error.
+    Between them everything is post-processing of noisy counts.
+    """
+    exact, n, model, answers = pool.counts(lattice(counts)), counts.total, Shares(free), Answers()
+    for _ in range(iterations):
+        wanted = np.rint(n * pool.shares(model)).astype(np.int64)
+        number = mechanisms.choose(np.abs(exact - wanted).tolist())
+        answers.add(number, mechanisms.measure(int(exact[number])) / n)
+        correct(model, pool, answers, inner, update)
+    return model
+
+
+def correct(model: Shares, pool: QueryPool, answers: Answers, inner: int, update: Update) -> None:
+    """Correct the model towards the measured queries that it answers worst. Post-processing."""
+    numbers, shares = answers.numbers, answers.shares
+    gaps = np.abs(pool.shares(model)[numbers] - shares)
+    for place in np.argsort(-gaps, kind="stable")[:inner]:
+        update(model, pool.query(int(numbers[place])), float(shares[place]))
+
+
+def finished(model: Shares, layout: Layout) -> DenseModel:
+    return DenseModel(layout=layout, shares=model.cells)
+
+
+def prepared(
+    generator: CountingQueries, layout: Layout, background: Background, public: np.random.Generator
+) -> tuple[QueryPool, np.ndarray]:
+    """The pool and the plausible cells: public."""
+    return QueryPool(layout, generator.queries, generator.marginal, public), plausible_cells(background.plausibility)

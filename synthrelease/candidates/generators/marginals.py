@@ -1,0 +1,172 @@
+"""Maximum entropy on measured marginals: a declared set of tables is measured, everything else is assumed away.
+
+The measurement is one discrete Laplace mechanism over a fixed set of marginals; the model is the table of largest entropy, or
+nearest to a public table, that matches them (`maximum_entropy`; after McKenna, Sheldon & Miklau 2019, Private-PGM).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import combinations
+from typing import ClassVar, Literal
+
+import numpy as np
+from pydantic import Field, field_validator, model_validator
+
+from synthrelease.accounting.charges import Charge, mechanism
+from synthrelease.accounting.plan import pure_epsilon
+from synthrelease.candidates.generators.base import Background, Generator, Guaranteed, MeasuringGenerator
+from synthrelease.candidates.generators.bayesian_network import BayesianNetwork
+from synthrelease.candidates.generators.junction_tree import JunctionTree
+from synthrelease.candidates.generators.maximum_entropy import maximum_entropy
+from synthrelease.candidates.generators.measurements import NoisyMarginal, NoisyMarginals
+from synthrelease.domain.counts import DENSE_LIMIT, Counts, lattice
+from synthrelease.domain.schema import Layout
+from synthrelease.enclave.door import PrivateCounts
+from synthrelease.errors import closest, listing
+from synthrelease.randomness import SystemEntropy, discrete_laplace
+from synthrelease.toml.tables import Mistake
+
+_TERM = re.compile(r"(?:(?P<weight>[0-9]+(?:\.[0-9]+)?)\s+)?(?:all\s+(?P<ways>[1-9])-way|(?P<columns>\w+(?:\s*:\s*\w+)*))")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Term:
+    """One term of a formula: the table of some columns, or all tables of `ways` columns; and its weight."""
+
+    columns: tuple[str, ...] = ()
+    ways: int = 0
+    weight: Fraction
+
+    @classmethod
+    def of(cls, text: str) -> Term:
+        """Read "age:region", "2 region" or "all 2-way". Raises ValueError for anything else."""
+        match = _TERM.fullmatch(text.strip())
+        columns = tuple(name.strip() for name in match["columns"].split(":")) if match and match["columns"] else ()
+        if match is None or len(set(columns)) != len(columns):
+            expected = "terms such as 'age:region', '2 region' or 'all 2-way', joined by +, of different columns"
+            raise ValueError(f"expected {expected}, found {text.strip()!r}")
+        weight = Fraction(1 if match["weight"] is None else match["weight"])
+        return cls(columns=columns, ways=int(match["ways"] or 0), weight=weight)
+
+    def sets(self, layout: Layout) -> Iterable[tuple[int, ...]]:
+        """Increasing column indices of each of its tables; no more columns than there are."""
+        if self.columns:
+            return [tuple(sorted(layout.index(name) for name in self.columns))]
+        return combinations(range(len(layout.sizes)), min(self.ways, len(layout.sizes)))
+
+
+class Marginals(MeasuringGenerator):
+    """Hyperparameters.
+
+    Attributes
+    ----------
+    tables : the marginals to measure, as in a log-linear model: "age:region + week:weight + 2 region"; "all 2-way" stands for
+        every table of two columns. A number in front of a term is its weight: each table gets the share weight / sum of weights
+        of the budget. A term of weight 0 is not measured: the model takes what ties its columns together from the prior.
+    prior : a public file with the columns of the private one; the model is the nearest table to it that matches the
+        measurements. A wrong one costs accuracy, never privacy.
+    prior_weight : how many records the prior (the uniform table, where none is named) is worth against the noise.
+    """
+
+    family: Literal["marginals"] = "marginals"
+    tables: str = Field(min_length=1, max_length=10_000)
+    prior: str | None = None
+    prior_weight: float = Field(default=300.0, gt=0, le=1e12)
+    guarantee: ClassVar[Guaranteed] = "pure"
+
+    @field_validator("tables")
+    @classmethod
+    def _terms(cls, text: str) -> str:
+        terms = [Term.of(term) for term in text.split("+")]
+        if not any(term.weight for term in terms):
+            raise ValueError(f"expected a table with a weight above 0, found {text!r}")
+        return text
+
+    @model_validator(mode="after")
+    def _zeros_need_a_prior(self) -> Marginals:
+        if self.prior is None and not all(term.weight for term in self.terms):
+            raise ValueError("tables of weight 0 take what ties their columns together from a prior, and none is named")
+        return self
+
+    @cached_property
+    def terms(self) -> tuple[Term, ...]:
+        return tuple(Term.of(term) for term in self.tables.split("+"))
+
+    def shares(self, layout: Layout) -> dict[tuple[int, ...], Fraction]:
+        """Every table, by increasing column indices, with its share of the budget (0: not measured); they add up to 1."""
+        weights: dict[tuple[int, ...], Fraction] = {}
+        for term in self.terms:
+            for columns in term.sets(layout):
+                weights[columns] = weights.get(columns, Fraction(0)) + term.weight
+        total = sum(weights.values(), Fraction(0))
+        return {columns: weight / total for columns, weight in weights.items()}
+
+    @property
+    def prior_file(self) -> str | None:
+        return self.prior
+
+    def mistakes(self, layout: Layout, rules: Iterable[tuple[int, ...]]) -> Iterable[Mistake]:
+        named = [name for term in self.terms for name in term.columns]
+        unknown = [name for name in dict.fromkeys(named) if name not in layout.columns]
+        for name in unknown:
+            guess = closest(name, layout.columns)
+            yield Mistake(field="tables", expected=f"columns ({listing(layout.columns)})", found=repr(name), suggestion=guess)
+        if unknown:
+            return
+        cells = JunctionTree.of(layout.sizes, [*self.shares(layout), *rules]).largest
+        if cells > DENSE_LIMIT:
+            yield Mistake(
+                field="tables",
+                expected=f"tables that, with the rules, tie at most {DENSE_LIMIT} cells together (fewer or smaller tables)",
+                found=f"{cells} cells in one clique of the model",
+            )
+
+    def charge(self, epsilon: Fraction) -> Charge:
+        return mechanism("generation", epsilon, "discrete Laplace noise on a fixed set of marginals")
+
+    def same_measurements(self, other: Generator) -> bool:
+        return isinstance(other, Marginals) and other._measured() == self._measured()
+
+    def _measured(self) -> set[Term]:
+        return {term for term in self.terms if term.weight}
+
+    def measure(self, private: PrivateCounts, charge: Charge) -> NoisyMarginals:
+        """Measure every table.
+
+        Privacy
+        -------
+        eps-DP, eps = pure_epsilon(charge), neighbours replace one record. Which tables are measured is public. Replacing one
+        record moves one count down and one up in each table: l1 sensitivity 2, so discrete Laplace noise of scale 2 / eps_j
+        makes table j eps_j-DP, and the eps_j add up to eps (sequential composition).
+        """
+        epsilon = pure_epsilon(charge)
+        tables = [(columns, share * epsilon) for columns, share in self.shares(private.layout).items() if share]
+        measured = private.spend(charge, lambda counts: _measure(counts, tables, private.entropy))
+        return NoisyMarginals(layout=private.layout, n=private.n, tables=measured)
+
+    def model(self, measured: NoisyMarginals, background: Background) -> BayesianNetwork:
+        structure = list(self.shares(measured.layout))
+        return maximum_entropy(measured, structure, background.plausibility, background.prior, self.prior_weight)
+
+    def effort(self, layout: Layout) -> float:
+        return float(JunctionTree.of(layout.sizes, self.shares(layout)).largest)
+
+    def peak_cells(self, layout: Layout) -> int:
+        return 6 * min(layout.n_cells, BayesianNetwork.frontier_limit)
+
+
+def _measure(
+    counts: Counts, tables: list[tuple[tuple[int, ...], Fraction]], entropy: SystemEntropy
+) -> tuple[NoisyMarginal, ...]:
+    marginals = lattice(counts)
+    measured = []
+    for columns, epsilon in tables:
+        exact = marginals.get(columns)
+        noisy = discrete_laplace(exact.ravel(), sensitivity=2, epsilon=epsilon, entropy=entropy).reshape(exact.shape)
+        measured.append(NoisyMarginal(columns=columns, values=noisy, epsilon=epsilon, cells=np.ones_like(noisy)))
+    return tuple(measured)

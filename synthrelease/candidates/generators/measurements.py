@@ -1,0 +1,61 @@
+"""Noisy marginals: what a generator measured, as values that may be merged, shared by rounds and published."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from synthrelease.domain.schema import Layout
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoisyMarginal:
+    """One measured sub-table.
+
+    Attributes
+    ----------
+    columns : increasing indices of its columns.
+    values : int64, one axis per column: counts plus independent discrete Laplace noise per cell.
+    epsilon : what it cost. The noise has scale 2 / epsilon.
+    cells : how many noisy cells were added up in each of `values`; 1 as measured.
+    """
+
+    columns: tuple[int, ...]
+    values: np.ndarray
+    epsilon: Fraction
+    cells: np.ndarray
+
+    def variance(self) -> np.ndarray:
+        """Noise variance of each value: that of continuous Laplace noise of the same scale, an upper bound."""
+        return self.cells * (2.0 * float(2 / self.epsilon) ** 2)
+
+    def merge(self, layout: Layout, maps: Sequence[np.ndarray]) -> NoisyMarginal:
+        """The same measurement on coarser bins. Post-processing."""
+        values, cells = self.values, self.cells
+        for axis, column in enumerate(self.columns):
+            values, cells = (_added_up(array, axis, maps[column], layout.sizes[column]) for array in (values, cells))
+        return NoisyMarginal(columns=self.columns, values=values, epsilon=self.epsilon, cells=cells)
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoisyMarginals:
+    """Everything that was measured of one table with `n` rows, over one layout. Already private: may be published."""
+
+    layout: Layout
+    n: int
+    tables: tuple[NoisyMarginal, ...]
+
+    def merge(self, layout: Layout, maps: Sequence[np.ndarray]) -> NoisyMarginals:
+        """The same measurements on coarser bins: column c's bin b becomes `maps[c][b]`."""
+        return NoisyMarginals(layout=layout, n=self.n, tables=tuple(table.merge(layout, maps) for table in self.tables))
+
+
+def _added_up(array: np.ndarray, axis: int, into: np.ndarray, size: int) -> np.ndarray:
+    shape = list(array.shape)
+    shape[axis] = size
+    merged = np.zeros(shape, dtype=array.dtype)
+    np.add.at(np.moveaxis(merged, axis, 0), into, np.moveaxis(array, axis, 0))
+    return merged

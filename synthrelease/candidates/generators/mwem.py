@@ -1,0 +1,65 @@
+"""MWEM (Hardt, Ligett & McSherry, NIPS 2012), native, on cell counts: pure differential privacy.
+
+The version of smartnoise-synth 1.0.8 learns the bounds of its histogram from the private rows, and draws a query again, up to
+ten times, when it was measured before, which its guarantee does not cover (docs/generators.md).
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from synthrelease.accounting.charges import Charge, mechanism
+from synthrelease.accounting.plan import pure_epsilon
+from synthrelease.candidates.generators.base import Background, Guaranteed
+from synthrelease.candidates.generators.counting_queries import (
+    CountingQueries,
+    Mechanisms,
+    Query,
+    Shares,
+    answer,
+    finished,
+    prepared,
+)
+from synthrelease.candidates.generators.dense import DenseModel
+from synthrelease.enclave.door import PrivateCounts
+from synthrelease.randomness import choose, discrete_laplace
+
+
+class MWEM(CountingQueries):
+    """Multiplicative weights with the exponential mechanism. Hyperparameters: `CountingQueries`."""
+
+    family: Literal["mwem"] = "mwem"
+    guarantee: ClassVar[Guaranteed] = "pure"
+
+    def charge(self, epsilon: Fraction) -> Charge:
+        return mechanism("generation", epsilon, f"MWEM: {self.iterations} choices and counts (Hardt, Ligett & McSherry 2012)")
+
+    def fit(self, private: PrivateCounts, charge: Charge, background: Background) -> DenseModel:
+        """Choose, measure and correct.
+
+        Privacy
+        -------
+        eps-DP, neighbours replace one record: each of T iterations spends eps / (2 T) on an exponential mechanism and as much
+        on a discrete Laplace count, both of sensitivity 1 (`counting_queries.answer`); adaptive composition.
+        """
+        entropy, layout = private.entropy, private.layout
+        pool, free = prepared(self, layout, background, entropy.generator())
+        part = pure_epsilon(charge) / (2 * self.iterations)
+        mechanisms = Mechanisms(
+            choose=lambda errors: choose(errors, sensitivity=1, epsilon=part, mechanism="exponential", entropy=entropy),
+            measure=lambda count: int(discrete_laplace(np.array([count]), sensitivity=1, epsilon=part, entropy=entropy)[0]),
+        )
+        model = private.spend(
+            charge,
+            lambda counts: answer(counts, pool, free, mechanisms, self.iterations, self.inner_updates, weighed),
+        )
+        return finished(model, layout)
+
+
+def weighed(model: Shares, query: Query, share: float) -> None:
+    """Multiply the cells of a query by exp((measured - answered) / 2), in shares (Figure 1 there)."""
+    model.multiply(query, math.exp((min(max(share, 0.0), 1.0) - model.of(query)) / 2))

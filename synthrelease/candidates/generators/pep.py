@@ -1,0 +1,78 @@
+"""PEP, private entropy projection (Liu, Vietri & Wu, NeurIPS 2021, Section 4.1): zero-concentrated, on cell counts.
+
+The model is the table of largest entropy that gives the measured answers, found by projecting onto one answer at a time.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from synthrelease.accounting.charges import Charge, zero_concentrated
+from synthrelease.accounting.renyi import root_down
+from synthrelease.candidates.generators.base import Background, Guaranteed
+from synthrelease.candidates.generators.counting_queries import (
+    CountingQueries,
+    Mechanisms,
+    Query,
+    Shares,
+    answer,
+    finished,
+    prepared,
+)
+from synthrelease.candidates.generators.dense import DenseModel
+from synthrelease.enclave.door import PrivateCounts
+from synthrelease.randomness import choose, discrete_gaussian
+
+_SMALLEST = 1e-9
+"""Shares are projected onto this much at least, and as much below 1: a cell that is 0 could never come back."""
+
+_LARGEST = 100.0
+"""Of the logarithm of a correction: more would overflow. A cell of so small a share comes back in steps."""
+
+
+class PEP(CountingQueries):
+    """Private entropy projection. Hyperparameters: `CountingQueries`."""
+
+    family: Literal["pep"] = "pep"
+    guarantee: ClassVar[Guaranteed] = "zCDP"
+
+    def charge(self, epsilon: Fraction) -> Charge:
+        return zero_concentrated("generation", epsilon, f"PEP: {self.iterations} choices and counts (Liu, Vietri & Wu 2021)")
+
+    def fit(self, private: PrivateCounts, charge: Charge, background: Background) -> DenseModel:
+        """Choose, measure and project.
+
+        Privacy
+        -------
+        rho-zero-concentrated, neighbours replace one record: each of T iterations spends rho / (2 T) on an exponential
+        mechanism of epsilon_0 = sqrt(8 rho / (2 T)), rounded down, which is epsilon_0^2 / 8 zero-concentrated because it has
+        bounded range (Cesar & Rogers 2021, Lemma 4), and rho / (2 T) on a discrete Gaussian count; both have sensitivity 1
+        (`counting_queries.answer`); adaptive composition.
+        """
+        entropy, layout, rho = private.entropy, private.layout, charge.curve().rho
+        pool, free = prepared(self, layout, background, entropy.generator())
+        part = rho / (2 * self.iterations)
+        epsilon = root_down(8 * part)
+        mechanisms = Mechanisms(
+            choose=lambda errors: choose(errors, sensitivity=1, epsilon=epsilon, mechanism="exponential", entropy=entropy),
+            measure=lambda count: int(
+                discrete_gaussian(np.array([count]), squared_sensitivity=1, rho=part, entropy=entropy)[0]
+            ),
+        )
+        model = private.spend(
+            charge,
+            lambda counts: answer(counts, pool, free, mechanisms, self.iterations, self.inner_updates, projected),
+        )
+        return finished(model, layout)
+
+
+def projected(model: Shares, query: Query, share: float) -> None:
+    """The nearest table, in Kullback-Leibler divergence, that gives this answer: Lemma 1 there."""
+    now, wanted = model.of(query), min(max(share, _SMALLEST), 1 - _SMALLEST)
+    if 0 < now < 1:
+        odds = math.log(wanted) - math.log(now) + math.log1p(-now) - math.log1p(-wanted)
+        model.multiply(query, math.exp(min(odds, _LARGEST)))

@@ -1,0 +1,217 @@
+"""PrivBayes (Zhang, Cormode, Procopiuc, Srivastava & Xiao, SIGMOD 2014; TODS 2017), native, on cell counts.
+
+Theory 6, PrivBayes.
+
+A Bayesian network is chosen privately (eps1 = epsilon_split * eps), then one joint table per column is measured with
+integer Laplace noise (eps2 = eps - eps1). Everything after the noise is post-processing: consistency between the tables,
+structural zeros from the public rules, and sampling by randomised rounding (docs/generators.md says what differs from the
+paper and what it buys).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from fractions import Fraction
+from itertools import combinations
+from typing import ClassVar, Literal
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from synthrelease.accounting.charges import Charge, exact, mechanism
+from synthrelease.accounting.plan import pure_epsilon
+from synthrelease.candidates.generators.base import Background, Generator, Guaranteed
+from synthrelease.candidates.generators.bayesian_network import BayesianNetwork, NoisyTable, build_network
+from synthrelease.domain.counts import DENSE_LIMIT, Counts, Lattice, lattice
+from synthrelease.domain.schema import Layout
+from synthrelease.enclave.door import PrivateCounts
+from synthrelease.randomness import SYSTEM, SystemEntropy, choose, discrete_laplace
+from synthrelease.toml.tables import Mistake
+
+MOST_COLUMNS = 52
+"""Letters of numpy.einsum, which sums over the ancestors of a column's parents (`bayesian_network`)."""
+
+ParentSets = Callable[[int, Sequence[int]], list[tuple[int, ...]]]
+
+
+class PrivBayes(Generator):
+    """Hyperparameters of PrivBayes.
+
+    Attributes
+    ----------
+    flavour : "theta" bounds the size of each joint table so that its average cell is worth theta times its noise;
+        "degree" allows `degree` parents.
+    epsilon_split : share of the budget for the structure, in (0, 1).
+    selector : the private choice mechanism for the structure.
+    """
+
+    family: Literal["privbayes"] = "privbayes"
+    flavour: Literal["theta", "degree"]
+    theta: float | None = Field(default=None, gt=0)
+    degree: int | None = Field(default=None, ge=1, le=8)
+    epsilon_split: Fraction = Field(gt=0, lt=1)
+    selector: Literal["permute_and_flip", "exponential"] = "permute_and_flip"
+    guarantee: ClassVar[Guaranteed] = "pure"
+
+    @model_validator(mode="after")
+    def _one_of(self) -> PrivBayes:
+        wanted, other = ("theta", "degree") if self.flavour == "theta" else ("degree", "theta")
+        if getattr(self, wanted) is None or getattr(self, other) is not None:
+            raise ValueError(f"flavour {self.flavour!r} needs {wanted!r} and must not have {other!r}")
+        return self
+
+    def mistakes(self, layout: Layout, rules: Iterable[tuple[int, ...]]) -> Iterable[Mistake]:
+        if len(layout.sizes) > MOST_COLUMNS:
+            expected = f"at most {MOST_COLUMNS} columns for {self.family!r}, as many as numpy.einsum can tell apart"
+            yield Mistake(field="family", expected=expected, found=f"{len(layout.sizes)}")
+
+    def charge(self, epsilon: Fraction) -> Charge:
+        return mechanism(
+            "generation",
+            epsilon,
+            f"PrivBayes: structure {float(self.epsilon_split):g} of it by {self.selector.replace('_', ' ')}, "
+            "the rest for noisy tables (Zhang et al. 2014)",
+        )
+
+    def fit(self, private: PrivateCounts, charge: Charge, background: Background) -> BayesianNetwork:
+        """Choose the structure and measure the tables.
+
+        Privacy
+        -------
+        eps-DP, eps = pure_epsilon(charge), neighbours replace one record: structure eps1 (`_choose_structure`) and tables eps2
+        (`_measure`) in sequence.
+        """
+        epsilon = pure_epsilon(charge)
+        epsilon_structure = exact(self.epsilon_split) * epsilon
+        epsilon_tables = epsilon - epsilon_structure
+        parent_sets = self._parent_sets(private.n, private.layout, epsilon_tables)
+
+        def measured(counts: Counts) -> list[NoisyTable]:
+            marginals = lattice(counts)
+            network = _choose_structure(marginals, private.n, parent_sets, epsilon_structure, self.selector, private.entropy)
+            return _measure(marginals, network, epsilon_tables, private.entropy)
+
+        return build_network(private.spend(charge, measured), private.n, private.layout, background.plausibility)
+
+    def effort(self, layout: Layout) -> float:
+        return float(self.degree or 0) + (1 / self.theta if self.theta else 0.0)
+
+    def peak_cells(self, layout: Layout) -> int:
+        return 6 * min(layout.n_cells, BayesianNetwork.frontier_limit)
+
+    def _parent_sets(self, n: int, layout: Layout, epsilon_tables: Fraction) -> ParentSets:
+        """The parent sets that each column may choose from the columns already placed. Public: depends on n alone."""
+        sizes = layout.sizes
+        if self.theta is None:
+            most, bound = int(self.degree or 0), float(DENSE_LIMIT)
+        else:
+            most, bound = len(sizes), min(n * float(epsilon_tables) / (2 * len(sizes) * self.theta), DENSE_LIMIT)
+        return lambda column, placed: maximal_parent_sets(sizes, placed, bound / sizes[column], most)
+
+
+def maximal_parent_sets(sizes: Sequence[int], placed: Sequence[int], bound: float, most: int) -> list[tuple[int, ...]]:
+    """All sets of at most `most` placed columns with at most `bound` joint cells that cannot be extended.
+
+    The empty set is always allowed, so that every column has a choice (PrivBayes, Algorithm 5).
+    """
+    placed = sorted(placed)
+    fitting = [
+        subset
+        for length in range(min(most, len(placed)) + 1)
+        for subset in combinations(placed, length)
+        if length == 0 or np.prod([sizes[i] for i in subset], dtype=float) <= bound
+    ]
+    known = set(fitting)
+    return [
+        subset
+        for subset in fitting
+        if not any(tuple(sorted((*subset, extra))) in known for extra in placed if extra not in subset)
+    ]
+
+
+def dependence_score(joint: np.ndarray, n: int) -> int:
+    """Dependence of the last axis on all others: sum |n c(x,p) - c(x) c(p)| = 2 n^2 R(X, P), an exact integer.
+
+    R(X, P) = 1/2 sum |Pr[x,p] - Pr[x] Pr[p]| is the score of PrivBayes (Zhang et al. 2014, Section 4.3).
+
+    Parameters
+    ----------
+    joint : counts of every cell of (parents..., column), summing to n.
+    """
+    table = joint.reshape(-1, joint.shape[-1]).astype(np.int64)
+    expected = np.multiply.outer(table.sum(axis=1), table.sum(axis=0))
+    return int(np.abs(n * table - expected).sum())
+
+
+def score_sensitivity(n: int) -> int:
+    """Largest change of `dependence_score` when one record is replaced: 6 n + 4.
+
+    R changes by at most 3/n + 2/n^2 (theory 6.1, dependence score); the score is 2 n^2 R.
+    """
+    return 6 * n + 4
+
+
+def _choose_structure(
+    marginals: Lattice,
+    n: int,
+    parent_sets: ParentSets,
+    epsilon: Fraction,
+    selector: str,
+    entropy: SystemEntropy = SYSTEM,
+) -> list[tuple[tuple[int, ...], int]]:
+    """(parents, column) pairs in sampling order.
+
+    Privacy
+    -------
+    eps-DP: the first column is drawn uniformly; each of the d - 1 further choices gets eps / (d - 1) and scores of
+    sensitivity 6n + 4 (theory 6.2, structure); which pairs compete depends only on public sizes and earlier choices.
+    """
+    sizes = marginals.layout.sizes
+    first = entropy.pick(len(sizes))
+    network: list[tuple[tuple[int, ...], int]] = [((), first)]
+    placed, left = [first], [column for column in range(len(sizes)) if column != first]
+    share = epsilon / max(1, len(left))
+    scores: dict[tuple[tuple[int, ...], int], int] = {}
+    while left:
+        pairs = [(parents, column) for column in left for parents in parent_sets(column, placed)]
+        for parents, column in pairs:
+            if (parents, column) not in scores:
+                scores[parents, column] = dependence_score(_joint(marginals, parents, column), n)
+        chosen = choose(
+            [scores[pair] for pair in pairs],
+            sensitivity=score_sensitivity(n),
+            epsilon=share,
+            mechanism=selector,
+            entropy=entropy,
+        )
+        network.append(pairs[chosen])
+        placed.append(pairs[chosen][1])
+        left.remove(pairs[chosen][1])
+    return network
+
+
+def _measure(
+    marginals: Lattice, network: list[tuple[tuple[int, ...], int]], epsilon: Fraction, entropy: SystemEntropy = SYSTEM
+) -> list[NoisyTable]:
+    """One noisy joint table per column, axes (parents..., column).
+
+    Privacy
+    -------
+    eps-DP: replacing one record moves one count down and one up in each of the d tables, l1 sensitivity 2 d in all, so
+    each cell gets discrete Laplace noise of scale 2 d / eps (theory 6.3, tables).
+    """
+    tables = [_joint(marginals, parents, column) for parents, column in network]
+    flat = np.concatenate([table.ravel() for table in tables])
+    noisy = discrete_laplace(flat, sensitivity=2 * len(tables), epsilon=epsilon, entropy=entropy)
+    pieces = np.split(noisy, np.cumsum([table.size for table in tables])[:-1])
+    return [
+        NoisyTable(columns=(*parents, column), values=piece.reshape(table.shape).astype(float))
+        for (parents, column), table, piece in zip(network, tables, pieces, strict=True)
+    ]
+
+
+def _joint(marginals: Lattice, parents: tuple[int, ...], column: int) -> np.ndarray:
+    """Counts over (parents..., column) with the column on the last axis."""
+    columns = tuple(sorted((*parents, column)))
+    order = [columns.index(parent) for parent in parents] + [columns.index(column)]
+    return marginals.get(columns).transpose(order)

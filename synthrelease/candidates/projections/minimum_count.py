@@ -1,0 +1,54 @@
+"""Face privacy: no row of the released table occurs fewer than m times (paper, Algorithm 3; theory 7.1, minimum count)."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from pydantic import Field
+
+from synthrelease.candidates.projections.base import Projection
+from synthrelease.domain.counts import Counts, rare_first
+from synthrelease.errors import RejectedRound
+
+
+class MinimumCount(Projection):
+    """Projection to a table in which every row that occurs, occurs at least `minimum_count` times.
+
+    `keep` says how the rows to keep are drawn: "random" as in the paper, or "spread" at equal distances along an order in which
+    the rows of rare bins stand together, which keeps the totals of rare bins. Each row is as likely to be kept either way.
+    """
+
+    kind: Literal["minimum_count"] = "minimum_count"
+    minimum_count: int = Field(ge=1, le=1000)
+    keep: Literal["random", "spread"] = "random"
+
+    def project(self, table: Counts, generator: np.random.Generator) -> Counts:
+        """The projected table, of the same size.
+
+        Of the n_k distinct rows that occur k < m times, floor(k n_k / m) are kept, each m times; rows that
+        occur m times or more stay. What the rounding lacks (fewer than m rows for each k) is made up by adding single
+        rows to kept cells at random. Post-processing of a synthetic table: free.
+
+        Raises
+        ------
+        RejectedRound : when nothing can be kept (theory 7.1, minimum count).
+        """
+        m = self.minimum_count
+        counts = np.where(table.counts >= m, table.counts, 0)
+        order = rare_first(table.all_digits(), table.counts) if self.keep == "spread" else None
+        for k in range(1, m):
+            cells = np.flatnonzero(table.counts == k) if order is None else order[table.counts[order] == k]
+            size = k * len(cells) // m
+            if order is None:
+                kept = generator.choice(cells, size=size, replace=False)
+            else:
+                kept = cells[((np.arange(size) + generator.random()) * len(cells) / max(1, size)).astype(np.int64)]
+            counts[kept] = m
+        missing = table.total - int(counts.sum())
+        if missing:
+            cells = np.flatnonzero(counts)
+            if not len(cells):
+                raise RejectedRound("the projection to a minimum count kept no row")
+            np.add.at(counts, generator.choice(cells, size=missing), 1)
+        return Counts(table.layout, table.codes, counts)

@@ -1,0 +1,111 @@
+"""card, verify and keygen: what is done with the files of a release. None of them reads private data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from synthrelease.cli.terminal import Config, out
+from synthrelease.errors import VerificationFailed
+
+if TYPE_CHECKING:
+    from synthrelease.verification import Report
+
+Sign = Annotated[Path | None, typer.Option("--sign", metavar="KEY", help="Sign the files with this private key (see keygen).")]
+Password = Annotated[
+    Path | None, typer.Option("--password-file", metavar="FILE", help="A file whose first line is the password of the key.")
+]
+
+
+def keygen(
+    file: Annotated[Path, typer.Argument(metavar="KEY", help="A new file for the private key; KEY.pub gets the public one.")],
+    password_file: Password = None,
+) -> None:
+    """Make a key pair for signing releases. Needs the extra `sign`: pip install synthrelease[sign]."""
+    from synthrelease.bundle.signing import make_key, read_password
+
+    fingerprint = make_key(file, read_password(password_file))
+    out.print(f"The private key is {escape(str(file))}: keep it secret. The public key is {escape(str(file))}.pub.")
+    out.print(f"Publish its fingerprint where readers of the release will find it: {fingerprint}")
+
+
+def verify(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a release.")],
+    public_key: Annotated[
+        Path | None,
+        typer.Option("--public-key", metavar="FILE", help="The publisher's public key, which must have signed it."),
+    ] = None,
+) -> None:
+    """Check a published release without any private data: that the files are whole and say the same. Exit code 5 if not."""
+    from synthrelease.verification import verify_bundle
+
+    report = verify_bundle(folder, public_key)
+    print_report(report)
+    if not report.passed:
+        raise VerificationFailed(f"{folder}: this release does not fit together. See the problems above.")
+    out.print("Everything fits together.", style="green")
+    if report.signed_by is None:
+        out.print("Nobody signed it: whoever can write a whole release anew could have made these files.")
+
+
+def card(
+    config: Config,
+    target: Annotated[Path, typer.Option("--out", metavar="DIR", help="A new folder.")],
+    bundle: Annotated[
+        Path | None, typer.Option("--bundle", metavar="DIR", help="A finished release; without it a preview is written.")
+    ] = None,
+    sign: Sign = None,
+    password_file: Password = None,
+) -> None:
+    """Write the data card as it would look, or a finished release anew with the texts of [card] as they are now.
+
+    Spends nothing and reads no private data.
+    """
+    from synthrelease.bundle import check_free, write_folder
+    from synthrelease.bundle.signing import signing_key
+    from synthrelease.specification.spec import load_spec
+
+    spec = load_spec(config)
+    check_free(target)
+    key = signing_key(sign, password_file)
+    if bundle is None:
+        from synthrelease.bundle.preview import preview
+
+        write_folder(preview(spec), target, key)
+        warn_of_gaps(spec)
+        out.print(f"A preview, with placeholders for figures, is {escape(str(target / 'README.html'))}.")
+        return
+    from synthrelease.bundle.rewriting import rewritten
+    from synthrelease.verification import verify_bundle
+    from synthrelease.verification.reading import read_files
+
+    report = verify_bundle(bundle)
+    if not all(check.passed for check in report.checks if check.name != "documents"):  # these are written anew
+        print_report(report)
+        raise VerificationFailed(f"{bundle}: expected a release that fits together, found problems. Nothing was written.")
+    write_folder(rewritten(read_files(bundle), spec.card, spec.digest), target, key)
+    warn_of_gaps(spec)
+    out.print(f"The release with the new texts is in {escape(str(target))}.")
+
+
+def print_report(report: Report) -> None:
+    table = Table("check", "", "found", title="Verification")
+    for check in report.checks:
+        mark = "ok" if check.passed else "not made" if not check.made else "PROBLEM"
+        found = "\n".join(check.problems) if check.problems else check.found
+        table.add_row(escape(check.name), mark, escape(found), style=None if check.passed else "red")
+    out.print(table)
+
+
+def warn_of_gaps(spec: Any) -> None:
+    """Say what the data card will lack; it can be given later, with `card --bundle`."""
+    from synthrelease.toml.card import gaps
+
+    missing = gaps(spec.card, spec.schema.names)
+    if missing:
+        shown = ", ".join(missing[:8]) + (f" and {len(missing) - 8} more" if len(missing) > 8 else "")
+        out.print(f"The data card will lack: {escape(shown)}. It will say that these are not stated.", style="yellow")

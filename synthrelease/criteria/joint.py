@@ -1,0 +1,74 @@
+"""One noisy test for all criteria of a round (theory 4.1, least slack): the least slack, with one draw of noise."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from synthrelease.accounting.charges import Charge, mechanism
+from synthrelease.criteria.base import Criterion, Query, Score
+from synthrelease.domain.counts import Counts
+from synthrelease.enclave.door import PrivateCounts
+from synthrelease.randomness import laplace_figure, laplace_tail
+
+JOINT_TEST = "joint test of all criteria"
+_LIMIT = 2.0**30
+"""Slacks are clipped to this many sensitivities either way, far beyond any noise; clipping keeps the sensitivity."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class JointTest:
+    """Whether a candidate meets all criteria, decided by one noisy number.
+
+    Attributes
+    ----------
+    epsilon : budget of one test.
+    false_acceptance : largest probability that a round passes although some criterion is above its threshold.
+    """
+
+    epsilon: Fraction
+    false_acceptance: Fraction
+
+    @property
+    def charge(self) -> Charge:
+        return mechanism(JOINT_TEST, self.epsilon, "Laplace mechanism on the least slack")
+
+    @property
+    def margin(self) -> float:
+        """What the noisy least slack must reach, in sensitivities: noise alone does so with `false_acceptance` at most."""
+        return laplace_tail(sensitivity=1.0, epsilon=self.epsilon, probability=self.false_acceptance)
+
+    def passes(self, private: PrivateCounts, asked: Sequence[tuple[Criterion, Query | Score]]) -> bool:
+        """Whether a candidate passes: the noisy least slack reaches the margin, and so does every public score."""
+        return self.noisy_slack(private, asked) >= self.margin and all(
+            found.passed for _, found in asked if isinstance(found, Score)
+        )
+
+    def noisy_slack(self, private: PrivateCounts, asked: Sequence[tuple[Criterion, Query | Score]]) -> float:
+        """The least slack of all queries, with noise.
+
+        Parameters
+        ----------
+        private : the private table on the candidate's bins, with this round's meter.
+        asked : every criterion with its query about the candidate, or its score where nothing private is asked.
+
+        Privacy
+        -------
+        eps-DP, neighbours replace one record: each slack has sensitivity 1 (`Query`), so has their minimum (Proposition 3),
+        and it gets Laplace noise of scale 1 / eps. Scores are public: they are left out here, and decide without noise.
+        """
+        noisy = private.spend(
+            self.charge,
+            lambda counts: laplace_figure(
+                least_slack(asked, counts), sensitivity=1.0, epsilon=self.epsilon, entropy=private.entropy
+            ),
+        )
+        return noisy.value
+
+
+def least_slack(asked: Sequence[tuple[Criterion, Query | Score]], counts: Counts) -> float:
+    """The least slack of all queries, clipped to +-2**30; one that is not a number counts as the lowest."""
+    slacks = [criterion.slack(query, counts) for criterion, query in asked if isinstance(query, Query)]
+    return min((max(-_LIMIT, min(slack, _LIMIT)) if not math.isnan(slack) else -_LIMIT for slack in slacks), default=_LIMIT)

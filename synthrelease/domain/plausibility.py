@@ -1,0 +1,132 @@
+"""Plausibility rules as masks over cells.
+
+The limits in the rules are edges of the atomic bins, so a rule is either true or false for a whole atomic cell; a coarser
+cell is implausible when every atomic cell in it is.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from synthrelease.domain.counts import Counts
+from synthrelease.domain.rules import All, Any, Not, Rule, RuleError, comparisons
+from synthrelease.domain.schema import Column, Layout, Transformation
+from synthrelease.errors import listing
+
+MAX_MASK_CELLS = 50_000_000
+_OPERATORS = {
+    "<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal, "==": np.equal, "!=": np.not_equal,
+}  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mask:
+    """Which combinations of some columns are implausible: a boolean array over their bins."""
+
+    columns: tuple[int, ...]
+    forbidden: np.ndarray
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plausibility:
+    """All rules of one kind (raw or synthetic) over one layout; rules that share columns are joined in one mask.
+
+    Joining by shared columns makes merging exact: a coarse cell is a product of sets, and a product is wholly
+    implausible just when one of its column-disjoint factors is.
+    """
+
+    layout: Layout
+    masks: tuple[Mask, ...]
+
+    @classmethod
+    def from_rules(cls, rules: Sequence[Rule], columns: Sequence[Column], layout: Layout) -> Plausibility:
+        """Masks over atomic bins. Raises RuleError when connected rules span too many cells."""
+        masks = []
+        for group in _connected([(rule, {part.column for part in comparisons(rule)}) for rule in rules]):
+            names = set().union(*(names for _, names in group))
+            chosen = [i for i, column in enumerate(columns) if column.name in names]
+            shape = tuple(layout.sizes[i] for i in chosen)
+            if math.prod(shape) > MAX_MASK_CELLS:
+                raise RuleError(
+                    f"expected rules that connect at most {MAX_MASK_CELLS} cells, found {math.prod(shape)} "
+                    f"over {listing(sorted(names))}"
+                )
+            axes = {columns[i].name: (axis, columns[i]) for axis, i in enumerate(chosen)}
+            forbidden = np.zeros(shape, dtype=bool)
+            for rule, _ in group:
+                forbidden |= _evaluate(rule, axes, len(shape))
+            masks.append(Mask(columns=tuple(chosen), forbidden=forbidden))
+        return cls(layout=layout, masks=tuple(masks))
+
+    def merge(self, transformation: Transformation) -> Plausibility:
+        """The masks over the bins of a transformation: forbidden where every atomic combination in the cell is."""
+        masks = []
+        for mask in self.masks:
+            allowed = ~mask.forbidden
+            for axis, column in enumerate(mask.columns):
+                into = transformation.maps[column]
+                merged = np.zeros(
+                    allowed.shape[:axis] + (transformation.layout.sizes[column],) + allowed.shape[axis + 1 :],
+                    dtype=bool,
+                )
+                np.logical_or.at(np.moveaxis(merged, axis, 0), into, np.moveaxis(allowed, axis, 0))
+                allowed = merged
+            masks.append(Mask(columns=mask.columns, forbidden=~allowed))
+        return Plausibility(layout=transformation.layout, masks=tuple(masks))
+
+    def forbidden(self, digits: Sequence[np.ndarray]) -> np.ndarray:
+        """(n,) True where the cell with these bin indices (one array per column) is implausible."""
+        bad = np.zeros(len(digits[0]), dtype=bool)
+        for mask in self.masks:
+            bad |= mask.forbidden[tuple(digits[column] for column in mask.columns)]
+        return bad
+
+    def filter(self, table: Counts) -> Counts:
+        """The rows of a table that are plausible."""
+        return table.keep(~self.forbidden(table.all_digits())) if self.masks else table
+
+    def structural_zeros(self, columns: Sequence[int]) -> np.ndarray:
+        """Boolean array over the bins of `columns` (in that order): the cells that the rules alone exclude."""
+        shape = tuple(self.layout.sizes[column] for column in columns)
+        zeros = np.zeros(shape, dtype=bool)
+        for mask in self.masks:
+            if set(mask.columns) <= set(columns):
+                axes = [list(columns).index(column) for column in mask.columns]
+                order = np.argsort(axes)
+                view = mask.forbidden.transpose(order)
+                zeros |= view.reshape([shape[axis] if axis in axes else 1 for axis in range(len(shape))])
+        return zeros
+
+
+def _connected(rules: list[tuple[Rule, set[str]]]) -> list[list[tuple[Rule, set[str]]]]:
+    """Groups of rules linked by shared columns."""
+    groups: list[tuple[set[str], list[tuple[Rule, set[str]]]]] = []
+    for rule, names in rules:
+        linked = [group for group in groups if group[0] & names]
+        groups = [group for group in groups if not group[0] & names]
+        merged = set(names).union(*(group[0] for group in linked))
+        groups.append((merged, [item for group in linked for item in group[1]] + [(rule, names)]))
+    return [members for _, members in groups]
+
+
+def _evaluate(rule: Rule, axes: Mapping[str, tuple[int, Column]], n_axes: int) -> np.ndarray:
+    if isinstance(rule, Not):
+        return ~_evaluate(rule.part, axes, n_axes)
+    if isinstance(rule, All | Any):
+        combine = np.logical_and if isinstance(rule, All) else np.logical_or
+        return combine.reduce(np.broadcast_arrays(*[_evaluate(part, axes, n_axes) for part in rule.parts]))
+    axis, column = axes[rule.column]
+    if isinstance(rule.value, str):
+        inside = np.array([label == rule.value for label in column.atoms.labels])
+        inside = inside if rule.operator == "==" else ~inside
+    else:
+        # every limit is an edge, so an atomic bin satisfies the comparison just when its lowest value does
+        lowest = (column.bounds or (-math.inf, math.inf))[0]
+        inside = _OPERATORS[rule.operator](np.array([lowest, *column.edges]), rule.value)
+    shape = [1] * n_axes
+    shape[axis] = len(column.atoms)
+    return inside.reshape(shape)

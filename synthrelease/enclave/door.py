@@ -1,0 +1,156 @@
+"""The only door to the original: a function whose signature has no PrivateCounts cannot see private data.
+
+`spend` checks the charge against the plan before it hands the counts to a mechanism, and turns every failure inside into
+one opaque error (theory 2.7, failures: one inside private code is not covered by the selection theorem, so it ends the run).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from copy import copy
+from typing import Protocol, Self, TypeVar
+
+import numpy as np
+
+from synthrelease.accounting.charges import Charge
+from synthrelease.domain.counts import Counts
+from synthrelease.domain.schema import Layout
+from synthrelease.enclave.subsets import uniform_subset
+from synthrelease.errors import BudgetError, PrivateFailure
+from synthrelease.randomness import SYSTEM, SystemEntropy
+
+Result = TypeVar("Result")
+
+
+class Meter:
+    """Which planned charges may still be spent, each once."""
+
+    def __init__(self, planned: Sequence[Charge]):
+        self._left = {charge.name: charge for charge in planned}
+
+    def take(self, charge: Charge) -> None:
+        """Strike a charge off the plan. Raises BudgetError when it was not planned, or was spent already."""
+        planned = self._left.get(charge.name)
+        if planned is None or (planned.epsilon, planned.delta, planned.renyi) != (
+            charge.epsilon,
+            charge.delta,
+            charge.renyi,
+        ):
+            raise BudgetError(
+                f"Refused: the charge {charge.name!r} was not planned, or was spent already. No private count was read."
+            )
+        del self._left[charge.name]
+
+
+class Door:
+    """Private counts that only `spend` opens. The representation never shows counts.
+
+    Attributes
+    ----------
+    layout : the public shape.
+    n_file : the number of rows of the file behind them, kept or not: public, and the same for all neighbours.
+    entropy : where mechanisms draw from; the operating system in every release.
+    """
+
+    def __init__(self, counts: Counts, meter: Meter, entropy: SystemEntropy, n_file: int):
+        self.__counts = counts
+        self._meter = meter
+        self.entropy = entropy
+        self.n_file = n_file
+        self.layout = counts.layout
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(columns={self.layout.columns})"
+
+    def is_public(self, digests: Collection[str]) -> bool:
+        """Whether the table is one of these public ones, by their `Counts.digest`. `same_file` says why this may be asked."""
+        return bool(digests) and _opaque(lambda: self.__counts.digest()) in digests
+
+    def spend(self, charge: Charge, mechanism: Callable[[Counts], Result]) -> Result:
+        """Run a mechanism that satisfies the guarantee of `charge` on the private counts and return its output.
+
+        Parameters
+        ----------
+        charge : the planned charge that pays for it.
+        mechanism : gets the counts, returns only what its guarantee covers. It should be total: not fail on any table.
+
+        Raises
+        ------
+        BudgetError : before anything is read, when the charge is not planned.
+        PrivateFailure : when the mechanism fails; with no message, cause or frame of it attached.
+        """
+        self._meter.take(charge)
+        return _opaque(lambda: mechanism(self.__counts))
+
+    def with_plan(self, planned: Sequence[Charge]) -> Self:
+        """The same table with a fresh meter: for the charges before the loop, of one more round, or after acceptance."""
+        same = copy(self)
+        same._meter = Meter(planned)
+        return same
+
+    def rehearsed(self, entropy: SystemEntropy) -> Self:
+        """The same table with another source of noise. For public data only: such noise protects nobody."""
+        same = copy(self)
+        same.entropy = entropy
+        return same
+
+    def _changed(self, change: Callable[[Counts], Counts]) -> PrivateCounts:
+        """What becomes of the counts, behind the same meter. Reveals nothing but the number of rows."""
+        return PrivateCounts(_opaque(lambda: change(self.__counts)), self._meter, self.entropy, self.n_file)
+
+
+class Filler(Protocol):
+    """A public sequence of rows."""
+
+    def first(self, size: int) -> Counts: ...
+
+
+class PrivateRows(Door):
+    """The rows of a private file that its public rules keep, as counts. How many there are is private.
+
+    They come without a plan: `with_plan` gives them the charges that may be spent.
+    """
+
+    def __init__(self, kept: Counts, n_file: int, entropy: SystemEntropy = SYSTEM):
+        super().__init__(kept, Meter(()), entropy, n_file)
+
+    def all_of_them(self) -> PrivateCounts:
+        """Every kept row. Publishes their number (`resizing.resize` says when that is within the guarantee)."""
+        return self._changed(lambda kept: kept)
+
+    def some_of_them(self, size: int, filler: Filler) -> PrivateCounts:
+        """A uniformly random subset of `size` kept rows; where there are fewer, all, and the first rows of the filler."""
+
+        def chosen(kept: Counts) -> Counts:
+            missing = size - kept.total
+            return uniform_subset(kept, size, self.entropy) if missing <= 0 else kept + filler.first(missing)
+
+        return self._changed(chosen)
+
+
+class PrivateCounts(Door):
+    """A private table as counts, readable only by spending a planned charge.
+
+    Attributes
+    ----------
+    n : the number of rows, public.
+    """
+
+    def __init__(self, counts: Counts, meter: Meter, entropy: SystemEntropy = SYSTEM, n_file: int | None = None):
+        self.n = counts.total
+        super().__init__(counts, meter, entropy, self.n if n_file is None else n_file)
+
+    def __repr__(self) -> str:
+        return f"PrivateCounts(n={self.n}, columns={self.layout.columns})"
+
+    def merge(self, layout: Layout, maps: Sequence[np.ndarray]) -> PrivateCounts:
+        """The same table on coarser public bins, behind the same meter. Reveals nothing, costs nothing."""
+        return self._changed(lambda counts: counts.merge(layout, maps))
+
+
+def _opaque(code: Callable[[], Result]) -> Result:
+    try:
+        return code()
+    except Exception:
+        pass  # the failure is raised below, outside this block, so that the cause is not attached to it
+    raise PrivateFailure()

@@ -1,0 +1,94 @@
+"""How many rows a release works with, so that whether a record is kept at all is protected like everything else in it.
+
+A file has N rows. Public rules leave some of them out (missing values, values outside, implausible rows); K are kept. N is
+public; K is not. A release works with a public number m of rows: a uniformly random subset of m kept rows, or, where fewer
+are kept, all of them and rows of a fixed public sequence.
+
+The resizing theorem (theory 1.7, resizing): whatever is differentially private for replacing one of m rows is so, at the same
+price, for replacing one row of the file, kept or not. In short: let two files differ in one row. Where both keep K rows, one
+kept row is replaced, or none. Where one keeps K and the other K - 1, take a uniform m-subset of the K - 1 and put the extra
+row in the place of a random one with probability m / K: that is a uniform m-subset of the K, and it differs in one row. Where
+K <= m the extra row stands in the place of one row of the public sequence. So the two tables can be drawn together such that
+they always differ in at most one replaced row, and a mixture of pairs that are close is close (joint convexity).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from synthrelease.accounting.charges import Charge
+from synthrelease.accounting.rows import RowsRule, check_stated
+from synthrelease.domain.counts import Counts
+from synthrelease.domain.plausibility import Plausibility
+from synthrelease.domain.schema import Layout
+from synthrelease.enclave.door import PrivateCounts, PrivateRows
+from synthrelease.errors import InputError
+from synthrelease.randomness import discrete_laplace
+
+
+def resize(rows: PrivateRows, rule: RowsRule, raw: Plausibility, planned: Sequence[Charge]) -> PrivateCounts:
+    """The table that a release works with, from the kept rows of a file. Once, before everything else.
+
+    Parameters
+    ----------
+    raw : the plausibility rules for rows of the file, which the public sequence follows.
+    planned : the charges before the loop, that of the rule among them.
+
+    Raises
+    ------
+    InputError : when a stated number is above the rows of the file, which are public, or a number that is published is 0.
+
+    Privacy
+    -------
+    "counted": epsilon-DP for the number, neighbours replace one row of the file, which changes the number of kept rows by at
+    most 1: sensitivity 1. What is clamped to [1, N] and the margin are post-processing. The subset is drawn with the secret
+    entropy of the operating system and never shown; the resizing theorem carries every later guarantee over. "stated" and
+    "whole" cost nothing: the number is public. "exact" publishes the number of kept rows: every later guarantee then holds for
+    files in which the same number of rows is kept, and replacing a kept row by another kept row.
+    """
+    rows = rows.with_plan(planned)
+    if rule.way in ("exact", "whole"):
+        every = rows.all_of_them()
+        if not every.n:  # public, in this way
+            raise InputError("expected at least one row that the rules keep, found none.")
+        return every
+    if rule.stated is not None:
+        check_stated(rule, rows.n_file)
+        return rows.some_of_them(rule.stated, FillerRows(raw))
+    charge, epsilon = rule.charge, rule.epsilon
+    if charge is None or epsilon is None:
+        raise ValueError("a counted number of rows needs an epsilon")
+
+    def counted(kept: Counts) -> int:
+        return int(discrete_laplace(np.array([kept.total]), sensitivity=1, epsilon=epsilon, entropy=rows.entropy)[0])
+
+    size = rows.spend(charge, counted) - rule.margin
+    return rows.some_of_them(min(max(size, 1), rows.n_file), FillerRows(raw))
+
+
+class FillerRows:
+    """A fixed, public sequence of plausible rows, which fills up a table that has too few.
+
+    Row i takes, in every group of columns that rules tie together and in every other column, the allowed bin combination at
+    the place i, i + 1, ... (one further for each group), over and over: all of them occur, nearly equally often.
+    """
+
+    def __init__(self, raw: Plausibility):
+        self.layout: Layout = raw.layout
+        self._groups = [(mask.columns, np.argwhere(~mask.forbidden)) for mask in raw.masks]
+        tied = {column for columns, _ in self._groups for column in columns}
+        for column, size in enumerate(self.layout.sizes):
+            if column not in tied:
+                self._groups.append(((column,), np.arange(size)[:, None]))
+
+    def first(self, size: int) -> Counts:
+        """The first rows of the sequence, as counts."""
+        places = np.arange(size)
+        codes = np.zeros(size, dtype=np.int64)
+        for shift, (columns, allowed) in enumerate(self._groups):
+            chosen = allowed[(places + shift) % len(allowed)]
+            for axis, column in enumerate(columns):
+                codes += chosen[:, axis] * self.layout.strides[column]
+        return Counts(self.layout, codes)

@@ -1,0 +1,53 @@
+"""Uniformly random subsets of the rows behind counts, drawn exactly.
+
+The counts of a uniform subset of fixed size follow the multivariate hypergeometric law. It is drawn here through the rows
+themselves, with whole numbers alone: number the rows 0 to K - 1, cell by cell, draw distinct numbers, count the cells they
+fall into. No probability is computed, so nothing is rounded.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from synthrelease.domain.counts import Counts
+from synthrelease.randomness import SYSTEM, SystemEntropy
+
+
+def uniform_subset(table: Counts, size: int, entropy: SystemEntropy = SYSTEM) -> Counts:
+    """A uniformly random set of `size` rows of a table, without replacement.
+
+    Parameters
+    ----------
+    size : from 0 to the number of rows.
+
+    Raises
+    ------
+    ValueError : for another size.
+
+    Notes
+    -----
+    The smaller of the subset and its complement is drawn (the complement of a uniform subset is one), so time and memory grow
+    with min(size, rows - size). Numbers are drawn independently and uniformly, and the first `size` different ones are kept:
+    given those before, the next different one is uniform over the rest, so every set of that size is equally likely.
+    """
+    rows = table.total
+    if not 0 <= size <= rows:
+        raise ValueError("a subset has at least 0 rows and at most those of the table")
+    drawn = _counts_of(table, _distinct(rows, min(size, rows - size), entropy))
+    return Counts(table.layout, table.codes, drawn if 2 * size <= rows else table.counts - drawn)
+
+
+def _distinct(bound: int, size: int, entropy: SystemEntropy) -> np.ndarray:
+    """(size,) different whole numbers below `bound`, size <= bound / 2; every set of them is equally likely."""
+    found = np.zeros(0, dtype=np.int64)
+    while len(found) < size:
+        drawn = np.concatenate([found, entropy.picks(np.full(size - len(found), bound))])
+        _, first = np.unique(drawn, return_index=True)
+        found = drawn[np.sort(first)]  # the first time that each was drawn, in the order of drawing
+    return found
+
+
+def _counts_of(table: Counts, rows: np.ndarray) -> np.ndarray:
+    """(n_cells,) how many of the rows with these numbers lie in each cell."""
+    cells = np.searchsorted(np.cumsum(table.counts), rows, side="right")
+    return np.bincount(cells, minlength=len(table.counts)).astype(np.int64)

@@ -1,0 +1,339 @@
+"""The budget of one private dataset across runs: a ledger on disk that charges before anything is read, and never refunds.
+
+`reserve` adds up all charges and compares the sum with the limit, exactly, inside one write transaction, appends the charge,
+waits until it is on the disk, and only then returns. A run that fails, crashes or is stopped has paid.
+
+Every byte of a ledger is known before the private file is opened: what for (a title), when, and the planned charge. It holds
+no outcome, no end and no duration, so it tells nothing about the data. Outcomes are left out on purpose: where "released" and
+"nothing" are written down, a missing word tells of a failure, which the selection theorem does not cover.
+
+What is noticed, and refused: a row edited, removed, inserted or moved (each hash covers the row and the hash before it); a
+truncated, damaged or foreign file; a ledger that is older than its head file or has other rows; a missing head file; the
+ledger of another dataset or of a newer version; a second name for the file.
+
+Where a release publishes its number of rows exactly, the ledger also keeps the digest of its domain (the columns, bounds,
+categories and rules that say which rows count) and takes such releases on that domain alone: two exact numbers of rows on
+different domains differ by an exact count of people that no charge pays for.
+
+What cannot be noticed from the files alone:
+
+- a ledger and its head file both replaced by older copies, or copied and both used: two copies do not know each other;
+- both deleted and a new ledger opened; a dataset that has a second ledger under another name or in another place;
+- both rewritten by somebody who computes the hashes anew: there is no secret in them;
+- a disk that says "written" and forgets at a power cut; file systems whose locks do not work (many network drives).
+
+Against the first three, write the head of the last charge into a logbook that is kept elsewhere and give it as `expect_head`:
+a ledger that lacks that charge is refused. The ledger guards against accidents and habits, not against its own steward.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from fractions import Fraction
+from pathlib import Path
+
+from synthrelease.accounting.charges import Charge
+from synthrelease.accounting.plan import Plan
+from synthrelease.errors import BudgetError
+from synthrelease.ledger.entries import (
+    FORMAT,
+    FORMATS,
+    Entry,
+    Head,
+    Statement,
+    amount,
+    domain_of,
+    from_text,
+    line,
+    printable,
+    shown,
+    summed,
+    to_text,
+)
+from synthrelease.ledger.storage import cause, connected, create, read_head, refusal, restore, settle, write_head
+
+MARK = 0x53724C31
+"""SQLite's application_id of a ledger: "SrL1"."""
+TABLES = {
+    "account": "CREATE TABLE account (dataset TEXT NOT NULL, epsilon_limit TEXT NOT NULL, delta_limit TEXT NOT NULL)",
+    "charges": "CREATE TABLE charges (number INTEGER PRIMARY KEY, started TEXT NOT NULL, what TEXT NOT NULL, "
+    "epsilon TEXT NOT NULL, delta TEXT NOT NULL, domain TEXT NOT NULL, hash TEXT NOT NULL)",
+}
+"""Of a ledger of the last format."""
+
+
+def tables(version: int) -> dict[str, str]:
+    """The tables of a ledger; format 1 noted no domains."""
+    return {name: text.replace("domain TEXT NOT NULL, ", "") if version == 1 else text for name, text in TABLES.items()}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ledger:
+    """The ledger at `path`. Every operation opens it, verifies the whole of it and closes it again.
+
+    Attributes
+    ----------
+    dataset : the dataset it must be of; None takes any.
+    expect_head : the beginning (16 digits or more) of a hash that it must hold, from the steward's logbook.
+    """
+
+    path: Path
+    dataset: str | None = None
+    expect_head: str | None = None
+
+    def statement(self) -> Statement:
+        """All entries and their sums, verified. Charges nothing (SQLite may tidy up after a crash).
+
+        Raises
+        ------
+        LedgerError : when it is not a whole, unchanged ledger.
+        """
+        with connected(self.path, writable=False) as database:
+            head = read_head(self.path)  # before the entries, of which there may be more by now
+            database.execute("BEGIN")
+            return self._accepted(_read(self.path, database), head)
+
+    def reserve(self, charge: Charge, what: str, domain: str | None = None) -> Statement:
+        """Charge the ledger. When this returns, the charge is on the disk; it is never given back.
+
+        Parameters
+        ----------
+        domain : for a release that publishes its number of rows exactly, the sha256 (64 hexadecimal digits) of its domain.
+            None where the number of rows is protected: such releases may differ in their domains.
+
+        Returns
+        -------
+        The ledger with the charge as its last entry.
+
+        Raises
+        ------
+        BudgetError : when the sum would pass a limit, the charge states neither, or an earlier release published its exact
+            number of rows on another domain: nothing was charged.
+        LedgerError : when the ledger cannot be relied on, or the charge not be confirmed; in doubt it counts as spent.
+        """
+        if charge.renyi is not None:
+            raise BudgetError(
+                f"A ledger adds epsilons and deltas; {charge.name!r} is a Renyi curve, not yet stated at a delta."
+            )
+        epsilon, delta = amount("epsilon", charge.epsilon), amount("delta", charge.delta)
+        what = line("the purpose of a charge", what, 200)
+        try:
+            domain = None if domain is None else domain_of(domain or "none")
+        except ValueError:
+            raise BudgetError("The domain of a charge: expected a sha256 in 64 hexadecimal digits, found another.") from None
+        with connected(self.path, writable=True) as database:
+            database.execute("BEGIN IMMEDIATE")
+            before = self._accepted(_read(self.path, database), read_head(self.path))
+            self._check_limit("epsilon", before.epsilon, epsilon, before.epsilon_limit)
+            self._check_limit("delta", before.delta, delta, before.delta_limit)
+            self._check_domain(before, domain)
+            started = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+            after = summed(before.with_charge(started=started, what=what, epsilon=epsilon, delta=delta, domain=domain))
+            row = after.entries[-1].row()
+            database.execute(f"INSERT INTO charges VALUES ({', '.join('?' * len(row))})", row)
+            database.execute("COMMIT")
+            self._confirm(database, len(after.entries))
+        return after
+
+    def _confirm(self, database: sqlite3.Connection, number: int) -> None:
+        """Make a committed charge survive the loss of the write-ahead file, then tell the head file of it."""
+        reason = "another process that kept the ledger busy"
+        try:
+            if settle(database):
+                database.execute("BEGIN IMMEDIATE")  # so that of two processes the later one writes the later head
+                write_head(self.path, _read(self.path, database).head)
+                database.execute("COMMIT")
+                return
+        except (sqlite3.Error, OSError) as error:
+            reason = cause(error)
+        advice = f"Charge {number} is recorded and counts as spent. Check the disk; a new run costs again"
+        raise refusal(self.path, "the charge to be confirmed on the disk", reason, advice)
+
+    def _accepted(self, found: Statement, head: Head) -> Statement:
+        """The statement, when it is of the right dataset, holds its head file's charge and the one of the logbook."""
+        if self.dataset is not None and found.dataset != self.dataset:
+            other = f"that of {found.dataset!r}"
+            raise refusal(self.path, f"the ledger of {self.dataset!r}", other, "Name the ledger that belongs to the data")
+        if not found.holds(head):
+            older = f"a ledger of {len(found.entries)} charges that is older or was changed"
+            raise refusal(self.path, f"charge {head.number} as its head file has it", older, restore(self.path))
+        if self.expect_head is not None and not found.knows(self.expect_head):
+            advice = f"Give 16 digits or more of it; if they are right, this is an old copy. {restore(self.path)}"
+            raise refusal(self.path, "the expected head among its charges", "none like it", advice)
+        return found
+
+    def _check_domain(self, before: Statement, domain: str | None) -> None:
+        """Refuse a second exact number of rows on another domain."""
+        if domain is None:
+            return
+        if before.version == 1:
+            raise BudgetError(
+                f'Refused: this release publishes its exact number of rows (rows = "exact"), and {self.path} is a ledger '
+                "of format 1, which does not note on which domain. No private data were read, nothing was charged. Protect the "
+                "number of rows, or open a new ledger whose limit is what this one has left, and note that in the logbook."
+            )
+        if before.domain not in (None, domain):
+            raise BudgetError(
+                f'Refused: this release publishes its exact number of rows (rows = "exact") on the domain {domain[:16]}, '
+                f"and an earlier one in {self.path} did so on the domain {before.domain[:16] if before.domain else ''}: other "
+                "columns, bounds, categories, rules for rows, or treatment of missing values and values outside. The "
+                "difference of the two numbers would be an exact count of people that nothing pays for. No private data were "
+                "read, nothing was charged. Use the earlier domain, or protect the number of rows."
+            )
+
+    def _check_limit(self, name: str, spent: Fraction, cost: Fraction, limit: Fraction) -> None:
+        if not spent + cost <= limit:
+            if not limit:  # of delta
+                raise BudgetError(
+                    f"Refused: {self.path} allows {name} = 0, pure differential privacy alone, and this run costs {name} = "
+                    f"{shown(cost)}. No private data were read, nothing was charged. Choose pure generators; or, while the "
+                    "ledger has no charges, open another one with --delta-limit in its place, and note that in the logbook."
+                )
+            raise BudgetError(
+                f"Refused: {self.path} allows {name} = {shown(limit)} in all, {shown(spent)} are spent, and this run costs "
+                f"{shown(cost)}. No private data were read, nothing was charged. Plan a cheaper run: a limit cannot be changed."
+            )
+
+
+def open_ledger(
+    path: str | Path, dataset: str, limit: str | int | Fraction, *, delta_limit: str | int | Fraction = 0
+) -> Ledger:
+    """Open an account: a new ledger without charges, for a dataset that the steward names. Nothing is ever overwritten.
+
+    Parameters
+    ----------
+    dataset : the steward's name of the private data; not a hash of them, which would tell something about them.
+    limit, delta_limit : the most that all its releases together may cost. They cannot be changed later.
+
+    Raises
+    ------
+    OutputError : when something is at `path`, or it cannot be written.
+    BudgetError : for a name or a limit that cannot be used.
+    """
+    account = Statement(
+        dataset=line("the name of the dataset", dataset, 100),
+        epsilon_limit=amount("the limit on epsilon", limit),
+        delta_limit=amount("the limit on delta", delta_limit),
+    )
+    if account.epsilon_limit == 0 or account.delta_limit >= 1:
+        raise BudgetError("Limits of a ledger: expected epsilon above 0 and delta below 1, found others.")
+
+    def fill(database: sqlite3.Connection) -> None:
+        database.execute("BEGIN IMMEDIATE")
+        for table in TABLES.values():
+            database.execute(table)
+        row = (account.dataset, to_text(account.epsilon_limit), to_text(account.delta_limit))
+        database.execute("INSERT INTO account VALUES (?, ?, ?)", row)
+        database.execute(f"PRAGMA application_id = {MARK}")
+        database.execute(f"PRAGMA user_version = {FORMAT}")
+        database.execute("COMMIT")
+
+    create(Path(path).absolute(), account.head, fill)
+    return load_ledger(path, dataset=dataset)
+
+
+def load_ledger(path: str | Path, *, dataset: str | None = None, expect_head: str | None = None) -> Ledger:
+    """The ledger at `path`, verified. Raises LedgerError when it cannot be relied on, or is not the expected one."""
+    ledger = Ledger(path=_resolved(path), dataset=dataset, expect_head=expect_head)
+    ledger.statement()
+    return ledger
+
+
+def renew_head(path: str | Path, expect_head: str) -> Statement:
+    """Make a lost or damaged head file anew, for a ledger that holds the last head in the steward's logbook.
+
+    Raises
+    ------
+    LedgerError : when it does not, or is damaged itself.
+    """
+    ledger = Ledger(path=_resolved(path), expect_head=expect_head)
+    with connected(ledger.path, writable=True) as database:
+        database.execute("BEGIN IMMEDIATE")
+        found = _read(ledger.path, database)
+        ledger._accepted(found, found.head)
+        write_head(ledger.path, found.head)
+        database.execute("COMMIT")
+    return found
+
+
+def reserve_for_release(
+    path: str | Path,
+    plan: Plan,
+    title: str,
+    *,
+    dataset: str | None = None,
+    expect_head: str | None = None,
+    domain: str | None = None,
+) -> Statement:
+    """Charge the whole plan of a release, before the first private byte is read. Raises as `Ledger.reserve`."""
+    ledger = Ledger(path=_resolved(path), dataset=dataset, expect_head=expect_head)
+    return ledger.reserve(plan.total, printable(title, 200) or "a release without a title", domain)
+
+
+def ledger_beside(out: str | Path, plan: Plan, title: str, limit: Fraction | None) -> Path:
+    """The ledger `<out>.ledger` of a release that names none; opened when it is not there.
+
+    Its dataset is the release's title, its limit that of the specification or, without one, the cost of the plan: a second
+    run into the same folder's name adds to the first. It knows nothing of runs into other folders.
+    """
+    out = Path(out).absolute()
+    path = out.with_name(out.name + ".ledger")
+    if not os.path.exists(path):
+        dataset = printable(title, 100) or "without a title"
+        open_ledger(path, dataset, plan.total.epsilon if limit is None else limit, delta_limit=plan.total.delta)
+    return path
+
+
+def _resolved(path: str | Path) -> Path:
+    """The file behind links; also for links that lead round in a circle, at which `Path.resolve` fails."""
+    return Path(os.path.realpath(path))
+
+
+def _read(path: Path, database: sqlite3.Connection) -> Statement:
+    """Everything in the file, each row compared with what its hash says. Raises LedgerError."""
+    mark, version = (database.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version"))
+    if mark != MARK:
+        raise refusal(path, "a ledger of synthrelease", "another file", "Name the right file, or open a new ledger elsewhere")
+    if version not in FORMATS:
+        newer = "Use the version of synthrelease that wrote it, or a newer one"
+        raise refusal(path, f"a ledger of format {FORMAT} or an earlier one", f"format {version}", newer)
+    if database.execute("SELECT name, sql FROM sqlite_master ORDER BY name").fetchall() != sorted(tables(version).items()):
+        raise refusal(path, "the tables of a ledger", "others", restore(path))  # before they are read: a view may never end
+    sound = [row[0] for row in database.execute("PRAGMA integrity_check")]
+    accounts = database.execute("SELECT dataset, epsilon_limit, delta_limit FROM account").fetchall()
+    if sound != ["ok"] or len(accounts) != 1:
+        raise refusal(path, "the tables of a ledger", "damaged ones", restore(path))
+    dataset, epsilon_limit, delta_limit = accounts[0]
+    entries: list[Entry] = []
+    number = 0
+    try:
+        account = Statement(
+            dataset=line("name", dataset, 100),
+            epsilon_limit=from_text(epsilon_limit),
+            delta_limit=from_text(delta_limit),
+            version=version,
+        )
+        head = account.head
+        for row in database.execute("SELECT * FROM charges ORDER BY number"):
+            number += 1
+            entries.append(
+                Entry.after(
+                    head,
+                    started=line("time", row[1], 40),
+                    what=line("purpose", row[2], 200),
+                    epsilon=from_text(row[3]),
+                    delta=from_text(row[4]),
+                    domain=None if version == 1 else domain_of(row[5]),
+                    version=version,
+                )
+            )
+            head = entries[-1].head
+            if row != entries[-1].row():
+                raise ValueError
+        return summed(replace(account, entries=tuple(entries)))
+    except (ValueError, TypeError, AttributeError, BudgetError):
+        where = f"charge {number}" if number else "the account"
+        raise refusal(path, "rows that agree with their hashes", f"{where} changed or damaged", restore(path)) from None

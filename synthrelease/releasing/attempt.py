@@ -1,0 +1,146 @@
+"""One whole attempt: draw nothing, decide nothing else; make the candidate of one configuration and judge it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from synthrelease.candidates.candidate import Candidate, make_candidate
+from synthrelease.candidates.configuration import Configuration
+from synthrelease.candidates.generators import Background, MeasuringGenerator, NoisyMarginals
+from synthrelease.criteria import Score
+from synthrelease.domain.counts import Counts
+from synthrelease.enclave.door import PrivateCounts
+from synthrelease.enclave.ingest import read_public
+from synthrelease.releasing.threads import one_thread
+from synthrelease.specification.spec import ReleaseSpec
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prepared:
+    """What all rounds share: public once its charges are spent.
+
+    Attributes
+    ----------
+    fitted : what each criterion prepared, by its name.
+    priors : public tables over atomic cells that generators start from, by their name in the configuration.
+    measured : shared measurements over the common bins of the space; None where every round measures afresh.
+    """
+
+    fitted: Mapping[str, object]
+    priors: Mapping[str, Counts] = field(default_factory=dict)
+    measured: NoisyMarginals | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attempt:
+    """A judged candidate: by its noisy scores, or by a joint test, and then its figures are released after acceptance."""
+
+    candidate: Candidate
+    scores: tuple[Score, ...] = ()
+    joint_verdict: bool | None = None
+
+    @property
+    def accepted(self) -> bool:
+        if self.joint_verdict is not None:
+            return self.joint_verdict
+        return bool(self.scores) and all(score.passed for score in self.scores)
+
+
+def read_priors(spec: ReleaseSpec) -> dict[str, Counts]:
+    """The public tables that generators start from. Raises InputError when one does not fit the specification."""
+    return {name: read_public(path, spec.schema, spec.input, spec.raw) for name, path in spec.priors.items()}
+
+
+@one_thread
+def prepare(spec: ReleaseSpec, private: PrivateCounts, priors: Mapping[str, Counts] | None = None) -> Prepared:
+    """What the criteria fit, and the generators measure, once before the loop.
+
+    Parameters
+    ----------
+    private : the private table on atomic cells, with a meter for `spec.plan.once`.
+
+    Privacy
+    -------
+    Spends the one-off charges of the plan.
+    """
+    measured = None
+    if spec.shared_measurements:
+        common, generator = spec.space.common, spec.space.generators[0]
+        if not isinstance(generator, MeasuringGenerator):
+            raise TypeError(f"{generator.family} does not measure apart from modelling")
+        measured = generator.measure(private.merge(common.layout, common.maps), spec.generation_charge)
+    fitted = {criterion.name: criterion.prepare(private, spec.setting) for criterion in spec.criteria}
+    return Prepared(fitted=fitted, priors=priors or {}, measured=measured)
+
+
+def generate(
+    spec: ReleaseSpec, configuration: Configuration, private: PrivateCounts, prepared: Prepared
+) -> tuple[PrivateCounts, Candidate]:
+    """The candidate of a configuration, and the private table on its bins with what is left of the round's charges.
+
+    Raises
+    ------
+    RejectedRound : when the noisy model yields no candidate.
+    """
+    transformation = configuration.transformation
+    merged = private.with_plan(spec.plan.per_round).merge(transformation.layout, transformation.maps)
+    prior = prepared.priors.get(configuration.generator.prior_file or "")
+    background = Background(
+        plausibility=spec.synthetic.merge(transformation),
+        prior=None if prior is None else prior.merge(transformation.layout, transformation.maps),
+    )
+    shared = prepared.measured
+    if shared is not None:
+        common = zip(spec.space.common.binnings, transformation.binnings, strict=True)
+        shared = shared.merge(transformation.layout, [finer.map_to(coarser) for finer, coarser in common])
+    return merged, make_candidate(configuration, merged, background, spec.generation_charge, shared)
+
+
+@one_thread
+def attempt(spec: ReleaseSpec, configuration: Configuration, private: PrivateCounts, prepared: Prepared) -> Attempt:
+    """Generate and judge one candidate.
+
+    Every criterion is looked at whatever the others said, so that the time of a round does not tell which one failed.
+
+    Raises
+    ------
+    RejectedRound : when the noisy model yields no candidate.
+
+    Privacy
+    -------
+    Spends the charges of one round, `spec.plan.per_round`, each at most once (the fresh meter enforces it).
+    """
+    return judge(spec, *generate(spec, configuration, private, prepared), prepared)
+
+
+def judge(spec: ReleaseSpec, merged: PrivateCounts, candidate: Candidate, prepared: Prepared) -> Attempt:
+    """The verdict on a candidate: what is left of a round once there is one.
+
+    Privacy
+    -------
+    Spends the charges of the criteria, or of the joint test, in `spec.plan.per_round`, each at most once.
+    """
+    earlier = dict(prepared.fitted)
+    if spec.joint_test is not None:
+        asked = [(each, each.query(merged.n, candidate, spec.setting, earlier)) for each in spec.criteria]
+        return Attempt(candidate=candidate, joint_verdict=spec.joint_test.passes(merged, asked))
+    scores = tuple(criterion.score(merged, candidate, spec.setting, earlier) for criterion in spec.criteria)
+    return Attempt(candidate=candidate, scores=scores)
+
+
+@one_thread
+def released_figures(spec: ReleaseSpec, accepted: Attempt, private: PrivateCounts, prepared: Prepared) -> tuple[Score, ...]:
+    """The figures of the accepted candidate. Those that a joint test accepted get their noise here, and count as passed.
+
+    Privacy
+    -------
+    Spends `spec.plan.after`, by adaptive composition after the selection (theory 4.3, figures afterwards): nothing when figures decided.
+    """
+    if spec.joint_test is None:
+        return accepted.scores
+    transformation = accepted.candidate.transformation
+    merged = private.with_plan(spec.plan.after).merge(transformation.layout, transformation.maps)
+    earlier = dict(prepared.fitted)
+    scores = [criterion.score(merged, accepted.candidate, spec.setting, earlier) for criterion in spec.criteria]
+    return tuple(replace(score, passed=True, decides=score.noise_sd is None) for score in scores)

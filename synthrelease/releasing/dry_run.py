@@ -1,0 +1,182 @@
+"""Whole attempts on a made-up table before anything is spent: what fails for sure, fails for nothing.
+
+Every generator family of the space is tried in its smallest and in its largest configuration, by the code of a release: what is
+fitted once, the generator, the projection, the criteria or the joint test, the figures after acceptance. The table has the
+shape of the private one, and rows drawn uniformly over all cells that the rules allow, always the same ones. Nothing private
+has a part in it, so the place of an error may be told, and the time and the memory that it took. That every round is rejected
+means nothing here: such rows are no population.
+
+`MadeUp` is a `PrivateCounts` whose failures keep their cause; only this file makes one, of rows that it has drawn itself.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TypeVar
+
+import numpy as np
+
+from synthrelease.accounting.charges import Charge
+from synthrelease.candidates.candidate import Candidate
+from synthrelease.candidates.configuration import Configuration
+from synthrelease.domain.counts import Counts
+from synthrelease.domain.schema import Layout
+from synthrelease.enclave.door import Meter, PrivateCounts
+from synthrelease.errors import Problem, RejectedRound, ResourceError, SpecError, SynthreleaseError, failure_of
+from synthrelease.randomness import SeededEntropy
+from synthrelease.releasing.attempt import Prepared, generate, judge, prepare, released_figures
+from synthrelease.releasing.memory import check_measured, megabytes_in_use
+from synthrelease.specification.spec import ReleaseSpec
+
+ROWS = 2000
+"""Of the made-up table: enough for a few in every group, and few enough for a second of work."""
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, kw_only=True)
+class DryRun:
+    """What was tried, and what it took: the longest attempt in seconds, on one process."""
+
+    configurations: tuple[Configuration, ...]
+    seconds: float
+
+
+class MadeUp(PrivateCounts):
+    """Made-up counts behind the meter of private ones. A failure inside a mechanism is raised as it is."""
+
+    def __init__(self, counts: Counts, meter: Meter):
+        super().__init__(counts, meter)
+        self._counts = counts
+
+    def merge(self, layout: Layout, maps: Sequence[np.ndarray]) -> MadeUp:
+        return MadeUp(self._counts.merge(layout, maps), self._meter)
+
+    def with_plan(self, planned: Sequence[Charge]) -> MadeUp:
+        return MadeUp(self._counts, Meter(planned))
+
+    def spend(self, charge: Charge, mechanism: Callable[[Counts], Result]) -> Result:
+        self._meter.take(charge)
+        return mechanism(self._counts)
+
+
+def dry_run(spec: ReleaseSpec, priors: Mapping[str, Counts], jobs: int = 1) -> DryRun:
+    """Try the smallest and the largest configuration of every family on a made-up table.
+
+    Parameters
+    ----------
+    priors : the public tables that generators start from, as read.
+    jobs : processes of the release, for the memory.
+
+    Raises
+    ------
+    SpecError : when an attempt ends with an error, with the configuration and the place; or no row is plausible.
+    ResourceError : when the attempts do not fit into the memory of this machine.
+    """
+    table, before = made_up(spec), megabytes_in_use()
+    shared = _run(spec, None, lambda: prepare(spec, MadeUp(table, Meter(spec.plan.once)), priors))
+    tried, longest = tuple(extremes(spec)), 0.0
+    for configuration in tried:
+        started = time.perf_counter()
+        _run(spec, configuration, partial(_attempt, spec, configuration, table, shared))
+        longest = max(longest, time.perf_counter() - started)
+    check_measured(before, megabytes_in_use(), jobs)
+    return DryRun(configurations=tried, seconds=longest)
+
+
+def made_up(spec: ReleaseSpec) -> Counts:
+    """The made-up table over atomic cells. Raises SpecError when the rules for private rows leave none."""
+    layout, generator = spec.schema.layout, SeededEntropy(ROWS).generator()
+    digits = [generator.integers(size, size=ROWS) for size in layout.sizes]
+    for mask in spec.raw.masks:  # no two share a column
+        allowed = np.flatnonzero(~mask.forbidden)
+        if not len(allowed):
+            columns = ", ".join(layout.columns[column] for column in mask.columns)
+            raise _mistake(spec, "rules", "rules that allow some row of the private file", f"ones that forbid all of {columns}")
+        drawn = np.unravel_index(generator.choice(allowed, size=ROWS), mask.forbidden.shape)
+        for column, bins in zip(mask.columns, drawn, strict=True):
+            digits[column] = bins
+    codes = sum(bins * stride for bins, stride in zip(digits, layout.strides, strict=True))
+    return Counts(layout, np.asarray(codes, dtype=np.int64))
+
+
+def extremes(spec: ReleaseSpec) -> Iterator[Configuration]:
+    """The smallest and the largest configuration of every family, by the cells of the table and the work of the fit.
+
+    Of a shortlist only its own. The projection is the first that they come with: it keeps rows, or the round is rejected.
+    """
+    by_family: dict[str, list[Configuration]] = {}
+    for configuration in _without_projections(spec):
+        by_family.setdefault(configuration.generator.family, []).append(configuration)
+    for found in by_family.values():
+        efforts: dict[str, float] = {}
+
+        def size(one: Configuration, efforts: dict[str, float] = efforts) -> tuple[int, float]:
+            layout, key = one.transformation.layout, one.generator.model_dump_json()
+            if key not in efforts:
+                efforts[key] = one.generator.effort(layout)
+            return layout.n_cells, efforts[key]
+
+        smallest, largest = min(found, key=size), max(found, key=size)
+        yield smallest
+        if size(largest) != size(smallest):
+            yield largest
+
+
+def _without_projections(spec: ReleaseSpec) -> Iterator[Configuration]:
+    """The configurations that differ in more than the projection."""
+    if spec.space.shortlist is not None:
+        yield from spec.space
+        return
+    yield from replace(spec.space, projections=spec.space.projections[:1])
+
+
+def _attempt(spec: ReleaseSpec, configuration: Configuration, table: Counts, prepared: Prepared) -> None:
+    """One attempt. Where the noise leaves no candidate, the made-up table stands in for it, so that criteria are asked."""
+    private = MadeUp(table, Meter(()))
+    try:
+        merged, candidate = generate(spec, configuration, private, prepared)
+    except RejectedRound:
+        transformation = configuration.transformation
+        merged = private.with_plan(spec.plan.per_round).merge(transformation.layout, transformation.maps)
+        own = table.merge(transformation.layout, transformation.maps)
+        candidate = Candidate(configuration=configuration, counts=own)
+    try:
+        verdict = judge(spec, merged, candidate, prepared)
+        released_figures(spec, verdict, private, prepared)
+    except RejectedRound:
+        return
+
+
+def _run(spec: ReleaseSpec, configuration: Configuration | None, part: Callable[[], Result]) -> Result:
+    """A part of the dry run; an error in it becomes one that says where, and what was tried."""
+    tried = "what is fitted once" if configuration is None else f"the configuration {_described(configuration)}"
+    try:
+        return part()
+    except SynthreleaseError:
+        raise
+    except MemoryError:
+        problem: SynthreleaseError = ResourceError(
+            f"Refused: {tried} needs more memory than there is, on a made-up table of {ROWS} rows. Nothing was spent."
+        )
+    except Exception as error:
+        # made-up data: even the message of the error would be public
+        expected = f"an attempt that can be run, tried on a made-up table of {ROWS} rows"
+        found = f"{failure_of(error)} ({error}) in {tried}. Every round might end so. Nothing was read and nothing was spent"
+        problem = _mistake(spec, "generators" if configuration else "criteria", expected, found)
+    raise problem
+
+
+def _described(configuration: Configuration) -> str:
+    """The configuration with the bins of those columns that have a choice: a long table would hide the rest."""
+    found, schema = configuration.describe(), configuration.transformation.schema
+    bins = {name: chosen for name, chosen in configuration.transformation.choice.items() if len(schema[name].alternatives) > 1}
+    return json.dumps({"generator": found["generator"], "projection": found["projection"], "transformation": bins})
+
+
+def _mistake(spec: ReleaseSpec, path: str, expected: str, found: str) -> SpecError:
+    return SpecError([Problem(file=spec.path, path=path, expected=expected, found=found)])

@@ -1,0 +1,144 @@
+"""A whole release: plan, read, fit what is fitted once, select, and return what may leave the enclave."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from synthrelease.accounting.charges import Charge
+from synthrelease.accounting.guarantee import Guarantee, check_delta
+from synthrelease.accounting.rows import invariants
+from synthrelease.candidates.candidate import Candidate
+from synthrelease.candidates.generators import NoisyMarginals
+from synthrelease.criteria import Score
+from synthrelease.domain.counts import Counts
+from synthrelease.enclave.door import PrivateCounts
+from synthrelease.enclave.ingest import ingest
+from synthrelease.enclave.resizing import resize
+from synthrelease.errors import BudgetError
+from synthrelease.releasing.attempt import Attempt, Prepared, attempt, prepare, read_priors, released_figures
+from synthrelease.releasing.selection import select_by
+from synthrelease.specification.spec import ReleaseSpec
+
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Release:
+    """The accepted output and its guarantee: everything in it may be published.
+
+    Attributes
+    ----------
+    n_file : rows of the private file; None where the number of kept rows is published instead.
+    measured : the noisy marginals that the table was made from, where the specification publishes them.
+    """
+
+    spec: ReleaseSpec
+    guarantee: Guarantee
+    charges: Charge
+    candidate: Candidate
+    scores: tuple[Score, ...]
+    n_file: int | None = None
+    measured: NoisyMarginals | None = None
+
+
+def release(
+    spec: ReleaseSpec,
+    data: str | Path,
+    *,
+    jobs: int = 1,
+    progress: Progress = lambda phase: None,
+    priors: Mapping[str, Counts] | None = None,
+    public: Collection[str] = (),
+) -> Release | None:
+    """Release one dataset from a private file. The budget was checked and reserved: `publish` is the way to do this.
+
+    Parameters
+    ----------
+    jobs : processes that run rounds ahead of need.
+    progress : told the phase; it never learns how many rounds were run.
+    priors : the public tables that generators start from, where they were read already.
+    public : digests of further tables that are said to be public (`same_file`).
+
+    Returns
+    -------
+    The release, or None when the stop coin said "nothing".
+
+    Raises
+    ------
+    InputError : when the file does not fit the specification.
+    BudgetError : when delta is too large for so many rows, or the private table is one that is said to be public.
+    PrivateFailure : when private code failed; the budget counts as spent.
+
+    Privacy
+    -------
+    `spec.plan.total`: the one-off charges, what the selection costs, and the charges after acceptance; neighbours replace
+    one row of the file (theory 1.1, sequential composition; theory 1.7, resizing; theory 2, selection).
+    """
+    priors = read_priors(spec) if priors is None else priors
+    progress("reading the private file")
+    private = read_private(spec, data, {prior.digest() for prior in priors.values()} | set(public))
+    check_delta(spec.plan.total.delta, private.n_file, spent=True)
+    progress("fitting what is fitted once")
+    prepared = prepare(spec, private, priors)
+    progress("selecting a dataset that meets all criteria")
+    accepted = select_by(spec.selection_rule, partial(one_round, spec, private, prepared), jobs)
+    if accepted is None:
+        return None
+    progress("releasing the figures")
+    scores = released_figures(spec, accepted, private, prepared)
+    return Release(
+        spec=spec,
+        guarantee=stated_guarantee(spec, private.n_file, private.n),
+        n_file=None if spec.rows.way == "exact" else private.n_file,
+        charges=spec.plan.total,
+        candidate=accepted.candidate,
+        scores=scores,
+        measured=(prepared.measured or accepted.candidate.measured) if spec.publish_measurements else None,
+    )
+
+
+def read_private(spec: ReleaseSpec, data: str | Path, public: Collection[str] = ()) -> PrivateCounts:
+    """The table that a release works with: read once, its number of rows made public, with the charges before the loop.
+
+    Parameters
+    ----------
+    public : digests of public tables that the kept rows must not be (`same_file` has the reason).
+
+    Raises
+    ------
+    InputError : when the file does not fit the specification.
+    BudgetError : when the kept rows are those of a public table.
+
+    Privacy
+    -------
+    Spends the charge of the number of rows, where there is one (`resizing.resize`).
+    """
+    rows = ingest(data, spec.schema, spec.input, spec.raw)
+    if rows.is_public(public):
+        raise BudgetError(
+            f"Refused: {data} holds the rows of a table that is said to be public: a prior, or what the shortlist was "
+            "rehearsed on. A release that starts from the private rows themselves protects nobody. Nothing was published; the "
+            "whole planned budget counts as spent."
+        )
+    return resize(rows, spec.rows, spec.raw, spec.plan.once)
+
+
+def stated_guarantee(spec: ReleaseSpec, n_file: int, n: int) -> Guarantee:
+    """The guarantee of a release that worked with n rows of a file of n_file (theory 10, statement of the guarantee)."""
+    return Guarantee(
+        epsilon=spec.plan.total.epsilon,
+        delta=spec.plan.total.delta,
+        invariants=invariants(spec.rows.way, n_file, n),
+        unit_name=spec.unit.name,
+        records_per_person=spec.unit.records_per_person,
+        why=spec.unit.why,
+    )
+
+
+def one_round(spec: ReleaseSpec, private: PrivateCounts, prepared: Prepared) -> Attempt | None:
+    """Draw a configuration and attempt it; None when it is rejected."""
+    result = attempt(spec, spec.space.draw(), private, prepared)
+    return result if result.accepted else None

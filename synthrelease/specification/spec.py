@@ -1,0 +1,356 @@
+"""From the two TOML files to one frozen, validated specification. Nothing here reads data."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from synthrelease.accounting.charges import Charge, decimal_text, mechanism, zero_concentrated
+from synthrelease.accounting.plan import Plan, pure_epsilon
+from synthrelease.accounting.rows import RowsRule
+from synthrelease.accounting.selection import SelectionRule
+from synthrelease.candidates.configuration import ConfigurationSpace
+from synthrelease.candidates.generators import LIBRARIES
+from synthrelease.criteria import CRITERIA, Criterion, JointTest, Setting
+from synthrelease.criteria.linear_regression import RegressionCoefficients
+from synthrelease.domain.plausibility import Plausibility
+from synthrelease.domain.rules import Domain, Rule, RuleError, parse_rule
+from synthrelease.domain.schema import MAX_ATOMIC_CELLS, Binning, Column, Schema
+from synthrelease.errors import SpecError, closest, listing
+from synthrelease.resources import file_digest
+from synthrelease.specification.columns import ColumnError, build_column, group_binning
+from synthrelease.specification.space import build_space
+from synthrelease.toml.card import CardTable
+from synthrelease.toml.problems import Problems, located
+from synthrelease.toml.reading import ConfigurationFile, beside, read_configuration, read_toml
+from synthrelease.toml.tables import AcceptanceFile, InputTable, ReleaseFile, RuleTable, UnitTable, validated
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReleaseSpec:
+    """Everything that is fixed, and public, before private data are read.
+
+    Attributes
+    ----------
+    raw, synthetic : plausibility rules over atomic cells, for rows of the private file and for released rows.
+    setting : the public facts that criteria use.
+    generation_epsilon : budget of one generator fit (rho where a family is zero-concentrated), and `generation_delta`.
+    limit, delta : the largest epsilon and delta of the whole release; zero-concentrated guarantees are stated at delta.
+    shape : eta of a truncated negative binomial number of rounds; None for selection with a known threshold.
+    digest : sha256 of the content of both files, comments and [card] apart, and of the public tables that
+        generators start from.
+    joint_test : decides rounds in place of the noisy figures, which are then released after acceptance (theory 4, joint
+        test).
+    shared_measurements : the generators' measurements are made once, before the loop (theory 5, shared measurements).
+    publish_measurements : they become part of the release.
+    priors : the public tables that generators start from, by the name in the configuration.
+    rows : how many rows a release works with, and what that costs.
+    exact_domain : where the number of kept rows is published exactly, a digest of all that decides which rows are kept;
+        None otherwise. Exact releases of one dataset on different domains would give away an exact difference.
+    unit : what a record is, and in how many records a person can stand.
+    budget_reason : the steward's words on the budget.
+    """
+
+    title: str
+    description: str
+    path: str
+    digest: str
+    input: InputTable
+    schema: Schema
+    rules: tuple[RuleTable, ...]
+    raw: Plausibility
+    synthetic: Plausibility
+    space: ConfigurationSpace
+    criteria: tuple[Criterion, ...]
+    setting: Setting
+    generation_epsilon: Fraction
+    limit: Fraction | None
+    stop_probability: Fraction
+    card: CardTable
+    shape: Fraction | None = None
+    generation_delta: Fraction = Fraction(0)
+    delta: Fraction = Fraction(0)
+    joint_test: JointTest | None = None
+    shared_measurements: bool = False
+    publish_measurements: bool = False
+    priors: Mapping[str, Path] = field(default_factory=dict)
+    rows: RowsRule = RowsRule()
+    exact_domain: str | None = None
+    unit: UnitTable = UnitTable()
+    budget_reason: str = ""
+
+    @cached_property
+    def plan(self) -> Plan:
+        """The charge tree of a release."""
+        once = [
+            *([self.rows.charge] if self.rows.charge else []),
+            *(replace(charge, reason=each.reason) for each in self.criteria for charge in each.once()),
+        ]
+        figures = [replace(charge, reason=each.reason) for each in self.criteria for charge in each.per_round()]
+        generation = [replace(self.generation_charge, reason=self.budget_reason)]
+        if self.shared_measurements:
+            once, generation = [*once, *generation], []
+        after: list[Charge] = []
+        if self.joint_test is not None:
+            figures, after = [self.joint_test.charge], figures
+        return Plan.of(
+            once=tuple(once),
+            per_round=(*generation, *figures),
+            after=tuple(after),
+            rule=self.selection_rule,
+            delta=self.delta,
+        )
+
+    @property
+    def selection_rule(self) -> SelectionRule:
+        """How rounds are repeated."""
+        return SelectionRule(stop_probability=self.stop_probability, shape=self.shape)
+
+    @property
+    def generation_charge(self) -> Charge:
+        """What one fit costs; what all rounds share costs it once."""
+        families = ", ".join(sorted({generator.family for generator in self.space.generators}))
+        because = f"measured once for all rounds ({families})" if self.shared_measurements else ""
+        because = because or f"one fit of the drawn generator ({families})"
+        if families in LIBRARIES:
+            return self.space.generators[0].charge(self.generation_epsilon)  # its own charge shows the library's part
+        if self.generation_unit == "rho":
+            charge = zero_concentrated("generation", self.generation_epsilon, because)
+            if pure := sorted({each.family for each in self.space.generators if each.guarantee == "pure"}):
+                beside = f"{charge.because}; {', '.join(pure)} at epsilon = {decimal_text(pure_epsilon(charge))}"
+                return replace(charge, because=beside)
+            return charge
+        return mechanism("generation", self.generation_epsilon, because, self.generation_delta)
+
+    @property
+    def generation_unit(self) -> str:
+        """What the budget of a fit is: "epsilon", or "rho" where a family is zero-concentrated."""
+        return "rho" if any(generator.guarantee == "zCDP" for generator in self.space.generators) else "epsilon"
+
+
+def load_spec(path: str | Path) -> ReleaseSpec:
+    """Read a configuration and the acceptance file it names.
+
+    Raises
+    ------
+    SpecError : with all problems that can be found at once.
+    """
+    file = read_configuration(Path(path))
+    release = validated(ReleaseFile, file.tables, str(file.path))
+    problems = release if isinstance(release, list) else []
+    named = file.tables.get("acceptance")
+    if not isinstance(named, str):
+        raise SpecError(located(problems, file))
+    acceptance_path = beside(file.file_of("acceptance"), named)
+    acceptance = validated(AcceptanceFile, read_toml(acceptance_path), str(acceptance_path))
+    if isinstance(release, list) or isinstance(acceptance, list):
+        raise SpecError(located(problems, file) + (acceptance if isinstance(acceptance, list) else []))
+    return _Builder(file, release, acceptance_path, acceptance).build()
+
+
+class _Builder:
+    """Turns validated files into a spec, collecting mistakes; later steps run only when earlier ones found none."""
+
+    def __init__(
+        self,
+        configuration: ConfigurationFile,
+        release: ReleaseFile,
+        acceptance_path: Path,
+        acceptance: AcceptanceFile,
+    ):
+        self.configuration, self.file, self.release = configuration, str(configuration.path), release
+        self.acceptance_file, self.acceptance = str(acceptance_path), acceptance
+        self.problems = Problems(configuration)
+
+    def build(self) -> ReleaseSpec:
+        rules = self._rules()
+        self._known_columns("transformations", self.release.transformations, self.file)
+        self._known_columns("groups", self.acceptance.groups, self.acceptance_file)
+        for language in self.release.card.languages:
+            path = "card.columns" if language == self.release.card.language else f"card.{language}.columns"
+            texts = self.release.card.texts(language)
+            self._known_columns(path, texts.columns if texts else {}, self.file)
+        schema, groups = self._schema(rules)
+        self.problems.stop()
+        raw, synthetic = (self._plausibility(schema, rules, kind) for kind in ("raw", "synthetic"))
+        space = build_space(self.release, schema, [mask.columns for mask in synthetic.masks], self.problems)
+        priors = self._priors(space)
+        parsed = [self._criterion(index, table) for index, table in enumerate(self.acceptance.criteria)]
+        self.problems.stop()
+        criteria = [criterion for criterion in parsed if criterion is not None]
+        setting = Setting(
+            schema=schema,
+            groups=groups,
+            raw=raw,
+            transformations=space.transformations,
+            criteria={criterion.name: criterion for criterion in criteria},
+        )
+        self._check_criteria(criteria, setting)
+        self.problems.stop()
+        rows = self._rows_rule(schema, raw)
+        return ReleaseSpec(
+            title=self.release.title,
+            description=self.release.description,
+            path=self.file,
+            digest=self._digest(priors),
+            input=self.release.input,
+            schema=schema,
+            rules=tuple(self.release.rules),
+            raw=raw,
+            synthetic=synthetic,
+            space=space,
+            criteria=tuple(criteria),
+            setting=setting,
+            generation_epsilon=self.release.budget.generation,
+            limit=self.release.budget.limit,
+            stop_probability=self.release.selection.stop_probability,
+            shape=self.release.selection.shape if self.release.selection.mode == "truncated_negative_binomial" else None,
+            generation_delta=self.release.budget.generation_delta,
+            delta=self.release.budget.delta,
+            joint_test=self._joint_test(),
+            shared_measurements=self.release.selection.measurements == "shared",
+            publish_measurements=self.release.selection.publish_measurements,
+            priors=priors,
+            card=self.release.card,
+            rows=rows,
+            exact_domain=self._domain(schema) if rows.way == "exact" else None,
+            unit=self.release.unit,
+            budget_reason=self.release.budget.reason,
+        )
+
+    def _rows_rule(self, schema: Schema, raw: Plausibility) -> RowsRule:
+        """Whether rows can be left out at all, and what then is public about how many."""
+        dropped = any("drop" in (column.missing, column.outside) for column in schema.columns)
+        stated = self.release.input.rows
+        if isinstance(stated, int):
+            return RowsRule(way="stated", stated=stated)
+        if not dropped and not raw.masks:
+            return RowsRule(way="whole")
+        if stated == "exact":
+            return RowsRule(way="exact")
+        return RowsRule(way="counted", epsilon=self.release.budget.rows)
+
+    def _domain(self, schema: Schema) -> str:
+        """A digest of everything in the configuration that decides which rows of a file are kept."""
+        read = [
+            [each.source, each.part, each.kind, each.bounds, sorted(each.values), each.missing, each.outside]
+            for each in schema.columns
+        ]
+        raw = sorted(rule.never for rule in self.release.rules if "raw" in rule.applies_to)
+        content = [sorted(read, key=str), sorted(self.release.input.missing_values), raw]
+        return hashlib.sha256(json.dumps(content, default=str).encode()).hexdigest()
+
+    def _known_columns(self, where: str, table: Mapping[str, object], file: str) -> None:
+        known = self.release.columns
+        for name in table:
+            if name not in known:
+                self.problems.add(f"{where}.{name}", f"a column ({listing(known)})", repr(name), closest(name, known), file)
+
+    def _rules(self) -> list[tuple[Rule, tuple[str, ...]]]:
+        domains = {
+            name: Domain(kind=table.kind, bounds=table.bounds, categories=tuple(table.categories or ()))
+            for name, table in self.release.columns.items()
+        }
+        parsed: list[tuple[Rule, tuple[str, ...]]] = []
+        for index, table in enumerate(self.release.rules):
+            try:
+                parsed.append((parse_rule(table.never, domains), table.applies_to))
+            except RuleError as error:
+                expected, _, found = str(error).removeprefix("expected ").partition(", found ")
+                self.problems.add(f"rules[{index}].never", expected, found or repr(table.never), error.suggestion)
+        return parsed
+
+    def _schema(self, rules: list[tuple[Rule, tuple[str, ...]]]) -> tuple[Schema, dict[str, Binning]]:
+        columns: list[Column] = []
+        for name, table in self.release.columns.items():
+            try:
+                columns.append(
+                    build_column(name, table, self.release.input, [rule for rule, _ in rules], self.acceptance.groups.get(name))
+                )
+            except ColumnError as error:
+                in_groups = error.field == "groups"
+                self.problems.add(
+                    f"groups.{name}" if in_groups else f"columns.{name}.{error.field}",
+                    error.expected,
+                    error.found,
+                    error.suggestion,
+                    self.acceptance_file if in_groups else None,
+                )
+        if self.problems.found:
+            return Schema(columns=()), {}
+        schema = Schema(columns=tuple(columns))
+        if schema.layout.n_cells > MAX_ATOMIC_CELLS:
+            self.problems.add("columns", f"at most {MAX_ATOMIC_CELLS} atomic cells", f"{schema.layout.n_cells}")
+        groups = {name: group_binning(schema[name], bins) for name, bins in self.acceptance.groups.items()}
+        return schema, groups
+
+    def _plausibility(self, schema: Schema, rules: list[tuple[Rule, tuple[str, ...]]], kind: str) -> Plausibility:
+        chosen = [rule for rule, applies_to in rules if kind in applies_to]
+        try:
+            masks = Plausibility.from_rules(chosen, schema.columns, schema.layout)
+            if any(mask.forbidden.all() for mask in masks.masks):
+                self.problems.add("rules", f"rules that leave some {kind} row possible", "rules that exclude every row")
+            return masks
+        except RuleError as error:
+            expected, _, found = str(error).removeprefix("expected ").partition(", found ")
+            self.problems.add("rules", expected, found or "something else", error.suggestion)
+            return Plausibility(layout=schema.layout, masks=())
+
+    def _criterion(self, index: int, table: Mapping[str, Any]) -> Criterion | None:
+        model = self.problems.class_for(f"criteria[{index}]", "kind", table, CRITERIA, self.acceptance_file)
+        if model is None:
+            return None
+        item = validated(model, table, self.acceptance_file, f"criteria[{index}]")
+        if isinstance(item, Criterion):
+            return item
+        self.problems.found += item
+        return None
+
+    def _priors(self, space: ConfigurationSpace) -> dict[str, Path]:
+        """The public tables that generators start from: they must be there; they are read when a release begins."""
+        found: dict[str, Path] = {}
+        for name in dict.fromkeys(generator.prior_file for generator in space.generators):
+            if name is None:
+                continue
+            path = self.configuration.file_of("generators").parent / name
+            if path.is_file():
+                found[name] = path
+            else:
+                self.problems.add("generators", "a public file as prior", f"no file {path}")
+        return found
+
+    def _digest(self, priors: Mapping[str, Path]) -> str:
+        release = self.release.model_dump(mode="json", exclude={"card"})
+        content: list[object] = [release, self.acceptance.model_dump(mode="json")]
+        content += [[name, file_digest(path)] for name, path in sorted(priors.items())]
+        return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()
+
+    def _joint_test(self) -> JointTest | None:
+        table = self.release.selection
+        if table.test_epsilon is None:
+            return None
+        return JointTest(epsilon=table.test_epsilon, false_acceptance=table.false_acceptance)
+
+    def _check_criteria(self, criteria: list[Criterion], setting: Setting) -> None:
+        before: dict[str, Criterion] = {}
+        faulty: set[str] = set()
+        for index, criterion in enumerate(criteria):
+            if criterion.name in before:
+                self.problems.add(
+                    f"criteria[{index}].name", "names that differ", repr(criterion.name), file=self.acceptance_file
+                )
+            if any(value in faulty for value in criterion.model_dump().values() if isinstance(value, str)):
+                continue  # it builds on a criterion with a mistake: it is checked once that one is right
+            where = f"criteria[{index}]"
+            if self.problems.add_mistakes(where, criterion.mistakes(setting, before), self.acceptance_file):
+                faulty.add(criterion.name)
+            if isinstance(criterion, RegressionCoefficients) and criterion.fit == "every_round" and self._joint_test():
+                expected = '"once", because [selection] test = "joint" tests rounds without a fit of their own'
+                self.problems.add(f"{where}.fit", expected, '"every_round"', file=self.acceptance_file)
+            before[criterion.name] = criterion

@@ -1,0 +1,368 @@
+"""The two TOML files as pydantic models, and mistakes in them as problems with file, path, expected and found."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import Annotated, Any, Literal, TypeVar, get_args
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
+
+from synthrelease.errors import MAX_PROBLEMS, Problem, closest, listing
+from synthrelease.toml.card import CardTable
+from synthrelease.toml.reading import dotted, shown
+
+Model = TypeVar("Model", bound=BaseModel)
+MAX_TABLES = 200
+"""Columns, rules, generators, projections or criteria of one specification."""
+_FRACTION = re.compile(r"[0-9]{1,100}(\.[0-9]{1,100}|/0{0,99}[1-9][0-9]{0,99})?")
+
+
+def _bins(value: Any) -> Any:
+    """One message instead of one for each type that the bins could have had."""
+    if isinstance(value, Mapping):
+        if all(_is_texts(group) for group in value.values()):
+            return value
+    elif isinstance(value, list | tuple) and all(_is_bin(text) for text in value):
+        return [str(text) for text in value]
+    raise ValueError("expected a list of bins such as ['<18', '18-19'], or a table of groups of categories")
+
+
+def _categories(value: Any) -> Any:
+    if value is None or _is_texts(value) or (isinstance(value, Mapping) and all(_is_texts(texts) for texts in value.values())):
+        return value
+    raise ValueError("expected a list of texts, or a table of categories with their texts in the file")
+
+
+def _is_texts(value: Any) -> bool:
+    return isinstance(value, list | tuple) and all(isinstance(text, str) for text in value)
+
+
+def _is_bin(value: Any) -> bool:
+    return isinstance(value, str | int | float | Decimal) and not isinstance(value, bool)
+
+
+def _one_line(text: str) -> str:
+    if not text.isprintable():
+        raise ValueError("expected one line of printable characters")
+    return text
+
+
+Line = Annotated[str, AfterValidator(_one_line)]
+"""A text that the terminal shows: a second line could be taken for the program's own words."""
+Reason = Annotated[Line, Field(max_length=500)]
+"""Why something costs what it costs, in the steward's words."""
+_Bins = Annotated[list[str] | dict[str, list[str]], BeforeValidator(_bins)]
+_Categories = Annotated[list[str] | dict[str, list[str]] | None, BeforeValidator(_categories)]
+
+
+class SpecTable(BaseModel):
+    """Base of everything that stands in the two files: unknown keys are mistakes, and true is not a number."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _no_boolean_numbers(cls, value: Any, info: ValidationInfo) -> Any:
+        annotation = cls.model_fields[info.field_name or ""].annotation
+        kinds = {annotation, *get_args(annotation)}
+        if isinstance(value, bool) and {Fraction, float, int} & kinds:
+            raise ValueError("expected a number")
+        if isinstance(value, str) and Fraction in kinds and not _FRACTION.fullmatch(value):
+            raise ValueError("expected a number")  # '1e999999999' would be computed to its last digit
+        return value
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mistake:
+    """A mistake in one table that only shows against the schema: the field, what was expected and found."""
+
+    field: str
+    expected: str
+    found: str
+    suggestion: str | None = None
+
+
+MAX_STATED_ROWS = 2**30
+"""The largest number of rows that [input] rows may state: that of a file."""
+
+
+class InputTable(SpecTable):
+    """[input]: public rules for reading the private file.
+
+    Attributes
+    ----------
+    rows : what is public about how many rows the rules below keep (theory 1.7, resizing). "private": a noisy count, which costs
+        [budget] rows. A whole number: an official figure at or below the kept rows. "exact": their number is published as it
+        is, and whether a record is kept is not protected. Where no row can be left out, it costs nothing and needs no choice.
+    """
+
+    delimiter: str = Field(default=",", min_length=1, max_length=1)
+    missing_values: tuple[str, ...] = ("", "NA", "NaN", "nan", "null", "NULL", "None", ".")
+    missing: Literal["drop", "error"] = "error"
+    outside: Literal["drop", "clip", "error"] = "error"
+    rows: Literal["private", "exact"] | int = "private"
+
+    @field_validator("rows", mode="before")
+    @classmethod
+    def _number_or_word(cls, rows: Any) -> Any:
+        whole = isinstance(rows, int) and not isinstance(rows, bool) and 1 <= rows <= MAX_STATED_ROWS
+        if not (whole or rows in ("private", "exact")):
+            raise ValueError(f"expected 'private', 'exact', or a whole number from 1 to {MAX_STATED_ROWS}")
+        return rows
+
+
+class ColumnTable(SpecTable):
+    """[columns.NAME]: a column of the released table."""
+
+    kind: Literal["integer", "real", "category"]
+    description: str = ""
+    unit: str = ""
+    source: str | None = None
+    part: Literal["year", "month", "day"] | None = None
+    bounds: tuple[float, float] | None = None
+    categories: _Categories = None
+    numbers: dict[str, float] = Field(default_factory=dict)
+    ordered: bool | None = None
+    missing: Literal["drop", "error"] | None = None
+    outside: Literal["drop", "clip", "error"] | None = None
+    alternatives: dict[str, _Bins] = Field(default_factory=dict)
+
+    @field_validator("bounds")
+    @classmethod
+    def _usable_bounds(cls, bounds: tuple[float, float] | None, info: ValidationInfo) -> tuple[float, float] | None:
+        if bounds is None:
+            return None
+        low, high = bounds
+        if not (low < high and max(abs(low), abs(high)) <= 1e15):
+            raise ValueError("expected [lowest, highest] with lowest < highest, both between -1e15 and 1e15")
+        if info.data.get("kind") == "integer" and (low != int(low) or high != int(high)):
+            raise ValueError("expected whole numbers")
+        return bounds
+
+
+class RuleTable(SpecTable):
+    """[[rules]]: what must never occur."""
+
+    never: str = Field(min_length=1, max_length=1000)
+    applies_to: tuple[Literal["raw", "synthetic"], ...] = Field(default=("raw", "synthetic"), min_length=1)
+    why: str = ""
+
+
+class BudgetTable(SpecTable):
+    """[budget]: the budget of one fit, and the most that the whole release may cost.
+
+    Attributes
+    ----------
+    generation : epsilon of one fit; where a family has a zero-concentrated guarantee, rho of one fit, and pure ones beside it
+        get the epsilon of which epsilon^2 / 2 is rho.
+    generation_delta : delta of one fit, for families with an approximate guarantee.
+    limit : the largest epsilon of the whole release.
+    delta : the largest delta of the whole release, at which zero-concentrated guarantees are stated; 0 allows pure
+        differential privacy alone.
+    rows : epsilon of counting the rows that are kept, where [input] rows is "private" and rows can be left out.
+    reason : why this budget, in the steward's words.
+    """
+
+    generation: Fraction = Field(gt=0)
+    generation_delta: Fraction = Field(default=Fraction(0), ge=0, lt=1)
+    limit: Fraction | None = Field(default=None, gt=0)
+    delta: Fraction = Field(default=Fraction(0), ge=0, lt=1)
+    rows: Fraction = Field(default=Fraction(1, 20), gt=0)
+    reason: Reason = ""
+
+
+class UnitTable(SpecTable):
+    """[unit]: how the records that the guarantee protects belong to persons.
+
+    Attributes
+    ----------
+    name : what a record is, in one word or two: "birth", "hospital stay".
+    records_per_person : in how many records of the file one person can stand at most.
+    why : where that number comes from.
+    """
+
+    name: Line = Field(default="record", min_length=1, max_length=60)
+    records_per_person: int = Field(default=1, ge=1, le=1000)
+    why: Reason = ""
+
+
+SMALLEST_LAW = Fraction(1, 10**6)
+"""Of the stop probability and the shape (0 apart) of a hidden number of rounds; below, the law is slow and inexact to get."""
+
+
+class SelectionTable(SpecTable):
+    """[selection]: how rounds are repeated, what is tested in a round, and what is measured.
+
+    Attributes
+    ----------
+    mode : "known_threshold" (Liu & Talwar 2019), or at most a hidden, "truncated_negative_binomial" number of rounds (Papernot
+        & Steinke 2022), which zero-concentrated rounds need.
+    stop_probability : gamma of either.
+    shape : eta of the truncated negative binomial law; 1 is geometric, 0 logarithmic.
+    test : "each" criterion by its own noisy figure in every round, or all by one noisy test ("joint"; theory 4, joint test),
+        with the figures released once after acceptance.
+    test_epsilon, false_acceptance : of the joint test: its budget, and the largest probability that a round with a criterion
+        above its threshold passes.
+    measurements : "fresh" in every round, or once before the loop and "shared" by all rounds (theory 5, shared measurements).
+    publish_measurements : put the noisy marginals that the released table was made from into the release.
+    """
+
+    mode: Literal["known_threshold", "truncated_negative_binomial"] = "known_threshold"
+    stop_probability: Fraction = Field(default=Fraction(1, 1000), ge=0, le=1)
+    shape: Fraction = Field(default=Fraction(1), gt=-1, le=1000)
+    test: Literal["each", "joint"] = "each"
+    test_epsilon: Fraction | None = Field(default=None, gt=0)
+    false_acceptance: Fraction = Field(default=Fraction(1, 100), gt=0, lt=Fraction(1, 2))
+    measurements: Literal["fresh", "shared"] = "fresh"
+    publish_measurements: bool = False
+
+    @model_validator(mode="after")
+    def _fits(self) -> SelectionTable:
+        if (self.test == "joint") != (self.test_epsilon is not None):
+            raise ValueError('test = "joint" needs test_epsilon, and test = "each" must not have it')
+        if self.mode == "truncated_negative_binomial":
+            if not SMALLEST_LAW <= self.stop_probability < 1:
+                expected = f"expected a stop_probability of at least 1e-6 and below 1, because of {self.mode!r}"
+                raise ValueError(f"{expected}, found {float(self.stop_probability):g}")
+            if self.shape and abs(self.shape) < SMALLEST_LAW:
+                raise ValueError(f"expected a shape of 0, or of at least 1e-6 above or below, found {float(self.shape):g}")
+        elif "shape" in self.model_fields_set:
+            raise ValueError('shape belongs to mode = "truncated_negative_binomial"')
+        return self
+
+
+class ReleaseFile(SpecTable):
+    """configs/<release>.toml"""
+
+    extends: str | None = None
+    title: Line = Field(min_length=1, max_length=300)
+    description: str = ""
+    acceptance: str
+    input: InputTable = InputTable()
+    columns: dict[str, ColumnTable] = Field(min_length=1, max_length=MAX_TABLES)
+    rules: list[RuleTable] = Field(default_factory=list, max_length=MAX_TABLES)
+    transformations: dict[str, list[str]] = Field(default_factory=dict)
+    generators: list[dict[str, Any]] = Field(min_length=1, max_length=MAX_TABLES)
+    projections: list[dict[str, Any]] = Field(min_length=1, max_length=MAX_TABLES)
+    budget: BudgetTable
+    selection: SelectionTable = SelectionTable()
+    unit: UnitTable = UnitTable()
+    card: CardTable = Field(default_factory=CardTable)
+
+    @field_validator("columns")
+    @classmethod
+    def _plain_names(cls, columns: dict[str, ColumnTable]) -> dict[str, ColumnTable]:
+        for name in columns:
+            if not name.isidentifier() or name in {"and", "or", "not", "in"}:
+                raise ValueError(f"expected column names made of letters, digits and underscores, found {name!r}")
+        return columns
+
+
+class AcceptanceFile(SpecTable):
+    """acceptance/<release>.toml"""
+
+    description: str = ""
+    groups: dict[str, _Bins] = Field(default_factory=dict)
+    criteria: list[dict[str, Any]] = Field(min_length=1, max_length=MAX_TABLES)
+
+
+def validated(model: type[Model], table: Mapping[str, Any], file: str, path: str = "") -> Model | list[Problem]:
+    """The model for a table, or every mistake in it."""
+    try:
+        return model.model_validate(dict(table))
+    except ValidationError as error:
+        shown_first = error.errors(include_url=False)[: 2 * MAX_PROBLEMS]  # of very many, the rest waits
+        found = [_problem(model, item, file, path) for item in shown_first]
+    misspelt = {_beside(problem.path, problem.suggestion) for problem in found if problem.suggestion}
+    return [
+        problem
+        for problem in found
+        if problem.path not in misspelt
+        and not any(other.path.startswith((f"{problem.path}[", f"{problem.path}.")) for other in found)
+    ]
+
+
+def _beside(path: str, name: str) -> str:
+    """The path of another key of the same table."""
+    return f"{path.rpartition('.')[0]}.{name}".lstrip(".")
+
+
+def _problem(model: type[BaseModel], item: Mapping[str, Any], file: str, prefix: str) -> Problem:
+    steps = item["loc"]
+    path = dotted([prefix, *steps]) if prefix else dotted(steps)
+    if item["type"] == "extra_forbidden":
+        known, name = _fields_at(model, steps[:-1]), str(steps[-1])
+        expected = f"one of {listing(known, 30)}"
+        return Problem(file=file, path=path, expected=expected, found=repr(name), suggestion=closest(name, known))
+    if item["type"] == "missing":
+        return Problem(file=file, path=path, expected="a value: it is required", found="nothing")
+    if item["type"] == "value_error":
+        message, _, found = str(item["ctx"]["error"]).partition(", found ")
+        if not message.startswith("expected "):  # a rule about several values of one table
+            return Problem(file=file, path=path, expected="values that fit together", found=f"a mistake: {message}")
+        return Problem(file=file, path=path, expected=message.removeprefix("expected "), found=found or shown(item["input"]))
+    limits = {name: f"{value:g}" if isinstance(value, float) else value for name, value in item.get("ctx", {}).items()}
+    expected = _EXPECTED.get(item["type"], "{message}").format(message=item["msg"], **limits)
+    suggestion = None
+    if item["type"] == "literal_error" and isinstance(item["input"], str):
+        suggestion = closest(item["input"], [part.strip(" '") for part in expected.replace(" or ", ",").split(",")])
+    return Problem(file=file, path=path, expected=expected, found=shown(item["input"]), suggestion=suggestion)
+
+
+_EXPECTED = {
+    "literal_error": "{expected}",
+    "string_type": "a text in quotes",
+    "string_too_short": "a text of at least {min_length} character(s)",
+    "string_too_long": "a text of at most {max_length} character(s)",
+    "bool_type": "true or false",
+    "bool_parsing": "true or false",
+    "int_type": "a whole number",
+    "int_parsing": "a whole number",
+    "int_from_float": "a whole number",
+    "float_type": "a number",
+    "float_parsing": "a number",
+    "fraction_parsing": "a number",
+    "finite_number": "a finite number",
+    "greater_than": "a number greater than {gt}",
+    "greater_than_equal": "a number of at least {ge}",
+    "less_than": "a number less than {lt}",
+    "less_than_equal": "a number of at most {le}",
+    "list_type": "a list",
+    "tuple_type": "a list",
+    "too_short": "at least {min_length} value(s)",
+    "too_long": "at most {max_length} value(s)",
+    "dict_type": "a table",
+    "mapping_type": "a table",
+    "model_type": "a table",
+}
+"""What to write instead of pydantic's messages, by its type of error."""
+
+
+def _fields_at(model: type[BaseModel], steps: Sequence[str | int]) -> list[str]:
+    """Field names of the model that a path inside `model` leads to."""
+    for step in steps:
+        field = model.model_fields.get(str(step)) if isinstance(step, str) else None
+        inner = _models_in(field.annotation) if field else [model]
+        if inner:
+            model = inner[0]
+    return list(model.model_fields)
+
+
+def _models_in(annotation: Any) -> list[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return [annotation]
+    return [model for part in get_args(annotation) for model in _models_in(part)]

@@ -1,0 +1,99 @@
+"""The files of a bundle as they are on the disk: checksums and signature."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from synthrelease.bundle import signing
+from synthrelease.bundle.checksums import NAME, checksum_file, read_checksums, sha256
+from synthrelease.errors import InputError
+from synthrelease.verification.checks import Check
+
+MAX_BYTES = 4_000_000_000
+
+
+def read_files(folder: Path) -> dict[str, bytes]:
+    """The content of every file.
+
+    Raises
+    ------
+    InputError : when this is no folder, holds anything but plain files, or cannot be read.
+    """
+    problem, contents = "", {}
+    if not folder.is_dir():
+        problem = "expected the folder of a release, found none"
+    else:
+        try:
+            entries = sorted(folder.iterdir())
+            odd = [entry.name for entry in entries if entry.is_symlink() or not entry.is_file()]
+            if odd:
+                problem = f"expected plain files only, found {odd[0]!r}"
+            elif sum(entry.stat().st_size for entry in entries) > MAX_BYTES:
+                problem = "expected files of at most 4 GB in all, found larger ones"
+            else:
+                contents = {entry.name: entry.read_bytes() for entry in entries}
+        except OSError as error:
+            problem = f"expected files that can be read, found one that cannot ({error.strerror})"
+    if problem:
+        raise InputError(f"{folder}: {problem}.")
+    return contents
+
+
+def checksums(files: Mapping[str, bytes]) -> Check:
+    """Every file is listed in SHA256SUMS with its checksum, and every listed file is there."""
+    name = "checksums"
+    listed = read_checksums(files[NAME]) if NAME in files else None
+    if listed is None:
+        return Check(name=name, problems=(f"{NAME}: expected a line with checksum and name for each file, found no such file",))
+    present = set(files) - {NAME, signing.SIGNATURE}
+    problems = [f"{missing}: listed in {NAME}, but not there" for missing in sorted(set(listed) - present)]
+    problems += [f"{extra}: there, but not listed in {NAME}" for extra in sorted(present - set(listed))]
+    changed = [file for file in sorted(present & set(listed)) if sha256(files[file]) != listed[file]]
+    problems += [f"{file}: its checksum is not the one in {NAME}" for file in changed]
+    if not problems and files[NAME] != checksum_file({file: files[file] for file in present}):
+        problems = [f"{NAME}: expected the layout in which it was written, found another"]
+    return Check(name=name, found=f"{len(present)} files as listed", problems=tuple(problems))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Signature:
+    """The check of the signature, and whose key it was."""
+
+    check: Check
+    signed_by: str | None
+
+
+def signature(files: Mapping[str, bytes], public_key: Path | None) -> Signature:
+    """SHA256SUMS was signed with the given key, or with the one in the bundle when none is given.
+
+    Raises
+    ------
+    SigningError : when the given key cannot be read, or the library is missing for a bundle that is signed.
+    """
+    trusted = None if public_key is None else signing.load_public_key(public_key)
+    if trusted is None and signing.SIGNATURE not in files and signing.PUBLIC_KEY not in files:
+        return Signature(check=Check(name="signature", found="not signed: it does not show who made the files"), signed_by=None)
+    problems = tuple(_signature_problems(files, trusted))
+    if problems:
+        return Signature(check=Check(name="signature", problems=problems), signed_by=None)
+    key = trusted or signing.parse_public_key(files[signing.PUBLIC_KEY])
+    fingerprint = "" if key is None else signing.fingerprint(key)
+    found = "by the given key" if trusted else "by the key in the bundle: compare its fingerprint with the publisher's"
+    return Signature(check=Check(name="signature", found=f"{found}, {fingerprint}"), signed_by=fingerprint)
+
+
+def _signature_problems(files: Mapping[str, bytes], trusted: signing.Ed25519PublicKey | None) -> Iterator[str]:
+    for name in (signing.SIGNATURE, signing.PUBLIC_KEY):
+        if name not in files:
+            yield f"{name}: expected in a signed bundle, not there"
+            return
+    own = signing.parse_public_key(files[signing.PUBLIC_KEY])
+    if own is None:
+        yield f"{signing.PUBLIC_KEY}: expected an Ed25519 public key in PEM, found something else"
+        return
+    if trusted is not None and signing.public_pem(trusted) != signing.public_pem(own):
+        yield f"{signing.PUBLIC_KEY}: is not the given key"
+    if not signing.is_signed(files.get(NAME, b""), files[signing.SIGNATURE], trusted or own):
+        yield f"{signing.SIGNATURE}: is not a signature of {NAME} by this key"

@@ -1,0 +1,169 @@
+"""What a selection costs, against the worst case over finite rounds in exact arithmetic."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from itertools import product
+
+import pytest
+
+from synthrelease.accounting.charges import in_sequence, mechanism, zero_concentrated
+from synthrelease.accounting.plan import Plan, stated_at
+from synthrelease.accounting.renyi import exp_up, of_pure, selected, zcdp
+from synthrelease.accounting.selection import SelectionRule, private_selection, tidy_up
+from synthrelease.errors import BudgetError
+
+Law = tuple[Fraction, ...]
+
+
+def hockey_stick(first: Law, second: Law, ratio: Fraction) -> Fraction:
+    """The least delta with Pr[S] <= ratio Pr'[S] + delta for all S."""
+    return sum((max(p - ratio * q, Fraction(0)) for p, q in zip(first, second, strict=True)), Fraction(0))
+
+
+def known_threshold(round_law: Law, gamma: Fraction) -> Law:
+    """Law of the loop: accepted outputs, then "nothing". The last entry of a round's law is rejection."""
+    *accepted, rejected = round_law
+    ends = sum(accepted) + gamma * rejected
+    return (*(p / ends for p in accepted), gamma * rejected / ends)
+
+
+def neighbours(ratio: Fraction, delta: Fraction) -> list[tuple[Law, Law]]:
+    """Pairs of round laws over two outputs and rejection that are (ln ratio, delta)-indistinguishable, on a grid of 1/400."""
+    grid = [Fraction(k, 400) for k in (0, 1, 2, 4, 8, 16, 20, 40, 80)]
+    laws = [(a, b, 1 - a - b) for a, b in product(grid, grid)]
+    return [
+        (p, q)
+        for p, q in product(laws, laws)
+        if hockey_stick(p, q, ratio) <= delta and hockey_stick(q, p, ratio) <= delta and p[0] + p[1] and q[0] + q[1]
+    ]
+
+
+@pytest.mark.parametrize("gamma", [Fraction(1, 50), Fraction(1, 4), Fraction(1)])
+@pytest.mark.parametrize("delta", [Fraction(1, 400), Fraction(1, 40)])
+def test_the_approximate_bound_holds_for_every_pair_and_not_by_far(gamma: Fraction, delta: Fraction) -> None:
+    """exp(eps1) = 2. The bound is compared exactly: ratio 4, and delta (1 + (1 - gamma) 2) delta1 / gamma."""
+    bound = (1 + (1 - gamma) * 2) * delta / gamma
+    worst = max(
+        hockey_stick(known_threshold(p, gamma), known_threshold(q, gamma), Fraction(4))
+        for p, q in neighbours(Fraction(2), delta)
+    )
+    assert worst <= bound
+    if bound < 1:
+        assert worst > bound / 12
+    epsilon = Fraction(math.log(2)) + Fraction(1, 10**15)
+    if bound < 1:
+        charge = private_selection("s", mechanism("g", epsilon, "", delta), SelectionRule(stop_probability=gamma))
+        assert charge.epsilon == 2 * epsilon
+        assert bound <= charge.delta <= bound * (1 + Fraction(1, 10**4))
+
+
+def test_one_delta_of_a_round_would_not_be_enough() -> None:
+    """The factor 1 / gamma is real: a loop that goes on long multiplies the delta of a round."""
+    gamma, delta = Fraction(1, 50), Fraction(1, 400)
+    worst = max(
+        hockey_stick(known_threshold(p, gamma), known_threshold(q, gamma), Fraction(4))
+        for p, q in neighbours(Fraction(2), delta)
+    )
+    assert worst > 10 * delta
+
+
+@pytest.mark.parametrize("epsilon", [Fraction(1, 100), Fraction(1), Fraction(6)])
+@pytest.mark.parametrize("gamma", [Fraction(1, 1000), Fraction(1, 2), Fraction(1)])
+def test_the_approximate_bound_is_never_above_the_one_of_liu_and_talwar(epsilon: Fraction, gamma: Fraction) -> None:
+    delta = Fraction(1, 10**9)
+    charge = private_selection("s", mechanism("g", epsilon, "", delta), SelectionRule(stop_probability=gamma))
+    theirs = 3 * exp_up(2 * epsilon) * delta / gamma
+    assert charge.delta < theirs
+    assert charge.epsilon == 2 * epsilon  # theirs has + eps0 for a cap on the rounds, which the loop does not have
+
+
+def test_rounds_without_a_guarantee_are_refused() -> None:
+    forever, best = SelectionRule(), SelectionRule(stop_probability=Fraction(1, 10), shape=Fraction(1))
+    approximate = mechanism("g", Fraction(1), "", Fraction(1, 10**6))
+    with pytest.raises(BudgetError, match="only pure rounds may go on for ever"):
+        private_selection("s", approximate, forever)
+    with pytest.raises(BudgetError, match="truncated_negative_binomial"):
+        private_selection("s", zero_concentrated("g", Fraction(1), ""), SelectionRule(stop_probability=Fraction(1, 10)))
+    with pytest.raises(BudgetError, match="delta > 0"):
+        private_selection("s", approximate, best)
+    with pytest.raises(BudgetError, match="no guarantee"):
+        private_selection(
+            "s", mechanism("g", Fraction(9), "", Fraction(1, 10)), SelectionRule(stop_probability=Fraction(1, 10))
+        )
+    for rule in (SelectionRule(shape=Fraction(1)), SelectionRule(stop_probability=Fraction(1, 2), shape=Fraction(-1))):
+        with pytest.raises(BudgetError, match="needs"):
+            private_selection("s", mechanism("g", Fraction(1), ""), rule)
+
+
+def pure_best_of_k(round_law: Law, gamma: Fraction) -> Law:
+    """Geometric K (shape 1): sum of gamma (1 - gamma)^(k - 1) over k."""
+    *accepted, rejected = round_law
+    nothing = gamma * rejected / (1 - (1 - gamma) * rejected)
+    return (*(p / sum(accepted) * (1 - nothing) for p in accepted), nothing)
+
+
+def test_pure_rounds_cost_two_plus_the_shape() -> None:
+    one = mechanism("g", Fraction(3), "")
+    for shape, cost in ((Fraction(1), 9), (Fraction(0), 6), (Fraction(-1, 2), Fraction(9, 2))):
+        rule = SelectionRule(stop_probability=Fraction(1, 10), shape=shape)
+        assert private_selection("s", one, rule).epsilon == cost
+
+
+def test_a_geometric_number_of_rounds_is_the_loop_with_a_coin() -> None:
+    """With shape 1 both loops have the same law, so that for pure rounds the known threshold is the cheaper statement."""
+    for law in ((Fraction(1, 8), Fraction(1, 4), Fraction(5, 8)), (Fraction(1, 100), Fraction(0), Fraction(99, 100))):
+        for gamma in (Fraction(1, 2), Fraction(1, 1000)):
+            assert pure_best_of_k(law, gamma) == known_threshold(law, gamma)
+
+
+def test_plans_add_curves_and_state_them_at_their_delta() -> None:
+    rho, delta, gamma = Fraction(1, 10), Fraction(1, 10**9), Fraction(1, 100)
+    rule = SelectionRule(stop_probability=gamma, shape=Fraction(0))
+    plan = Plan.of(
+        once=(mechanism("fit", Fraction(1, 5), ""),),
+        per_round=(zero_concentrated("generation", rho, ""), mechanism("test", Fraction(1, 10), "")),
+        after=(mechanism("figure", Fraction(1, 50), ""),),
+        rule=rule,
+        delta=delta,
+    )
+    one_round = selected(zcdp(rho + Fraction(1, 200)), Fraction(0), gamma)
+    curve = of_pure(Fraction(1, 5)) + one_round + of_pure(Fraction(1, 50))
+    assert (plan.total.epsilon, plan.total.delta) == (curve.epsilon(delta), delta)
+    assert plan.total.renyi is None
+    assert [leaf.name for leaf in plan.total.leaves()] == ["fit", "generation", "test", "figure"]
+
+
+def test_measurements_before_the_loop_are_not_selected() -> None:
+    """Zero-concentrated measurements once, pure tests in rounds: the known threshold doubles the tests alone."""
+    rule = SelectionRule(stop_probability=Fraction(1, 100))
+    delta = Fraction(1, 10**9)
+    plan = Plan.of(
+        once=(zero_concentrated("generation", Fraction(1, 10), ""),),
+        per_round=(mechanism("test", Fraction(1, 10), ""),),
+        rule=rule,
+        delta=delta,
+    )
+    assert plan.total.epsilon == (zcdp(Fraction(1, 10)) + of_pure(Fraction(1, 5))).epsilon(delta)
+
+
+def test_a_plan_that_needs_a_delta_is_refused_without_one() -> None:
+    with pytest.raises(BudgetError, match="Set delta in"):
+        stated_at(zero_concentrated("g", Fraction(1), ""), Fraction(0))
+    with pytest.raises(BudgetError, match=r"delta = 1e-06, which is more than 1e-07"):
+        stated_at(mechanism("g", Fraction(1), "", Fraction(1, 10**6)), Fraction(1, 10**7))
+    pure = mechanism("g", Fraction(1), "")
+    assert stated_at(pure, Fraction(1, 10**6)) == pure  # a pure plan stays pure, whatever delta it might have had
+
+
+def test_zero_concentrated_and_approximate_charges_do_not_mix() -> None:
+    with pytest.raises(BudgetError, match="no guarantee"):
+        in_sequence("both", zero_concentrated("g", Fraction(1), ""), mechanism("h", Fraction(1), "", Fraction(1, 10**6)))
+
+
+@pytest.mark.parametrize("delta", ["0.123456789", "3", "0.00000012345678", "1e-30", "0.999999999", "12345678.9"])
+def test_deltas_are_rounded_up_to_six_digits(delta: str) -> None:
+    exact, tidy = Fraction(delta), tidy_up(Fraction(delta))
+    assert exact <= tidy <= exact * (1 + Fraction(1, 10**5))
+    assert len(str(tidy.denominator)) < 45

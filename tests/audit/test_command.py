@@ -1,0 +1,129 @@
+"""`synthrelease audit` as a reviewer runs it: what it prints, what it writes, its exit codes."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from synthrelease.audit import audit as audit_module
+from synthrelease.audit.audit import PARTS, USUAL, run_audit
+from synthrelease.audit.faults import small_scale_case
+from synthrelease.audit.noise_cases import laplace_case
+from synthrelease.audit.running import Effort, audit_cases
+from synthrelease.audit.summary import AuditResult
+from synthrelease.cli.auditing import Part, audit
+from synthrelease.errors import InputError, OutputError
+from tests.cli.test_cli import run, words
+
+pytestmark = pytest.mark.slow
+
+FAST = ("--part", "cases", "--draws", "400", "--only", "probability 1/3")
+ONLY_VIOLATIONS = (
+    "import synthrelease.audit.audit as a; from tests.audit.test_command import violating; a.all_cases = violating"
+)
+
+
+def violating() -> list:
+    """A catalogue with a mechanism that spends eight times what it claims, and does not know it."""
+    wrong = laplace_case("too much", (0,), (1,), epsilon=Fraction(1, 2), spent=Fraction(4))
+    return [type(wrong)(**{**vars(wrong), "faulty": False})]
+
+
+def missing() -> list:
+    """A catalogue with a known fault that so few draws do not show."""
+    return [small_scale_case(Fraction(1))]
+
+
+def test_a_sound_audit_ends_with_0_and_writes_every_figure(tmp_path: Path) -> None:
+    out = tmp_path / "audit.json"
+    result = run("audit", *FAST, "--out", out)
+    assert result.returncode == 0
+    assert "1 cases, 0 above the claim; 0 of 0 known faults found" in words(result.stdout)
+    assert "Nothing contradicts a claim." in words(result.stdout)
+    document = json.loads(out.read_text())
+    assert document["passed"] is True
+    (case,) = document["cases"]
+    assert case["family"] == "stop coin"
+    assert case["exceeded"] is False
+    assert [event["draws"] for event in case["events"]] == [[400, 400]] * 2
+    assert all(0 <= hits <= 400 for event in case["events"] for hits in event["hits"])
+
+
+def test_a_violation_ends_with_5_and_is_named(tmp_path: Path) -> None:
+    out = tmp_path / "audit.json"
+    result = run("audit", "--part", "cases", "--draws", "2000", "--out", out, before=ONLY_VIOLATIONS)
+    assert result.returncode == 5
+    assert "Above its claim: too much, epsilon 0.5." in words(result.stderr)
+    assert "Nothing contradicts" not in result.stdout
+    document = json.loads(out.read_text())
+    assert document["passed"] is False
+    assert document["violations"] == ["too much, epsilon 0.5"]
+    assert document["cases"][0]["proven_epsilon"] > 0.5
+
+
+def test_a_fault_that_is_not_found_ends_with_5() -> None:
+    before = ONLY_VIOLATIONS.replace("violating", "missing")
+    result = run("audit", "--part", "cases", "--draws", "60", before=before)
+    assert result.returncode == 5
+    assert "A known fault that was not found (more draws are needed): scale a tenth too small" in words(result.stderr)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--hours", "1", "--draws", "100"), "--hours and --draws: expected one of them, found both."),
+        (("--only", "no such thing", "--part", "cases"), "--only no such thing: expected a part of the name"),
+        (("--seed", "3"), "No such option"),
+    ],
+)
+def test_mistakes_are_answered(options: tuple[str, ...], message: str) -> None:
+    result = run("audit", *options)
+    assert result.returncode == 2
+    assert message in words(result.stderr)
+
+
+def test_a_file_is_not_overwritten(tmp_path: Path) -> None:
+    out = tmp_path / "audit.json"
+    out.write_text("mine")
+    result = run("audit", *FAST, "--out", out)
+    assert result.returncode == 2
+    assert out.read_text() == "mine"
+    with pytest.raises(OutputError, match="found no folder"):  # before hours of work
+        audit(out=tmp_path / "nowhere" / "audit.json")
+
+
+def test_parts_on_the_command_line_are_those_of_the_audit() -> None:
+    assert tuple(part.value for part in Part) == PARTS
+    assert set(USUAL) < set(PARTS)
+
+
+def test_every_part_is_in_the_document(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(audit_module, "LAW_SIZES", ((9, 2),))
+    whole = run_audit(parts=("sensitivity", "selection"), most_records=1)
+    cases = run_audit(parts=("cases",), only="probability 1/3", effort=Effort(draws=100))
+    document = AuditResult(sensitivities=whole.sensitivities, laws=whole.laws, findings=cases.findings).document()
+    assert json.loads(json.dumps(document)) == document
+    assert len(document["sensitivities"]) == len(whole.sensitivities) > 40  # type: ignore[arg-type]
+    assert len(document["selection_laws"]) == len(whole.laws) > 100  # type: ignore[arg-type]
+    assert [each["what"] for each in document["sensitivities"][:1]] == ["absolute, 2 x 3, all tables"]  # type: ignore[index]
+    assert whole.findings == ()
+
+
+def test_an_audit_in_which_anything_contradicts_a_claim_does_not_pass() -> None:
+    """One record alone attains no bound of a mean: the enumeration says so, and the audit does not pass."""
+    found = run_audit(parts=("sensitivity",), only="mean of a by b, margin", most_records=1)
+    assert found.sensitivities[0].largest < 1
+    assert not found.passed
+    honest = audit_cases([laplace_case("right", (0,), (1,), epsilon=Fraction(1))], effort=Effort(draws=300))
+    assert AuditResult(findings=tuple(honest)).passed
+    missed = audit_cases(missing(), effort=Effort(draws=60))
+    assert AuditResult(findings=tuple(missed)).missed == ["scale a tenth too small, epsilon 1"]
+    assert not AuditResult(findings=tuple(missed)).passed
+
+
+def test_nothing_to_audit_is_a_mistake() -> None:
+    with pytest.raises(InputError, match="expected a part of the name"):
+        run_audit(parts=("sensitivity", "cases"), only="quite another thing")

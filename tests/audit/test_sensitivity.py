@@ -1,0 +1,257 @@
+"""Sensitivities by enumeration. Here a slice of it; `synthrelease audit --part sensitivity` enumerates the whole."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from math import comb
+from typing import Any
+
+import numpy as np
+import pytest
+
+from synthrelease.audit import model_sensitivity, sensitivity
+from synthrelease.audit.criterion_cases import FURTHEST
+from synthrelease.audit.model_sensitivity import enumerate_models
+from synthrelease.audit.sensitivity import CodeFigures, Recording, Sweep, criterion, enumerate_sweep, neighbour_pairs
+from synthrelease.audit.sweeps import MOST_RECORDS, sweeps
+from synthrelease.audit.worlds import World
+from synthrelease.candidates.generators import Background
+from synthrelease.candidates.generators.privbayes import PrivBayes
+from synthrelease.criteria import CRITERIA, base, conditional_means, faithfulness, marginals, regression_prediction
+from synthrelease.criteria import joint as joint_test
+from synthrelease.criteria.functional_mechanism import least_squares
+from synthrelease.domain.plausibility import Plausibility
+
+SWEEPS = {sweep.name: sweep for sweep in sweeps()}
+FREE = {"face_privacy"}
+BY_MOMENTS = {"regression_coefficients"}
+
+
+def triples(cells: int, most_records: int) -> int:
+    """Unordered neighbours share n - 1 records and have two different cells for the last; times every synthetic table."""
+    return sum(
+        comb(n - 1 + cells - 1, cells - 1) * comb(cells, 2) * comb(n + cells - 1, cells - 1) for n in range(1, most_records + 1)
+    )
+
+
+@pytest.mark.parametrize("name", SWEEPS)
+def test_no_change_is_larger_than_the_noise_pays_for(name: str) -> None:
+    """All tables of at most three records; two where figures take longer."""
+    sweep = SWEEPS[name]
+    cells = int(np.prod([high + 1 for high in sweep.highs.values()]))
+    records = 3 if sweep.kind in ("absolute_marginal_error", "relative_marginal_error", "conditional_mean") else 2
+    found = enumerate_sweep(sweep, records)
+    assert found.sound
+    assert found.triples == triples(cells, records)
+    assert found.largest == 1 or not sweep.tight
+
+
+def test_the_whole_enumeration_has_more_than_ten_million_triples_and_every_criterion_that_spends() -> None:
+    sizes = {name: int(np.prod([high + 1 for high in sweep.highs.values()])) for name, sweep in SWEEPS.items()}
+    assert sum(triples(cells, MOST_RECORDS) for cells in sizes.values()) > 10**7
+    assert {sweep.kind for sweep in SWEEPS.values()} == (set(CRITERIA) - FREE - BY_MOMENTS) | {"joint test"}
+
+
+def test_neighbours_are_all_pairs_that_differ_in_one_record() -> None:
+    world = World({"a": 1, "b": 2})
+    codes = world.all_tables(3)
+    first, second = neighbour_pairs(world.dense(codes))
+    pairs = {frozenset((codes[i], codes[j])) for i, j in zip(first, second, strict=True)}
+    assert pairs == {frozenset((table, other)) for table in codes for other in world.neighbours(table)}
+    assert len(pairs) == len(first)
+
+
+def narrower(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The same with half the sensitivity."""
+    return lambda value, *, sensitivity, **more: function(value, sensitivity=sensitivity / 2, **more)
+
+
+FAULTS: dict[str, tuple[str, object, str, Any]] = {
+    "the sensitivity is halved": (
+        "absolute, 2 x 2, all tables", base, "laplace_figure", narrower(base.laplace_figure)),
+    "the ratio is not clipped": (
+        "relative, 2 x 2, clip 1.75", marginals, "largest_ratio",
+        lambda r, s, clip: float(np.maximum((r + 1) / (s + 1), (s + 1) / (r + 1)).max())),
+    "groups are not filled up": (
+        "mean of b by a, groups alone, 2 x 3", conditional_means, "resized_means",
+        lambda counts, sums, sizes: sums / np.maximum(counts, 1)),
+    "the largest matching is not found": (
+        "faithfulness, one of both near, 3 x 2", faithfulness, "maximum_matching",
+        lambda left, right, steps: int(left.counts[0] == right.counts[0])),
+    "cells that one side lacks are dropped": (
+        "absolute, 2 x 2, all tables", marginals, "largest_difference",
+        lambda left, right, largest: max(
+            (abs(int(left.dense()[code] - right.dense()[code])) for code in np.intersect1d(left.codes, right.codes)),
+            default=0)),
+    "the line of the synthetic table is forgotten": (
+        "prediction, rising line, 2 x 3", regression_prediction, "least_squares",
+        lambda design, table: least_squares(design, np.ones_like(table))),
+    "half of what a record moves is paid for": (
+        "one step, 2 x 3", base, "laplace_figure", narrower(base.laplace_figure)),
+    "the joint test adds half its noise": (
+        "joint test, ratios, 2 x 3", joint_test, "laplace_figure", narrower(base.laplace_figure)),
+    "records inside are counted in shares of the synthetic count": (
+        "joint test, ratios, 2 x 3", marginals, "records_inside",
+        lambda r, s, threshold: float(np.minimum(threshold * s - r, r - s / threshold).min())),
+    "the largest gap is taken for the distance of the gaps": (
+        "prediction by lines, rising line, 2 x 3", np, "ptp", lambda gaps: float(np.max(gaps) - np.mean(gaps))),
+}  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", FAULTS)
+def test_the_enumeration_notices(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    name, module, function, wrong = FAULTS[fault]
+    monkeypatch.setattr(module, function, wrong)
+    assert not enumerate_sweep(SWEEPS[name], 3).sound
+
+
+def test_violations_are_counted_in_the_codes_integers_and_in_exact_fractions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half the noise in the code alone, then half the bound in the proof alone: each is a violation in many triples."""
+    sweep = SWEEPS["absolute, 2 x 2, all tables"]
+    with monkeypatch.context() as patch:
+        patch.setattr(base, "laplace_figure", narrower(base.laplace_figure))
+        code = enumerate_sweep(sweep, 2).violations
+    right = sensitivity.exact_figures
+    monkeypatch.setattr(sensitivity, "exact_figures", lambda *given: replace(found := right(*given), bound=found.bound / 2))
+    proof = enumerate_sweep(sweep, 2).violations
+    assert code == proof > 100
+
+
+def test_the_code_and_the_second_implementation_must_agree(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A figure that is too small by one grid step in 8,000 is a disagreement, though it moves by no more than its bound."""
+    right = base.laplace_figure
+    monkeypatch.setattr(base, "laplace_figure", lambda value, **more: right(value * (1 - 2**-12), **more))
+    found = enumerate_sweep(SWEEPS["absolute, 2 x 2, all tables"], 2)
+    assert found.disagreements > 0
+    assert found.violations == 0
+
+
+def test_a_bound_that_is_claimed_tight_must_be_attained() -> None:
+    sweep = SWEEPS["prediction, rising line, 2 x 3"]
+    loose = Sweep(**{**vars(sweep), "tight": True})
+    assert enumerate_sweep(sweep, 2).sound
+    assert not enumerate_sweep(loose, 2).sound
+    assert enumerate_sweep(loose, 2).violations == 0
+
+
+def test_a_sensitivity_that_depends_on_the_private_table_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    right = base.laplace_figure
+    monkeypatch.setattr(
+        base, "laplace_figure", lambda value, *, sensitivity, **more: right(value, sensitivity=sensitivity + value, **more)
+    )
+    with pytest.raises(ValueError, match="one public sensitivity for all private tables"):
+        enumerate_sweep(SWEEPS["absolute, 2 x 2, all tables"], 2)
+
+
+# --- What models measure
+
+
+def test_scores_tables_and_moments_move_by_at_most_their_sensitivity() -> None:
+    found = list(enumerate_models(3))
+    assert all(part.sound for part in found)
+    largest = {part.kind: max(other.largest for other in found if other.kind == part.kind) for part in found}
+    assert largest["PrivBayes"] == 1  # its joint tables
+    assert largest["marginals"] == 1
+    assert Fraction(1, 2) < largest["functional mechanism"] < 1
+    assert sum(part.triples for part in found) > 4_000
+
+
+@pytest.mark.parametrize(
+    ("kind", "module", "function", "wrong"),
+    [
+        ("PrivBayes: structure score", model_sensitivity, "score_sensitivity", lambda n: 2 * n + 1),
+        ("PrivBayes: structure score", model_sensitivity, "dependence_score", lambda joint, n: 9 * n * int(joint.flat[0])),
+        ("functional mechanism", model_sensitivity.Design, "moments",
+         lambda self, indices: np.rint(self.real_moments(indices) * self.scales * (1 + indices[:, None])).astype(np.int64)),
+    ],
+)  # fmt: skip
+def test_the_enumeration_of_models_notices(
+    kind: str, module: object, function: str, wrong: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if function == "moments":  # the moments of the table, not those of the scan for the largest record
+        right = model_sensitivity.private_least_squares
+
+        def scanned(design, table, epsilon, entropy):
+            with monkeypatch.context() as patch:
+                patch.setattr(module, function, wrong)
+                return right(design, table, epsilon, entropy)
+
+        monkeypatch.setattr(model_sensitivity, "private_least_squares", scanned)
+    else:
+        monkeypatch.setattr(module, function, wrong)
+    assert any(not part.sound for part in enumerate_models(3) if part.name.startswith(kind))
+
+
+def test_a_fit_adds_noise_to_the_tables_that_are_enumerated() -> None:
+    """What `PrivBayes.fit` hands to the noise are the joint tables of its network, for the noise of 2 d counts."""
+    world, recorder, epsilon = World({"a": 1, "b": 2}), Recording(), Fraction(4)
+    generator = PrivBayes(flavour="degree", degree=1, epsilon_split=Fraction(1, 2))
+    charge, free = generator.charge(epsilon), Background(plausibility=Plausibility(layout=world.layout, masks=()))
+    for table in world.all_tables(3)[::5]:
+        network = generator.fit(world.private(table, [charge], recorder), charge, free)
+        counts = world.dense([table]).reshape(world.layout.sizes)
+        expected = []
+        for family in network.families:
+            axes = (*family.parents, family.column)
+            summed = counts.sum(axis=tuple(axis for axis in range(2) if axis not in axes))
+            expected += summed.transpose(np.argsort(np.argsort(axes))).ravel().tolist()
+        assert recorder.values[-1].tolist() == expected
+        assert recorder.scales[-1] == 2.0  # 2 d = 4 counts, half of epsilon 4
+
+
+@pytest.mark.parametrize("fit", ["once", "every_round"])
+def test_the_criterion_adds_noise_to_the_moments_that_are_enumerated(fit: str) -> None:
+    """Before the loop or in a round: the moments of the private table, and noise for the design's sensitivity."""
+    world, recorder = World({"a": 1, "b": 2}), Recording()
+    line = {"target": "b", "features": ["a"], "representation": {"a": "single", "b": "single"}, "fit": fit}
+    scored = criterion("regression_coefficients", **line)
+    setting = world.setting(scored)
+    design = scored.design(setting, np.ones(world.layout.n_cells, dtype=bool))  # type: ignore[attr-defined]
+    for table in world.all_tables(2):
+        private = world.private(table, scored.once(), recorder)
+        earlier = {scored.name: scored.prepare(private, setting)}
+        scored.score(private.with_plan(scored.per_round()), world.candidate((0, 5)), setting, earlier)
+        assert recorder.values.pop().tolist() == design.moments(np.array(table)).sum(axis=0).tolist()
+        assert recorder.scales.pop() == float(design.sensitivity)
+        assert recorder.values == []
+
+
+# --- The tables that the statistical audit uses
+
+
+@pytest.mark.parametrize(
+    "name", ["absolute, 2 x 3, all tables", "mean of b by a, clipped, 2 x 3", "prediction, flat line, 2 x 3"]
+)
+def test_the_audited_neighbours_are_the_furthest(name: str) -> None:
+    """No neighbours of three records, beside no synthetic table, are further apart in units of the noise."""
+    sweep, tables = SWEEPS[name], FURTHEST[name]
+    world = World(sweep.highs, sweep.groups)
+    codes = world.all_tables(3)
+    first, second = neighbour_pairs(world.dense(codes))
+    scorer = CodeFigures(sweep, world)
+    privates = [scorer.behind_the_door(table) for table in codes]
+
+    def furthest(synthetic: tuple[int, ...]) -> tuple[float, set[frozenset[tuple[int, ...]]]]:
+        figures = scorer.figures(privates, synthetic)
+        changes = np.abs(figures.steps[first] - figures.steps[second]) / figures.allowed_steps
+        top = np.flatnonzero(changes == changes.max())
+        return float(changes.max()), {frozenset((codes[first[i]], codes[second[i]])) for i in top}
+
+    largest, pairs = furthest(tables.synthetic)
+    assert frozenset((tables.left, tables.right)) in pairs
+    assert largest >= max(furthest(synthetic)[0] for synthetic in codes[::5])
+
+
+def test_every_audited_pair_differs_in_one_record() -> None:
+    for tables in FURTHEST.values():
+        assert len(tables.left) == len(tables.right) == len(tables.synthetic) == 3
+        assert tables.right in set(World(SWEEPS["absolute, 6, all tables"].highs).neighbours(tuple(sorted(tables.left))))
+
+
+def test_the_recorder_adds_nothing() -> None:
+    recorder = Recording()
+    assert recorder.add_laplace(np.array([3, -4]), 7.0).tolist() == [3, -4]
+    assert recorder.scales == [7.0]

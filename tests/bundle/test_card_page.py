@@ -1,0 +1,325 @@
+"""The card as a page: complete, accessible, self-contained, and true to release.json."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from synthrelease.bundle.card import page_bytes
+from synthrelease.bundle.card.explanations import parameter_texts, projection_text
+from synthrelease.bundle.card.svg import TEXT_ON
+from synthrelease.bundle.card.wording import sentences
+from synthrelease.bundle.document import release_document
+from synthrelease.bundle.model import JointTestPart, ReleaseDocument
+from synthrelease.bundle.table import ReleasedTable
+from synthrelease.toml.card import LANGUAGES, CardTable
+from tests.helpers.cards import TITLE, Page, rich_bundle, rich_release
+
+PAGES = ("README.html", "README.he.html")
+
+
+def page(name: str = "README.html") -> Page:
+    return Page(rich_bundle()[name])
+
+
+def document() -> dict:
+    return json.loads(rich_bundle()["release.json"])
+
+
+def cells(first: str) -> list[list[str]]:
+    return [row for row in page().rows() if row[0] == first]
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_headings_come_in_order(name: str) -> None:
+    levels = [int(tag[1]) for tag, _ in page(name).elements if re.fullmatch("h[1-6]", tag)]
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(below <= above + 1 for above, below in zip(levels, levels[1:], strict=False))
+
+
+@pytest.mark.parametrize(("name", "language", "direction"), [("README.html", "en", "ltr"), ("README.he.html", "he", "rtl")])
+def test_a_page_says_its_language_and_direction(name: str, language: str, direction: str) -> None:
+    found = page(name)
+    assert found.all("html") == [{"lang": language, "dir": direction}]
+    english = [attributes for tag, attributes in found.elements if tag in ("section", "footer") and attributes.get("lang")]
+    assert {(one["lang"], one["dir"]) for one in english} == {("en", "ltr")}
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_picture_has_a_title_and_a_description_and_ids_are_unique(name: str) -> None:
+    found = page(name)
+    ids = found.ids()
+    assert len(ids) == len(set(ids))
+    pictures = found.all("svg")
+    assert pictures
+    for picture in pictures:
+        assert picture["role"] == "img"
+        assert set((picture["aria-labelledby"] or "").split()) <= set(ids)
+    assert all(found.texts_of("title", "desc"))
+    assert len(found.texts_of("desc")) == len(pictures)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_link_within_the_page_leads_somewhere(name: str) -> None:
+    found = page(name)
+    inside = [str(link["href"])[1:] for link in found.all("a") if str(link["href"]).startswith("#")]
+    assert len(inside) >= 8
+    assert set(inside) <= set(found.ids())
+    others = {str(link["href"]).partition("#")[0] for link in found.all("a") if not str(link["href"]).startswith("#")}
+    local = {name for name in others if ":" not in name}
+    assert local <= set(rich_bundle())
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_needs_no_other_file_and_no_network(name: str) -> None:
+    found = page(name)
+    assert not {tag for tag, _ in found.elements} & {"script", "link", "iframe", "img", "object", "embed", "base", "form"}
+    attributes = {key for _, each in found.elements for key in each}
+    assert not {key for key in attributes if key in ("src", "srcset", "style", "background") or key.startswith("on")}
+    assert not re.search(r"url\(|@import|expression", found.text("style"))
+    assert {str(link["href"]).partition(":")[0] for link in found.all("a") if ":" in str(link["href"])} <= {"https", "mailto"}
+
+
+def test_tables_have_header_cells_and_what_scrolls_can_be_reached_by_keyboard() -> None:
+    found = page()
+    assert all(cell.get("scope") in ("row", "col") for cell in found.all("th"))
+    regions = [one for one in found.all("div") if one.get("class") == "scroll"]
+    assert len(regions) == len(found.all("table"))
+    assert all(one.get("tabindex") == "0" and one.get("role") == "region" and one.get("aria-label") for one in regions)
+
+
+def luminance(colour: str) -> float:
+    """Relative luminance by the Web Content Accessibility Guidelines 2.2."""
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def contrast(left: str, right: str) -> float:
+    light, dark = sorted((luminance(left), luminance(right)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def test_contrast_is_one_for_equal_colours_and_21_for_black_on_white() -> None:
+    assert contrast("#777777", "#777777") == 1
+    assert contrast("#000000", "#ffffff") == pytest.approx(21)
+
+
+@pytest.mark.parametrize(("text", "background"), sorted(TEXT_ON))
+def test_every_text_stands_out_from_its_background(text: str, background: str) -> None:
+    assert contrast(text, background) >= 4.5
+
+
+def test_no_text_of_a_picture_or_of_the_style_has_another_colour() -> None:
+    found = page()
+    allowed = {text for text, _ in TEXT_ON}
+    assert {str(one["fill"]) for one in found.all("text")} <= allowed
+    style = found.text("style")
+    names = dict(re.findall(r"--([a-z-]+): (#[0-9a-f]{6})", style))
+    rules = re.findall(r"\{([^{}]*)\}", style)
+    used = set()
+    for rule in rules:
+        colour = re.search(r"(?<![-\w])color: var\(--([a-z-]+)\)", rule)
+        background = re.search(r"background: var\(--([a-z-]+)\)", rule)
+        if colour:
+            used.add((names[colour[1]], names[background[1]] if background else "#ffffff"))
+    assert used <= TEXT_ON
+    assert len(used) >= 5
+    assert not re.search(r"(?<![-\w])color: (?!var\(--|inherit)", style.replace("color: light", ""))
+
+
+def test_texts_are_shown_as_they_were_written_whatever_signs_they_hold() -> None:
+    found = page()
+    assert found.texts_of("h1") == [TITLE]
+    assert found.text("title") == TITLE
+    assert not found.all("b", "i")
+    assert "Mint <i>& Sons</i>" in found.texts_of("dd")
+    assert "Year <of> minting (year)" in found.texts_of("h4")
+    assert [text for text in found.texts_of("p") if text in ("A coin was tossed and looked at.", "By two people.")] == [
+        "A coin was tossed and looked at.",
+        "By two people.",
+    ]
+
+
+def test_every_text_of_the_publisher_is_on_the_page() -> None:
+    body = " ".join(page().text("body").split())
+    for text in ("To teach.", "Lessons.", "Bets.", "Nobody was asked.", "By hand.", "None at all.", "A locked drawer.", "2.1",
+                 "2026-03-04", "Creative Commons Attribution 4.0", "Write to us.", "no such coins"):  # fmt: skip
+        assert text in body
+    hebrew = " ".join(page("README.he.html").text("body").split())
+    for text in ("מטבעות", "הטלות מטבע.", "שיעורים.", "איש לא נשאל.", "כתבו לנו.", "mint@example.org", "46.6666666667"):
+        assert text in hebrew
+    assert "Not stated" not in body
+    assert sentences("he")["not_stated"] not in hebrew
+
+
+def test_every_criterion_stands_in_the_table_with_its_figures() -> None:
+    for one in document()["criteria"]:
+        (row,) = [cells for cells in cells(one["name"]) if len(cells) == 8]
+        assert float(row[2].replace(",", "")) == pytest.approx(one["threshold"], rel=1e-3)
+        assert float(row[3].replace(",", "")) == pytest.approx(one["value"], rel=1e-3, abs=1e-12)
+        if one["noise_sd"] is None:
+            assert row[4] == "none"
+        else:
+            assert float(row[4]) == pytest.approx(one["noise_sd"], rel=1e-2)
+        if one["interval"]["how"] == "exact":
+            assert row[5] == "exact"
+        else:
+            low, high = row[5].split(" to ")
+            assert float(low) == pytest.approx(one["interval"]["low"], rel=1e-3, abs=1e-12)
+            assert float(high) == pytest.approx(one["interval"]["high"], rel=1e-3)
+        assert row[7] == "yes"
+    assert [row[6] for row in cells("pairs") if len(row) == 8] == ["0.3333333334"]  # a third, rounded up
+
+
+def test_every_bin_stands_in_the_table_with_its_rows() -> None:
+    table = ReleasedTable.of(rich_release().candidate)
+    found = [row for row in page().rows() if len(row) == 5 and row[0] in ("head", "tail", "1-2", "3-4", "5-6", "7-8")]
+    counts = [*table.one_way(0).tolist(), *table.one_way(1).tolist()]
+    assert [int(row[3]) for row in found] == counts
+    assert [float(row[4].rstrip("%")) for row in found] == [pytest.approx(count / 4, abs=0.005) for count in counts]
+    assert [row[1] for row in found[2:]] == ["1 to 2", "3 to 4", "5 to 6", "7 to 8"]
+
+
+def test_the_charge_tree_stands_in_the_table_from_the_root_to_every_leaf() -> None:
+    rows = [row for row in page().rows() if len(row) == 4 and row[2] in ("mechanism", "sum", "private selection: 2 x")]
+
+    def nodes(node: dict, depth: int = 0) -> list[tuple[str, str]]:
+        inside = [pair for part in node.get("parts", []) for pair in nodes(part, depth + 1)]
+        return [("· " * depth + node["name"], node["rule"]), *inside]
+
+    assert [(row[0], row[2]) for row in rows] == nodes(document()["charges"])
+    assert rows[0][1] == "46.6666666667"
+
+
+def test_the_statement_has_the_five_building_blocks() -> None:
+    found = page()
+    terms = found.texts_of("dt")
+    for block in ("Domain", "Scope (what is published exactly)", "Unit", "Standard", "Intensity"):
+        assert block in terms
+    assert any("Pure differential privacy" in text for text in found.texts_of("dd"))
+
+
+def with_card(card: CardTable) -> ReleaseDocument:
+    release = rich_release()
+    spec = replace(release.spec, card=card)
+    return release_document(replace(release, spec=spec), {"data.csv": "0" * 64})
+
+
+def test_what_the_publisher_has_not_stated_is_said_to_be_missing() -> None:
+    found = with_card(CardTable())
+    text = Page(page_bytes(found, ReleasedTable.of(rich_release().candidate), "en")).text("body")
+    assert text.count("Not stated by the publisher.") >= 10
+    assert "Coins" in text
+
+
+def test_a_card_in_hebrew_has_a_technical_part_in_english() -> None:
+    found = with_card(CardTable(language="he", title="מטבעות"))
+    read = Page(page_bytes(found, ReleasedTable.of(rich_release().candidate), "he"))
+    assert read.all("html") == [{"lang": "he", "dir": "rtl"}]
+    assert {"lang": "en", "dir": "ltr", "aria-labelledby": "technical"} in read.all("section")
+    assert sentences("he")["part"] in read.texts_of("h2")
+
+
+def changed(language: str = "en", **update: object) -> str:
+    """The text of the page of a release document with some parts exchanged."""
+    found = with_card(CardTable(contact="mint@example.org")).model_copy(update=update)
+    body = Page(page_bytes(found, ReleasedTable.of(rich_release().candidate), language)).text("body")
+    return " ".join(body.split())
+
+
+def test_a_release_by_a_joint_test_says_that_its_figures_did_not_decide() -> None:
+    document = release_document(rich_release(), {})
+    figures = [one.model_copy(update={"decides": one.noise_sd is None}) for one in document.criteria]
+    test = JointTestPart(epsilon_exact="1", false_acceptance="1/50", margin=4)
+    joint = changed(criteria=figures, selection=document.selection.model_copy(update={"joint_test": test}))
+    single = changed()
+    above = figures[0].model_copy(update={"value": 2 * figures[0].threshold})  # such a test may be passed: it was other noise
+    for found, answers in ((figures, {"yes"}), ([above, *figures[1:]], {"yes", "no"})):
+        page_of = release_document(rich_release(), {}).model_copy(update={"criteria": found})
+        rows = Page(page_bytes(page_of, ReleasedTable.of(rich_release().candidate), "en")).rows()
+        assert {row[7] for row in rows if len(row) == 8 and row[0] != "criterion"} == answers
+    assert "passed one noisy test of all criteria below together" in joint
+    assert "passes that test with probability at most 2%" in joint
+    assert "The first round that passed this test was released" in joint
+    for text in ("released because it met every criterion", "whose noise was lucky", "until one met all criteria"):
+        assert text in single
+        assert text not in joint
+
+
+def test_the_error_of_shares_is_stated_for_as_many_columns_as_the_criterion_looked_at() -> None:
+    document = release_document(rich_release(), {})
+    first = document.criteria[0].model_copy(update={"parameters": {**document.criteria[0].parameters, "largest": 1}})
+    assert "any combination of values has differs" in changed()
+    assert "any combination of values of at most 1 columns has differs" in changed(criteria=[first, *document.criteria[1:]])
+
+
+def test_bins_that_were_not_chosen_are_not_called_choices() -> None:
+    columns = release_document(rich_release(), {}).columns
+    wider = [columns[0], columns[1].model_copy(update={"alternatives": ["pairs", "single_years"]})]
+    assert "Bins: pairs; other bins that were written down beforehand: single years." in changed(columns=wider)
+    assert "other bins" not in changed()
+
+
+def test_the_contact_is_a_link_that_keeps_its_direction_in_every_language() -> None:
+    for name in PAGES:
+        links = re.findall(r'<a href="mailto:mint@example.org"><bdi dir="ltr">', rich_bundle()[name].decode())
+        assert len(links) == 2
+
+
+def test_measured_tables_and_projections_are_told_in_words() -> None:
+    tables = "week_of_birth:sex + 2 region + all 2-way + 0.5 all 1-way"
+    assert parameter_texts({"tables": tables}) == [
+        ("tables", "week of birth by sex, region (weight 2), all 2-way, all 1-way (weight 0.5)")
+    ]
+    assert "drawn at random" in projection_text({"kind": "minimum_count", "keep": "random"})
+    assert "evenly" in projection_text({"kind": "minimum_count", "keep": "spread"})
+    assert projection_text({"kind": "another"}) == ""
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_all_languages_have_the_same_sentences_with_the_same_figures(language: str) -> None:
+    english, other = sentences("en"), sentences(language)
+    assert set(other) == set(english)
+    for key, sentence in other.items():
+        assert sorted(re.findall(r"\{(\w+)\}", sentence)) == sorted(re.findall(r"\{(\w+)\}", english[key])), key
+        assert sentence.strip()
+
+
+@pytest.mark.slow
+def test_the_same_release_gives_the_same_bytes_in_another_process(root: Path) -> None:
+    """The order of sets and hashes differs between processes; the documents must not."""
+    code = (
+        "import sys, json; from synthrelease.bundle.model import ReleaseDocument;"
+        "from synthrelease.bundle.table import read_csv;"
+        "from synthrelease.bundle.contents import written; from synthrelease.bundle.checksums import sha256;"
+        "d = ReleaseDocument.model_validate_json(sys.stdin.buffer.readline());"
+        "t = read_csv(sys.stdin.buffer.read(), [c.name for c in d.columns], [c.labels for c in d.columns], "
+        "[c.ordered for c in d.columns]);"
+        "print(json.dumps({n: sha256(b) for n, b in written(d, t, {'data.csv': 1, 'data.parquet': 1}).items()}))"
+    )
+    files = rich_bundle()
+    line = json.dumps(json.loads(files["release.json"])).encode() + b"\n"
+    results = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            input=line + files["data.csv"],
+            capture_output=True,
+            check=True,
+            cwd=root,
+            env={**os.environ, "PYTHONHASHSEED": seed},
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(results) == 1
+    assert set(json.loads(results.pop())) == {
+        "datapackage.json", "deployment.yaml", "CITATION.cff", "README.html", "README.he.html", "README.md",
+    }  # fmt: skip

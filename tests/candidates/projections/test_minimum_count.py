@@ -1,0 +1,126 @@
+"""The projection to a minimum count has the six properties of Proposition 11."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from synthrelease.candidates.projections.minimum_count import MinimumCount
+from synthrelease.domain.counts import Counts
+from synthrelease.errors import RejectedRound
+from tests.helpers.small import layout_of
+
+LAYOUT = layout_of(40)
+KEEP = st.sampled_from(["random", "spread"])
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.integers(0, 6), min_size=40, max_size=40), st.integers(1, 5), st.integers(0, 1000), KEEP)
+def test_proposition_11(counts: list[int], m: int, seed: int, keep: str) -> None:
+    before = np.array(counts)
+    for k in range(1, m):  # the proposition assumes that m divides k n_k for every k < m
+        cells = np.flatnonzero(before == k)
+        before[cells[: len(cells) % m]] = 0
+    if not before.any():
+        return
+    table = Counts(LAYOUT, np.arange(40), before)
+    after = MinimumCount(minimum_count=m, keep=keep).project(table, np.random.default_rng(seed)).dense()
+    assert np.all((after > 0) <= (before > 0))  # 1: no new record
+    for k in range(m + 1, 7):
+        assert np.array_equal(after == k, before == k)  # 2: records above m are the same
+    assert np.all(after[before == m] == m)  # 3: records at m stay
+    assert not np.any((after > 0) & (after < m))  # 4: none below m
+    for k in range(1, m):
+        assert after[before == k].sum() == k * (before == k).sum()  # 5: the mass of each class is kept
+    assert after.sum() == before.sum()  # 6: same size
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.integers(0, 5), min_size=40, max_size=40), st.integers(2, 4), st.integers(0, 1000), KEEP)
+def test_any_table_keeps_its_size_and_rows_or_is_rejected(counts: list[int], m: int, seed: int, keep: str) -> None:
+    before = np.array(counts)
+    table = Counts(LAYOUT, np.arange(40), before)
+    try:
+        after = MinimumCount(minimum_count=m, keep=keep).project(table, np.random.default_rng(seed)).dense()
+    except RejectedRound:
+        assert all(k * (before == k).sum() < m for k in range(1, m))
+        assert before.max() < m
+        return
+    assert after.sum() == before.sum()
+    assert np.all((after == 0) | (after >= m))
+    assert np.all((after > 0) <= (before > 0))
+
+
+def test_which_rows_are_kept_is_random() -> None:
+    table = Counts(LAYOUT, np.arange(40))
+    project = MinimumCount(minimum_count=2).project
+    kept = np.sum([project(table, np.random.default_rng(seed)).dense() > 0 for seed in range(400)], axis=0)
+    assert kept.min() > 140  # each row is kept with probability 1/2: 200, standard deviation 10
+    assert kept.max() < 260
+
+
+def test_nothing_to_keep_rejects_the_round() -> None:
+    with pytest.raises(RejectedRound):
+        MinimumCount(minimum_count=3).project(Counts(LAYOUT, np.array([0, 1])), np.random.default_rng(0))
+
+
+class Offset:
+    """Stands for a generator whose uniform number is known; single rows go to the first kept cell."""
+
+    def __init__(self, offset: float):
+        self.offset = offset
+
+    def random(self) -> float:
+        return self.offset
+
+    def choice(self, cells: np.ndarray, size: int) -> np.ndarray:
+        return cells[np.zeros(size, dtype=int)]
+
+
+@pytest.mark.parametrize(("m", "ones", "twos"), [(2, 8, 0), (2, 7, 0), (3, 6, 9), (3, 10, 5), (4, 12, 6)])
+def test_spread_keeps_every_row_with_the_same_probability(m: int, ones: int, twos: int) -> None:
+    """All offsets in [0, 1) in steps of 1/2520, which every number of kept rows up to 10 divides: shares are exact."""
+    layout = layout_of(4, 6)
+    before = np.zeros(24, dtype=int)
+    cells = np.random.default_rng(m + ones).permutation(24)
+    before[cells[:ones]], before[cells[ones : ones + twos]], before[cells[-1]] = 1, 2, 50
+    table = Counts(layout, np.arange(24), before)
+    kept = np.zeros(24)
+    for step in range(2520):
+        after = MinimumCount(minimum_count=m, keep="spread").project(table, Offset((step + 0.5) / 2520)).dense()  # type: ignore[arg-type]
+        kept += after > 0
+    for k, n_k in ((1, ones), (2, twos)):
+        if n_k and k < m:
+            np.testing.assert_allclose(kept[before == k] / 2520, (k * n_k // m) / n_k, atol=2 / 2520)
+
+
+@pytest.mark.parametrize("m", [2, 3])
+def test_spread_keeps_the_total_of_the_rarest_bin(m: int) -> None:
+    """Its cells stand together, so of each of the m - 1 classes the rows kept are off by less than one, m records each; and
+    random keeping is off by more."""
+    layout = layout_of(12, 30)
+    generator = np.random.default_rng(5)
+    digits = np.column_stack([np.tile(np.arange(12), 30), generator.permutation(np.repeat(np.arange(30), 12))])
+    before = np.bincount(digits @ np.array(layout.strides), minlength=360)
+    before[before > 2] = 2
+    bins = np.arange(360) % 30
+    before[(before > 0) & (bins == 0)] = 1  # the rarest bin of all, and its cells are far apart in the table
+    for k in range(1, m):  # no rounding: then no single rows are added
+        same, surplus = np.flatnonzero((before == k) & (bins != 0)), (before == k).sum() % m
+        before[same[:surplus]] = m
+    table = Counts(layout, np.arange(360), before)
+    totals = np.bincount(bins, weights=before)
+    assert totals.argmin() == 0
+    assert 0 < totals[0] < np.sort(totals)[1]
+    off: dict[str, list[int]] = {}
+    for keep in ("spread", "random"):
+        projected = [
+            MinimumCount(minimum_count=m, keep=keep).project(table, np.random.default_rng(seed)).dense()  # type: ignore[arg-type]
+            for seed in range(60)
+        ]
+        assert {after.sum() for after in projected} == {before.sum()}
+        off[keep] = [abs(int(after[bins == 0].sum()) - int(totals[0])) for after in projected]
+    assert max(off["spread"]) <= m * (m - 1)
+    assert np.mean(np.square(off["random"])) > 2 * np.mean(np.square(off["spread"]))

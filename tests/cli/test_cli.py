@@ -1,0 +1,269 @@
+"""The command line as a steward meets it: through a process of its own, by exit code and what is printed."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+from tests.helpers.tiny import EPSILON, write_config, write_data
+
+SECRET = "SECRET-7461"
+EXTRAS = {"torch", "jax", "snsynth", "mbi"}
+HEAVY = {"pandas", "scipy", "opendp", "sklearn", "diffprivlib", "matplotlib", "networkx", "pyarrow", "joblib"}
+
+
+def run(*arguments: object, before: str = "") -> subprocess.CompletedProcess[str]:
+    """Run the command line; `before` is code that breaks something in that process first."""
+    start = f"{before}\nfrom synthrelease.cli import main\nmain()"
+    result = subprocess.run(
+        [sys.executable, "-c", start, *map(str, arguments)], capture_output=True, text=True, cwd=ROOT, timeout=300, check=False
+    )
+    assert "Traceback" not in result.stdout + result.stderr
+    return result
+
+
+def words(text: str) -> str:
+    """Printed text without the line breaks of the terminal's width."""
+    return " ".join(text.split())
+
+
+def released(folder: Path, *options: object, changes: dict[str, str] | None = None, before: str = ""):
+    """A release of the tiny data into folder/out."""
+    config, data = write_config(folder, changes), write_data(folder)
+    return run("release", config, "--data", data, "--out", folder / "out", *options, before=before)
+
+
+def loaded(*arguments: object, among: set[str]) -> set[str]:
+    """Which of these modules a successful run imports."""
+    report = f"import atexit, sys\natexit.register(lambda: print('loaded', *({among!r} & set(sys.modules))))"
+    result = run(*arguments, before=report)
+    assert result.returncode == 0
+    return set(result.stdout.splitlines()[-1].split()[1:])
+
+
+def left_in(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir()}
+
+
+INPUTS = {"coins.toml", "acceptance.toml", "coins.csv"}
+LEDGER = {"out.ledger", "out.ledger.head"}
+
+
+def test_plan_prints_the_charges_of_the_births_release_as_json() -> None:
+    result = run("plan", "configs/births.toml", "--json")
+    document = json.loads(result.stdout)
+    assert result.returncode == 0
+    assert document["total"] == {"epsilon": 9.6, "delta": 0.0}
+    assert [part["epsilon"] for part in document["charges"]["parts"]] == [0.05, 0.43, 9.12]
+    assert document["configurations"] == 16
+    assert 200 < document["memory_mb"] < 600
+
+
+def test_plan_prints_a_tree_that_names_every_criterion() -> None:
+    printed = run("plan", "configs/births.toml").stdout
+    assert "epsilon = 9.6" in printed
+    for name in ("mean parity", "faithfulness", "regression coefficients"):
+        assert name in printed
+
+
+def test_plan_loads_no_heavy_library() -> None:
+    for options in ((), ("--json",)):
+        assert loaded("plan", "configs/births.toml", *options, among=HEAVY | EXTRAS) == set()
+
+
+def test_a_release_ends_with_0_and_writes_the_files(tmp_path: Path) -> None:
+    result = released(tmp_path)
+    assert result.returncode == 0
+    assert f"with epsilon = {EPSILON}" in words(result.stdout)
+    assert left_in(tmp_path) == INPUTS | LEDGER | {"out"}
+    assert left_in(tmp_path / "out") == {
+        "data.csv", "data.parquet", "release.json", "datapackage.json", "deployment.yaml", "CITATION.cff", "README.html",
+        "README.md", "SHA256SUMS",
+    }  # fmt: skip
+
+
+@pytest.mark.slow
+def test_a_release_on_two_processes_ends_with_0_and_prints_no_warning(tmp_path: Path) -> None:
+    result = released(tmp_path, "--jobs", 2)
+    assert (result.returncode, result.stderr) == (0, "")
+
+
+@pytest.mark.slow
+def test_a_release_loads_neither_torch_nor_jax(tmp_path: Path) -> None:
+    config, data = write_config(tmp_path), write_data(tmp_path)
+    found = loaded("release", config, "--data", data, "--out", tmp_path / "out", among=EXTRAS | {"opendp"})
+    assert found == {"opendp"}
+
+
+@pytest.mark.slow
+def test_nothing_released_ends_with_3_and_leaves_no_file(tmp_path: Path) -> None:
+    never = {'kind = "face_privacy"\nminimum_count = 2': 'kind = "face_privacy"\nminimum_count = 400'}
+    result = released(tmp_path, changes=never | {"stop_probability = 0.001": "stop_probability = 1"})
+    assert result.returncode == 3
+    assert "Nothing was released" in result.stderr
+    assert left_in(tmp_path) == INPUTS | LEDGER
+
+
+@pytest.mark.slow
+def test_a_plan_above_the_limit_ends_with_4_before_the_data_are_opened(tmp_path: Path) -> None:
+    config = write_config(tmp_path, {"limit = 25": "limit = 20.999"})
+    refused = run("release", config, "--data", tmp_path / "absent.csv", "--out", tmp_path / "out")
+    assert refused.returncode == 4
+    assert "Refused: the plan costs epsilon = 21, which is more than the limit of 20.999" in words(refused.stderr)
+    assert run("plan", config).returncode == 4
+    assert left_in(tmp_path) == INPUTS - {"coins.csv"}
+
+
+@pytest.mark.slow
+def test_a_second_release_beyond_the_limit_of_its_ledger_ends_with_4_and_spends_nothing(tmp_path: Path) -> None:
+    ledger = tmp_path / "coins.ledger"
+    opened = run("ledger", "open", ledger, "--dataset", "coins", "--limit", "30")
+    assert (opened.returncode, "0 of 30" in words(opened.stdout)) == (0, True)
+    assert released(tmp_path, "--ledger", ledger).returncode == 0
+
+    config, data = tmp_path / "coins.toml", tmp_path / "coins.csv"
+    second = run("release", config, "--data", data, "--out", tmp_path / "again", "--ledger", ledger)
+    assert second.returncode == 4
+    assert "30 in all, 21 are spent, and this run costs 21" in words(second.stderr)
+    assert not (tmp_path / "again").exists()
+    assert "Spent epsilon 21 of 30" in words(run("ledger", "show", ledger).stdout)
+    assert (
+        run("release", config, "--data", data, "--out", tmp_path / "again", "--ledger", ledger, "--dataset", "x").returncode
+        == 4
+    )
+
+
+def test_the_budget_is_in_the_ledger_before_a_private_byte_is_read(tmp_path: Path) -> None:
+    stopped = "import synthrelease.releasing.release as r\ndef stop(*_):\n    raise KeyboardInterrupt\nr.ingest = stop"
+    assert released(tmp_path, before=stopped).returncode == 1
+    assert "Spent epsilon 21 of 25" in words(run("ledger", "show", tmp_path / "out.ledger").stdout)
+
+
+def test_a_file_that_is_not_there_costs_nothing(tmp_path: Path) -> None:
+    result = run("release", write_config(tmp_path), "--data", tmp_path / "absent.csv", "--out", tmp_path / "out")
+    assert result.returncode == 2
+    assert left_in(tmp_path) == INPUTS - {"coins.csv"}
+
+
+@pytest.mark.slow
+def test_a_shortlist_narrows_what_a_release_draws_from(tmp_path: Path) -> None:
+    config = write_config(tmp_path, {"minimum_count = 2\n\n[budget]": "minimum_count = [2, 3, 4]\n\n[budget]"})
+    shortlist = tmp_path / "shortlist.toml"
+    shortlist.write_text(
+        """[[configurations]]
+transformation = { face = "categories", year = "pairs" }
+generator = { family = "privbayes", flavour = "degree", degree = 1, epsilon_split = "1/2", selector = "permute_and_flip" }
+projection = { kind = "minimum_count", minimum_count = 4 }
+"""
+    )
+    result = run("release", config, "--data", write_data(tmp_path), "--out", tmp_path / "out", "--shortlist", shortlist)
+    assert result.returncode == 0
+    document = json.loads((tmp_path / "out" / "release.json").read_text())
+    assert document["configuration"]["projection"]["minimum_count"] == 4
+
+
+@pytest.mark.slow
+def test_a_failure_in_private_code_ends_with_1_and_tells_no_cause(tmp_path: Path) -> None:
+    broken = f"""
+import synthrelease.criteria.marginals as marginals
+import synthrelease.releasing as releasing
+def fail(*_):
+    raise ValueError("{SECRET}")
+read = releasing.ingest
+def read_and_break(*arguments):  # before, a dry run on made-up rows would find it
+    marginals.largest_difference = fail
+    return read(*arguments)
+releasing.ingest = read_and_break
+"""
+    result = released(tmp_path, before=broken)
+    assert result.returncode == 1
+    assert "The whole planned privacy budget counts as spent" in words(result.stderr)
+    assert SECRET not in result.stdout + result.stderr
+    assert left_in(tmp_path) == INPUTS | LEDGER
+
+
+def test_an_unforeseen_error_outside_private_code_shows_no_traceback_and_no_message(tmp_path: Path) -> None:
+    broken = f"""
+import synthrelease.releasing as release
+def fail(*_):
+    raise RuntimeError("{SECRET}")
+release.ingest = fail
+"""
+    result = released(tmp_path, before=broken)
+    assert result.returncode == 1
+    assert "RuntimeError at synthrelease/releasing/release.py:" in words(result.stderr)
+    assert SECRET not in result.stdout + result.stderr
+    assert left_in(tmp_path) == INPUTS | LEDGER
+
+
+def test_an_unforeseen_error_of_another_command_shows_no_message(tmp_path: Path) -> None:
+    broken = f"""
+import synthrelease.ingest as module
+def fail(*_):
+    raise RuntimeError("{SECRET}")
+module.ingest = fail
+"""
+    result = run("check", write_config(tmp_path), "--data", write_data(tmp_path), before=broken)
+    assert result.returncode == 1
+    assert "RuntimeError at synthrelease/cli/planning.py:" in words(result.stderr)
+    assert SECRET not in result.stdout + result.stderr
+
+
+def test_stopping_by_hand_ends_with_1_and_leaves_no_file(tmp_path: Path) -> None:
+    stopped = "import synthrelease.releasing.release as r\ndef stop(*_):\n    raise KeyboardInterrupt\nr.select_by = stop"
+    result = released(tmp_path, before=stopped)
+    assert result.returncode == 1
+    assert "Stopped by hand" in result.stderr
+    assert left_in(tmp_path) == INPUTS | LEDGER
+
+
+@pytest.mark.slow
+def test_mistakes_of_the_user_end_with_2_and_say_where(tmp_path: Path) -> None:
+    config, data = write_config(tmp_path), write_data(tmp_path)
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "mine.txt").write_text("mine")
+    taken = run("release", config, "--data", data, "--out", out)
+    assert taken.returncode == 2
+    assert "Nothing was overwritten" in words(taken.stderr)
+    assert left_in(out) == {"mine.txt"}
+
+    nowhere = run("release", config, "--data", data, "--out", tmp_path / "no" / "out")
+    assert (nowhere.returncode, "expected an existing folder" in words(nowhere.stderr)) == (2, True)
+
+    absent = run("release", config, "--data", tmp_path / "absent.csv", "--out", tmp_path / "new")
+    assert (absent.returncode, "no such file" in words(absent.stderr)) == (2, True)
+
+    misspelt = run("check", write_config(tmp_path, {"bounds = [1, 8]": "bonds = [1, 8]"}))
+    assert misspelt.returncode == 2
+    assert "columns.year.bonds" in words(misspelt.stderr)
+    assert "Did you mean 'bounds'?" in words(misspelt.stderr)
+
+
+def test_check_reads_a_file_and_shows_the_number_of_its_rows_alone(tmp_path: Path) -> None:
+    result = run("check", write_config(tmp_path), "--data", write_data(tmp_path))
+    assert result.returncode == 0
+    assert "fits the specification; 401 rows in the file" in words(result.stdout)
+
+
+@pytest.mark.parametrize("command", [[], ["plan"], ["check"], ["release"], ["demo"]], ids=lambda command: " ".join(command))
+def test_help_explains_every_command(command: list[str]) -> None:
+    result = run(*command, "--help")
+    assert result.returncode == 0
+    assert len(words(result.stdout)) > 100
+
+
+def test_unknown_options_end_with_2() -> None:
+    assert run("release", "--seed", "1").returncode == 2
+    assert run("rehears").returncode == 2
+
+
+def test_a_release_takes_no_seed(tmp_path: Path) -> None:
+    result = released(tmp_path, "--seed", 1)
+    assert (result.returncode, "No such option: --seed" in words(result.stderr)) == (2, True)
+    assert "seed" not in words(run("release", "--help").stdout)

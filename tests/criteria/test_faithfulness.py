@@ -1,0 +1,97 @@
+"""The maximum matching of cells equals the maximum matching of rows found by networkx's Hopcroft-Karp."""
+
+from __future__ import annotations
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from synthrelease.criteria import CRITERIA
+from synthrelease.criteria.matching import Step, maximum_matching
+from synthrelease.domain.counts import Counts
+from synthrelease.domain.schema import Transformation
+from synthrelease.specification.spec import load_spec
+from tests.helpers.small import layout_of
+
+LAYOUT = layout_of(2, 4, 3)
+
+
+def similar(left: np.ndarray, right: np.ndarray, steps: tuple[Step, ...]) -> bool:
+    """The definition, row against row."""
+    different = np.flatnonzero(left != right)
+    if len(different) == 0:
+        return True
+    if len(different) > 1:
+        return False
+    (column,) = different
+    low, high = sorted((left[column], right[column]))
+    return high - low == 1 and any(step.column == column and step.allowed[low] for step in steps)
+
+
+def matched_rows(left: Counts, right: Counts, steps: tuple[Step, ...]) -> int:
+    rows, others = left.expand(), right.expand()
+    graph = nx.Graph()
+    top = [("left", i) for i in range(len(rows))]
+    graph.add_nodes_from(top)
+    graph.add_nodes_from(("right", j) for j in range(len(others)))
+    graph.add_edges_from(
+        (("left", i), ("right", j))
+        for i, row in enumerate(rows)
+        for j, other in enumerate(others)
+        if similar(row, other, steps)
+    )
+    return len(nx.bipartite.hopcroft_karp_matching(graph, top)) // 2
+
+
+codes = st.lists(st.integers(0, LAYOUT.n_cells - 1), min_size=1, max_size=40)
+
+
+@settings(max_examples=150, deadline=None)
+@given(codes, codes, st.lists(st.booleans(), min_size=4, max_size=4), st.booleans())
+def test_matching_of_cells_equals_matching_of_rows(left: list[int], right: list[int], allowed: list[bool], both: bool) -> None:
+    steps = (Step(column=1, allowed=np.array([*allowed[:3], False])),)
+    if both:
+        steps += (Step(column=2, allowed=np.array([True, allowed[3], False])),)
+    a, b = Counts(LAYOUT, np.array(left)), Counts(LAYOUT, np.array(right))
+    assert maximum_matching(a, b, steps) == matched_rows(a, b, steps)
+
+
+def test_matching_equal_cells_first_is_not_enough() -> None:
+    """A chain where the greedy flow is not maximal: the augmentation must undo a pair."""
+    layout = layout_of(4)
+    left, right = Counts(layout, np.array([1, 2])), Counts(layout, np.array([0, 1]))
+    step = (Step(column=0, allowed=np.array([True, True, False, False])),)
+    assert maximum_matching(left, right, step) == matched_rows(left, right, step) == 2
+
+
+@pytest.fixture
+def births(root):
+    return load_spec(root / "configs/births.toml")
+
+
+def steps_of(births, alternative: str) -> Step:
+    binnings = tuple(
+        column.alternatives[alternative] if column.name == "mother_age" else next(iter(column.alternatives.values()))
+        for column in births.schema.columns
+    )
+    faithfulness = next(criterion for criterion in births.criteria if criterion.kind == "faithfulness")
+    steps = faithfulness.steps(Transformation(schema=births.schema, binnings=binnings))
+    return next(step for step in steps if step.column == births.schema.names.index("mother_age"))
+
+
+def test_a_bin_with_37_inside_must_match_exactly(births) -> None:
+    """35-39 holds 37 strictly inside, so neither 30-34 nor 40-42 is similar to it; 37-39 and single years do not."""
+    labels = births.schema["mother_age"].alternatives["nine"].labels
+    blocked = {labels[i] for i, ok in enumerate(steps_of(births, "nine").allowed[:-1]) if not ok}
+    assert blocked == {"30-34", "35-39"}  # the steps 30-34 to 35-39 and 35-39 to 40-42
+    for alternative in ("ten", "single_years"):
+        assert all(steps_of(births, alternative).allowed[:-1])
+
+
+def test_all_columns_must_be_named_once() -> None:
+    with pytest.raises(ValueError, match="named twice"):
+        CRITERIA["faithfulness"].model_validate(
+            {"name": "f", "kind": "faithfulness", "threshold": 1, "epsilon": 1, "exact": ["a"], "within_one_bin": ["a"]}
+        )

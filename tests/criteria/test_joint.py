@@ -1,0 +1,257 @@
+"""The joint test: slacks of sensitivity 1 by enumeration, and its exact law at the edge of acceptance."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from decimal import Decimal, localcontext
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from synthrelease import randomness
+from synthrelease.criteria import CRITERIA, Criterion, JointTest, Query, Score
+from synthrelease.criteria.functional_mechanism import LinearModel
+from synthrelease.criteria.joint import least_slack
+from synthrelease.criteria.linear_regression import Regression
+from synthrelease.criteria.marginals import largest_ratio, records_inside
+from synthrelease.domain.counts import Counts
+from synthrelease.enclave.door import PrivateCounts
+from synthrelease.errors import BudgetError, PrivateFailure
+from synthrelease.randomness import NoNoise
+from tests.helpers.small import World
+from tests.test_contracts import Witness
+
+WORLD = World({"a": 1, "b": 2}, groups={"b": ["0", "1-2"]})
+LINE = {"target": "b", "features": ["a"], "representation": {"a": "single", "b": "single"}, "range": (0, 2)}
+# Clipped to [0, 2] this line predicts 2 at a = 0 and 0 at a = 1, the opposite of what some synthetic tables say
+FITTED = LinearModel(intercept=9.0, coefficients=np.array([-9.0]))
+
+
+def criterion(kind: str, **fields: object) -> Criterion:
+    return CRITERIA[kind].model_validate({"name": kind, "kind": kind, "threshold": 0.4, "epsilon": 1, **fields})
+
+
+def cases() -> Iterator[tuple[Criterion, ...]]:
+    """Criteria of which the last is looked at; every kind that asks something private."""
+    yield (criterion("absolute_marginal_error"),)
+    yield (criterion("relative_marginal_error", threshold=1.4, clip=1.6),)
+    yield (criterion("relative_marginal_error", threshold=2.5, clip=9),)
+    yield (criterion("conditional_mean", column="a", by=["b"], range=(0, 1), size_margin=0),)
+    yield (criterion("conditional_mean", column="a", by=["b"], range=(0, 1), size_margin=0.4),)
+    yield (criterion("faithfulness", exact=["a"], within_one_bin=["b"]),)
+    yield (criterion("regression_one_step", **LINE),)
+    one_step = criterion("regression_one_step", fit_epsilon=1, **LINE)
+    for bound in ("range", "lines"):
+        yield one_step, criterion("regression_prediction", coefficients="regression_one_step", range=(0, 2), bound=bound)
+
+
+def named(case: tuple[Criterion, ...]) -> str:
+    return f"{case[-1].kind}-{getattr(case[-1], 'bound', '')}{case[-1].threshold:g}"
+
+
+def asker(criteria: tuple[Criterion, ...], n: int) -> Callable[[Sequence[int]], Query]:
+    """The last criterion's query about a synthetic table."""
+    setting = WORLD.setting(*criteria)
+    regression = next((each for each in criteria if each.kind == "regression_one_step"), None)
+    earlier: dict[str, object] = {}
+    if regression is not None:
+        bare = criterion("regression_one_step", **LINE)  # without a budget nothing is fitted
+        prepared = bare.prepare(WORLD.private([0], []), setting)
+        assert isinstance(prepared, Regression)
+        earlier[regression.name] = replace(prepared, model=FITTED)
+
+    def ask(synthetic: Sequence[int]) -> Query:
+        found = criteria[-1].query(n, WORLD.candidate(synthetic), setting, earlier)
+        assert isinstance(found, Query)
+        return found
+
+    return ask
+
+
+def test_every_kind_that_asks_something_private_is_among_the_cases() -> None:
+    public = {"face_privacy", "regression_coefficients"}  # scores of what is public already
+    assert {case[-1].kind for case in cases()} == set(CRITERIA) - public
+
+
+@pytest.mark.parametrize("criteria", list(cases()), ids=named)
+def test_no_neighbour_moves_a_slack_by_more_than_one(criteria: tuple[Criterion, ...]) -> None:
+    """All private tables of three records, all their neighbours, all synthetic tables; somewhere the 1 is attained."""
+    judged, ask = criteria[-1], asker(criteria, 3)
+    tables = WORLD.all_tables(3)
+    counts = {table: WORLD.counts(table) for table in tables}
+    neighbours = [(table, other) for table in tables for other in set(WORLD.neighbours(table)) if table < other]
+    worst = 0.0
+    for synthetic in tables:
+        query = ask(synthetic)
+        if query.void:
+            assert {judged.slack(query, table) for table in counts.values()} == {-math.inf}
+            continue
+        slacks = {table: judged.slack(query, each) for table, each in counts.items()}
+        worst = max(worst, *(abs(slacks[table] - slacks[other]) for table, other in neighbours))
+    assert worst <= 1 + 1e-9
+    assert worst > 0.9
+
+
+@pytest.mark.parametrize("criteria", list(cases()), ids=named)
+def test_the_slack_is_not_negative_just_when_the_figure_meets_the_threshold(criteria: tuple[Criterion, ...]) -> None:
+    judged, ask = criteria[-1], asker(criteria, 3)
+    tables, seen = [WORLD.counts(table) for table in WORLD.all_tables(3)], set()
+    for synthetic in WORLD.all_tables(3)[::3]:
+        query = ask(synthetic)
+        for counts in tables if not query.void else ():
+            slack, figure = judged.slack(query, counts), query.figure(counts)
+            assert (slack >= -1e-12) == (figure <= judged.threshold + 1e-12)
+            seen.add(slack >= 0)
+    assert seen == {True, False}
+
+
+@pytest.mark.parametrize("threshold", ["1.4", "1.15", "2", "1.01", "3.7"])
+def test_records_inside_against_exact_fractions(threshold: str) -> None:
+    """One bin: every r up to 60 against every s. At a tie the float may be off in its last digits, which no noise shows."""
+    exact = Fraction(threshold)
+    for s in range(1, 60):
+        for r in range(1, 60):
+            inside = min(exact * s - r, r - s / exact)
+            found = records_inside(np.array([r - 1]), np.array([s - 1]), float(threshold))
+            assert found == pytest.approx(float(inside), abs=1e-9)
+            passes = max(Fraction(r, s), Fraction(s, r)) <= exact
+            assert passes == (inside >= 0)
+            if inside:
+                assert (found >= 0) == (largest_ratio(np.array([r - 1]), np.array([s - 1]), 9) <= float(threshold)) == passes
+
+
+def test_records_inside_takes_the_worst_bin() -> None:
+    assert records_inside(np.array([9, 1, 9]), np.array([9, 9, 9]), 2.0) == 2 - 10 / 2
+    assert records_inside(np.array([9, 40, 9]), np.array([9, 9, 9]), 2.0) == 2 * 10 - 41
+
+
+# --- The law of one test
+
+TEST = JointTest(epsilon=Fraction(1, 2), false_acceptance=Fraction(1, 100))
+
+
+def fixed(slack: float) -> Query:
+    return Query(figure=lambda counts: 0.0, sensitivity=1.0, slack=lambda counts: slack)
+
+
+def asked(*found: float | Query | Score) -> list[tuple[Criterion, Query | Score]]:
+    anything = criterion("absolute_marginal_error")
+    return [(anything, fixed(each) if isinstance(each, float) else each) for each in found]
+
+
+def score(passed: bool) -> Score:
+    return Score(name="public", kind="face_privacy", threshold=0.0, value=float(not passed), epsilon=Fraction(0),
+                 mechanism="none", sensitivity=None, noise_sd=None, passed=passed)  # fmt: skip
+
+
+def door(test: JointTest = TEST) -> PrivateCounts:
+    return PrivateCounts(WORLD.counts([0, 1, 2]), Witness([test.charge]))
+
+
+def chance_of_passing(
+    test: JointTest, private: PrivateCounts, found: Sequence[tuple[Criterion, Query | Score]], monkeypatch: pytest.MonkeyPatch
+) -> Decimal:
+    """Exact, to 40 digits, from what is handed to the sampler: Pr[Z >= k] = a^k / (1 + a) for k >= 1, a = exp(-1/scale)."""
+    seen: list[tuple[int, int, Fraction]] = []
+
+    def record(values: np.ndarray, *, sensitivity: int, epsilon: Fraction, entropy: object) -> np.ndarray:
+        seen.append((int(values[0]), sensitivity, epsilon))
+        return values + 2**20
+
+    with monkeypatch.context() as patched:
+        patched.setattr(randomness, "discrete_laplace", record)
+        shown = test.noisy_slack(private, found)
+    ((value, sensitivity, epsilon),) = seen
+    step = Fraction(shown) / (value + 2**20)  # what one unit of the noise is worth
+    least = math.ceil(Fraction(test.margin) / step) - value
+    with localcontext() as context:
+        context.prec = 40
+        a = (-1 / Decimal(randomness._round_up(Fraction(sensitivity) / epsilon))).exp()
+        return a**least / (1 + a) if least > 0 else 1 - a ** (1 - least) / (1 + a)
+
+
+@pytest.mark.parametrize("epsilon", ["0.15", "1/2", "3", "1/7"])
+@pytest.mark.parametrize("probability", ["1/100", "1/3", "1/1000000", "0.05"])
+def test_a_candidate_just_below_a_threshold_passes_with_the_stated_probability_and_hardly_less(
+    epsilon: str, probability: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    test = JointTest(epsilon=Fraction(epsilon), false_acceptance=Fraction(probability))
+    claimed = Decimal(test.false_acceptance.numerator) / test.false_acceptance.denominator
+    for slack in (-1e-300, -1e-6, -(2.0**-13), -0.01, -1.0):
+        assert chance_of_passing(test, door(test), asked(slack), monkeypatch) <= claimed
+    assert chance_of_passing(test, door(test), asked(-1e-300), monkeypatch) > Decimal("0.97") * claimed
+
+
+def test_more_slack_is_accepted_more_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    slacks = (-5.0, 0.0, TEST.margin, 2 * TEST.margin, 40.0)
+    chances = [chance_of_passing(TEST, door(), asked(slack), monkeypatch) for slack in slacks]
+    assert chances == sorted(set(chances))
+    assert float(chances[2]) == pytest.approx(0.5, abs=0.01)
+    assert chances[4] > Decimal("0.99999")
+
+
+def test_the_charge_is_the_epsilon_of_the_test_and_is_spent_once() -> None:
+    witness = Witness([TEST.charge])
+    private = PrivateCounts(WORLD.counts([0, 1, 2]), witness)
+    TEST.passes(private, asked(1.0, 2.0, score(True)))
+    assert witness.spent == [TEST.charge]
+    assert TEST.charge.epsilon == Fraction(1, 2)
+    with pytest.raises(BudgetError):
+        TEST.passes(private, asked(1.0))
+
+
+@pytest.mark.parametrize(
+    "failing",
+    [
+        asked(math.nan),
+        asked(math.nan, 1e9),
+        asked(1e9, math.nan),
+        asked(-math.inf, 1e9),
+        asked(replace(fixed(1e9), void=True)),
+        asked(1e9, score(False)),
+        asked(score(False)),
+    ],
+    ids=["nan", "nan first", "nan last", "no slack", "void", "public score", "public score alone"],
+)
+def test_what_cannot_pass_never_passes_and_is_paid_for(failing: list[tuple[Criterion, Query | Score]]) -> None:
+    for _ in range(20):
+        witness = Witness([TEST.charge])
+        assert not TEST.passes(PrivateCounts(WORLD.counts([0, 1, 2]), witness), failing)
+        assert witness.spent == [TEST.charge]
+
+
+def test_public_scores_alone_decide_without_private_slack() -> None:
+    assert TEST.passes(door(), asked(score(True)))
+    assert TEST.passes(door(), asked(1e9, score(True)))
+
+
+def test_the_least_slack_counts_and_is_clipped() -> None:
+    counts = WORLD.counts([0])
+    assert least_slack(asked(3.0, -2.0, 7.0), counts) == -2.0
+    assert least_slack(asked(math.inf), counts) == 2.0**30
+    assert least_slack(asked(-1e300, 5.0), counts) == -(2.0**30)
+    assert least_slack(asked(math.nan, 5.0), counts) == -(2.0**30)
+    assert least_slack([], counts) == 2.0**30
+
+
+def test_the_noisy_slack_is_that_of_the_private_table() -> None:
+    """Without noise: the slack of the counts behind the door, to the grid of the noise."""
+    judged = criterion("absolute_marginal_error", threshold=0.5)
+    query = judged.query(3, WORLD.candidate([0, 1, 3]), WORLD.setting(judged), {})
+    private = PrivateCounts(WORLD.counts([0, 1, 2]), Witness([TEST.charge])).rehearsed(NoNoise())
+    # one of three records differs: figure 1/3, threshold 1/2, sensitivity 1/3
+    assert TEST.noisy_slack(private, [(judged, query)]) == pytest.approx(0.5, abs=2.0**-12)
+
+
+def test_a_failure_inside_is_opaque() -> None:
+    def fails(counts: Counts) -> float:
+        raise ZeroDivisionError("7 private records")
+
+    query = Query(figure=fails, sensitivity=1.0)
+    with pytest.raises(PrivateFailure) as caught:
+        TEST.passes(door(), [(criterion("absolute_marginal_error"), query)])
+    assert "7" not in str(caught.value)
+    assert caught.value.__cause__ is caught.value.__context__ is None

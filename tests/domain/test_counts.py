@@ -1,0 +1,131 @@
+"""Counts and marginals against a dictionary that is filled row by row."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import combinations, product
+
+import numpy as np
+import pytest
+
+from synthrelease.domain import counts as table_module
+from synthrelease.domain.counts import Counts, column_subsets, difference_lattice, lattice, rare_first
+from tests.helpers.small import layout_of
+
+LAYOUT = layout_of(3, 2, 4)
+
+
+def rows(seed: int, n: int) -> np.ndarray:
+    return np.random.default_rng(seed).integers(0, LAYOUT.sizes, size=(n, 3))
+
+
+def counted(data: np.ndarray) -> Counts:
+    return Counts(LAYOUT, data @ np.array(LAYOUT.strides))
+
+
+def slow_marginal(data: np.ndarray, columns: tuple[int, ...]) -> np.ndarray:
+    found = Counter(tuple(row[list(columns)]) for row in data)
+    shape = [LAYOUT.sizes[c] for c in columns]
+    return np.array([found[cell] for cell in product(*map(range, shape))]).reshape(shape)
+
+
+@pytest.fixture(params=["dense", "sparse"])
+def limit(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both representations of large and small tables."""
+    if request.param == "sparse":
+        monkeypatch.setattr(table_module, "DENSE_LIMIT", 12)
+
+
+@pytest.mark.usefixtures("limit")
+def test_row_order_does_not_matter_and_rows_are_counted() -> None:
+    data = rows(0, 50)
+    table, shuffled = counted(data), counted(data[::-1])
+    assert np.array_equal(table.codes, shuffled.codes)
+    assert np.array_equal(table.counts, shuffled.counts)
+    assert table.total == 50
+    assert np.array_equal(np.sort(table.expand().view(), axis=0), np.sort(data, axis=0))
+    assert Counter(map(tuple, table.expand())) == Counter(map(tuple, data))
+
+
+@pytest.mark.usefixtures("limit")
+def test_every_marginal_equals_the_slow_one() -> None:
+    data = rows(1, 60)
+    marginals = lattice(counted(data))
+    for size in (1, 2):
+        for columns in combinations(range(3), size):
+            assert np.array_equal(marginals.get(columns), slow_marginal(data, columns))
+
+
+@pytest.mark.usefixtures("limit")
+def test_differences_keep_cells_that_only_one_table_has() -> None:
+    left, right = rows(2, 20), rows(3, 20)
+    right[:, 0] = 2  # cells of the left table with first column 0 or 1 are absent on the right
+    differences = difference_lattice(counted(left), counted(right))
+    for columns in column_subsets(3, 3):
+        expected = slow_marginal(left, columns) - slow_marginal(right, columns)
+        assert max(abs(differences.values(columns))) == abs(expected).max()
+
+
+@pytest.mark.usefixtures("limit")
+def test_merge_moves_every_row_to_its_coarser_cell() -> None:
+    data = rows(4, 40)
+    coarse = layout_of(2, 1, 2)
+    maps = [np.array([0, 0, 1]), np.array([0, 0]), np.array([0, 1, 1, 0])]
+    merged = counted(data).merge(coarse, maps)
+    expected = Counter(tuple(int(maps[c][row[c]]) for c in range(3)) for row in data)
+    assert Counter(tuple(map(int, row)) for row in merged.expand()) == expected
+
+
+def test_counts_above_two_to_the_53_stay_exact() -> None:
+    table = Counts(LAYOUT, np.array([5, 5, 6]), np.array([2**60, 1, 2**60]))
+    assert list(table.counts) == [2**60 + 1, 2**60]
+
+
+def test_subsets_are_complete_and_bounded() -> None:
+    assert len(list(column_subsets(6, 6))) == 63
+    assert max(len(columns) for columns in column_subsets(6, 2)) == 2
+
+
+def weighted_cells(seed: int) -> tuple[list[np.ndarray], np.ndarray]:
+    """Distinct cells of three columns in random order, with whole weights (so that bins tie now and then)."""
+    generator = np.random.default_rng(seed)
+    codes = generator.permutation(LAYOUT.n_cells)[: generator.integers(1, LAYOUT.n_cells + 1)]
+    digits = [(codes // stride) % size for stride, size in zip(LAYOUT.strides, LAYOUT.sizes, strict=True)]
+    return digits, generator.integers(1, 6, len(codes)).astype(float)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_rare_bins_come_first_by_the_rarest_bin_of_each_cell(seed: int) -> None:
+    """Cell by cell: the total of its rarest bin, the first column that has it, then the bins themselves."""
+    digits, weights = weighted_cells(seed)
+    cells = list(zip(*(column.tolist() for column in digits), strict=True))
+    keys = []
+    for cell in cells:
+        totals = [sum(w for other, w in zip(cells, weights, strict=True) if other[c] == cell[c]) for c in range(3)]
+        keys.append((min(totals), totals.index(min(totals)), cell))
+    order = rare_first(digits, weights)
+    assert [cells[i] for i in order] == [cell for _, _, cell in sorted(keys)]
+    assert sorted(order.tolist()) == list(range(len(cells)))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_rarest_bin_is_one_run_of_the_order_and_the_order_of_the_cells_does_not_matter(seed: int) -> None:
+    digits, weights = weighted_cells(seed)
+    totals = {(c, int(b)): weights[digits[c] == b].sum() for c in range(3) for b in np.unique(digits[c])}
+    column, rarest = min(totals, key=lambda key: (totals[key], key))
+    order = rare_first(digits, weights)
+    places = np.flatnonzero(digits[column][order] == rarest)
+    assert places[-1] - places[0] + 1 == len(places)
+    shuffle = np.random.default_rng(seed).permutation(len(weights))
+    again = rare_first([column[shuffle] for column in digits], weights[shuffle])
+    assert [tuple(column[i] for column in digits) for i in order] == [
+        tuple(column[shuffle][i] for column in digits) for i in again
+    ]
+
+
+def test_no_cells_have_an_order_too() -> None:
+    assert rare_first([np.zeros(0, dtype=int)] * 2, np.zeros(0)).tolist() == []
+
+
+def test_the_representation_shows_no_counts() -> None:
+    assert "7" not in repr(Counts(layout_of(2), np.zeros(7, dtype=int)))

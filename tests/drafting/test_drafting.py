@@ -1,0 +1,292 @@
+"""Drafts from public files: they load, fit the file they came from, and leave out what no release should have."""
+
+from __future__ import annotations
+
+import gzip
+import math
+import os
+import subprocess
+import sys
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from synthrelease.drafting import draft, write_draft
+from synthrelease.drafting.bins import LEAST_SHARE, bin_texts, number_bins
+from synthrelease.drafting.criteria import budget
+from synthrelease.enclave.ingest import read_public
+from synthrelease.errors import InputError, OutputError, RejectedRound, SynthreleaseError
+from synthrelease.releasing.attempt import attempt, prepare
+from synthrelease.releasing.release import read_private
+from synthrelease.specification.spec import ReleaseSpec, load_spec
+from tests.conftest import ROOT
+from tests.helpers.labour_force import simulated
+
+
+def clinic(n: int = 3000, seed: int = 3) -> pd.DataFrame:
+    """A public table with a bit of everything."""
+    random = np.random.default_rng(seed)
+    age = random.integers(18, 95, n)
+    dates = [random.integers(low, high, n) for low, high in ((2021, 2024), (1, 13), (1, 29))]
+    return pd.DataFrame(
+        {
+            "Patient ID": np.arange(100_000, 100_000 + n),
+            "visit": [f"{y}-{m:02d}-{d:02d}" for y, m, d in zip(*dates, strict=True)],
+            "age": age,
+            "stay (days)": random.geometric(0.25, n),
+            "cost": np.round(random.lognormal(7, 1.1, n), 2),
+            "ward": random.choice(["surgery", "medicine", "children", "NA"], n, p=[0.4, 0.35, 0.2, 0.05]),
+            "temperature": np.round(random.normal(37.4, 0.8, n), 1),
+            "smoker": random.choice(["0", "1", ""], n, p=[0.7, 0.25, 0.05]),
+            "change": random.choice(["=", "-1", "+1"], n),
+            "remark": [f"text {i}" for i in range(n)],
+            "country": "IL",
+            "class": random.choice([1, 2, 3], n),
+        }
+    )  # fmt: skip
+
+
+def written(frame: pd.DataFrame, folder: Path, **options: str) -> Path:
+    path = folder / "public.csv"
+    frame.to_csv(path, index=False, **options)  # type: ignore[call-overload]
+    return path
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    where = tmp_path_factory.mktemp("clinic")
+    write_draft("clinic", written(clinic(), where), where)
+    return where
+
+
+@pytest.fixture(scope="module")
+def spec(folder: Path) -> ReleaseSpec:
+    return load_spec(folder / "configs" / "clinic.toml")
+
+
+def test_columns_become_what_they_are(spec: ReleaseSpec) -> None:
+    kinds = {column.name: (column.kind, column.source, column.part) for column in spec.schema.columns}
+    assert kinds == {
+        "visit_year": ("integer", "visit", "year"),
+        "visit_month": ("integer", "visit", "month"),
+        "age": ("integer", "age", None),
+        "stay_days": ("integer", "stay (days)", None),
+        "cost": ("real", "cost", None),
+        "ward": ("category", "ward", None),
+        "temperature": ("real", "temperature", None),
+        "smoker": ("category", "smoker", None),
+        "change": ("category", "change", None),
+        "class": ("integer", "class", None),
+    }
+    assert spec.schema["ward"].atoms.labels == ("children", "medicine", "surgery")  # NA is a missing value
+    assert spec.schema["change"].atoms.labels == ("code -1", "code +1", "code =")  # or a spreadsheet would compute them
+
+
+def test_identifiers_free_texts_and_constants_are_left_out_with_the_reason(folder: Path) -> None:
+    found = {left.source: left.because for left in draft("x", folder / "public.csv").left_out}
+    assert set(found) == {"Patient ID", "remark", "country"}
+    assert "may identify" in found["Patient ID"]
+    text = (folder / "configs" / "clinic.toml").read_text(encoding="utf-8")
+    assert all(f"Left out: {source!r}" in text for source in found)
+
+
+def test_both_files_say_that_they_were_drafted_from_a_public_file(folder: Path) -> None:
+    for room in ("configs", "acceptance"):
+        start = (folder / room / "clinic.toml").read_text(encoding="utf-8")[:700]
+        assert start.startswith("# DRAFT of the release clinic, by `synthrelease init` from the PUBLIC file 'public.csv'")
+        assert "not public, delete this draft" in " ".join(start.replace("#", "").split())
+        assert str(folder) not in start
+
+
+def test_every_bin_of_numbers_holds_a_share_of_the_rows(folder: Path, spec: ReleaseSpec) -> None:
+    frame = pd.read_csv(folder / "public.csv")
+    for column in spec.schema.columns:
+        if column.kind == "category" or column.part == "month":
+            continue
+        values = pd.to_datetime(frame["visit"]).dt.year if column.part else frame[column.source]
+        for binning in column.alternatives.values():
+            rows = [
+                int(((values >= low) & (values < high)).sum()) for low, high in zip(binning.lower, binning.upper, strict=True)
+            ]
+            assert min(rows) >= LEAST_SHARE * len(frame), (column.name, binning.name)
+        coarse, fine = (set(column.alternatives.get(name, column.alternatives["coarse"]).lower) for name in ("coarse", "fine"))
+        assert coarse <= fine
+
+
+@pytest.mark.slow
+def test_the_noise_of_every_figure_is_small_beside_its_threshold(folder: Path, spec: ReleaseSpec) -> None:
+    private = read_private(spec, folder / "public.csv")
+    assert private.n == len(clinic().replace({"ward": {"NA": None}, "smoker": {"": None}}).dropna())
+    while True:
+        try:
+            scores = attempt(spec, spec.space.draw(), private, prepare(spec, private)).scores
+            break
+        except RejectedRound:
+            continue
+    assert {score.kind for score in scores} >= {"absolute_marginal_error", "conditional_mean", "faithfulness", "face_privacy"}
+    for score in scores:
+        if score.noise_sd is not None:
+            assert score.noise_sd < 0.2 * score.threshold, score.name
+
+
+def test_the_limit_covers_the_plan_and_no_more_than_it_must(spec: ReleaseSpec) -> None:
+    assert spec.limit is not None
+    assert 0 <= float(spec.limit - spec.plan.total.epsilon) < 0.1
+
+
+def test_the_example_of_a_rule_can_be_used(folder: Path, tmp_path: Path) -> None:
+    lines = (folder / "configs" / "clinic.toml").read_text(encoding="utf-8").splitlines()
+    at = lines.index("# [[rules]]")
+    lines[at : at + 2] = [line.removeprefix("# ") for line in lines[at : at + 2]]
+    for room in ("configs", "acceptance"):
+        (tmp_path / room).mkdir()
+    (tmp_path / "configs" / "clinic.toml").write_text("\n".join(lines), encoding="utf-8")
+    (tmp_path / "acceptance" / "clinic.toml").write_bytes((folder / "acceptance" / "clinic.toml").read_bytes())
+    assert len(load_spec(tmp_path / "configs" / "clinic.toml").rules) == 1
+
+
+def test_every_form_of_the_file_gives_the_same_draft(folder: Path, tmp_path: Path) -> None:
+    frame = clinic()
+    text = frame.to_csv(index=False)
+    forms = {
+        "dos.csv": text.replace("\n", "\r\n").encode(),
+        "mark.csv": b"\xef\xbb\xbf" + text.encode(),
+        "small.csv.gz": gzip.compress(text.encode()),
+    }
+    expected = draft("same", folder / "public.csv")
+    for name, content in forms.items():
+        (tmp_path / name).write_bytes(content)
+        assert draft("same", tmp_path / name).columns == expected.columns, name
+    (tmp_path / "semicolons.csv").write_text(frame.to_csv(index=False, sep=";"), encoding="utf-8")
+    assert draft("same", tmp_path / "semicolons.csv").columns == expected.columns
+    assert 'delimiter = ";"' in draft("same", tmp_path / "semicolons.csv").configuration
+    frame.to_parquet(tmp_path / "p.parquet")
+    assert [c.name for c in draft("same", tmp_path / "p.parquet").columns] == [c.name for c in expected.columns]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_any_table_gives_a_draft_that_loads_and_fits_it(seed: int, tmp_path: Path) -> None:
+    random = np.random.default_rng(seed)
+    n = int(random.integers(30, 2000))
+    makers = [
+        lambda: random.integers(-50, 50, n),
+        lambda: random.integers(0, 10 ** int(random.integers(1, 9)), n),
+        lambda: np.round(random.normal(0, 10.0 ** random.integers(-4, 6), n), 3),
+        lambda: random.pareto(0.8, n),
+        lambda: random.poisson(0.4, n),
+        lambda: np.where(random.random(n) < 0.97, 0, random.integers(1, 99, n)),
+        lambda: random.choice(["a", "b'c", 'd"e', "f\\g", "ü", "x" * 250, " "], n),
+        lambda: random.choice(["1", "2", "x", ""], n),
+        lambda: pd.date_range("2020-01-01", periods=n, freq="17D").strftime("%Y-%m-%d"),
+        lambda: np.full(n, random.random()),
+    ]
+    frame = pd.DataFrame({name: makers[random.integers(len(makers))]() for name in ["a", "b c", "and", "3d", "é", "a-"]})
+    path = written(frame, tmp_path)
+    try:
+        configuration, _, _ = write_draft("any", path, tmp_path)
+    except InputError as error:
+        assert "at least two columns" in str(error)  # noqa: PT017 (most columns can be of one value)
+        return
+    spec = load_spec(configuration)
+    assert 0 < read_public(path, spec.schema, spec.input, spec.raw).total <= n
+
+
+def test_a_survey_of_another_kind_is_drafted_too(tmp_path: Path) -> None:
+    path = written(simulated(4000), tmp_path, sep=";")
+    configuration, _, found = write_draft("survey", path, tmp_path)
+    assert {column.source for column in found.columns} >= {"interview_date", "region", "sector", "education", "age", "hours"}
+    assert load_spec(configuration).plan.total.epsilon < 15
+
+
+@pytest.mark.parametrize("name", ["", "a/b", "..", "a\\b", "c:x", "con", "LPT1", "a b", "1a", "a.toml", "ü", "-x"])
+def test_names_that_are_no_file_names_everywhere_are_refused(name: str, folder: Path) -> None:
+    with pytest.raises(InputError, match="expected a name of letters"):
+        draft(name, folder / "public.csv")
+
+
+def test_nothing_is_overwritten(folder: Path, tmp_path: Path) -> None:
+    for room in ("configs", "acceptance"):
+        target = tmp_path / room / "mine.toml"
+        target.parent.mkdir()
+        target.write_text("mine")
+        with pytest.raises(OutputError, match="Nothing was overwritten"):
+            write_draft("mine", folder / "public.csv", tmp_path)
+        assert target.read_text() == "mine"
+        target.unlink()
+        assert [*tmp_path.rglob("*.toml")] == []
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "an empty file"),
+        (b"a,b\n", "found no rows"),
+        (b"a,a\n1,2\n", "'a' twice"),
+        (b"a,\n1,2\n", "without a name"),
+        (b"a,b\n1,2\n3\n", "expected 2 fields"),
+        (b"a,b\n1,\xff\n", "UTF-8"),
+        (b"PK\x03\x04", "a zip or Excel file"),
+        (b"a,b\n1,1\n1,1\n", "at least two columns"),
+    ],
+)
+def test_files_that_cannot_be_used_are_explained(content: bytes, message: str, tmp_path: Path) -> None:
+    (tmp_path / "public.csv").write_bytes(content)
+    with pytest.raises(SynthreleaseError, match=message):
+        draft("x", tmp_path / "public.csv")
+
+
+def test_bins_of_whole_numbers_are_round_and_those_of_skewed_ones_of_similar_size() -> None:
+    ages = np.arange(12, 51)
+    bell = np.round(1e4 * np.exp(-(((ages - 29) / 6) ** 2) / 2)).astype(int) + 1
+    assert bin_texts(number_bins(ages, bell, whole=True).coarse, whole=True) == [
+        "<20",
+        "20-24",
+        "25-29",
+        "30-34",
+        "35-39",
+        ">=40",
+    ]
+    skewed = np.sort(np.random.default_rng(1).lognormal(3, 2, 5000))
+    limits = number_bins(skewed, np.ones(5000), whole=False).coarse
+    shares = np.histogram(skewed, [0, *limits, 1e9])[0] / 5000
+    assert len(limits) >= 3
+    assert max(shares) < 0.5
+    assert all(low < high for low, high in pairwise(limits))
+
+
+def test_budgets_are_round_and_never_below_what_is_wanted() -> None:
+    for wanted in np.geomspace(1e-3, 40, 60):
+        found = float(budget(float(wanted)))
+        assert found >= wanted * (1 - 1e-9)
+        assert found <= max(0.01, 2.5 * wanted * (1 + 1e-9))
+        assert math.isclose(
+            found / 10 ** math.floor(math.log10(found) + 1e-12), round(found / 10 ** math.floor(math.log10(found) + 1e-12))
+        )
+
+
+def test_the_command_writes_both_files_and_shows_what_became_of_each_column(folder: Path, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "synthrelease", "init", "clinic", "--from", str(folder / "public.csv")]
+    found = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        check=False,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    assert (found.returncode, found.stderr) == (0, "")
+    assert (tmp_path / "acceptance" / "clinic.toml").is_file()
+    assert "left out" in found.stdout
+    again = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        check=False,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    assert again.returncode == 2
+    assert "Nothing was overwritten" in " ".join(again.stderr.split())

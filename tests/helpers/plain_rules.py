@@ -1,0 +1,77 @@
+"""Random rules as plain trees, rendered as text and evaluated row by row: the obvious reference for masks.
+
+A tree is ("and" | "or", tree, ...), ("not", tree), ("in", column, values) or (operator, column, value).
+"""
+
+from __future__ import annotations
+
+import operator as op
+from collections.abc import Mapping
+from typing import Any
+
+from hypothesis import strategies as st
+
+from synthrelease.domain.rules import Domain
+
+Tree = tuple[Any, ...]
+
+DOMAINS = {
+    "age": Domain(kind="integer", bounds=(0, 9)),
+    "wage": Domain(kind="real", bounds=(0, 4)),
+    "sector": Domain(kind="category", categories=("farm", "shop", "it's", "Q&A")),
+}
+_COMPARE = {"<": op.lt, "<=": op.le, ">": op.gt, ">=": op.ge, "==": op.eq, "!=": op.ne}
+
+
+def evaluated(tree: Tree, row: Mapping[str, float | str]) -> bool:
+    """What a tree says of one row."""
+    kind, *rest = tree
+    if kind == "and":
+        return all(evaluated(part, row) for part in rest)
+    if kind == "or":
+        return any(evaluated(part, row) for part in rest)
+    if kind == "not":
+        return not evaluated(rest[0], row)
+    column, value = rest
+    return row[column] in value if kind == "in" else _COMPARE[kind](row[column], value)
+
+
+def rendered(tree: Tree) -> str:
+    """A tree as the text of a rule, with every parenthesis written."""
+    kind, *rest = tree
+    if kind in ("and", "or"):
+        return f" {kind} ".join(f"({rendered(part)})" for part in rest)
+    if kind == "not":
+        return f"not ({rendered(rest[0])})"
+    column, value = rest
+    return f"{column} in [{', '.join(map(_quoted, value))}]" if kind == "in" else f"{column} {kind} {_quoted(value)}"
+
+
+def _quoted(value: float | str) -> str:
+    if isinstance(value, str):
+        return f'"{value}"' if "'" in value else f"'{value}'"
+    return str(value)
+
+
+def trees() -> st.SearchStrategy[Tree]:
+    """Rules over DOMAINS whose comparisons each divide their column."""
+    labels = st.sampled_from(DOMAINS["sector"].categories)
+    leaves = st.one_of(
+        st.tuples(st.sampled_from(["<", ">="]), st.just("age"), st.integers(1, 9)),
+        st.tuples(st.sampled_from(["<=", ">"]), st.just("age"), st.integers(0, 8)),
+        st.tuples(st.sampled_from(["==", "!="]), st.just("age"), st.integers(0, 9)),
+        st.tuples(st.sampled_from(["<", ">="]), st.just("age"), st.sampled_from([0.5, 2.5, 8.5])),
+        st.tuples(st.just("in"), st.just("age"), st.lists(st.integers(0, 9), min_size=1, max_size=3)),
+        st.tuples(st.sampled_from(["<", ">="]), st.just("wage"), st.sampled_from([0.5, 1, 2.7, 4])),
+        st.tuples(st.sampled_from(["==", "!="]), st.just("sector"), labels),
+        st.tuples(st.just("in"), st.just("sector"), st.lists(labels, min_size=1, max_size=3)),
+    )
+
+    def grown(parts: st.SearchStrategy[Tree]) -> st.SearchStrategy[Tree]:
+        several = st.lists(parts, min_size=2, max_size=3)
+        return st.one_of(
+            st.builds(lambda kind, inner: (kind, *inner), st.sampled_from(["and", "or"]), several),
+            st.tuples(st.just("not"), parts),
+        )
+
+    return st.recursive(leaves, grown, max_leaves=6)

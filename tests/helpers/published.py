@@ -1,0 +1,88 @@
+"""Published releases made by hand, for tests of what is derived from them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from synthrelease.accounting.charges import Charge
+from synthrelease.accounting.guarantee import Guarantee
+from synthrelease.criteria import Score
+from synthrelease.published import Evaluation, PublishedColumn, PublishedRelease
+
+NEARLY_NO_NOISE = 1e-9
+
+
+def integer_column(name: str, edges: Sequence[float], *, unit: str = "") -> PublishedColumn:
+    """Whole numbers in the bins between the edges; the number of a bin is its lowest value."""
+    pairs = list(zip(edges, edges[1:], strict=False))
+    return PublishedColumn(
+        name=name,
+        kind="integer",
+        description="",
+        unit=unit,
+        ordered=True,
+        labels=tuple(f"{low:g}" if high == low + 1 else f"{low:g}-{high - 1:g}" for low, high in pairs),
+        numbers=tuple(float(low) for low, _ in pairs),
+        lower=tuple(float(low) for low, _ in pairs),
+        upper=tuple(float(high) for _, high in pairs),
+    )
+
+
+def category_column(name: str, held: Mapping[str, Sequence[str]]) -> PublishedColumn:
+    return PublishedColumn(
+        name=name,
+        kind="category",
+        description="",
+        unit="",
+        ordered=False,
+        labels=tuple(held),
+        numbers=(None,) * len(held),
+        categories=tuple(tuple(categories) for categories in held.values()),
+    )
+
+
+def score(name: str, kind: str, value: float, threshold: float = 1e6, noise_sd: float = NEARLY_NO_NOISE) -> Score:
+    return Score(
+        name=name,
+        kind=kind,
+        threshold=threshold,
+        value=value,
+        epsilon=Fraction(1),
+        mechanism="Laplace",
+        sensitivity=noise_sd / 2**0.5,
+        noise_sd=noise_sd,
+        passed=True,
+    )
+
+
+def published(
+    columns: Sequence[PublishedColumn],
+    codes: np.ndarray,
+    criteria: Sequence[tuple[Score, Mapping[str, Any]]],
+    *,
+    groups: Mapping[str, Sequence[Sequence[str]]] | None = None,
+    rules: Sequence[str] = (),
+) -> PublishedRelease:
+    """A release with these rows (n_rows, n_columns) and figures."""
+    return PublishedRelease(
+        folder=Path("by hand"),
+        title="By hand",
+        description="",
+        n_rows=len(codes),
+        guarantee=Guarantee(epsilon=Fraction(1)),
+        charges=Charge(name="release", epsilon=Fraction(1), because="a test"),
+        criteria=tuple(figure for figure, _ in criteria),
+        evaluation=Evaluation(
+            settings=tuple(settings for _, settings in criteria),
+            groups={name: tuple(tuple(bins) for bins in parts) for name, parts in (groups or {}).items()},
+        ),
+        schema=tuple(columns),
+        rules=tuple(rules),
+        configuration={},
+        codes=np.asarray(codes, dtype=np.int64),
+    )

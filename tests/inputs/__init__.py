@@ -1,1 +1,0 @@
-"""Good private files of a tiny public world."""

@@ -1,0 +1,200 @@
+"""What a mutation is, and how mutations are tried: each alone, in a copy of the package, with the tests that must notice."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from queue import Queue
+
+from tests.mutations.places import StaleMutation, changed, file_of
+
+ROOT = Path(__file__).resolve().parents[2]
+COPIED = ("synthrelease", "tests", "configs", "acceptance", "public_data", "pyproject.toml")
+TABLE = ROOT / "docs" / "mutations.md"
+TIMEOUT = 900
+"""Seconds; a mutated loop may not end."""
+COPIES = 2
+"""Copies of the package in which mutations are tried side by side."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mutation:
+    """One mistake: at `place`, `new` stands for `old` (tests/mutations/places.py says how they are written).
+
+    Attributes
+    ----------
+    breaks : what goes wrong, in a few words.
+    tests : files or test ids, at least one of which must fail.
+    also : further replacements in the same file, (place, old, new) each.
+    core : whether the default suite tries it.
+    """
+
+    name: str
+    breaks: str
+    place: str
+    old: str
+    new: str
+    tests: tuple[str, ...]
+    also: tuple[tuple[str, str, str], ...] = ()
+    core: bool = False
+
+    def file(self, root: Path = ROOT) -> Path:
+        return file_of(self.place, root)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """What the tests said: "caught" (they failed), "survived" (they passed), "hung", or "broken" (they could not run)."""
+
+    verdict: str
+    output: str
+
+    @property
+    def caught_by(self) -> str:
+        """The first test that failed: its file and name."""
+        lines = [line for line in self.output.splitlines() if line.startswith("FAILED ")]
+        file, _, name = lines[0].split(" - ")[0].removeprefix("FAILED ").partition("::") if lines else ("", "", "")
+        return f"{Path(file).name} :: {name.partition('[')[0]}" if name else ""
+
+
+def mutated(mutation: Mutation, root: Path = ROOT) -> str:
+    """The text of the file with the mutation. Raises StaleMutation unless each of its pieces is found exactly once."""
+    file = mutation.file(root)
+    text = file.read_text(encoding="utf-8")
+    try:
+        for place, old, new in ((mutation.place, mutation.old, mutation.new), *mutation.also):
+            if file_of(place, root) != file:
+                raise StaleMutation(f"{place}: expected a place in {file.name}")
+            text = changed(text, place, old, new)
+    except StaleMutation as stale:
+        raise StaleMutation(f"tests/mutations*.py are stale, {mutation.name!r}: {stale}") from None
+    return text
+
+
+@contextmanager
+def copied_tree() -> Iterator[Path]:
+    """A copy of the package and its tests in a temporary folder; checks that Python imports the copy."""
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder).resolve()
+        for name in COPIED:
+            source = ROOT / name
+            if source.is_dir():
+                shutil.copytree(source, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
+            else:
+                shutil.copy(source, copy / name)
+        imported = _python(copy, "-c", "import synthrelease; print(synthrelease.__file__)").stdout.strip()
+        if not Path(imported).resolve().is_relative_to(copy):
+            raise RuntimeError("the copy of synthrelease is not the one that Python imports")
+        yield copy
+
+
+def run_tests(copy: Path, tests: Sequence[str]) -> Outcome:
+    """Run some tests of a copied tree until the first failure."""
+    try:
+        run = _python(copy, "-m", "pytest", "-x", "-p", "no:cacheprovider", "-p", "no:randomly", "-p", "no:xdist", *tests)
+    except subprocess.TimeoutExpired:
+        return Outcome(verdict="hung", output="")
+    verdict = {0: "survived", 1: "caught"}.get(run.returncode, "broken")
+    return Outcome(verdict=verdict, output=run.stdout + run.stderr)
+
+
+def try_mutation(copy: Path, mutation: Mutation) -> Outcome:
+    """Apply a mutation to the copy, run its tests one after the other until one fails, and take it back."""
+    file = mutation.file(copy)
+    original = file.read_text(encoding="utf-8")
+    file.write_text(mutated(mutation, copy), encoding="utf-8")
+    try:
+        for test in mutation.tests:
+            outcome = run_tests(copy, [test])
+            if outcome.verdict != "survived":
+                break
+        return outcome
+    finally:
+        file.write_text(original, encoding="utf-8")
+
+
+def _python(copy: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
+    return subprocess.run(
+        [sys.executable, *arguments], cwd=copy, env=environment, capture_output=True, text=True, timeout=TIMEOUT, check=False
+    )
+
+
+def main(mutations: Sequence[Mutation], words: Sequence[str]) -> int:
+    """Try all mutations, or those whose name holds a word; 0 when each was caught. Writes the lines of what was tried."""
+    chosen = [mutation for mutation in mutations if not words or any(word in mutation.name for word in words)]
+    started = time.monotonic()
+    try:
+        for mutation in chosen:
+            mutated(mutation)
+    except StaleMutation as stale:
+        print(stale)  # noqa: T201
+        return 2
+    with ExitStack() as stack:
+        copies: Queue[Path] = Queue()
+        for _ in range(COPIES):
+            copies.put(stack.enter_context(copied_tree()))
+        copy = copies.get()
+        before = run_tests(copy, sorted({test for mutation in chosen for test in mutation.tests}))
+        if before.verdict != "survived":
+            print(f"The tests do not pass without a mutation ({before.verdict}):\n{before.output}")  # noqa: T201
+            return 2
+        copies.put(copy)
+
+        def tried(mutation: Mutation) -> Outcome:
+            copy = copies.get()
+            outcome = try_mutation(copy, mutation)
+            copies.put(copy)
+            print(f"{outcome.verdict}: {mutation.name}", flush=True)  # noqa: T201
+            return outcome
+
+        with ThreadPoolExecutor(COPIES) as pool:
+            outcomes = list(pool.map(tried, chosen))
+    for mutation, outcome in zip(chosen, outcomes, strict=True):
+        if outcome.verdict != "caught":
+            print(f"\n{mutation.name}: {outcome.verdict}\n{outcome.output[-3000:]}")  # noqa: T201
+    caught = sum(outcome.verdict == "caught" for outcome in outcomes)
+    print(f"\n{caught} of {len(chosen)} caught, in {time.monotonic() - started:.0f} s.")  # noqa: T201
+    write_table([mutation.name for mutation in mutations], dict(zip(chosen, outcomes, strict=True)))
+    return 0 if caught == len(chosen) else 1
+
+
+def write_table(names: Sequence[str], tried: Mapping[Mutation, Outcome]) -> None:
+    """Write docs/mutations.md: the lines of what was tried, and those of other mutations as they stand there."""
+    known = TABLE.read_text(encoding="utf-8").splitlines() if TABLE.exists() else []
+    lines = {line.split(" | ")[0].removeprefix("| "): line for line in known if line.startswith("| ")}
+    lines |= {mutation.name: _line(mutation, outcome) for mutation, outcome in tried.items()}
+    if set(names) <= set(lines):  # before all were tried once there is no table
+        TABLE.write_text(table([lines[name] for name in names]), encoding="utf-8")
+
+
+def _line(mutation: Mutation, outcome: Outcome) -> str:
+    test = outcome.caught_by or f"**{outcome.verdict}**"
+    return f"| {mutation.name} | `{mutation.place}` | {mutation.breaks} | {test} |"
+
+
+def table(lines: Sequence[str]) -> str:
+    """The text of docs/mutations.md."""
+    caught = sum(" :: test_" in line for line in lines)
+    head = [
+        "# Mutations",
+        "",
+        "Each line is a mistake that somebody could make in the code that privacy rests on. `make mutations` makes them one at",
+        "a time in a copy of the package, runs the tests that should notice, and writes this file from what it saw. A mistake",
+        "that no test notices fails the run; so does one whose place in the code is no longer found.",
+        "",
+        f"**{caught} of {len(lines)} are caught.**",
+        "",
+        "| mistake | place | what it breaks | caught by |",
+        "|---|---|---|---|",
+    ]
+    return "\n".join([*head, *lines]) + "\n"

@@ -1,0 +1,367 @@
+"""Mutations of everything that private data pass or must not pass: reading, noise, messages, files, processes, outputs."""
+
+from __future__ import annotations
+
+from tests.mutations.machinery import Mutation
+
+READING, INGEST, PARQUET = (f"synthrelease/{name}.py" for name in ("reading", "ingest", "parquet"))
+RANDOMNESS = "synthrelease/randomness.py"
+PRIVATE = "synthrelease/enclave/door.py"
+FOLDER = "synthrelease/bundle/folder.py"
+QUIET = "synthrelease/cli/quiet.py"
+LEAKS = "tests/whole/test_confidentiality.py"
+SUCCESS = f"{LEAKS}::test_a_release_shows_released_bins_alone"
+ROUNDS = f"{LEAKS}::test_the_files_of_a_release_do_not_depend_on_the_number_of_rounds"
+FAILURES = f"{LEAKS}::test_a_failure_shows_nothing_of_what_failed"
+VALUES = "tests/enclave/test_ingest.py"
+BUNDLE = "tests/bundle/test_folder.py"
+ARCHITECTURE = "tests/test_architecture.py"
+
+OF_LEAKS = (
+    # --- What is learned from the private file
+    Mutation(
+        name="reading: a category that the specification lacks is the first one",
+        breaks="the bins of the released table depend on the data",
+        place="enclave.ingest:_bin_of_text.bin_of",
+        old='_OUTSIDE if column.kind == "category" else _bin_of_number(_number(text.strip(), column), column)',
+        new='0 if column.kind == "category" else _bin_of_number(_number(text.strip(), column), column)',
+        tests=(VALUES,),
+    ),
+    Mutation(
+        name="reading: the public bounds are ignored",
+        breaks="the domain is what the data hold",
+        place="enclave.ingest:_bin_of_number",
+        old='not low <= number <= high and column.outside != "clip"',
+        new="False",
+        tests=(VALUES,),
+    ),
+    Mutation(
+        name="reading: implausible rows are kept",
+        breaks="tables that the guarantee does not speak of",
+        place="enclave.ingest:_count",
+        old="np.asarray(codes, dtype=np.int64)[~raw.forbidden(digits)]",
+        new="np.asarray(codes, dtype=np.int64)",
+        tests=(f"{VALUES}::test_rows_that_break_a_raw_rule_are_left_out_and_nothing_keeps_their_number",),
+    ),
+    Mutation(
+        name="reading: the number of implausible rows is told",
+        breaks="an exact count",
+        place="enclave.ingest:_read",
+        old='InputError("expected at least one row that follows the plausibility rules, found none.")',
+        new='InputError(f"expected a row that follows the plausibility rules, found none in {first_row} or more rows.")',
+        tests=(f"{VALUES}::test_a_file_without_a_plausible_row_is_refused_without_their_number",),
+    ),
+    # --- Messages
+    Mutation(
+        name="message: the value that does not fit is quoted",
+        breaks="a person's value on the screen",
+        place="enclave.ingest:_encode",
+        old='_stop_at(digits == _WRONG, column, first_row, expected, "something else")',
+        new="_stop_at(digits == _WRONG, column, first_row, expected, repr(list(cells.texts)))",
+        tests=(f"{VALUES}::test_no_message_about_a_csv_file_holds_a_value",),
+        core=True,
+    ),
+    Mutation(
+        name="message: the row of another length is quoted",
+        breaks="a person's row on the screen",
+        place="enclave.reading:_csv",
+        old="_ragged(len(header), len(record))",
+        new='_Unreadable(f"expected {len(header)} fields, found {record}", "")',
+        tests=(f"{VALUES}::test_no_message_about_a_csv_file_holds_a_value",),
+    ),
+    Mutation(
+        name="message: an unforeseen failure of the reading is quoted",
+        breaks="whatever a library says about a value",
+        place="enclave.ingest:_counts_or_problem",
+        old="except Exception:",
+        new="except Exception as error:",
+        also=(
+            (
+                "enclave.ingest:_counts_or_problem",
+                (
+                    'f"{path}: expected a file that can be read, found one that cannot. The cause is not shown: it may hold '
+                    'values."'
+                ),
+                (
+                    'f"{path}: {error}, expected a file that can be read, found one that cannot. The cause is not shown: it '
+                    'may hold values."'
+                ),
+            ),
+        ),
+        tests=(f"{VALUES}::test_a_failure_that_nobody_foresaw_shows_no_value",),
+    ),
+    Mutation(
+        name="message: the whole type of a Parquet column is quoted",
+        breaks="names of fields in it",
+        place="enclave.parquet:_check_type",
+        old="f\"the Parquet type {shown[0] if shown else 'of an extension'}\"",
+        new='f"the Parquet type {kind}"',
+        tests=("tests/enclave/test_reading.py::test_a_parquet_column_of_a_type_that_is_no_single_value_is_refused",),
+    ),
+    Mutation(
+        name="message: an unforeseen error is quoted by the command line",
+        breaks="whatever a library says about a value",
+        place="cli:main",
+        old=(
+            "f'synthrelease stopped because of a mistake in the program or the machine: {type(error).__name__} at "
+            "{_place(error)}. The message is not shown, because it could hold private values. Nothing was published; "
+            "if private data had been read, the planned budget counts as spent.'"
+        ),
+        new=(
+            "f'synthrelease stopped because of a mistake in the program or the machine: {error!r} at "
+            "{_place(error)}. The message is not shown, because it could hold private values. Nothing was published; "
+            "if private data had been read, the planned budget counts as spent.'"
+        ),
+        tests=("tests/cli/test_cli.py::test_an_unforeseen_error_outside_private_code_shows_no_traceback_and_no_message",),
+    ),
+    Mutation(
+        name="message: errors in destructors and threads are quoted",
+        breaks="whatever a library says about a value",
+        place="enclave.protection:without_message",
+        old='f"synthrelease: {kind.__name__}{place}. The message is not shown, because it could hold private values.\\n"',
+        new=(
+            'f"synthrelease: {kind.__name__}: {error}{place}. The message is not shown, because it could hold '
+            'private values.\\n"'
+        ),
+        tests=(f"{LEAKS}::test_a_failure_in_a_destructor_or_a_thread_shows_nothing",),
+    ),
+    Mutation(
+        name="message: a text that a library exits with is printed",
+        breaks="whatever a library says about a value",
+        place="cli:main",
+        old="sys.exit(end.code if isinstance(end.code, int | None) else STOPPED)",
+        new="raise",
+        tests=(f"{LEAKS}::test_the_death_of_a_worker_shows_nothing",),
+    ),
+    Mutation(
+        name="message: warnings are shown",
+        breaks="whatever a library warns of in the data",
+        place="enclave.protection:_hide_messages",
+        old='warnings.simplefilter("ignore")',
+        new="pass",
+        tests=(FAILURES,),
+    ),
+    Mutation(
+        name="door: only some failures are opaque",
+        breaks="values in a traceback",
+        place="enclave.door:_opaque",
+        old="Exception",
+        new="ArithmeticError",
+        tests=("tests/enclave/test_door.py",),
+    ),
+    Mutation(
+        name="representation: private counts show themselves",
+        breaks="counts in a log or a traceback",
+        place="enclave.door:PrivateCounts.__repr__",
+        old='f"PrivateCounts(n={self.n}, columns={self.layout.columns})"',
+        new='f"PrivateCounts({self.__counts.counts})"',
+        tests=("tests/enclave/test_door.py::test_nothing_private_in_the_representation",),
+    ),
+    Mutation(
+        name="representation: a piece of the file shows itself",
+        breaks="values in a log or a traceback",
+        place="enclave.texts:Texts",
+        old="dataclass(frozen=True, kw_only=True, repr=False)",
+        new="dataclass(frozen=True, kw_only=True)",
+        tests=("tests/enclave/test_reading.py::test_a_piece_shows_nothing_in_its_representation",),
+    ),
+    # --- Noise
+    Mutation(
+        name="noise: drawn once and used again",
+        breaks="the difference of two figures is exact",
+        place="randomness:SystemEntropy.add_laplace",
+        old="return np.array(_laplace_measurement(scale)(np.ascontiguousarray(values, dtype=np.int64)), dtype=np.int64)",
+        new=(
+            "zeros = np.zeros(len(values), dtype=np.int64)\n"
+            "noise = globals().setdefault('_NOISE', {})\n"
+            "drawn = noise.setdefault((len(values), scale), np.array(_laplace_measurement(scale)(zeros), "
+            "dtype=np.int64))\n"
+            "return np.asarray(values, dtype=np.int64) + drawn"
+        ),
+        tests=("tests/test_randomness.py", "tests/test_contracts.py::test_a_figure_that_reads_private_counts_is_noisy"),
+    ),
+    Mutation(
+        name="noise: the grid of a figure depends on its value",
+        breaks="low bits tell on which side of a value the exact figure was",
+        place="randomness:noise_grid",
+        old="math.floor(math.log2(sensitivity)) - 12",
+        new="math.floor(math.log2(sensitivity)) - 12 - (value > 0.2)",
+        tests=("tests/test_randomness.py::test_a_figure_lies_on_its_public_grid",),
+    ),
+    Mutation(
+        name="noise: public randomness has a seed",
+        breaks="two releases draw the same rows, which tells their models apart",
+        place="randomness:SystemEntropy.generator",
+        old="secrets.randbits(256)",
+        new="7",
+        tests=("tests/test_randomness.py::test_two_generators_differ",),
+    ),
+    Mutation(
+        name="release: a seed can be given",
+        breaks="a release that can be repeated",
+        place="cli.releasing:release",
+        old='typer.Option("--dataset", help="The name that the ledger must have.")',
+        new='typer.Option("--seed", help="The name that the ledger must have.")',
+        tests=("tests/cli/test_cli.py::test_a_release_takes_no_seed",),
+    ),
+    Mutation(
+        name="verdict: taken on the exact figure",
+        breaks="which datasets are released depends on exact private figures",
+        place="criteria.base:Criterion._release",
+        old='return self._judged(value, "Laplace", query.sensitivity, noisy.noise_sd, self.epsilon)',
+        new=(
+            "score = self._judged(value, 'Laplace', query.sensitivity, noisy.noise_sd, self.epsilon)\n"
+            "exact = private.with_plan((self.charge,)).spend(self.charge, query.figure)\n"
+            "return __import__('dataclasses').replace(score, passed=exact <= self.threshold)"
+        ),
+        tests=("tests/test_contracts.py::test_the_verdict_is_one_of_the_released_value",),
+    ),
+    Mutation(
+        name="relative marginal error: bins that the synthetic table lacks are dropped",
+        breaks="a sensitivity of many times the claim",
+        place="criteria.marginals:largest_ratio",
+        old="original + 1.0, synthetic + 1.0",
+        new="original[synthetic > 0] + 1.0, synthetic[synthetic > 0] + 1.0",
+        tests=("tests/criteria/test_values.py", "tests/criteria/test_sensitivity.py"),
+    ),
+    # --- What is published
+    Mutation(
+        name="output: the number of rounds is published",
+        breaks="a function of private scores that no noise covers",
+        place="releasing.release",
+        old="Progress = Callable[[str], None]",
+        new="Progress = Callable[[str], None]\n_ROUNDS: list[int] = []",
+        also=(
+            (
+                "releasing.release:release",
+                (
+                    "(f'the number of rows, n = {private.n}', 'the schema: columns, bounds, bins and categories', 'the "
+                    "plausibility rules for the private rows: every private row follows them')"
+                ),
+                (
+                    "(f'the number of rows, n = {private.n}', f'{len(_ROUNDS)} rounds', 'the schema: columns, bounds, bins "
+                    "and categories', 'the plausibility rules for the private rows: every private row follows them')"
+                ),
+            ),
+            (
+                "releasing.release:one_round",
+                "result = attempt(spec, spec.space.draw(), private, prepared)",
+                "_ROUNDS.append(1)\nresult = attempt(spec, spec.space.draw(), private, prepared)",
+            ),
+        ),
+        tests=(ROUNDS,),
+    ),
+    Mutation(
+        name="output: every round leaves a line",
+        breaks="the number of rounds on the screen or in a log",
+        place="releasing.selection:_first_accepted",
+        old="if result.verdict is Verdict.ACCEPTED:\n    return result.value",
+        new="__import__('sys').stderr.write('a round\\n')\nif result.verdict is Verdict.ACCEPTED:\n    return result.value",
+        tests=(SUCCESS,),
+    ),
+    Mutation(
+        name="output: the document tells when the run ended",
+        breaks="the time that a run took tells how many rounds it needed",
+        place="bundle.document:release_document",
+        old="versions(spec)",
+        new='versions(spec) | {"made": str(__import__("time").time_ns())}',
+        tests=(f"{BUNDLE}::test_the_document_tells_nothing_about_the_rounds",),
+    ),
+    Mutation(
+        name="output: the files tell when the run ended",
+        breaks="the time that a run took tells how many rounds it needed",
+        place="bundle.folder:write_folder",
+        old="os.utime(path, (NO_TIME, NO_TIME))",
+        new="pass",
+        tests=(f"{BUNDLE}::test_the_files_bear_no_time",),
+    ),
+    Mutation(
+        name="output: rows in the order of the sampler",
+        breaks="an order that nothing covers",
+        place="bundle.table:_frame",
+        old="table.counts.expand()",
+        new="np.random.default_rng(7).permutation(table.counts.expand())",
+        tests=(f"{BUNDLE}::test_the_table_has_the_labels_of_the_schema_in_sorted_order",),
+    ),
+    Mutation(
+        name="output: files may be read by all",
+        breaks="others read the release before it is signed off",
+        place="bundle.folder:_write",
+        old="os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | binary, 0o600)",
+        new="os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | binary, 0o644)",
+        tests=(f"{BUNDLE}::test_only_the_owner_may_read_the_files",),
+    ),
+    Mutation(
+        name="output: the folder may be entered by all",
+        breaks="others read the release before it is signed off",
+        place="bundle.folder:write_folder",
+        old="check_free(folder)",
+        new="check_free(folder)\nos.chmod(temporary, 493)",
+        tests=(f"{BUNDLE}::test_only_the_owner_may_read_the_files",),
+    ),
+    Mutation(
+        name="output: a part of a release is left behind",
+        breaks="files that no document describes",
+        place="bundle.folder:write_folder",
+        old="shutil.rmtree(temporary, ignore_errors=True)",
+        new="pass",
+        tests=(f"{BUNDLE}::test_a_failed_write_leaves_nothing_behind",),
+    ),
+    Mutation(
+        name="output: labels that a spreadsheet executes",
+        breaks="who opens the table runs what the specification says",
+        place="spreadsheets:is_executable",
+        old="any(cell.startswith(_STARTS) for cell in cells)",
+        new="text == cells and any(cell.startswith(_STARTS) for cell in cells)",
+        tests=("tests/test_spreadsheets.py",),
+    ),
+    # --- Files and processes
+    Mutation(
+        name="processes: arrays reach workers through files",
+        breaks="private counts on the disk",
+        place="releasing.selection:_results",
+        old="max_nbytes=None",
+        new='max_nbytes="1M"',
+        tests=("tests/releasing/test_workers.py::test_workers_get_private_counts_through_pipes_and_not_through_files",),
+    ),
+    Mutation(
+        name="processes: workers outlive a release that is killed",
+        breaks="private counts in memory that nobody watches",
+        place="releasing.workers:_end_with",
+        old="os._exit(1)",
+        new="return",
+        tests=("tests/releasing/test_workers.py::test_a_worker_ends_soon_after_its_parent",),
+    ),
+    Mutation(
+        name="processes: a crash leaves a core file",
+        breaks="private rows on the disk",
+        place="enclave.protection:protect",
+        old="resource.setrlimit(resource.RLIMIT_CORE, (0, 0))",
+        new="resource.getrlimit(resource.RLIMIT_CORE)",
+        tests=(f"{LEAKS}::test_a_crash_of_the_machine_code_shows_places_alone_and_leaves_no_core",),
+    ),
+    Mutation(
+        name="files: a specification may name any file",
+        breaks="parts of other files in messages",
+        place="toml.reading:_content",
+        old='not Path(os.path.realpath(path)).name.endswith(".toml")',
+        new="False",
+        tests=("tests/toml/test_reading.py::test_only_regular_files_of_the_right_name_are_opened",),
+    ),
+    Mutation(
+        name="code: a rule is executed",
+        breaks="who writes the specification runs what he likes in the enclave",
+        place="domain.rules:_Parser._compare",
+        old="float(text)",
+        new="float(eval(text))",
+        tests=(f"{ARCHITECTURE}::test_text_is_never_executed",),
+    ),
+    Mutation(
+        name="code: the network is used",
+        breaks="a way out of the enclave",
+        place="cli.releasing",
+        old="from rich.table import Table",
+        new="from rich.table import Table\nimport urllib.request",
+        tests=(f"{ARCHITECTURE}::test_no_module_pickles_or_opens_a_connection",),
+    ),
+)

@@ -1,0 +1,266 @@
+"""Mutations of the ledger and of the accounting around a run: budgets that are forgotten, refunded or not compared."""
+
+from __future__ import annotations
+
+from tests.mutations.machinery import Mutation
+
+LEDGER, FILES, ENTRIES = (f"synthrelease/{name}.py" for name in ("ledger", "ledger_files", "ledger_entries"))
+TESTS = "tests/ledger/test_account.py"
+CRASHES = "tests/ledger/test_crashes.py"
+ORDER = f"{CRASHES}::test_the_order_of_a_charge_is_commit_then_ledger_then_head_then_report"
+COMMANDS = "tests/cli/test_cli.py"
+IN_THE_LEDGER = f"{COMMANDS}::test_the_budget_is_in_the_ledger_before_a_private_byte_is_read"
+
+OF_THE_LEDGER = (
+    # --- Limits
+    Mutation(
+        name="ledger: the limit may not be reached",
+        breaks="a run that the budget allows is refused, and stewards learn to raise limits",
+        place="ledger.account:Ledger._check_limit",
+        old="spent + cost <= limit",
+        new="spent + cost < limit",
+        tests=(f"{TESTS}::test_the_limit_may_be_reached_and_not_be_passed_by_the_smallest_part",),
+    ),
+    Mutation(
+        name="ledger: what was spent before is not counted",
+        breaks="every run has the whole budget",
+        place="ledger.account:Ledger._check_limit",
+        old="spent + cost",
+        new="cost",
+        tests=(f"{TESTS}::test_the_limit_may_be_reached_and_not_be_passed_by_the_smallest_part",),
+        core=True,
+    ),
+    Mutation(
+        name="ledger: the limit is not compared",
+        breaks="the budget has no end",
+        place="ledger.account:Ledger._check_limit",
+        old="not spent + cost <= limit",
+        new="False",
+        tests=(TESTS,),
+    ),
+    Mutation(
+        name="ledger: the limit on delta is not compared",
+        breaks="delta has no end",
+        place="ledger.account:Ledger.reserve",
+        old='self._check_limit("delta", before.delta, delta, before.delta_limit)',
+        new="pass",
+        tests=(f"{TESTS}::test_delta_has_a_limit_of_its_own_which_is_0_unless_it_is_given",),
+    ),
+    Mutation(
+        name="ledger: amounts are rounded to floats",
+        breaks="a sum that passes the limit looks as if it reached it",
+        place="ledger.entries:amount",
+        old="exact(number)",
+        new="Fraction(round(float(exact(number)), 6)).limit_denominator(10**6)",
+        tests=(f"{TESTS}::test_sums_are_exact_where_floats_are_not", TESTS),
+    ),
+    Mutation(
+        name="ledger: sums of ever new fractions are accepted",
+        breaks="a ledger that nobody can add up any more",
+        place="ledger.entries:summed",
+        old="total.denominator > _LARGEST_DENOMINATOR",
+        new="False",
+        tests=(f"{TESTS}::test_charges_whose_sum_would_be_an_endless_fraction_are_refused_before_they_are_written",),
+    ),
+    # --- Charges
+    Mutation(
+        name="ledger: a charge that could not be confirmed is refunded",
+        breaks="a free retry",
+        place="ledger.account:Ledger._confirm",
+        old="reason = cause(error)",
+        new=(
+            "reason = cause(error)\n"
+            "database.execute('DELETE FROM charges WHERE number = ?', (number,))\n"
+            "database.in_transaction and database.execute('COMMIT')"
+        ),
+        tests=(f"{TESTS}::test_a_charge_whose_head_cannot_be_written_counts_as_spent",),
+    ),
+    Mutation(
+        name="ledger: a charge is taken back at once",
+        breaks="nothing is ever spent",
+        place="ledger.account:Ledger.reserve",
+        old='database.execute("COMMIT")',
+        new='database.execute("ROLLBACK")',
+        tests=(TESTS,),
+    ),
+    Mutation(
+        name="release: nothing is reserved",
+        breaks="a run that no ledger knows of",
+        place="cli.releasing:_release",
+        old="reserve(spec)",
+        new="pass",
+        tests=(IN_THE_LEDGER,),
+        core=True,
+    ),
+    Mutation(
+        name="release: the budget is reserved after the run",
+        breaks="a run that is stopped has cost nothing",
+        place="cli.releasing:_release",
+        old=(
+            "reserve(spec)\n"
+            "with progress_line() as phase:\n"
+            "    result = run(spec, data, jobs=jobs, progress=phase)\n"
+            "    if result is not None:\n"
+            "        phase('writing the release')\n"
+            "        write_bundle(result, out, key)"
+        ),
+        new=(
+            "with progress_line() as phase:\n"
+            "    result = run(spec, data, jobs=jobs, progress=phase)\n"
+            "    if result is not None:\n"
+            "        phase('writing the release')\n"
+            "        reserve(spec)\n"
+            "        write_bundle(result, out, key)"
+        ),
+        tests=(IN_THE_LEDGER,),
+    ),
+    Mutation(
+        name="release: every run gets a ledger of its own",
+        breaks="a second run into the same folder costs nothing",
+        place="ledger.account:ledger_beside",
+        old='out.name + ".ledger"',
+        new='out.name + f".{os.urandom(4).hex()}.ledger"',
+        tests=(f"{TESTS}::test_a_release_without_a_ledger_gets_one_beside_its_output_that_remembers_the_folder",),
+    ),
+    Mutation(
+        name="plan: charges before the loop are left out of the total",
+        breaks="the private regression is free",
+        place="accounting.plan:Plan.of",
+        old='in_sequence("release", *once, private_selection("selection", one_round, rule), *figures)',
+        new='in_sequence("release", private_selection("selection", one_round, rule), *figures)',
+        tests=("tests/accounting/test_plan.py",),
+    ),
+    Mutation(
+        name="plan: epsilon is printed rounded down",
+        breaks="a document that promises more than is kept",
+        place="accounting.charges:decimal_text",
+        old="-((-value * 10**10) // 1)",
+        new="(value * 10**10) // 1",
+        tests=("tests/accounting/test_plan.py",),
+    ),
+    # --- Ledgers that were changed
+    Mutation(
+        name="ledger: an entry is not compared with its hash",
+        breaks="charges can be edited",
+        place="ledger.account:_read",
+        old="if row != entries[-1].row():\n    raise ValueError",
+        new="pass",
+        tests=(f"{TESTS}::test_every_change_of_a_ledger_is_refused",),
+    ),
+    Mutation(
+        name="ledger: a hash does not cover the one before it",
+        breaks="an earlier charge can be rewritten alone",
+        place="ledger.entries:Entry.after",
+        old="[head.hash, number, started, what, to_text(epsilon), to_text(delta)]",
+        new="[number, started, what, to_text(epsilon), to_text(delta)]",
+        tests=(f"{TESTS}::test_a_row_that_was_changed_together_with_its_own_hash_is_refused_because_of_the_next",),
+    ),
+    Mutation(
+        name="ledger: the limits are not in the first hash",
+        breaks="a limit can be raised",
+        place="ledger.entries:Statement._hash",
+        old="[self.dataset, to_text(self.epsilon_limit), to_text(self.delta_limit)]",
+        new="[self.dataset]",
+        tests=(f"{TESTS}::test_every_change_of_a_ledger_is_refused",),
+    ),
+    Mutation(
+        name="ledger: the head file is not compared",
+        breaks="an old copy of a ledger forgets what was spent since",
+        place="ledger.account:Ledger._accepted",
+        old="not found.holds(head)",
+        new="False",
+        tests=(f"{TESTS}::test_an_older_copy_is_refused_because_of_its_head_file",),
+    ),
+    Mutation(
+        name="ledger: the head from the logbook is not looked for",
+        breaks="an old copy with its head file forgets what was spent since",
+        place="ledger.account:Ledger._accepted",
+        old="self.expect_head is not None and not found.knows(self.expect_head)",
+        new="False",
+        tests=(f"{TESTS}::test_an_older_copy_with_its_head_file_is_refused_by_the_logbook_alone",),
+    ),
+    Mutation(
+        name="ledger: that of another dataset is taken",
+        breaks="one dataset spends the budget of another",
+        place="ledger.account:Ledger._accepted",
+        old="self.dataset is not None and found.dataset != self.dataset",
+        new="False",
+        tests=(f"{TESTS}::test_the_ledger_of_another_dataset_or_format_is_refused",),
+    ),
+    Mutation(
+        name="ledger: a second name of the file is accepted",
+        breaks="two write-ahead files and two heads for one ledger",
+        place="ledger.storage:_check_names",
+        old="names != 1",
+        new="names < 1",
+        tests=(f"{TESTS}::test_a_second_name_of_the_file_is_refused",),
+    ),
+    Mutation(
+        name="ledger: opened over one that is there",
+        breaks="an account that starts again",
+        place="ledger.storage:check_free",
+        old="if os.path.lexists(name):\n    raise _taken(name)",
+        new="Path(name).unlink(missing_ok=True)",
+        tests=(f"{TESTS}::test_opening_never_overwrites",),
+    ),
+    Mutation(
+        name="ledger: its texts are not looked at",
+        breaks="a forged ledger writes on the terminal what it likes",
+        place="ledger.account:_read",
+        old='line("time", row[1], 40), line("purpose", row[2], 200)',
+        new="row[1], row[2]",
+        tests=(f"{TESTS}::test_texts_that_only_a_forger_writes_are_refused_although_the_hashes_are_right",),
+    ),
+    # --- The disk
+    Mutation(
+        name="ledger: the head file is not synced",
+        breaks="after a power cut the head file is empty",
+        place="ledger.storage:_write_head",
+        old="os.fsync(file.fileno())",
+        new="pass",
+        tests=(ORDER,),
+    ),
+    Mutation(
+        name="ledger: the folder is not synced",
+        breaks="after a power cut the ledger has its old head, or no name",
+        place="ledger.storage:sync_folder",
+        old="os.fsync(descriptor)",
+        new="pass",
+        tests=(ORDER,),
+    ),
+    Mutation(
+        name="ledger: SQLite does not sync",
+        breaks="after a power cut the last charges are forgotten",
+        place="ledger.storage:_durable",
+        old='database.execute("PRAGMA synchronous = FULL")',
+        new='database.execute("PRAGMA synchronous = OFF")',
+        tests=(ORDER,),
+    ),
+    Mutation(
+        name="ledger: a charge stays in the write-ahead file",
+        breaks="a copy of the ledger alone forgets it",
+        place="ledger.account:Ledger._confirm",
+        old="settle(database)",
+        new="True",
+        tests=(ORDER,),
+    ),
+    Mutation(
+        name="ledger: its head may be read by all",
+        breaks="others learn what is done with the data, and when",
+        place="ledger.storage:write_head",
+        old="os.open(temporary, _NEW, 0o600)",
+        new="os.open(temporary, _NEW, 0o644)",
+        tests=(f"{TESTS}::test_only_the_owner_may_read_the_files_and_nothing_else_is_left",),
+    ),
+    Mutation(
+        name="ledger: the tables are read before they are looked at",
+        breaks="a ledger with a view that has no end stalls every run",
+        place="ledger.account:_read",
+        old='database.execute("SELECT name, sql FROM sqlite_master ORDER BY name").fetchall() != sorted(TABLES.items())',
+        new=(
+            'database.execute("SELECT name, sql FROM sqlite_master ORDER BY name").fetchall() != '
+            'sorted(TABLES.items()) and database.execute("SELECT * FROM account").fetchall() != 1'
+        ),
+        tests=(f"{TESTS}::test_a_view_without_an_end_is_not_read",),
+    ),
+)

@@ -1,0 +1,326 @@
+"""Mutations of the one way to spend: its order, what it tries and refuses, broken rounds, domains in the ledger, archives."""
+
+from __future__ import annotations
+
+from tests.mutations.machinery import Mutation
+
+PUBLISH, DRY, SAME = (f"synthrelease/{name}.py" for name in ("publish", "dry_run", "same_file"))
+PROTECTION, RELEASING, SELECTION = (f"synthrelease/{name}.py" for name in ("protection", "releasing", "selection"))
+LEDGER, ENTRIES, ARCHIVE = "synthrelease/ledger/account.py", "synthrelease/ledger/entries.py", "synthrelease/bundle/archive.py"
+OF_PUBLISH, OF_DRY, OF_LEDGER = "tests/test_publish.py", "tests/releasing/test_dry_run.py", "tests/ledger/test_account.py"
+OF_SELECTION, ARCHITECTURE = "tests/releasing/test_selection.py", "tests/test_architecture.py"
+CALLED = f"{OF_PUBLISH}::test_a_call_from_python_is_protected_and_leaves_everything_as_it_was"
+METERS = f"{ARCHITECTURE}::test_a_meter_is_filled_by_the_code_of_a_round_alone"
+
+OF_SPENDING = (
+    # --- Order and refusals
+    Mutation(
+        name="publish: nothing is tried on made-up rows",
+        breaks="what fails for sure is paid for",
+        place="publish:publish",
+        old="listener.tried(dry_run(spec, checked.priors, request.jobs))",
+        new="pass",
+        tests=(OF_DRY,),
+        core=True,
+    ),
+    Mutation(
+        name="publish: tried after the charge",
+        breaks="what fails for sure is paid for",
+        place="publish:publish",
+        old=("listener.tried(dry_run(spec, checked.priors, request.jobs))\nreserve(spec, request, listener)"),
+        new=("reserve(spec, request, listener)\nlistener.tried(dry_run(spec, checked.priors, request.jobs))"),
+        tests=(f"{OF_PUBLISH}::test_everything_is_done_once_and_in_this_order", OF_DRY),
+    ),
+    Mutation(
+        name="publish: priors are read twice",
+        breaks="another file than the one that was compared",
+        place="publish:_spent",
+        old=(
+            "release(checked.spec, request.data, jobs=request.jobs, progress=listener.phase, priors=checked.priors, "
+            "public=checked.public_tables)"
+        ),
+        new=("release(checked.spec, request.data, jobs=request.jobs, progress=listener.phase, public=checked.public_tables)"),
+        tests=(f"{OF_PUBLISH}::test_everything_is_done_once_and_in_this_order",),
+    ),
+    Mutation(
+        name="publish: the limit is not compared",
+        breaks="a plan above the limit of its own specification",
+        place="publish:check_before_spending",
+        old="spec.plan.check_limit(spec.limit)",
+        new="pass",
+        tests=("tests/cli/test_cli.py::test_a_plan_above_the_limit_ends_with_4_before_the_data_are_opened",),
+    ),
+    Mutation(
+        name="publish: the domain is not told to the ledger",
+        breaks="two exact numbers of rows on two domains",
+        place="publish:reserve",
+        old=(
+            "reserve_for_release(ledger, spec.plan, spec.title, dataset=request.dataset, "
+            "expect_head=request.expect_head, domain=spec.exact_domain)"
+        ),
+        new=("reserve_for_release(ledger, spec.plan, spec.title, dataset=request.dataset, expect_head=request.expect_head)"),
+        tests=(f"{OF_PUBLISH}::test_the_domain_of_an_exact_number_of_rows_reaches_the_ledger",),
+        core=True,
+    ),
+    Mutation(
+        name="release: delta is not compared with the number of rows",
+        breaks="whole records may be published at that delta",
+        place="releasing.release:release",
+        old="check_delta(spec.plan.total.delta, private.n_file, spent=True)",
+        new="pass",
+        tests=(f"{OF_PUBLISH}::test_a_delta_that_is_too_large_for_so_many_rows_is_refused_after_reading",),
+        core=True,
+    ),
+    Mutation(
+        name="publish: a delta that no table allows is found after the charge",
+        breaks="what fails for sure is paid for",
+        place="publish:check_before_spending",
+        old="check_delta(spec.plan.total.delta, 1)",
+        new="pass",
+        tests=(f"{OF_PUBLISH}::test_a_delta_that_no_number_of_rows_allows_is_refused_before_the_charge",),
+    ),
+    Mutation(
+        name="publish: the message of an unforeseen error goes on",
+        breaks="it may quote what a mistake let through",
+        place="publish:_spent",
+        old="Exception",
+        new="ZeroDivisionError",
+        tests=(CALLED,),
+    ),
+    Mutation(
+        name="publish: other ledgers are not looked for",
+        breaks="a second ledger for the same people, unnoticed",
+        place="publish:ledgers_near",
+        old="(own.parent, request.data.absolute().parent, Path.cwd())",
+        new="(own.parent,)",
+        tests=(f"{OF_PUBLISH}::test_other_ledgers_nearby_are_told_of_where_none_is_named",),
+    ),
+    # --- Protection
+    Mutation(
+        name="publish: a call from Python is not protected",
+        breaks="messages on the screen, core files on the disk",
+        place="publish:publish",
+        old=("with protected():\n    return _spent(checked, request, listener)"),
+        new=("if True:\n    return _spent(checked, request, listener)"),
+        tests=(CALLED,),
+        core=True,
+    ),
+    Mutation(
+        name="protection: hooks stay after a call",
+        breaks="a notebook that shows no message ever again",
+        place="enclave.protection:protected",
+        old="sys.excepthook, sys.unraisablehook, threading.excepthook = hooks",
+        new="pass",
+        tests=(CALLED,),
+    ),
+    Mutation(
+        name="protection: core files are allowed in a call",
+        breaks="private rows on the disk",
+        place="enclave.protection:protected",
+        old="set_core_limit(0)",
+        new="pass",
+        tests=(CALLED,),
+    ),
+    # --- A public file that is the private one
+    Mutation(
+        name="same file: the content is not compared",
+        breaks="a copy of the private file is taken as a prior",
+        place="enclave.same_file:check_not_public",
+        old="digest == known.digest",
+        new="False",
+        tests=(OF_PUBLISH,),
+        core=True,
+    ),
+    Mutation(
+        name="same file: opened whatever its size",
+        breaks="the private file is read before the charge",
+        place="enclave.same_file:check_not_public",
+        old="not same and size == known.size",
+        new="not same",
+        tests=(OF_PUBLISH,),
+    ),
+    Mutation(
+        name="release: tables are not compared",
+        breaks="the private rows in another order are taken as a prior",
+        place="enclave.door:Door.is_public",
+        old="bool(digests) and _opaque(lambda: self.__counts.digest()) in digests",
+        new="False",
+        tests=(OF_PUBLISH,),
+        core=True,
+    ),
+    Mutation(
+        name="table digest: counts left out",
+        breaks="other tables are taken for the private one",
+        place="domain.counts:Counts.digest",
+        old="(self.codes, self.counts)",
+        new="(self.codes,)",
+        tests=(f"{OF_PUBLISH}::test_the_private_file_is_opened_before_the_charge_only_where_its_size_is_that_of_a_public_one",),
+    ),
+    Mutation(
+        name="rehearsal: the shortlist does not say what it was rehearsed on",
+        breaks="a shortlist of the private file is taken",
+        place="specification.shortlist:shortlist_text",
+        old="data is not None",
+        new="False",
+        tests=(f"{OF_PUBLISH}::test_a_shortlist_that_was_rehearsed_on_the_private_file_is_refused",),
+    ),
+    # --- Dry run
+    Mutation(
+        name="dry run: the smallest configuration alone",
+        breaks="what ends the largest is paid for",
+        place="releasing.dry_run:extremes",
+        old=("if size(largest) != size(smallest):\n    yield largest"),
+        new="pass",
+        tests=(f"{OF_DRY}::test_every_family_is_tried_at_its_smallest_and_its_largest",),
+    ),
+    Mutation(
+        name="dry run: without a candidate nothing is asked",
+        breaks="a criterion that cannot be asked is paid for",
+        place="releasing.dry_run:_attempt",
+        old="candidate = Candidate(configuration=configuration, counts=own)",
+        new="return",
+        tests=(f"{OF_DRY}::test_criteria_are_asked_also_where_no_candidate_comes_of_made_up_rows",),
+    ),
+    Mutation(
+        name="dry run: figures after acceptance are not tried",
+        breaks="an accepted dataset without figures",
+        place="releasing.dry_run:_attempt",
+        old="released_figures(spec, verdict, private, prepared)",
+        new="del verdict",
+        tests=(f"{OF_DRY}::test_what_is_asked_after_acceptance_is_tried_too",),
+    ),
+    Mutation(
+        name="dry run: rules are ignored",
+        breaks="rows that cannot occur",
+        place="releasing.dry_run:made_up",
+        old="digits[column] = bins",
+        new="pass",
+        tests=(f"{OF_DRY}::test_made_up_rows_are_plausible_and_always_the_same",),
+    ),
+    Mutation(
+        name="dry run: memory is not compared",
+        breaks="a run that ends for lack of memory, after the charge",
+        place="releasing.dry_run:dry_run",
+        old="check_measured(before, megabytes_in_use(), jobs)",
+        new="pass",
+        tests=(f"{OF_DRY}::test_a_run_that_needs_more_memory_than_there_is_is_refused",),
+    ),
+    Mutation(
+        name="PrivBayes: any number of columns",
+        breaks="einsum ends every round",
+        place="candidates.generators.privbayes:PrivBayes.mistakes",
+        old="len(layout.sizes) > MOST_COLUMNS",
+        new="len(layout.sizes) > 1000",
+        tests=(f"{OF_DRY}::test_more_columns_than_einsum_has_letters_are_refused_before_the_charge",),
+    ),
+    # --- Broken rounds
+    Mutation(
+        name="round: a broken one is rejected",
+        breaks="the budget is spent on rounds that all break",
+        place="releasing.selection:guarded",
+        old="Verdict.BROKEN",
+        new="Verdict.REJECTED",
+        tests=(OF_SELECTION,),
+        core=True,
+    ),
+    Mutation(
+        name="round: a broken one ends the run out of its place",
+        breaks="the first to finish decides",
+        place="releasing.selection:guarded",
+        old="return RoundResult(Verdict.BROKEN, None, failure_of(error))",
+        new="raise InternalError(failure_of(error)) from None",
+        tests=(OF_SELECTION,),
+    ),
+    Mutation(
+        name="round: lack of memory is a place",
+        breaks="how much memory private counts take is told",
+        place="releasing.selection:guarded",
+        old="(PrivateFailure, MemoryError)",
+        new="PrivateFailure",
+        tests=(OF_SELECTION,),
+    ),
+    Mutation(
+        name="internal error: its message is told",
+        breaks="it may quote what a mistake let through",
+        place="errors:failure_of",
+        old='f"{type(error).__name__} at {place_of(error.__traceback__)}"',
+        new='f"{type(error).__name__} at {place_of(error.__traceback__)}. {error}"',
+        tests=(OF_SELECTION, OF_PUBLISH),
+    ),
+    # --- Meters
+    Mutation(
+        name="meter: minted in another room",
+        breaks="charges that no plan holds",
+        place="releasing.release:release",
+        old="prepare(spec, private, priors)",
+        new="prepare(spec, private.with_plan(spec.plan.once), priors)",
+        tests=(METERS,),
+    ),
+    Mutation(
+        name="meter: another round's charges after acceptance",
+        breaks="charges that no plan holds",
+        place="releasing.attempt:released_figures",
+        old="spec.plan.after",
+        new="[*spec.plan.after, *spec.plan.per_round]",
+        tests=(METERS,),
+    ),
+    # --- Domains in the ledger
+    Mutation(
+        name="ledger: domains are not compared",
+        breaks="an exact, unpaid difference of two numbers of rows",
+        place="ledger.account:Ledger._check_domain",
+        old="before.domain not in (None, domain)",
+        new="False",
+        tests=(OF_LEDGER,),
+        core=True,
+    ),
+    Mutation(
+        name="ledger: an old one takes a domain",
+        breaks="a domain that is not noted",
+        place="ledger.account:Ledger._check_domain",
+        old="before.version == 1",
+        new="before.version == 1 and not domain",
+        tests=(OF_LEDGER,),
+    ),
+    Mutation(
+        name="ledger: the hash does not cover the domain",
+        breaks="a domain can be edited",
+        place="ledger.entries:Entry.after",
+        old="[head.hash, number, started, what, to_text(epsilon), to_text(delta), *noted]",
+        new="[head.hash, number, started, what, to_text(epsilon), to_text(delta)]",
+        tests=(OF_LEDGER,),
+    ),
+    Mutation(
+        name="ledger: the first domain is forgotten after a protected release",
+        breaks="an exact, unpaid difference of two numbers of rows",
+        place="ledger.entries:Statement.domain",
+        old="(entry.domain for entry in self.entries if entry.domain is not None)",
+        new="(entry.domain for entry in self.entries)",
+        tests=(OF_LEDGER,),
+    ),
+    # --- Archive
+    Mutation(
+        name="archive: files bear their times",
+        breaks="when a run ended tells how many rounds it took",
+        place="bundle.archive:write_archive",
+        old='zipfile.ZipInfo(f"{folder.absolute().name}/{member.name}", _FIRST_DAY)',
+        new='zipfile.ZipInfo.from_file(member, f"{folder.absolute().name}/{member.name}")',
+        tests=(OF_PUBLISH,),
+    ),
+    Mutation(
+        name="archive: it bears its time",
+        breaks="when a run ended tells how many rounds it took",
+        place="bundle.archive:write_archive",
+        old="os.utime(temporary, (NO_TIME, NO_TIME))",
+        new="pass",
+        tests=(OF_PUBLISH,),
+    ),
+    Mutation(
+        name="archive: in the order of the disk",
+        breaks="the order in which files were written",
+        place="bundle.archive:write_archive",
+        old="each.name",
+        new="-each.stat().st_size",
+        tests=(OF_PUBLISH,),
+    ),
+)

@@ -1,0 +1,271 @@
+"""Released folders as anybody loads them, and what release.json says about its figures."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import synthrelease
+from synthrelease.accounting.guarantee import Guarantee
+from synthrelease.bundle import write_bundle
+from synthrelease.criteria.faithfulness import Faithfulness
+from synthrelease.errors import BudgetError, InputError, OutputError, RejectedRound
+from synthrelease.published import PublishedRelease, load
+from synthrelease.releasing.attempt import attempt, prepare
+from synthrelease.releasing.release import Release, read_private
+from synthrelease.specification.spec import ReleaseSpec, load_spec
+from tests.conftest import ROOT
+from tests.helpers.labour_force import write_survey
+from tests.helpers.tiny import EPSILON, write_config, write_data
+
+
+@pytest.fixture(scope="module")
+def survey(tmp_path_factory: pytest.TempPathFactory) -> tuple[Release, PublishedRelease]:
+    """A candidate of the labour-force survey as it would be released, in memory and loaded from its folder."""
+    folder = tmp_path_factory.mktemp("survey")
+    spec = load_spec(ROOT / "tests" / "helpers" / "specs" / "labour_force.toml")
+    private = read_private(spec, write_survey(folder / "survey.csv"))
+    prepared, result = prepare(spec, private), None
+    while result is None:
+        try:
+            result = attempt(spec, spec.space.draw(), private, prepared)
+        except RejectedRound:
+            continue
+    guarantee = Guarantee(epsilon=spec.plan.total.epsilon, invariants=("n",))
+    made = Release(spec=spec, guarantee=guarantee, charges=spec.plan.total, candidate=result.candidate, scores=result.scores)
+    return made, load(write_bundle(made, folder / "release"))
+
+
+def test_a_loaded_release_is_the_one_that_was_written(survey: tuple[Release, PublishedRelease]) -> None:
+    made, loaded = survey
+    assert loaded.counts.codes.tolist() == made.candidate.counts.codes.tolist()
+    assert loaded.counts.counts.tolist() == made.candidate.counts.counts.tolist()
+    assert loaded.guarantee == made.guarantee
+    assert loaded.charges == made.charges
+    assert loaded.criteria == made.scores
+    assert loaded.layout == made.candidate.transformation.layout
+    for column, binning in zip(loaded.schema, made.candidate.transformation.binnings, strict=True):
+        assert (column.labels, column.numbers, column.lower, column.upper) == (
+            binning.labels,
+            binning.numbers,
+            binning.lower,
+            binning.upper,
+        )
+
+
+def test_the_table_has_categoricals_that_are_ordered_where_bins_are(survey: tuple[Release, PublishedRelease]) -> None:
+    table = survey[1].table
+    ordered = {name: dtype.ordered for name, dtype in table.dtypes.items()}
+    assert ordered == {
+        "year": True, "region": False, "sector": False, "education": True, "age": True, "hours": True, "log_wage": True,
+    }  # fmt: skip
+    written = pd.read_csv(survey[1].folder / "data.csv", dtype=str)
+    assert table.astype(str).equals(written)
+    assert (table["education"] > "none").sum() == (written["education"] != "none").sum()
+
+
+def test_the_table_is_a_fresh_frame_each_time(survey: tuple[Release, PublishedRelease]) -> None:
+    frame = survey[1].table
+    frame["region"] = "south"
+    assert survey[1].table["region"].nunique() == 3
+
+
+def test_the_document_says_what_every_figure_measures(survey: tuple[Release, PublishedRelease]) -> None:
+    made, loaded = survey
+    evaluation = loaded.evaluation
+    by_name = {settings["name"]: settings for settings in evaluation.settings}
+    assert [settings["name"] for settings in evaluation.settings] == [score.name for score in loaded.criteria]
+    assert by_name["tables of two"]["largest"] == 2
+    assert by_name["mean log wage"]["by"] == ["education", "hours", "sector"]
+    assert evaluation.groups["education"] == (("none", "school"), ("college",))
+    assert len(evaluation.groups["hours"][0]) == 2  # two of the four released bins make up "0 to 40"
+    assert loaded.by_name["sector"].categories == (("farming",), ("industry",), ("public services",))
+    faithful = next(criterion for criterion in made.spec.criteria if isinstance(criterion, Faithfulness))
+    names = made.spec.schema.names
+    steps = {names[step.column]: tuple(step.allowed.tolist()) for step in faithful.steps(made.candidate.transformation)}
+    assert by_name["similar rows"]["similar_to_next"] == steps
+
+
+def test_a_bound_on_the_survey_takes_its_criteria_groups_and_rules(survey: tuple[Release, PublishedRelease]) -> None:
+    found = synthrelease.bound(survey[1], "education == 'none'", mean_of="log_wage")
+    assert found.low <= found.answer <= found.high
+    assert synthrelease.bound(survey[1], "education == 'college' and age < 30", confidence=0.9).confidence == 0.9
+
+
+Change = Callable[[Path], object]
+
+
+def edited(change: Callable[[dict[str, Any]], object]) -> Change:
+    """A change of release.json."""
+
+    def do(folder: Path) -> None:
+        path = folder / "release.json"
+        document = json.loads(path.read_text(encoding="utf-8"))
+        change(document)
+        path.write_text(json.dumps(document), encoding="utf-8")
+
+    return do
+
+
+def replaced(old: str, new: str) -> Change:
+    """A change of data.csv."""
+    path = "data.csv"
+    return lambda folder: (folder / path).write_text((folder / path).read_text().replace(old, new, 1))
+
+
+FAULTS: list[tuple[Change, str]] = [
+    (lambda folder: (folder / "release.json").unlink(), r"release\.json: expected a file of a release.*no such file"),
+    (lambda folder: (folder / "data.csv").unlink(), r"data\.csv: expected a file of a release.*no such file"),
+    (lambda folder: (folder / "release.json").write_text("{"), r"release\.json: expected JSON"),
+    (lambda folder: (folder / "release.json").write_bytes(b"\xff"), r"release\.json: expected a file of a release, in UTF-8"),
+    (lambda folder: (folder / "release.json").write_text("[]"), r"release\.json: the whole: expected"),
+    (edited(lambda d: d.pop("schema")), r"release\.json: schema: expected"),
+    (edited(lambda d: d.update(format=1)), r"release\.json: format: expected"),
+    (edited(lambda d: d["guarantee"].update(epsilon_exact="much")), r"guarantee\.epsilon_exact: expected"),
+    (edited(lambda d: d["criteria"][0].update(value=None)), r"criteria\[0\]\.value: expected"),
+    (edited(lambda d: d.update(n_rows=399)), r"data\.csv: expected 399 rows, as release\.json says; found 400"),
+    (edited(lambda d: d["schema"].reverse()), r"expected the columns 'year', 'face', found 'face', 'year'"),
+    (edited(lambda d: d["groups"].update(year=[{"from": 1}])), r"groups\.year\[0\]\.label: expected"),
+    (replaced("head,1-2", "edge,1-2"), "column 'face': expected one of 'head', 'tail', found 'edge'"),
+    (replaced("head,1-2", "head"), "expected 2 fields in every row, found 1"),
+]
+
+
+@pytest.fixture(scope="module")
+def coins(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("coins")
+    found = synthrelease.release(write_config(folder), write_data(folder), folder / "release")
+    assert found is not None
+    return folder
+
+
+@pytest.mark.parametrize(("change", "message"), FAULTS, ids=[message[:40] for _, message in FAULTS])
+def test_a_damaged_folder_is_refused_with_the_place(coins: Path, change: Change, message: str, tmp_path: Path) -> None:
+    for name in ("release.json", "data.csv"):
+        (tmp_path / name).write_bytes((coins / "release" / name).read_bytes())
+    change(tmp_path)
+    with pytest.raises(InputError, match=message):
+        load(tmp_path)
+
+
+def test_a_path_that_is_no_folder_is_refused(coins: Path) -> None:
+    with pytest.raises(InputError, match="no such folder"):
+        load(coins / "absent")
+    with pytest.raises(InputError, match="found a file"):
+        load(coins / "coins.csv")
+
+
+def test_later_formats_may_say_more(coins: Path, tmp_path: Path) -> None:
+    for name in ("release.json", "data.csv"):
+        (tmp_path / name).write_bytes((coins / "release" / name).read_bytes())
+    edited(lambda d: (d.update(format=99, more={"a": 1}), d["criteria"][0].update(new=[1]), d["guarantee"].update(law="x")))(
+        tmp_path
+    )
+    assert load(tmp_path).criteria == load(coins / "release").criteria
+
+
+def test_the_function_keeps_the_ledger_as_the_command_does(coins: Path) -> None:
+    from synthrelease.ledger.account import load_ledger
+
+    statement = load_ledger(coins / "release.ledger").statement()
+    assert statement.epsilon == Fraction(EPSILON)
+    with pytest.raises(OutputError, match="expected a folder that does not exist yet"):
+        synthrelease.release(coins / "coins.toml", coins / "coins.csv", coins / "release")
+    with pytest.raises(InputError, match="Nothing was spent"):
+        synthrelease.release(coins / "coins.toml", coins / "absent.csv", coins / "more")
+    with pytest.raises(BudgetError, match="this run costs 21"):
+        synthrelease.release(coins / "coins.toml", coins / "coins.csv", coins / "more", ledger=coins / "release.ledger")
+    assert load_ledger(coins / "release.ledger").statement().epsilon == Fraction(EPSILON)
+    assert not (coins / "more").exists()
+
+
+def test_what_no_document_can_hold_shows_up_before_the_ledger_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(spec: ReleaseSpec) -> dict[str, bytes]:
+        raise OutputError("no document can hold this")
+
+    monkeypatch.setattr("synthrelease.publish.preview", refuse)
+    with pytest.raises(OutputError, match="no document can hold this"):
+        synthrelease.release(write_config(tmp_path), write_data(tmp_path), tmp_path / "out", ledger=tmp_path / "coins.ledger")
+    assert not (tmp_path / "coins.ledger").exists()
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_number_of_processes_below_one_costs_nothing(tmp_path: Path) -> None:
+    config, data = write_config(tmp_path), write_data(tmp_path)
+    with pytest.raises(InputError, match="jobs: expected at least 1, found 0. Nothing was spent"):
+        synthrelease.release(config, data, tmp_path / "out", jobs=0, ledger=tmp_path / "coins.ledger")
+    assert not (tmp_path / "coins.ledger").exists()
+
+
+def test_a_public_table_that_does_not_fit_costs_nothing(tmp_path: Path) -> None:
+    (tmp_path / "public.csv").write_text("face,year\nhead,1\nedge,2\n", encoding="utf-8")
+    prior = {'family = "privbayes"\nflavour = "degree"': 'family = "marginals"', "degree = 1\nepsilon_split = 0.5": (
+        'tables = "all 2-way"\nprior = "public.csv"'
+    )}  # fmt: skip
+    with pytest.raises(InputError, match=r"public.csv"):
+        synthrelease.release(
+            write_config(tmp_path, prior), write_data(tmp_path), tmp_path / "out", ledger=tmp_path / "coins.ledger"
+        )
+    assert not (tmp_path / "coins.ledger").exists()
+
+
+def test_the_function_says_when_nothing_was_released(tmp_path: Path) -> None:
+    never = {'kind = "face_privacy"\nminimum_count = 2': 'kind = "face_privacy"\nminimum_count = 400'}
+    config = write_config(tmp_path, never | {"stop_probability = 0.001": "stop_probability = 1"})
+    assert synthrelease.release(config, write_data(tmp_path), tmp_path / "out") is None
+    assert not (tmp_path / "out").exists()
+
+
+def command(*arguments: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "synthrelease", "bound", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        env={**os.environ, "COLUMNS": "200"},
+        check=False,
+    )
+
+
+def test_the_command_prints_the_answer_the_bound_and_the_reasons(coins: Path) -> None:
+    found = command(coins / "release", "face == 'head' and year < 5")
+    expected = synthrelease.bound(coins / "release", "face == 'head' and year < 5")
+    assert found.returncode == 0
+    assert found.stdout.split() == str(expected).split()
+
+
+def test_the_command_answers_programs_in_json(coins: Path) -> None:
+    found = command(coins / "release", "year < 5", "--given", "face == 'head'", "--minus", "year >= 7", "--json")
+    document = json.loads(found.stdout)
+    expected = synthrelease.bound(coins / "release", "year < 5", given="face == 'head'", minus="year >= 7")
+    assert (document["kind"], document["answer"], document["low"], document["high"]) == (
+        "share",
+        expected.answer,
+        expected.low,
+        expected.high,
+    )
+
+
+def test_mistakes_in_a_query_end_with_2_and_the_bins(coins: Path) -> None:
+    found = command(coins / "release", "year < 4")
+    assert found.returncode == 2
+    assert "cuts '3-4'" in found.stderr
+    assert "Traceback" not in found.stderr
+
+
+def test_codes_give_the_rows_in_their_order(coins: Path) -> None:
+    release = load(coins / "release")
+    rows = (coins / "release" / "data.csv").read_text().splitlines()[1:]
+    labels = [tuple(column.labels[code] for column, code in zip(release.schema, row, strict=True)) for row in release.codes]
+    assert [",".join(row) for row in labels] == rows
+    assert np.array_equal(np.sort(release.counts.expand(), axis=0), np.sort(release.codes, axis=0))

@@ -1,0 +1,99 @@
+"""The same rehearsal on an existing cluster: a real Dask scheduler and two workers on loopback, one of which dies."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from synthrelease.errors import InputError
+from synthrelease.rehearsal.parallel import Workers, running
+from synthrelease.rehearsal.racing import RaceRules
+from synthrelease.rehearsal.rehearse import rehearse
+from synthrelease.rehearsal.report import document
+from synthrelease.specification.spec import load_spec
+from tests.conftest import ROOT
+from tests.helpers.tiny import write_config, write_data
+
+pytest.importorskip("distributed", reason="needs the extra dask: pip install synthrelease[dask]")
+
+SPACE = {
+    "degree = 1": "degree = [1, 2]",
+    "epsilon_split = 0.5": "epsilon_split = [0.1, 0.3, 0.5, 0.7]",
+    "generation = 10": "generation = 1",
+}
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[tuple[str, list[subprocess.Popen]]]:
+    """(address, the two workers) of a cluster that was started by somebody else."""
+    file = tmp_path / "scheduler.json"
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}  # in real life synthrelease is installed on the workers
+
+    def start(module: str, *options: str) -> subprocess.Popen:
+        command = [sys.executable, "-m", f"distributed.cli.{module}", "--scheduler-file", str(file), "--no-dashboard", *options]
+        return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment, cwd=tmp_path)
+
+    scheduler = start("dask_scheduler", "--host", "127.0.0.1", "--port", "0")
+    workers = [start("dask_worker", "--nworkers", "1", "--nthreads", "1", "--no-nanny") for _ in range(2)]
+    try:
+        for _ in range(10**7):
+            if file.exists() and file.read_text().strip():
+                break
+        yield json.loads(file.read_text())["address"], workers
+    finally:
+        for process in (*workers, scheduler):
+            process.kill()
+            process.wait()
+
+
+@pytest.mark.slow
+def test_a_rehearsal_survives_the_death_of_a_worker_with_the_same_report(
+    cluster: tuple[str, list[subprocess.Popen]], tmp_path: Path
+) -> None:
+    address, workers = cluster
+    spec, data, killed = load_spec(write_config(tmp_path, SPACE)), write_data(tmp_path), []
+
+    def kill_one(phase: str, done: int, total: int) -> None:
+        if done and not killed:
+            workers[0].send_signal(signal.SIGKILL)
+            killed.append(phase)
+
+    rules = RaceRules(keep=4, width=0.4)
+    there = rehearse(
+        spec, data, tmp_path / "there", rules=rules, workers=Workers(backend="dask", address=address), seed=4, progress=kill_one
+    )
+    here = rehearse(spec, data, tmp_path / "here", rules=rules, workers=Workers(jobs=1), seed=4)
+    assert killed
+    assert workers[0].wait(timeout=60) == -signal.SIGKILL
+    assert there.complete
+    assert there.n_attempts > 50
+    assert document(there) == document(here)
+
+
+def test_a_cluster_that_is_not_there_is_a_clear_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("synthrelease.rehearsal.parallel.CONNECT_SECONDS", 1)
+    with (
+        pytest.raises(InputError, match="expected a Dask scheduler with workers, reached none within 1 s"),
+        running(Workers(backend="dask", address="tcp://127.0.0.1:9")),
+    ):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"backend": "spark"}, "--backend: expected one of loky, dask, ray, found 'spark'"),
+        ({"backend": "dask"}, "--address: expected the address of the Dask scheduler"),
+        ({"address": "tcp://127.0.0.1:1"}, "--address: expected it with --backend dask or ray, found it with loky"),
+    ],
+)
+def test_options_that_do_not_fit_are_refused(options: dict[str, str], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        Workers(**options)

@@ -1,0 +1,72 @@
+"""Utility and risk figures of shortlisted configurations, on a public survey."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from synthrelease.candidates.candidate import Candidate
+from synthrelease.domain.counts import Counts
+from synthrelease.enclave.door import Meter, PrivateCounts
+from synthrelease.enclave.ingest import read_public
+from synthrelease.errors import InputError, RejectedRound
+from synthrelease.rehearsal import copies
+from synthrelease.rehearsal.copies import Comparison, CopyFigures, copy_figures
+from synthrelease.specification.spec import ReleaseSpec, load_spec
+from tests.helpers.labour_force import write_survey
+
+
+@pytest.fixture(scope="module")
+def spec(root: Path) -> ReleaseSpec:
+    return load_spec(root / "tests" / "helpers" / "specs" / "labour_force.toml")
+
+
+@pytest.fixture(scope="module")
+def survey(spec: ReleaseSpec, tmp_path_factory: pytest.TempPathFactory) -> Counts:
+    path = write_survey(tmp_path_factory.mktemp("survey") / "survey.csv", 3000)
+    return read_public(path, spec.schema, spec.input, spec.raw)
+
+
+def figures(spec: ReleaseSpec, survey: Counts, seed: int = 1) -> CopyFigures:
+    public = PrivateCounts(survey, Meter(()))
+    return copy_figures(spec, public, survey, {}, seed, 0, Comparison.of(spec, 2, ["age", "region"]))
+
+
+def test_a_copy_that_is_the_original_is_perfect_and_as_risky(
+    spec: ReleaseSpec, survey: Counts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    transformation = spec.space[0].transformation
+    same = Candidate(configuration=spec.space[0], counts=survey.merge(transformation.layout, transformation.maps))
+    monkeypatch.setattr(copies, "generate", lambda *given: (given[2], same))
+    found = figures(spec, survey)
+    assert found.utility["pmse"] == pytest.approx(0, abs=1e-12)
+    assert found.utility["mean_standardised_difference"] == pytest.approx(0, abs=1e-9)
+    assert found.risk["mean_risk"] == pytest.approx(found.risk["mean_risk_of_original"])
+
+
+def test_less_budget_makes_worse_copies_and_the_same_seed_the_same_ones(spec: ReleaseSpec, survey: Counts) -> None:
+    poor = figures(replace(spec, generation_epsilon=spec.generation_epsilon / 10_000), survey)
+    good = figures(spec, survey)
+    assert poor.utility["pmse"] > 2 * good.utility["pmse"]
+    assert good == figures(spec, survey)
+    assert good != figures(spec, survey, seed=2)
+
+
+def test_a_configuration_without_a_candidate_has_no_figures(
+    spec: ReleaseSpec, survey: Counts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def nothing(*_: object) -> Candidate:
+        raise RejectedRound("the projection kept no row")
+
+    monkeypatch.setattr(copies, "generate", nothing)
+    assert figures(spec, survey) == CopyFigures(configuration=0, utility={}, risk={})
+
+
+def test_the_regression_is_that_of_the_criteria_and_an_intruder_knows_the_other_columns(spec: ReleaseSpec) -> None:
+    found = Comparison.of(spec, 3, None)
+    assert (found.target, found.features) == ("log_wage", ("education", "hours"))
+    assert set(found.quasi_identifiers) == set(spec.schema.names) - {"log_wage"}
+    with pytest.raises(InputError, match="found 'regoin'. Did you mean 'region'?"):
+        Comparison.of(spec, 3, ["regoin"])

@@ -1,0 +1,373 @@
+"""Whole rehearsals of the tiny release in this process, and the files that they leave."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import warnings
+from collections.abc import Mapping
+from dataclasses import replace
+from fractions import Fraction
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from synthrelease.errors import InputError, OutputError
+from synthrelease.rehearsal.advice import Outlook
+from synthrelease.rehearsal.copies import Comparison
+from synthrelease.rehearsal.parallel import Workers
+from synthrelease.rehearsal.racing import RaceRules, Standing
+from synthrelease.rehearsal.rehearse import BUDGET_ATTEMPTS, Rehearsal, chunks, rehearse
+from synthrelease.rehearsal.report import describe, document, page, write_report
+from synthrelease.specification.shortlist import narrowed
+from synthrelease.specification.spec import load_spec
+from tests.helpers.tiny import write_config, write_data
+
+TITLE = "<b>Coins</b> & \"more\" 'of' them"
+CRITERION = "<i>mar & ginals</i> $_$"
+SPACE = {
+    'title = "Coins"': f"title = {json.dumps(TITLE)}",
+    'name = "marginals"': f'name = "{CRITERION}"',
+    "degree = 1\n": "degree = [1, 2]\n",
+    "epsilon_split = 0.5": "epsilon_split = [0.3, 0.7]",
+    "generation = 10": "generation = 1",
+}
+HOPELESS = {"threshold = 0.9": "threshold = 0.0001", "generation = 10": "generation = 0.1"}
+IMPOSSIBLE = {'kind = "minimum_count"\nminimum_count = 2': 'kind = "minimum_count"\nminimum_count = 500'}
+RULES = RaceRules(keep=2, width=0.6)
+NOISE_LEVEL = 0.05
+
+
+def rehearsed(
+    folder: Path, changes: Mapping[str, str], out: str = "out", rules: RaceRules = RULES, **options: object
+) -> tuple[Rehearsal, Path]:
+    spec, data = load_spec(write_config(folder, changes)), write_data(folder)
+    found = rehearse(spec, data, folder / out, rules=rules, workers=Workers(jobs=1), **({"seed": 4, "copies": 2} | options))
+    return found, folder / out
+
+
+@pytest.fixture(scope="module")
+def coins(tmp_path_factory: pytest.TempPathFactory) -> tuple[Rehearsal, Path]:
+    found, out = rehearsed(tmp_path_factory.mktemp("coins"), SPACE)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # a picture that does not fit its frame warns
+        write_report(found, out, NOISE_LEVEL)
+    return found, out
+
+
+@pytest.fixture(scope="module")
+def hopeless(tmp_path_factory: pytest.TempPathFactory) -> tuple[Rehearsal, Path]:
+    return rehearsed(tmp_path_factory.mktemp("hopeless"), HOPELESS)
+
+
+class Page(HTMLParser):
+    """Checks that tags nest, and collects what a test asks about."""
+
+    VOID = {"meta", "link", "br", "img", "hr", "input"}
+
+    def __init__(self, text: str):
+        super().__init__(convert_charrefs=True)
+        self.open: list[str] = []
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.cells: list[list[str]] = []
+        self.texts: dict[str, str] = {}
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag not in self.VOID:
+            self.open.append(tag)
+        if tag == "tr":
+            self.cells.append([])
+        if tag in ("td", "th"):
+            self.cells[-1].append("")
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        if not self.open or self.open.pop() != tag:
+            raise ValueError(f"</{tag}> at {self.getpos()} closes something else")
+
+    def handle_data(self, data: str) -> None:
+        for tag in set(self.open):
+            self.texts[tag] = self.texts.get(tag, "") + data
+        if self.open and self.open[-1] in ("td", "th"):
+            self.cells[-1][-1] += data
+
+    def row(self, first: str) -> list[str]:
+        (found,) = [cells for cells in self.cells if cells[0] == first]
+        return found
+
+
+def read(out: Path) -> Page:
+    return Page((out / "report.html").read_text(encoding="utf-8"))
+
+
+@pytest.mark.slow
+def test_a_rehearsal_leaves_its_files_and_nothing_else(coins: tuple[Rehearsal, Path]) -> None:
+    found, out = coins
+    assert {path.name for path in out.iterdir()} == {"attempts.sqlite", "rehearsal.json", "report.html", "shortlist.toml"}
+    assert json.loads((out / "rehearsal.json").read_text()) == json.loads(json.dumps(document(found)))
+
+
+def test_the_same_seed_gives_the_same_document_in_another_folder(coins: tuple[Rehearsal, Path], tmp_path: Path) -> None:
+    found, out = coins
+    again, there = rehearsed(tmp_path, SPACE)
+    write_report(again, there, NOISE_LEVEL)
+    for name in ("rehearsal.json", "shortlist.toml"):
+        assert (there / name).read_bytes() == (out / name).read_bytes()
+    assert found.n_attempts > 12
+    assert rehearsed(tmp_path, SPACE, "other", seed=5)[0].results != again.results
+
+
+def test_a_rehearsal_that_is_called_again_runs_no_attempt_twice(
+    coins: tuple[Rehearsal, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a seed it takes the kept one. Even the times are those of the first call."""
+
+    def refuse(*arguments: object) -> None:
+        raise ValueError("no attempt is missing")
+
+    found, out = coins
+    monkeypatch.setattr("synthrelease.rehearsal.rehearse.run_attempts", refuse)
+    again, _ = rehearsed(out.parent, SPACE, seed=None)
+    assert again.results == found.results
+    assert document(again) == document(found)
+
+
+def test_the_document_says_what_the_rehearsal_found(coins: tuple[Rehearsal, Path]) -> None:
+    found, out = coins
+    read_back = json.loads((out / "rehearsal.json").read_text())
+    assert (read_back["title"], read_back["seed"], read_back["n_rows"], read_back["complete"]) == (TITLE, 4, 400, True)
+    assert read_back["attempts"] == found.n_attempts == sum(entry["trials"] for entry in read_back["configurations"])
+    assert [entry["index"] for entry in read_back["configurations"] if entry["shortlisted"]] == list(found.shortlist)
+    assert [criterion["name"] for criterion in read_back["criteria"]] == [CRITERION, "face privacy"]
+    assert [budget["generation"] for budget in read_back["budgets"]] == [0.25, 0.5, 0.75, 1.0]
+    assert [budget["total"] for budget in read_back["budgets"]] == [1.5, 2.0, 2.5, 3.0]
+    assert [budget["trials"] for budget in read_back["budgets"][:3]] == [2 * BUDGET_ATTEMPTS] * 3
+    assert [entry["index"] for entry in read_back["copies"]["figures"]] == list(found.shortlist)
+
+
+def test_the_shortlist_is_one_that_a_release_can_use(coins: tuple[Rehearsal, Path]) -> None:
+    found, out = coins
+    assert len(found.shortlist) == 2
+    assert narrowed(found.spec, out / "shortlist.toml").space.shortlist == found.shortlist
+
+
+def test_the_page_needs_no_other_file_and_no_network(coins: tuple[Rehearsal, Path]) -> None:
+    report = read(coins[1])
+    assert not {tag for tag, _ in report.tags} & {"script", "link", "iframe", "img", "object", "embed", "base"}
+    links = [value for _, attributes in report.tags for name, value in attributes.items() if name in ("href", "xlink:href")]
+    assert links  # of the pictures to their own marks
+    assert all(link.startswith("#") for link in links)
+    attributes = {name for _, found in report.tags for name in found}
+    assert not {name for name in attributes if name == "src" or name.startswith("on")}
+    assert "@import" not in report.texts["style"]
+    assert "url(" not in report.texts["style"].replace("url(#", "")
+
+
+def test_the_tags_of_the_page_nest_and_every_table_is_rectangular(coins: tuple[Rehearsal, Path]) -> None:
+    report = read(coins[1])
+    assert report.open == []
+    assert [tag for tag, _ in report.tags].count("table") == 4
+    assert sorted({len(row) for row in report.cells}) == [5, 6, 11]
+    with pytest.raises(ValueError, match="closes something else"):
+        Page("<p><b>text</p></b>")
+
+
+def test_every_picture_has_a_text_of_its_own_for_screen_readers(coins: tuple[Rehearsal, Path]) -> None:
+    report = read(coins[1])
+    pictures = [attributes for tag, attributes in report.tags if tag == "svg"]
+    assert [picture["role"] for picture in pictures] == ["img"] * 4
+    assert len({picture["aria-label"] for picture in pictures if picture["aria-label"]}) == 4
+    assert ("html", {"lang": "en"}) in report.tags
+    ids = [attributes["id"] for _, attributes in report.tags if "id" in attributes]
+    assert len(ids) == len(set(ids)) > 20
+    links = [value for _, attributes in report.tags for name, value in attributes.items() if name in ("href", "xlink:href")]
+    assert {str(link).removeprefix("#") for link in links} <= set(ids)
+    clips = re.findall(r"url\(#([^)]+)\)", " ".join(str(attributes) for _, attributes in report.tags))
+    assert clips
+    assert set(clips) <= set(ids)
+
+
+def test_names_are_shown_as_text_however_they_are_written(coins: tuple[Rehearsal, Path]) -> None:
+    report = read(coins[1])
+    assert report.texts["h1"] == f"Rehearsal: {TITLE}"
+    assert report.texts["title"].startswith(f"Rehearsal: {TITLE}")
+    assert report.row(CRITERION)[1] == "0.9"
+    assert CRITERION in report.texts["svg"]
+    assert "i" not in {tag for tag, _ in report.tags}
+
+
+def test_no_figure_on_the_page_is_not_a_number(coins: tuple[Rehearsal, Path]) -> None:
+    text = (coins[1] / "report.html").read_text(encoding="utf-8").lower()
+    assert not {word for word in ("nan", "inf", "none") if f">{word}<" in text or f" {word} " in text.replace("none seen", "")}
+
+
+def test_the_page_shows_the_figures_of_the_document(coins: tuple[Rehearsal, Path]) -> None:
+    found, out = coins
+    report = read(out)
+    for place, c in enumerate(sorted(found.shortlist, key=lambda c: -found.race.estimates[c].share)):
+        row = [cells for cells in report.cells if cells[0] == str(place + 1)][0]
+        estimate = found.race.estimates[c]
+        assert row[1] == describe(found.spec.space[c])
+        assert (row[2], row[4]) == (f"{estimate.share:.0%}", str(estimate.trials))
+    assert [cells[:2] for cells in report.cells if cells[0] in ("0.25", "0.5", "0.75")] == [
+        ["0.25", "1.5"],
+        ["0.5", "2"],
+        ["0.75", "2.5"],
+    ]
+    assert "4 configurations in the space" in " ".join(report.texts["li"].split())
+    assert "3 epsilon for the whole release" in " ".join(report.texts["li"].split())
+
+
+def test_a_configuration_is_described_by_what_differs(coins: tuple[Rehearsal, Path]) -> None:
+    assert describe(coins[0].spec.space[3]) == "privbayes, degree 2, epsilon split 0.7, minimum count 2"
+
+
+def test_a_complete_rehearsal_does_not_call_itself_incomplete(coins: tuple[Rehearsal, Path]) -> None:
+    assert "Not complete." not in read(coins[1]).texts["body"]
+
+
+def test_a_rehearsal_without_time_says_that_it_is_incomplete_and_goes_on_later(tmp_path: Path) -> None:
+    found, out = rehearsed(tmp_path, SPACE, minutes=1e-9)
+    write_report(found, out, NOISE_LEVEL)
+    assert not found.complete
+    assert found.n_attempts == 0
+    assert read(out).open == []
+    assert "Not complete." in read(out).texts["body"]
+    assert json.loads((out / "rehearsal.json").read_text())["complete"] is False
+    assert not (out / "shortlist.toml").exists()
+    assert rehearsed(tmp_path, SPACE, copies=0)[0].complete
+
+
+def test_a_rehearsal_that_is_stopped_keeps_what_it_has_and_goes_on_to_the_same_end(
+    coins: tuple[Rehearsal, Path], tmp_path: Path
+) -> None:
+    def stop(phase: str, done: int, total: int) -> None:
+        if phase == "pilot" and done == 4:
+            raise KeyboardInterrupt
+
+    stopped, out = rehearsed(tmp_path, SPACE, progress=stop)
+    write_report(stopped, out, NOISE_LEVEL)
+    assert not stopped.complete
+    assert stopped.n_attempts == 4
+    assert "Not complete." in read(out).texts["body"]
+    finished, _ = rehearsed(tmp_path, SPACE)
+    assert document(finished) == document(coins[0])
+
+
+def test_an_empty_shortlist_removes_an_old_file_and_says_which_criterion_binds(hopeless: tuple[Rehearsal, Path]) -> None:
+    found, out = hopeless
+    (out / "shortlist.toml").write_text("of an earlier rehearsal with a lower target")
+    write_report(found, out, NOISE_LEVEL)
+    assert found.shortlist == ()
+    assert found.race.standings[0] is not Standing.RUNNING
+    assert not (out / "shortlist.toml").exists()
+    report = read(out)
+    assert "No configuration was accepted often enough." in report.texts["p"]
+    assert report.row("marginals")[3] == "100%"
+    assert report.row("face privacy")[3] == "0%"
+    assert "Figures of all candidates" in report.texts["figcaption"]
+    (entry,) = json.loads((out / "rehearsal.json").read_text())["configurations"]
+    assert entry["rejected_by"] == {"marginals": entry["trials"]}
+
+
+def test_a_space_without_any_candidate_has_a_report_too(tmp_path: Path) -> None:
+    found, out = rehearsed(tmp_path, IMPOSSIBLE)
+    write_report(found, out, NOISE_LEVEL)
+    report = read(out)
+    assert report.open == []
+    assert report.row("marginals")[2:4] == ["", "100%"]
+    assert "Figures of the candidates relative to the thresholds" not in report.texts.get("svg", "")
+
+
+@pytest.mark.slow
+def test_a_zero_concentrated_space_is_told_apart(tmp_path: Path) -> None:
+    """Its budget is rho, and its epsilon is one at a delta."""
+    concentrated = {
+        'family = "privbayes"\nflavour = "degree"': 'family = "pep"\nqueries = 6',
+        "degree = 1\nepsilon_split = 0.5": "iterations = 3",
+        "generation = 10\nlimit = 25": "generation = 1\nlimit = 25\ndelta = 1e-6",
+        "stop_probability = 0.001": 'mode = "truncated_negative_binomial"\nstop_probability = 0.1',
+    }
+    found, out = rehearsed(tmp_path, concentrated)
+    write_report(found, out, NOISE_LEVEL)
+    shown = read(out)
+    assert found.budgets
+    assert ["generation rho", "total epsilon"] in [cells[:2] for cells in shown.cells]
+    assert "epsilon for the whole release, at delta = 1e-06" in shown.texts["li"]
+
+
+def test_an_endless_search_is_no_number_in_the_document(coins: tuple[Rehearsal, Path]) -> None:
+    """With the stop probability 0 and a private fit that nothing passes, the expected number of rounds is infinite."""
+    endless = replace(coins[0], outlook=Outlook(acceptance=0.0, expected_rounds=math.inf, nothing=0.0))
+    assert json.loads(json.dumps(document(endless), allow_nan=False))["outlook"]["expected_rounds"] is None
+
+
+def test_a_report_that_cannot_be_written_is_a_clear_error(coins: tuple[Rehearsal, Path], tmp_path: Path) -> None:
+    (tmp_path / "report.html").mkdir()
+    with pytest.raises(OutputError) as caught:
+        write_report(coins[0], tmp_path, NOISE_LEVEL)
+    message = str(caught.value)
+    assert message.startswith(f"{tmp_path}: the report could not be written (")
+    assert message.endswith(". The results in attempts.sqlite are kept.")
+
+
+def test_the_page_is_the_same_but_for_times(coins: tuple[Rehearsal, Path]) -> None:
+    """With all times set to 1 s, and again from the rehearsal that was read back."""
+    found, _ = coins
+    still = replace(found, results=tuple(tuple(replace(one, seconds=1.0) for one in some) for some in found.results))
+    again, _ = rehearsed(coins[1].parent, SPACE, seed=None)
+    still_again = replace(again, results=tuple(tuple(replace(one, seconds=1.0) for one in some) for some in again.results))
+    assert page(still, NOISE_LEVEL) == page(still_again, NOISE_LEVEL)
+
+
+def test_a_folder_with_other_files_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "thesis.tex").write_text("do not lose me")
+    with pytest.raises(InputError) as caught:
+        rehearsed(tmp_path, SPACE)
+    assert str(caught.value) == (
+        f"{tmp_path / 'out'}: expected a new folder or one of an earlier rehearsal, found other files such as 'thesis.tex'."
+    )
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["thesis.tex"]
+
+
+def test_a_file_in_the_place_of_the_folder_is_a_clear_error(tmp_path: Path) -> None:
+    (tmp_path / "out").write_text("a file")
+    with pytest.raises(OutputError, match="expected a folder to write the results into, found none and could not make it"):
+        rehearsed(tmp_path, SPACE)
+
+
+def test_results_of_another_specification_are_not_mixed_in(coins: tuple[Rehearsal, Path], tmp_path: Path) -> None:
+    rehearsed(tmp_path, SPACE, minutes=1e-9)
+    with pytest.raises(InputError, match=r"found those of another \(specification differs\)"):
+        rehearsed(tmp_path, SPACE | {"threshold = 0.9": "threshold = 0.8"})
+
+
+def test_unknown_quasi_identifiers_are_refused_with_the_column_that_is_meant(coins: tuple[Rehearsal, Path]) -> None:
+    with pytest.raises(InputError) as caught:
+        Comparison.of(coins[0].spec, 2, ["face", "yaer"])
+    assert str(caught.value) == ("--quasi-identifiers: expected columns ('face', 'year'), found 'yaer'. Did you mean 'year'?")
+
+
+def test_attempts_are_handed_out_in_groups_that_share_their_private_fit() -> None:
+    attempts = [(c, number) for number in range(3) for c in range(100)]
+    groups = chunks(attempts)
+    assert sorted(attempt for group in groups for attempt in group) == sorted(attempts)
+    assert {len({number for _, number in group}) for group in groups} == {1}
+    assert max(map(len, groups)) == 8
+    assert [len(group) for group in chunks(attempts[:10])] == [1] * 10  # few attempts are spread over all workers
+
+
+def test_the_planned_budget_is_that_of_the_race(coins: tuple[Rehearsal, Path]) -> None:
+    found, _ = coins
+    planned = found.budgets[-1]
+    assert planned.generation == Fraction(1)
+    assert planned.acceptance.trials == sum(len(found.results[c]) for c in found.shortlist)
+    assert planned.acceptance.successes == sum(one.accepted for c in found.shortlist for one in found.results[c])

@@ -1,0 +1,210 @@
+"""Risk figures: a case by hand, and a row-wise intruder who looks up every person in every copy."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from synthrelease.domain.counts import Counts
+from synthrelease.rehearsal.public_table import PublicTable
+from synthrelease.rehearsal.risk import individual_risks, risk_report
+from tests.helpers.small import World
+
+WORLD = World({"age": 4, "sex": 1, "ill": 1})
+ROWS = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 1), st.integers(0, 1)), min_size=1, max_size=12)
+
+
+def table(rows: Sequence[Sequence[int]]) -> Counts:
+    return WORLD.counts([sum(d * s for d, s in zip(row, WORLD.layout.strides, strict=True)) for row in rows])
+
+
+def public(rows: Sequence[Sequence[int]]) -> PublicTable:
+    return PublicTable(counts=table(rows), transformation=WORLD.transformation, public_because="made up here")
+
+
+PERSONS = [(0, 0, 0), (0, 0, 1), (1, 0, 1), (2, 1, 0)]
+COPIES = [
+    [(0, 0, 0), (1, 0, 1), (1, 1, 0), (2, 1, 1)],
+    [(0, 0, 0), (0, 0, 0), (1, 0, 0), (1, 0, 1), (3, 1, 0)],
+]
+"""By hand, with age and sex known. First copy: s = 1, 1, 1, 1 for the four persons; the matches agree in `ill` for the first
+and third, a = 1, 0, 1, 0. Second copy: s = 2, 2, 2, 0 and a = 2, 0, 1, 0.
+
+I = (1 + 1/2)/2 = 3/4 for three persons and (1 + 0)/2 = 1/2 for the last: sum 11/4, mean 11/16, highest 3/4.
+In the original the first two share age and sex: mean risk (1/2 + 1/2 + 1 + 1)/4 = 3/4.
+a/s: first copy 1, 0, 1, 0, second 1, 0, 1/2, 0: mean (2 + 3/2)/8 = 7/16.
+Unique matches: 4 of 8 look-ups; true ones 2 of 8; of the 4 unique ones 2 are false.
+Alone in the original are the last two: unique matches 1, 1 in the first copy and none in the second: 2 of 4.
+"""
+
+
+def test_a_small_case_is_as_by_hand() -> None:
+    report = risk_report(public(PERSONS), [table(rows) for rows in COPIES], quasi_identifiers=["age", "sex"])
+    assert (report.n_rows, report.n_copies, report.quasi_identifiers) == (4, 2, ("age", "sex"))
+    assert report.public_because == "made up here"
+    assert report.expected_match_risk == pytest.approx(11 / 4)
+    assert report.mean_risk == pytest.approx(11 / 16)
+    assert report.highest_risk == pytest.approx(3 / 4)
+    assert report.mean_risk_of_original == pytest.approx(3 / 4)
+    assert report.correct_attribution == pytest.approx(7 / 16)
+    assert report.unique_match_rate == pytest.approx(1 / 2)
+    assert report.true_match_rate == pytest.approx(1 / 4)
+    assert report.false_match_rate == pytest.approx(1 / 2)
+    assert report.replicated_uniques == pytest.approx(1 / 2)
+    assert set(report.figures()) < set(vars(report))
+
+
+def test_a_distance_widens_the_match() -> None:
+    """One person of age 2 and three rows of ages 0, 1 and 3, same sex: no match on the same age, two within a year."""
+    original, copy = public([(2, 0, 0)]), table([(0, 0, 0), (1, 0, 0), (3, 0, 1)])
+    exact = risk_report(original, [copy], quasi_identifiers=["age", "sex"])
+    assert (exact.expected_match_risk, exact.unique_match_rate) == (0, 0)
+    near = risk_report(original, [copy], quasi_identifiers=["age", "sex"], within={"age": 1})
+    assert near.expected_match_risk == pytest.approx(1 / 2)
+    assert near.correct_attribution == pytest.approx(1 / 2)  # the one of age 1 agrees in `ill`
+    far = risk_report(original, [copy], quasi_identifiers=["age", "sex"], within={"age": 2})
+    assert far.expected_match_risk == pytest.approx(1 / 3)
+
+
+def intruder(
+    persons: np.ndarray, copies: Sequence[np.ndarray], known: Sequence[int], within: Mapping[int, float]
+) -> dict[str, float]:
+    """Every person looked up in every copy, row by row; a row's identity in the original is its position."""
+
+    def fits(row: np.ndarray, person: np.ndarray, columns: Sequence[int]) -> bool:
+        return all(abs(row[c] - person[c]) <= within.get(c, 0) for c in columns)
+
+    rest = [c for c in range(persons.shape[1]) if c not in known]
+    risks, attributions, unique, true, replicated, alone, at_home = [], [], 0, 0, 0, 0, []
+    for person in persons:
+        twins = sum(fits(row, person, known) for row in persons)
+        alone += twins == 1
+        at_home.append(1 / twins)
+        chances = []
+        for copy in copies:
+            matches = [row for row in copy if fits(row, person, known)]
+            right = [row for row in matches if all(row[c] == person[c] for c in rest)]
+            chances.append(1 / len(matches) if matches else 0.0)
+            attributions.append(len(right) / len(matches) if matches else 0.0)
+            unique += len(matches) == 1
+            true += len(matches) == 1 and len(right) == 1
+            replicated += twins == 1 and len(matches) == 1
+        risks.append(np.mean(chances))
+    look_ups = len(persons) * len(copies)
+    return {
+        "expected_match_risk": sum(risks),
+        "mean_risk": np.mean(risks),
+        "highest_risk": max(risks),
+        "mean_risk_of_original": np.mean(at_home),
+        "correct_attribution": np.mean(attributions),
+        "unique_match_rate": unique / look_ups,
+        "true_match_rate": true / look_ups,
+        "false_match_rate": (unique - true) / unique if unique else math.nan,
+        "replicated_uniques": replicated / (alone * len(copies)) if alone else math.nan,
+    }
+
+
+@given(
+    ROWS,
+    st.lists(ROWS, min_size=1, max_size=3),
+    st.permutations(["age", "sex", "ill"]),
+    st.integers(1, 3),
+    st.dictionaries(st.sampled_from(["age", "sex", "ill"]), st.sampled_from([0.0, 0.5, 1.0, 2.5, 9.0])),
+)
+@settings(max_examples=150, deadline=None)
+def test_look_ups_by_cells_are_those_of_an_intruder_with_rows(persons, copies, order, size: int, within) -> None:
+    known = order[:size]
+    within = {name: distance for name, distance in within.items() if name in known}
+    original, tables = public(persons), [table(rows) for rows in copies]
+    report = risk_report(original, tables, quasi_identifiers=known, within=within)
+    index = WORLD.layout.index
+    expected = intruder(
+        original.counts.expand(),
+        [one.expand() for one in tables],
+        [index(name) for name in known],
+        {index(name): distance for name, distance in within.items()},
+    )
+    assert {name: getattr(report, name) for name in expected} == pytest.approx(expected, nan_ok=True)
+    risks = individual_risks(original, tables, quasi_identifiers=known, within=within)
+    assert risks.shape == original.counts.codes.shape
+    assert risks @ original.counts.counts == pytest.approx(report.expected_match_risk)
+
+
+def test_a_distance_is_in_the_unit_of_the_numbers_and_not_in_bins() -> None:
+    """Numbers 0, 10, 11, 30, 5 for the bins of age: within 1 of bin 1 is bin 2; within 5 of bin 0 is bin 4, the last."""
+    ages = replace(WORLD.transformation.binnings[0], numbers=(0.0, 10.0, 11.0, 30.0, 5.0))
+    transformation = replace(WORLD.transformation, binnings=(ages, *WORLD.transformation.binnings[1:]))
+    copy = table([(age, 0, 0) for age in range(5)])
+
+    def matches(age: int, distance: float) -> float:
+        original = PublicTable(counts=table([(age, 0, 0)]), transformation=transformation, public_because="made up here")
+        return 1 / risk_report(original, [copy], quasi_identifiers=["age"], within={"age": distance}).expected_match_risk
+
+    assert matches(1, 1) == pytest.approx(2)
+    assert matches(0, 5) == pytest.approx(2)
+    assert matches(4, 5) == pytest.approx(3)
+    assert matches(3, 5) == pytest.approx(1)
+
+
+def test_the_original_as_its_own_copy_has_its_own_risk() -> None:
+    rows = [tuple(row) for row in np.random.default_rng(2).integers(0, 2, (60, 3))]
+    report = risk_report(public(rows), [table(rows)], quasi_identifiers=["age", "ill"])
+    assert report.mean_risk == pytest.approx(report.mean_risk_of_original)
+    assert report.expected_match_risk == pytest.approx(4)  # a person is picked for each of the 4 occupied combinations
+
+
+def test_domains_too_large_for_a_full_array_give_the_same_figures() -> None:
+    """The same rows with four columns of 100 bins more, all constant: 2 * 10^9 cells."""
+    wide = World({"age": 4, "sex": 1, "ill": 1, **{f"c{i}": 99 for i in range(4)}})
+
+    def widened(rows: Sequence[Sequence[int]]) -> Counts:
+        full = [(*row, 7, 7, 7, 7) for row in rows]
+        return wide.counts([sum(d * s for d, s in zip(row, wide.layout.strides, strict=True)) for row in full])
+
+    original = PublicTable(counts=widened(PERSONS), transformation=wide.transformation, public_because="made up here")
+    copies = [widened(rows) for rows in COPIES]
+    options = {"within": {"age": 1.0}}
+    large = risk_report(original, copies, quasi_identifiers=["age", "sex", "c0", "c1", "c2", "c3"], **options)
+    small = risk_report(public(PERSONS), [table(rows) for rows in COPIES], quasi_identifiers=["age", "sex"], **options)
+    assert large.figures() == pytest.approx(small.figures())
+
+
+def test_without_unique_matches_there_is_no_false_match_rate() -> None:
+    report = risk_report(public([(0, 0, 0), (0, 0, 0)]), [table([(1, 0, 0)])], quasi_identifiers=["age"])
+    assert math.isnan(report.false_match_rate)
+    assert math.isnan(report.replicated_uniques)
+    assert (report.true_match_rate, report.mean_risk) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"quasi_identifiers": []}, "quasi_identifiers: expected at least one column"),
+        ({"quasi_identifiers": ["agee"]}, "found 'agee'. Did you mean 'age'"),
+        ({"quasi_identifiers": ["age", "age"]}, "expected every column once"),
+        ({"quasi_identifiers": ["age"], "within": {"sex": 1}}, "expected quasi-identifiers, found 'sex'"),
+        ({"quasi_identifiers": ["age"], "within": {"sexx": 1}}, "found 'sexx'. Did you mean 'sex'"),
+        ({"quasi_identifiers": ["age"], "within": {"age": -1}}, "within.age: expected a distance of at least 0, found -1"),
+        ({"quasi_identifiers": ["age"], "within": {"age": math.nan}}, "expected a distance of at least 0, found nan"),
+        ({"quasi_identifiers": ["ill"], "within": {"ill": 1}}, "within: expected a column with a number for every bin"),
+    ],
+)
+def test_impossible_look_ups_are_refused(options, message: str) -> None:
+    ill = replace(WORLD.transformation.binnings[2], numbers=(None, None))
+    transformation = replace(WORLD.transformation, binnings=(*WORLD.transformation.binnings[:2], ill))
+    original = PublicTable(counts=table(PERSONS), transformation=transformation, public_because="made up here")
+    with pytest.raises(ValueError, match=message):
+        risk_report(original, [table(COPIES[0])], **options)
+
+
+def test_private_counts_are_refused() -> None:
+    with pytest.raises(TypeError, match="found PrivateCounts"):
+        risk_report(public(PERSONS), [WORLD.private([0], [])], quasi_identifiers=["age"])  # type: ignore[list-item]
+    with pytest.raises(TypeError, match="found PrivateCounts"):
+        individual_risks(public(PERSONS), [WORLD.private([0], [])], quasi_identifiers=["age"])  # type: ignore[list-item]

@@ -1,0 +1,175 @@
+"""Columns from their tables: atomic bins are the common refinement of everything that is asked of a column."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from synthrelease.domain.rules import Domain, parse_rule
+from synthrelease.domain.schema import Binning, Column
+from synthrelease.specification.columns import ColumnError, build_column, group_binning
+from synthrelease.toml.tables import ColumnTable, InputTable
+
+CUTS = st.lists(st.integers(1, 19), min_size=1, max_size=5, unique=True).map(sorted)
+
+
+def ages(alternatives: dict[str, list[str]], *, rules: tuple[str, ...] = (), groups: list[str] | None = None) -> Column:
+    table = ColumnTable(kind="integer", bounds=(0, 19), alternatives=alternatives)
+    parsed = [parse_rule(rule, {"age": Domain(kind="integer", bounds=(0, 19))}) for rule in rules]
+    return build_column("age", table, InputTable(), parsed, groups)
+
+
+def category(groups: dict[str, list[str]] | None = None, **fields: object) -> Column:
+    table = ColumnTable.model_validate(
+        {"kind": "category", "categories": {"yes": ["1", "Y"], "no": ["0"], "both": ["2"]}} | fields
+    )
+    return build_column("answer", table, InputTable(), [], groups)
+
+
+def between(cuts: list[int]) -> list[str]:
+    """Bins with these inner edges."""
+    inner = [f"{a}-{b - 1}" if b - a > 1 else str(a) for a, b in zip(cuts, cuts[1:], strict=False)]
+    return [f"<{cuts[0]}", *inner, f">={cuts[-1]}"]
+
+
+def bin_of(cuts: list[int], value: int) -> int:
+    return sum(cut <= value for cut in cuts)
+
+
+@given(CUTS, CUTS, CUTS, st.integers(1, 19))
+def test_atoms_have_the_edges_of_all_alternatives_groups_and_rules_and_no_others(
+    first: list[int], second: list[int], grouped: list[int], limit: int
+) -> None:
+    column = ages({"a": between(first), "b": between(second)}, rules=(f"age < {limit}",), groups=between(grouped))
+    assert column.edges == tuple(sorted({*first, *second, *grouped, limit}))
+    assert column.atoms.lower == (0, *column.edges)
+    assert column.atoms.upper == (*column.edges, 20)
+
+
+@given(CUTS, CUTS, CUTS)
+def test_every_whole_number_falls_into_the_bin_that_its_atom_is_merged_to(
+    first: list[int], second: list[int], grouped: list[int]
+) -> None:
+    column = ages({"a": between(first), "b": between(second)}, groups=between(grouped))
+    for cuts, binning in (
+        (first, column.alternatives["a"]),
+        (second, column.alternatives["b"]),
+        (grouped, group_binning(column, between(grouped))),
+    ):
+        for value in range(20):
+            atom = int(np.searchsorted(column.edges, value, side="right"))
+            assert column.atoms.lower[atom] <= value < column.atoms.upper[atom]
+            assert binning.of_atom[atom] == bin_of(cuts, value)
+
+
+@given(CUTS, CUTS)
+def test_a_binning_refines_another_just_when_it_has_all_its_edges(first: list[int], second: list[int]) -> None:
+    column = ages({"a": between(first), "b": between(second)})
+    fine, coarse = column.alternatives["a"], column.alternatives["b"]
+    if set(second) <= set(first):
+        assert [*fine.map_to(coarse)] == [bin_of(second, start) for start in (0, *first)]
+    else:
+        assert not fine.refines(coarse)
+        with pytest.raises(ValueError, match="'a' does not refine 'b'"):
+            fine.map_to(coarse)
+
+
+def test_a_rule_about_the_lowest_or_highest_value_divides_it_off() -> None:
+    assert ages({"all": ["0-19"]}, rules=("age == 0",)).edges == (1,)
+    assert ages({"all": ["0-19"]}, rules=("age == 19",)).edges == (19,)
+    assert ages({"all": ["0-19"]}, rules=("age in [0, 7, 19]",)).edges == (1, 7, 8, 19)
+
+
+def test_real_atoms_end_at_the_bounds() -> None:
+    table = ColumnTable(kind="real", bounds=(-1, 4.5), alternatives={"two": ["<0.5", ">=0.5"]})
+    atoms = build_column("wage", table, InputTable(), [], ["<2", ">=2"]).atoms
+    assert (atoms.labels, atoms.lower, atoms.upper) == (("-1-0.5", "0.5-2", "2-4.5"), (-1, 0.5, 2), (0.5, 2, 4.5))
+
+
+def test_categories_are_read_by_their_texts_and_keep_their_numbers() -> None:
+    column = category(numbers={"yes": 1, "no": 0, "both": 0.5})
+    assert column.values == {"1": 0, "Y": 0, "0": 1, "2": 2}
+    assert column.alternatives == {
+        "categories": Binning(name="categories", labels=("yes", "no", "both"), numbers=(1, 0, 0.5), of_atom=(0, 1, 2))
+    }
+
+
+def test_a_list_of_categories_is_read_by_its_own_labels() -> None:
+    assert category(categories=["no", "yes"]).values == {"no": 0, "yes": 1}
+
+
+def test_grouped_categories_follow_the_order_of_the_groups_and_have_no_numbers() -> None:
+    column = category(alternatives={"two": {"not yes": ["both", "no"], "yes": ["yes"]}}, numbers={"yes": 1})
+    assert column.alternatives["two"] == Binning(name="two", labels=("not yes", "yes"), numbers=(None, None), of_atom=(1, 0, 0))
+    assert group_binning(column, {"a": ["yes", "no"], "b": ["both"]}).of_atom == (0, 0, 1)
+
+
+def test_numeric_bins_have_an_order_and_categories_only_when_it_is_said() -> None:
+    assert ages({"all": ["0-19"]}).ordered
+    assert not category().ordered
+    assert category(ordered=True).ordered
+
+
+def test_the_policy_of_a_column_wins_over_that_of_the_file() -> None:
+    for_file = InputTable(missing="drop", outside="drop")
+    table = ColumnTable(kind="real", bounds=(0, 1), alternatives={"all": ["0 to 1"]})
+    inherited = build_column("wage", table, for_file, [], None)
+    assert (inherited.missing, inherited.outside) == ("drop", "drop")
+    own = build_column("wage", table.model_copy(update={"missing": "error", "outside": "clip"}), for_file, [], None)
+    assert (own.missing, own.outside) == ("error", "clip")
+
+
+def test_a_file_that_clips_numbers_stops_at_unknown_categories() -> None:
+    table = ColumnTable(kind="category", categories=["a", "b"])
+    assert build_column("answer", table, InputTable(outside="clip"), [], None).outside == "error"
+
+
+def test_a_column_is_read_from_its_source_or_from_the_column_of_its_name() -> None:
+    table = ColumnTable(kind="integer", bounds=(1, 12), alternatives={"months": ["1..12"]})
+    assert build_column("month", table, InputTable(), [], None).source == "month"
+    dated = table.model_copy(update={"source": "date", "part": "month"})
+    assert (build_column("month", dated, InputTable(), [], None).source, dated.part) == ("date", "month")
+
+
+@pytest.mark.parametrize(
+    "label", ["=1+1", "+1", "-", "-x", "@SUM", "\tx", "\rx", " =1", "a;=1", "a\nb", "a\r", " ", "", "x" * 201]
+)
+def test_a_label_that_a_spreadsheet_could_run_or_not_show_is_refused(label: str) -> None:
+    with pytest.raises(ColumnError) as caught:
+        category(categories=[label, "fine"])
+    assert (caught.value.field, caught.value.found) == ("categories", repr(label))
+    with pytest.raises(ColumnError) as caught:
+        category(alternatives={"two": {label: ["yes"], "rest": ["no", "both"]}})
+    assert (caught.value.field, caught.value.found) == ("alternatives.two", repr(label))
+
+
+def test_a_negative_number_is_a_label_and_any_text_of_the_file_a_category() -> None:
+    assert category(categories={"-1": ["-"], "none": ["=1+1"]}).atoms.labels == ("-1", "none")
+
+
+def test_columns_of_very_many_bins_or_categories_are_refused_before_they_fill_the_memory() -> None:
+    def build(**fields: object) -> None:
+        table = ColumnTable(kind="integer", bounds=(1, 19_999), **fields)
+        build_column("x", table, InputTable(), [], None)
+
+    build(alternatives={"single": ["1..19999"]})
+    with pytest.raises(ColumnError, match="alternatives.b: expected at most 20000 bins in all alternatives of a column"):
+        build(alternatives={"a": ["1..19999"], "b": ["1..19999"], "c": ["=1"]})
+    with pytest.raises(ColumnError, match="categories: expected at most 20000 categories, found 20001"):
+        category(categories=[str(number) for number in range(20_001)])
+
+
+@pytest.mark.parametrize(
+    ("fields", "field", "found"),
+    [
+        ({"part": "year"}, "part", "some"),
+        ({"categories": {"yes": [], "no": ["0"]}}, "categories", "an empty list"),
+        ({"alternatives": {"two": ["yes", "no"]}}, "alternatives.two", "a list"),
+    ],
+)
+def test_what_does_not_go_with_categories_is_refused(fields: dict[str, object], field: str, found: str) -> None:
+    with pytest.raises(ColumnError) as caught:
+        category(**fields)
+    assert (caught.value.field, caught.value.found) == (field, found)

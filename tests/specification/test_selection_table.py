@@ -1,0 +1,199 @@
+"""How [selection] and [budget] become a plan, a refusal, or a release."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from synthrelease.accounting.charges import zero_concentrated
+from synthrelease.accounting.renyi import of_pure, selected, zcdp
+from synthrelease.bundle import write_bundle
+from synthrelease.candidates.generators.privbayes import PrivBayes
+from synthrelease.cli import app
+from synthrelease.errors import BudgetError, SpecError
+from synthrelease.ledger.account import open_ledger, reserve_for_release
+from synthrelease.rehearsal.advice import _none_accepted
+from synthrelease.rehearsal.advice import outlook as rehearsed_outlook
+from synthrelease.rehearsal.parallel import Workers
+from synthrelease.rehearsal.racing import RaceRules
+from synthrelease.rehearsal.rehearse import rehearse
+from synthrelease.releasing.release import release
+from synthrelease.specification.spec import ReleaseSpec, load_spec
+from synthrelease.verification.verify import verify_bundle
+from tests.helpers.tiny import write_config, write_data
+
+BEST_OF_K = 'mode = "truncated_negative_binomial"\nstop_probability = 0.05\nshape = 0'
+STOP = "stop_probability = 0.001"
+
+
+def spec_with(folder: Path, changes: dict[str, str]) -> ReleaseSpec:
+    return load_spec(write_config(folder, changes))
+
+
+@pytest.fixture
+def approximate(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(PrivBayes, "guarantee", "approximate")
+
+
+@pytest.fixture
+def concentrated(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(PrivBayes, "guarantee", "zCDP")
+
+
+def test_pure_rounds_with_a_hidden_number_of_rounds(tmp_path: Path) -> None:
+    spec = spec_with(tmp_path, {STOP: BEST_OF_K.replace("shape = 0", "shape = -0.5")})
+    assert spec.plan.total.epsilon == Fraction(3, 2) * Fraction("10.5")
+    assert spec.plan.total.delta == 0
+
+
+def test_a_release_with_a_hidden_number_of_rounds(tmp_path: Path) -> None:
+    spec = spec_with(tmp_path, {STOP: BEST_OF_K.replace("0.05", "0.0001")})
+    result = release(spec, write_data(tmp_path))
+    assert result is not None
+    assert result.candidate.n == 400
+    assert result.guarantee.epsilon == 2 * Fraction("10.5")
+
+
+@pytest.mark.usefixtures("approximate")
+def test_approximate_rounds_need_a_delta_in_the_budget_and_a_coin(tmp_path: Path) -> None:
+    small = {"generation = 10": "generation = 1\ngeneration_delta = 1e-12\ndelta = 1e-7"}
+    spec = spec_with(tmp_path, small)
+    delta = (1 + 999 * Fraction(4.481689070338065) / 1000) * 1000 / 10**12  # e^1.5, stop probability 1/1000
+    assert spec.plan.total.epsilon == 3
+    assert float(spec.plan.total.delta) == pytest.approx(float(delta), rel=1e-5)
+    assert spec.plan.total.delta >= delta * (1 - Fraction(1, 10**15))
+    with pytest.raises(BudgetError, match="only pure rounds may go on for ever"):
+        _ = spec_with(tmp_path, small | {STOP: "stop_probability = 0"}).plan
+    with pytest.raises(BudgetError, match="the delta in"):
+        _ = spec_with(tmp_path, {"generation = 10": "generation = 1\ngeneration_delta = 1e-12\ndelta = 1e-9"}).plan
+
+
+@pytest.mark.usefixtures("concentrated")
+def test_zero_concentrated_rounds_are_stated_at_the_delta_of_the_budget(tmp_path: Path) -> None:
+    spec = spec_with(tmp_path, {"generation = 10": "generation = 0.1\ndelta = 1e-9", STOP: BEST_OF_K})
+    curve = selected(zcdp(Fraction(1, 10)) + of_pure(Fraction(1, 2)), Fraction(0), Fraction(1, 20))
+    assert spec.plan.total.epsilon == curve.epsilon(Fraction(1, 10**9))
+    assert spec.plan.per_round[0] == zero_concentrated("generation", Fraction(1, 10), spec.plan.per_round[0].because[11:])
+    with pytest.raises(
+        SpecError, match="selection.mode: expected 'truncated_negative_binomial', because .* 'privbayes' is zero"
+    ):
+        spec_with(tmp_path, {"generation = 10": "generation = 0.1\ndelta = 1e-9"})
+    with pytest.raises(SpecError, match="budget.delta: expected a number above 0, far below one over"):
+        spec_with(tmp_path, {"generation = 10": "generation = 0.1", STOP: BEST_OF_K})
+
+
+@pytest.mark.usefixtures("concentrated")
+@pytest.mark.parametrize("delta", ["1e-9", "0.001"])
+def test_a_large_delta_is_told_and_one_that_fits_no_table_is_refused(delta: str, tmp_path: Path) -> None:
+    """`plan` knows no number of rows; `check` does: 0.001 for 400 of them."""
+    changes = {"generation = 10": f"generation = 0.1\ndelta = {delta}", STOP: BEST_OF_K}
+    config, data = write_config(tmp_path, changes), write_data(tmp_path)
+    plan = CliRunner().invoke(app, ["plan", str(config)])
+    check = CliRunner().invoke(app, ["check", str(config), "--data", str(data)])
+    assert "The generation budget is rho, not epsilon" in plan.stdout
+    assert f"delta = {float(delta):g}" in check.stdout
+    assert ("delta is large" in plan.stdout) == (delta == "0.001")
+    assert isinstance(check.exception, BudgetError) == (delta == "0.001")
+
+
+@pytest.mark.usefixtures("concentrated")
+def test_a_ledger_adds_epsilon_and_delta_of_such_releases(tmp_path: Path) -> None:
+    spec = spec_with(tmp_path, {"generation = 10": "generation = 0.1\ndelta = 2e-12", STOP: BEST_OF_K})
+    with pytest.raises(
+        BudgetError, match="allows delta = 0, pure differential privacy alone.*open another one with --delta-limit"
+    ):
+        reserve_for_release(open_ledger(tmp_path / "pure.ledger", "coins", 100).path, spec.plan, spec.title)
+    ledger = open_ledger(tmp_path / "coins.ledger", "coins", 100, delta_limit="3e-12")
+    after = reserve_for_release(ledger.path, spec.plan, spec.title)
+    assert (after.epsilon, after.delta) == (spec.plan.total.epsilon, Fraction(2, 10**12))
+    assert "delta 2e-12 of 3e-12" in after.logbook_line()
+    with pytest.raises(BudgetError, match="allows delta"):
+        reserve_for_release(ledger.path, spec.plan, spec.title)
+    with pytest.raises(BudgetError, match="not yet stated at a delta"):
+        ledger.reserve(spec.plan.per_round[0], "a curve")
+    assert ledger.statement() == after
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({STOP: BEST_OF_K.replace("0.05", "0")}, "of at least 1e-6 and below 1, because .*; found 0"),
+        ({STOP: BEST_OF_K.replace("0.05", "1e-7")}, "of at least 1e-6 and below 1, because .*; found 1e-07"),
+        (
+            {STOP: BEST_OF_K.replace("shape = 0", "shape = -1e-9")},
+            "shape of 0, or of at least 1e-6 above or below; found -1e-09",
+        ),
+        ({STOP: BEST_OF_K.replace("shape = 0", "shape = -1")}, "greater than -1"),
+        ({"generation = 10": "generation = 1\ngeneration_delta = 1e-9"}, "the guarantee of 'privbayes' is pure"),
+        ({"generation = 10": "generation = 1\ndelta = 1"}, "less than 1"),
+    ],
+)
+def test_mistakes_are_named(tmp_path: Path, changes: dict[str, str], message: str) -> None:
+    with pytest.raises(SpecError, match=message):
+        spec_with(tmp_path, changes)
+
+
+@pytest.mark.usefixtures("approximate")
+def test_a_family_with_an_approximate_guarantee_needs_its_delta(tmp_path: Path) -> None:
+    with pytest.raises(SpecError, match="generation_delta: expected above 0"):
+        spec_with(tmp_path, {})
+
+
+@pytest.mark.usefixtures("approximate")
+def test_a_rehearsal_without_a_guarantee_is_refused_before_its_folder_is_made(tmp_path: Path) -> None:
+    spec = spec_with(tmp_path, {"generation = 10": "generation = 1\ngeneration_delta = 1e-9", STOP: "stop_probability = 0"})
+    with pytest.raises(BudgetError):
+        rehearse(spec, write_data(tmp_path), tmp_path / "out", rules=RaceRules(), workers=Workers(jobs=1))
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("shape", ["-1/2", "0", "1", "3"])
+def test_the_outlook_of_a_rehearsal_knows_the_law_of_the_rounds(shape: str) -> None:
+    """Pr[nothing] against the sum over K; no attempt at all gives no outlook."""
+    eta, stop, k = float(Fraction(shape)), 0.05, np.arange(1, 3000)
+    factors = (1 - stop) * (k - 1 + eta) / k
+    factors[0] = (1 - stop) * (eta / (stop**-eta - 1) if eta else -1 / np.log(stop))
+    for share in (0.0, 0.01, 0.6, 1.0):
+        expected = np.sum(np.cumprod(factors) * (1 - share) ** k)
+        assert _none_accepted(np.array([share]), stop, eta)[0] == pytest.approx(expected, abs=1e-9)
+    assert rehearsed_outlook([], Fraction(1, 20), shape=Fraction(shape)) is None
+
+
+@pytest.mark.parametrize(
+    "family",
+    ['family = "pep"\nqueries = 10\niterations = 8', pytest.param('family = "mst"', marks=pytest.mark.slow)],
+)
+def test_a_zero_concentrated_release_states_its_curves_and_verify_adds_them_up(family: str, tmp_path: Path) -> None:
+    """From the two files to the bundle; then a rho that somebody lowers in release.json is found."""
+    if "mst" in family:
+        pytest.importorskip("snsynth", reason="needs the extra smartnoise")
+    config = write_config(
+        tmp_path,
+        {
+            'family = "privbayes"\nflavour = "degree"\ndegree = 1\nepsilon_split = 0.5': family,
+            "generation = 10\nlimit = 25": "generation = 4\ndelta = 1e-6",
+            "stop_probability = 0.001": 'mode = "truncated_negative_binomial"\nstop_probability = 0.1',
+        },
+    )
+    result = release(load_spec(config), write_data(tmp_path))
+    assert result is not None
+    folder = write_bundle(result, tmp_path / "out")
+    assert verify_bundle(folder).passed
+    assert ("mbi" in json.loads((folder / "release.json").read_text(encoding="utf-8"))["versions"]) == ("mst" in family)
+    public = (folder / "README.md").read_text(encoding="utf-8").split("## For data users")[0]
+    assert "(delta), at most: 0.000001" in public
+    assert "That holds except with a small probability, delta" in public
+    for name in ("deployment.yaml", "README.html"):
+        words = " ".join((folder / name).read_text(encoding="utf-8").split())
+        assert "protected at k times the epsilon, with k e^((k - 1) epsilon) times the delta." in words
+    path = folder / "release.json"
+    text = path.read_text(encoding="utf-8")
+    assert text.count('"rho": "4"') == 1
+    path.write_text(text.replace('"rho": "4"', '"rho": "3"'), encoding="utf-8")
+    problems = [problem for check in verify_bundle(folder).checks for problem in check.problems]
+    assert any("'one round': its parts give the curve 3.125 a; it states the curve 4.125 a" in problem for problem in problems)

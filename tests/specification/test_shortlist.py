@@ -1,0 +1,215 @@
+"""shortlist.toml: written by a rehearsal, changed by hand, read by a release."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Collection, Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from synthrelease.candidates.configuration import Configuration
+from synthrelease.errors import SpecError
+from synthrelease.specification.shortlist import narrowed, shortlist_text
+from synthrelease.specification.spec import ReleaseSpec, load_spec
+from tests.helpers.tiny import EPSILON, write_config
+
+SPACE = {
+    'alternatives.pairs = ["1-2", "3-4", "5-6", "7-8"]': 'alternatives.pairs = ["1-2", "3-4", "5-6", "7-8"]\n'
+    'alternatives.halves = ["1-4", "5-8"]',
+    "degree = 1\n": "degree = [1, 2]\n",
+    "epsilon_split = 0.5": """epsilon_split = [0.3, 0.5]
+
+[[generators]]
+family = "privbayes"
+flavour = "theta"
+theta = [4, 20.5, 20]
+epsilon_split = 0.3""",
+    'kind = "minimum_count"\nminimum_count = 2': 'kind = "minimum_count"\nminimum_count = [2, 20]',
+}
+"""2 binnings, 4 + 3 generators, 2 projections: 28 configurations."""
+
+
+@pytest.fixture(scope="module")
+def coins(tmp_path_factory: pytest.TempPathFactory) -> ReleaseSpec:
+    return load_spec(write_config(tmp_path_factory.mktemp("coins"), SPACE))
+
+
+def text_of(spec: ReleaseSpec, indices: Sequence[int], title: str = "Coins") -> str:
+    found = {"acceptance": 0.25, "interval": [0.0, 1.0], "attempts": 12}
+    return shortlist_text(title, [{**spec.space[index].describe(), **found} for index in indices])
+
+
+def descriptions(configurations: Collection[Configuration]) -> list[dict[str, object]]:
+    return [configuration.describe() for configuration in configurations]
+
+
+def mistakes(spec: ReleaseSpec, folder: Path, text: str) -> str:
+    """What is said about a shortlist, without the name of the file."""
+    (folder / "shortlist.toml").write_text(text, encoding="utf-8")
+    with pytest.raises(SpecError) as caught:
+        narrowed(spec, folder / "shortlist.toml")
+    return str(caught.value).replace(f"{folder / 'shortlist.toml'}: ", "").replace(spec.path, "coins.toml")
+
+
+@settings(max_examples=30, deadline=None)
+@given(chosen=st.lists(st.integers(0, 27), min_size=1, unique=True))
+def test_what_is_written_is_read_back(chosen: list[int], coins: ReleaseSpec, tmp_path_factory: pytest.TempPathFactory) -> None:
+    path = tmp_path_factory.mktemp("written") / "shortlist.toml"
+    path.write_text(text_of(coins, chosen), encoding="utf-8")
+    space = narrowed(coins, path).space
+    assert space.shortlist == tuple(chosen)
+    assert len(space) == len(chosen)
+    assert descriptions(list(space)) == descriptions([coins.space[index] for index in chosen])
+
+
+def test_every_configuration_of_a_space_can_be_listed(coins: ReleaseSpec, tmp_path: Path) -> None:
+    (tmp_path / "all.toml").write_text(text_of(coins, range(28)), encoding="utf-8")
+    assert narrowed(coins, tmp_path / "all.toml").space.shortlist == tuple(range(28))
+    assert len(coins.space) == 28
+
+
+@given(title=st.text(st.characters(exclude_categories=["Cs"])))
+def test_any_title_survives(title: str, coins: ReleaseSpec) -> None:
+    assert tomllib.loads(text_of(coins, [0], title))["title"] == title
+
+
+@pytest.mark.parametrize("title", ["Geburten \U00020bb7 \U0001f600", "a\x7fb", 'quote " and \\ and \n line'])
+def test_titles_that_json_and_toml_write_differently_survive(title: str, coins: ReleaseSpec) -> None:
+    assert tomllib.loads(text_of(coins, [0], title))["title"] == title
+
+
+def test_columns_and_bins_may_have_letters_of_any_language(tmp_path: Path) -> None:
+    """TOML takes such names only in quotes."""
+    changes = {"[columns.year]": '[columns."größe"]', "year > 6": "größe > 6", "alternatives.pairs": 'alternatives."zweier 二"'}
+    spec = load_spec(write_config_utf8(tmp_path, changes))
+    (tmp_path / "shortlist.toml").write_text(text_of(spec, [0]), encoding="utf-8")
+    (found,) = narrowed(spec, tmp_path / "shortlist.toml").space
+    assert found.transformation.choice["größe"] == "zweier 二"
+
+
+def write_config_utf8(folder: Path, changes: dict[str, str]) -> Path:
+    path = write_config(folder)
+    text = path.read_text(encoding="utf-8")
+    for old, new in changes.items():
+        assert old in text
+        text = text.replace(old, new)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+BY_HAND = """
+[[configurations]]
+transformation = { year = "halves", face = "categories" }
+projection = { minimum_count = %s, kind = "minimum_count" }
+generator = { family = "privbayes", flavour = "theta", theta = %s, epsilon_split = "3/10", selector = "permute_and_flip" }
+"""
+
+
+@pytest.mark.parametrize("count", ["20", "20.0", "2e1"])
+@pytest.mark.parametrize("theta", ["20", "20.0", "20.00"])
+def test_numbers_may_be_written_as_whole_ones_or_with_a_point(
+    count: str, theta: str, coins: ReleaseSpec, tmp_path: Path
+) -> None:
+    """The order of the keys does not matter either."""
+    (tmp_path / "hand.toml").write_text(BY_HAND % (count, theta))
+    (found,) = narrowed(coins, tmp_path / "hand.toml").space
+    assert found.generator.model_dump()["theta"] == 20
+    assert found.projection.model_dump()["minimum_count"] == 20
+    assert found.transformation.choice == {"face": "categories", "year": "halves"}
+
+
+def test_configurations_may_be_taken_out_by_hand(coins: ReleaseSpec, tmp_path: Path) -> None:
+    parts = text_of(coins, [3, 14, 27]).split("[[configurations]]")
+    (tmp_path / "less.toml").write_text("[[configurations]]".join([parts[0], parts[1], parts[3]]))
+    assert narrowed(coins, tmp_path / "less.toml").space.shortlist == (3, 27)
+
+
+def test_what_was_found_out_may_be_left_out(coins: ReleaseSpec, tmp_path: Path) -> None:
+    (tmp_path / "bare.toml").write_text(shortlist_text("", [coins.space[5].describe()]))
+    assert narrowed(coins, tmp_path / "bare.toml").space.shortlist == (5,)
+
+
+def test_the_figures_of_the_rehearsal_are_in_the_file(coins: ReleaseSpec) -> None:
+    (table,) = tomllib.loads(text_of(coins, [5]))["configurations"]
+    assert table == {**coins.space[5].describe(), "acceptance": 0.25, "interval": [0.0, 1.0], "attempts": 12}
+
+
+def test_a_release_draws_from_the_shortlist_and_from_all_of_it(coins: ReleaseSpec, tmp_path: Path) -> None:
+    """400 draws from 3: one stays out with a probability below 3 (2/3)^400 < 1e-69; 28 would show others as surely."""
+    (tmp_path / "three.toml").write_text(text_of(coins, [2, 11, 27]))
+    space = narrowed(coins, tmp_path / "three.toml").space
+    drawn = {str(space.draw().describe()) for _ in range(400)}
+    assert drawn == {str(coins.space[index].describe()) for index in (2, 11, 27)}
+
+
+def test_the_plan_does_not_change(coins: ReleaseSpec, tmp_path: Path) -> None:
+    (tmp_path / "one.toml").write_text(text_of(coins, [9]))
+    assert narrowed(coins, tmp_path / "one.toml").plan == coins.plan
+    assert coins.plan.total.epsilon == EPSILON
+
+
+def test_a_configuration_that_the_space_does_not_have_is_refused(coins: ReleaseSpec, tmp_path: Path) -> None:
+    text = text_of(coins, [1, 0, 2]).replace('"minimum_count" = 2,', '"minimum_count" = 3,')
+    assert mistakes(coins, tmp_path, text) == "\n".join(
+        f"configurations[{number}]: expected a configuration of coins.toml; found one that its space does not have; perhaps "
+        "the space was changed since the rehearsal."
+        for number in (1, 2)
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("theta = 20,", "theta = [4, 20],"),
+        ("theta = 20,", "theta = { is = 20 },"),
+        ("theta = 20,", 'theta = "20",'),
+        ("theta = 20,", "theta = 20, degree = 1,"),
+        ("theta = 20,", ""),
+        ('"halves"', '"thirds"'),
+        ('"halves", face', '"halves", head'),
+    ],
+)
+def test_every_slip_in_a_configuration_is_refused(old: str, new: str, coins: ReleaseSpec, tmp_path: Path) -> None:
+    good = BY_HAND % ("20", "20")
+    assert old in good
+    assert mistakes(coins, tmp_path, good.replace(old, new)).startswith(
+        "configurations[0]: expected a configuration of coins.toml; found one that its space does not have"
+    )
+
+
+def test_the_same_configuration_twice_is_refused(coins: ReleaseSpec, tmp_path: Path) -> None:
+    """Twice the same one would be drawn twice as often."""
+    text = text_of(coins, [4, 6, 4])
+    assert mistakes(coins, tmp_path, text) == "configurations[2]: expected each once; found the same one twice."
+
+
+def test_an_empty_list_is_refused(coins: ReleaseSpec, tmp_path: Path) -> None:
+    assert mistakes(coins, tmp_path, "configurations = []") == (
+        "configurations: expected at least 1 value(s); found an empty list."
+    )
+
+
+def test_a_file_without_configurations_is_refused(coins: ReleaseSpec, tmp_path: Path) -> None:
+    assert mistakes(coins, tmp_path, shortlist_text("Coins", [])) == (
+        "configurations: expected a value: it is required; found nothing."
+    )
+
+
+def test_misspelt_keys_are_refused_with_the_name_that_is_meant(coins: ReleaseSpec, tmp_path: Path) -> None:
+    text = text_of(coins, [0])
+    assert mistakes(coins, tmp_path, text.replace("projection =", "projections =")) == (
+        "configurations[0].projections: expected one of 'transformation', 'generator', 'projection', 'acceptance', 'interval', "
+        "'attempts'; found 'projections'. Did you mean 'projection'?"
+    )
+    assert mistakes(coins, tmp_path, text.replace("title =", "titel =")) == (
+        "titel: expected one of 'title', 'data', 'configurations'; found 'titel'. Did you mean 'title'?"
+    )
+
+
+def test_a_file_that_is_not_there_is_a_clear_error(coins: ReleaseSpec, tmp_path: Path) -> None:
+    with pytest.raises(SpecError) as caught:
+        narrowed(coins, tmp_path / "none.toml")
+    assert str(caught.value) == f"{tmp_path / 'none.toml'}: (top level): expected a readable TOML file; found no such file."

@@ -1,0 +1,95 @@
+"""[card]: what a steward may write, what is told about mistakes, and what a complete card lacks."""
+
+from __future__ import annotations
+
+import datetime
+from pathlib import Path
+
+import pytest
+
+from synthrelease.errors import SpecError
+from synthrelease.specification.spec import load_spec
+from synthrelease.toml.card import CardTable, CardTexts, direction, gaps
+from tests.conftest import ROOT
+from tests.helpers.cards import write_rich_config
+from tests.helpers.tiny import write_config
+
+COLUMNS = ("face", "year")
+
+
+def message(folder: Path, changes: dict[str, str]) -> str:
+    with pytest.raises(SpecError) as caught:
+        load_spec(write_rich_config(folder, changes))
+    return str(caught.value)
+
+
+def test_texts_do_not_change_what_a_specification_is(tmp_path: Path) -> None:
+    """A rehearsal goes on, and a shortlist stays valid, when a word of the card is mended."""
+    first = load_spec(write_rich_config(tmp_path))
+    second = load_spec(write_rich_config(tmp_path, {"Tosses of coins.": "Tosses of two coins."}))
+    other = load_spec(write_rich_config(tmp_path, {"threshold = 0.5": "threshold = 0.4"}))
+    assert first.card != second.card
+    assert first.digest == second.digest != other.digest
+
+
+def test_a_complete_card_lacks_nothing(tmp_path: Path) -> None:
+    assert gaps(load_spec(write_rich_config(tmp_path)).card, COLUMNS) == ()
+    births = load_spec(ROOT / "configs" / "births.toml")
+    assert gaps(births.card, births.schema.names) == ()
+    assert births.card.languages == ("en", "he")
+
+
+def test_what_a_card_lacks_is_listed_by_its_place(tmp_path: Path) -> None:
+    spec = load_spec(
+        write_rich_config(tmp_path, {'ethics = "איש לא נשאל."\n': "", 'licence = "CC-BY-4.0"': 'licence = "Mine"'})
+    )
+    assert gaps(spec.card, (*COLUMNS, "weight")) == (
+        "card.licence_url", "card.columns.weight", "card.he.ethics", "card.he.columns.weight",
+    )  # fmt: skip
+    bare = gaps(load_spec(write_config(tmp_path)).card, COLUMNS)
+    assert {"card.organisation", "card.contact", "card.licence", "card.purpose", "card.uses", "card.justification"} <= set(bare)
+    assert not {"card.title", "card.summary", "card.published", "card.url"} & set(bare)
+
+
+MISTAKES = {
+    "an unknown text": ('ethics = "Nobody', 'ethic = "Nobody', "card.ethic: expected one of", "Did you mean 'ethics'?"),
+    "an unknown text of a translation": ('title = "מטבעות"', 'titel = "מטבעות"', "card.he.titel: expected one of", "'title'?"),
+    "an unknown language": ('[card]\n', '[card]\nlanguage = "xx"\n', "card.language: expected 'en' or 'he'; found 'xx'", ""),
+    "a translation into itself": ('[card]\n', '[card]\nlanguage = "he"\n', "card: expected values that fit", "[card.he]"),
+    "no contact": ("mint@example.org", "by carrier pigeon", "card.contact: expected an e-mail", "'by carrier pigeon'"),
+    "a script for an address": ("https://example.org/coins", "javascript:alert(1)", "card.url: expected an address", "https://"),
+    "a column that is not there": ('year = "Year <of>', 'yeer = "Year <of>', "card.columns.yeer: expected a column", "'year'?"),
+    "a column in a translation": ('year = "שנת', 'yeer = "שנת', "card.he.columns.yeer: expected a column", "'year'?"),
+    "a sign that turns texts around": ("Tosses", "\\u202eTosses", "card.summary: expected text without control characters", ""),
+    "a day that is none": ("2026-03-04", '"soon"', "card.published", ""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_a_mistake_in_a_card_is_told_with_its_place(name: str, tmp_path: Path) -> None:
+    old, new, *says = MISTAKES[name]
+    found = message(tmp_path, {old: new})
+    for words in says:
+        assert words in found
+    assert "\n" not in found
+
+
+def test_line_breaks_mean_nothing_and_empty_lines_part_paragraphs() -> None:
+    card = CardTable(source="  One\n  line.\n \nAnother\n\tone.  ", uses=("a\nb",), columns={"x": "y\n z"})
+    assert card.source == "One line.\n\nAnother one."
+    assert card.uses == ("a b",)
+    assert card.columns == {"x": "y z"}
+
+
+def test_the_day_of_publication_is_the_day_on_which_the_specification_was_read() -> None:
+    before = datetime.datetime.now(datetime.UTC).date()
+    found = CardTable().published
+    assert before <= found <= datetime.datetime.now(datetime.UTC).date()
+
+
+def test_texts_of_a_language_come_from_the_card_or_its_translation() -> None:
+    card = CardTable(title="Coins", he=CardTexts(title="מטבעות"))
+    assert card.texts("en") is card
+    assert (card.texts("he") or card).title == "מטבעות"
+    assert CardTable(language="he", title="מטבעות").texts("en") is None
+    assert (direction("en"), direction("he")) == ("ltr", "rtl")
