@@ -2,9 +2,9 @@
 
 A least-squares line depends on the data only through sums over the records: of the features, of their products, of the
 target and of its products with the features. The whole vector is perturbed at once; no part of the budget is split off.
-Two public choices lower the noise without touching the guarantee (theory 3.8, functional mechanism, joint form): every moment is scaled before the noise so
-that the moments that matter most get least of it, and the target is replaced by its residual from a public guess, so that
-the noise of the feature products multiplies only what the guess got wrong.
+Two public choices lower the noise without touching the guarantee (theory 3.8, functional mechanism, joint form): every moment
+is scaled before the noise so that the moments that matter most get least of it, and the target is replaced by its residual from
+a public guess, so that the noise of the feature products multiplies only what the guess got wrong.
 """
 
 from __future__ import annotations

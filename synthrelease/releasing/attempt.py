@@ -135,7 +135,8 @@ def released_figures(spec: ReleaseSpec, accepted: Attempt, private: PrivateCount
 
     Privacy
     -------
-    Spends `spec.plan.after`, by adaptive composition after the selection (theory 4.3, figures afterwards): nothing when figures decided.
+    Spends `spec.plan.after`, by adaptive composition after the selection (theory 4.3, figures afterwards): nothing when figures
+    decided.
     """
     if spec.joint_test is None:
         return accepted.scores

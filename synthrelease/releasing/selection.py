@@ -161,8 +161,8 @@ def guarded(run_round: Callable[[], T | None]) -> RoundResult[T]:
     """Run a round; turn every failure into a verdict, so that one that is run ahead of need cannot end the loop.
 
     A failure inside private code is FAILED; so is one for lack of memory, of which private counts take a part. A
-    `RejectedRound` is what noise brings about (theory 2.7, failures). Any other failure is BROKEN, with its type and place: a function of
-    noisy values, because only code inside `PrivateCounts.spend` sees private ones.
+    `RejectedRound` is what noise brings about (theory 2.7, failures). Any other failure is BROKEN, with its type and place: a
+    function of noisy values, because only code inside `PrivateCounts.spend` sees private ones.
     """
     try:
         value = run_round()
