@@ -19,7 +19,7 @@ from synthrelease.accounting.charges import Charge, exact, mechanism
 from synthrelease.candidates.candidate import sample_plausible
 from synthrelease.candidates.generators import GENERATORS, Background, Generator, Model
 from synthrelease.candidates.projections import PROJECTIONS
-from synthrelease.criteria import CRITERIA, Criterion, Score, Setting
+from synthrelease.criteria import CRITERIA, Criterion, Fitted, Score, Setting, fitted_before, scores_of
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.plausibility import Mask, Plausibility
 from synthrelease.enclave.door import Meter, PrivateCounts
@@ -344,12 +344,12 @@ class Stage:
         self.judged = self.criteria[-1]
         self.setting: Setting = WORLD.setting(*self.criteria)
 
-    def prepare(self) -> dict[str, object]:
+    def prepare(self) -> Fitted:
         private = WORLD.private(ROWS, [charge for each in self.criteria for charge in each.once()])
-        return {each.name: each.prepare(private, self.setting) for each in self.criteria}
+        return fitted_before(self.criteria, private, self.setting)
 
-    def score(self, private: PrivateCounts, prepared: dict[str, object]) -> Score:
-        return self.judged.score(private, WORLD.candidate(SYNTHETIC), self.setting, dict(prepared))
+    def score(self, private: PrivateCounts, prepared: Fitted, synthetic: Sequence[int] = SYNTHETIC) -> Score:
+        return scores_of([self.judged], private, WORLD.candidate(synthetic), self.setting, prepared)[0]
 
 
 @each_criterion
@@ -365,7 +365,7 @@ def test_a_criterion_is_found_under_its_kind_and_has_no_mistakes(name: str, numb
 def test_a_criterion_charges_its_epsilon_once_in_all(name: str, number: int) -> None:
     """Before the loop or in every round, never both, and the whole of it."""
     judged = Stage(name, number).judged
-    charges = [*judged.once(), *judged.per_round()]
+    charges = [*judged.once(), *judged.per_score()]
     fit = getattr(judged, "fit_epsilon", None)  # a private fit of its own beside the figure
     assert sum(charge.epsilon for charge in charges) == judged.epsilon + (fit or 0)
     assert len(charges) == (1 if judged.epsilon else 0) + (fit is not None)
@@ -382,9 +382,9 @@ def test_a_criterion_spends_exactly_its_planned_charges(name: str, number: int) 
     stage.judged.prepare(PrivateCounts(WORLD.counts(ROWS), before), stage.setting)
     assert before.spent == list(stage.judged.once())
     prepared = stage.prepare()
-    in_round = Witness([*stage.judged.per_round(), other])
+    in_round = Witness([*stage.judged.per_score(), other])
     stage.score(PrivateCounts(WORLD.counts(ROWS), in_round), prepared)
-    assert in_round.spent == list(stage.judged.per_round())
+    assert in_round.spent == list(stage.judged.per_score())
 
 
 @each_criterion
@@ -392,11 +392,11 @@ def test_an_unplanned_criterion_raises_before_a_figure_is_computed(name: str, nu
     """Nothing behind the door is looked at, neither without a plan nor when the plan holds another epsilon."""
     stage = Stage(name, number)
     prepared = stage.prepare()
-    halves = [mechanism(charge.name, charge.epsilon / 2, charge.because) for charge in stage.judged.per_round()]
+    halves = [mechanism(charge.name, charge.epsilon / 2, charge.because) for charge in stage.judged.per_score()]
     for planned in ([], halves):
         private = WORLD.private(ROWS, planned)
         guard = guarded_door(private)
-        if stage.judged.per_round():
+        if stage.judged.per_score():
             with pytest.raises(BudgetError):
                 stage.score(private, prepared)
         else:
@@ -420,7 +420,7 @@ def test_an_unplanned_preparation_raises_before_reading(name: str, number: int) 
 @each_criterion
 def test_a_score_says_what_was_released(name: str, number: int) -> None:
     stage = Stage(name, number)
-    found = stage.score(WORLD.private(ROWS, stage.judged.per_round()), stage.prepare())
+    found = stage.score(WORLD.private(ROWS, stage.judged.per_score()), stage.prepare())
     judged = stage.judged
     assert (found.name, found.kind, found.threshold, found.epsilon) == (
         judged.name,
@@ -448,7 +448,7 @@ def test_the_verdict_is_one_of_the_released_value(name: str, number: int) -> Non
         stage.judged = stage.criteria[-1] = stage.judged.model_copy(update={"epsilon": Fraction(1, 10**5)})
     verdicts = set()
     for _ in range(16):
-        found = stage.score(WORLD.private(ROWS, stage.judged.per_round()), stage.prepare())
+        found = stage.score(WORLD.private(ROWS, stage.judged.per_score()), stage.prepare())
         assert found.passed is bool(math.isfinite(found.value) and found.value <= found.threshold)
         verdicts.add(found.passed)
     assert verdicts == {True, False} or not stage.judged.epsilon or not stage.judged.figure_gets_noise
@@ -461,7 +461,7 @@ def test_a_figure_that_reads_private_counts_is_noisy(name: str, number: int) -> 
     values = set()
     for _ in range(6):
         prepared = stage.prepare()
-        values.add(stage.score(WORLD.private(ROWS, stage.judged.per_round()), prepared).value)
+        values.add(stage.score(WORLD.private(ROWS, stage.judged.per_score()), prepared).value)
     assert (len(values) > 1) == bool(stage.judged.epsilon)
 
 
@@ -475,10 +475,10 @@ def test_a_criterion_is_total_on_degenerate_tables(name: str, number: int, rows:
     """Whatever the tables, there is a score, and it is paid for: a failure inside would end the run."""
     stage = Stage(name, number)
     prepared = stage.prepare()
-    witness = Witness(stage.judged.per_round())
+    witness = Witness(stage.judged.per_score())
     private = PrivateCounts(WORLD.counts(rows), witness)
-    found = stage.judged.score(private, WORLD.candidate(synthetic), stage.setting, prepared)
-    assert witness.spent == list(stage.judged.per_round())
+    found = stage.score(private, prepared, synthetic)
+    assert witness.spent == list(stage.judged.per_score())
     assert not (found.passed and math.isnan(found.value))
 
 

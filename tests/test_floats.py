@@ -15,9 +15,10 @@ from pydantic import ValidationError
 
 from synthrelease.audit.sensitivity import Recording, criterion
 from synthrelease.audit.worlds import World, integer_column
-from synthrelease.criteria import Criterion, Score
+from synthrelease.criteria import Criterion, Fitted, Score
+from synthrelease.criteria.fitted import Regression
 from synthrelease.criteria.functional_mechanism import Design, LinearModel, Prior, least_squares, private_least_squares
-from synthrelease.criteria.linear_regression import PriorGuess, Regression
+from synthrelease.criteria.linear_regression import PriorGuess
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.schema import Schema, Transformation
 from synthrelease.enclave.door import Meter, PrivateCounts
@@ -209,13 +210,13 @@ def neighbours(n: int, cells: int, seed: int) -> Iterator[tuple[np.ndarray, np.n
         yield table, other
 
 
-def steps_of(judged: Criterion, world: World, tables: list[np.ndarray], candidate: Counts, **earlier: object) -> Recording:
+def steps_of(judged: Criterion, world: World, tables: list[np.ndarray], candidate: Counts) -> Recording:
     entropy = Recording()
     for table in tables:
-        private = PrivateCounts(Counts(world.layout, np.arange(len(table)), table), Meter(judged.per_round()), entropy)
+        private = PrivateCounts(Counts(world.layout, np.arange(len(table)), table), Meter(judged.per_score()), entropy)
         made = world.candidate([0])
         object.__setattr__(made, "counts", candidate)
-        judged.score(private, made, world.setting(judged), dict(earlier))
+        judged.score(private, made, world.setting(judged), Fitted())
     return entropy
 
 
@@ -258,7 +259,7 @@ def test_large_gaps_that_hardly_differ_leave_room_for_the_rounding_of_their_sum(
     fitted = LinearModel(intercept=3.1, coefficients=np.zeros(1))
     design = line.design(setting, possible)  # type: ignore[attr-defined]
     regression = Regression(design=design, possible=possible, model=fitted)
-    query = judged.query(n, made, setting, {line.name: regression})
+    query = judged.query(n, made, setting, Fitted(regressions={line.name: regression}))
     assert not isinstance(query, Score)
     synthetic, _ = least_squares(design, made.counts.dense())
     gaps = design.errors(fitted, 0, 30) - design.errors(synthetic, 0, 30)
@@ -283,7 +284,9 @@ def test_the_sums_of_one_step_are_correctly_rounded() -> None:
     setting, made = world.setting(judged), world.candidate(random.integers(0, cells, 500).tolist())
     possible = np.ones(cells, dtype=bool)
     design = judged.design(setting, possible)  # type: ignore[attr-defined]
-    query = judged.query(n, made, setting, {judged.name: Regression(design=design, possible=possible, model=None)})
+    query = judged.query(
+        n, made, setting, Fitted().with_regression(judged.name, Regression(design=design, possible=possible, model=None))
+    )
     assert not isinstance(query, Score)
 
     def figure(table: np.ndarray) -> float:

@@ -14,9 +14,8 @@ from synthrelease.audit.cases import Case
 from synthrelease.audit.sensitivity import CodeFigures, Sweep, criterion
 from synthrelease.audit.sweeps import sweeps
 from synthrelease.audit.worlds import World
-from synthrelease.criteria import Criterion
+from synthrelease.criteria import Criterion, Fitted, fitted_before
 from synthrelease.criteria.joint import JointTest
-from synthrelease.criteria.linear_regression import prepared_regression
 
 EPSILONS = (Fraction(1, 2), Fraction(1), Fraction(4))
 DRAWS = 3_000
@@ -105,17 +104,17 @@ def scoring_case(name: str, epsilon: Fraction, *, spent: Fraction | None = None)
 def _scores(sweep: Sweep, epsilon: Fraction, synthetic: Table, table: Table, draws: int) -> np.ndarray:
     """(draws,) values of a criterion, as they would be released."""
     world, scored = World(sweep.highs, sweep.groups), sweep.criteria[-1].model_copy(update={"epsilon": epsilon})
-    setting, earlier = world.setting(*sweep.criteria[:-1], scored), CodeFigures(sweep, world).earlier
-    private, candidate, charges = world.private(table, ()), world.candidate(synthetic), scored.per_round()
-    return np.array([scored.score(private.with_plan(charges), candidate, setting, dict(earlier)).value for _ in range(draws)])
+    setting, fitted = world.setting(*sweep.criteria[:-1], scored), CodeFigures(sweep, world).fitted
+    private, candidate, charges = world.private(table, ()), world.candidate(synthetic), scored.per_score()
+    return np.array([scored.score(private.with_plan(charges), candidate, setting, fitted).value for _ in range(draws)])
 
 
 def _slacks(sweep: Sweep, epsilon: Fraction, synthetic: Table, table: Table, draws: int) -> np.ndarray:
     """(draws,) noisy least slacks of a joint test: more than it shows, which is whether they reach a margin."""
     world, test = World(sweep.highs, sweep.groups), JointTest(epsilon=epsilon, false_acceptance=Fraction(1, 10))
-    setting, earlier = world.setting(*sweep.criteria), CodeFigures(sweep, world).earlier
+    setting, fitted = world.setting(*sweep.criteria), CodeFigures(sweep, world).fitted
     private, candidate = world.private(table, ()), world.candidate(synthetic)
-    asked = [(one, one.query(private.n, candidate, setting, earlier)) for one in sweep.asked]
+    asked = [(one, one.query(private.n, candidate, setting, fitted)) for one in sweep.asked]
     return np.array([test.noisy_slack(private.with_plan([test.charge]), asked) for _ in range(draws)])
 
 
@@ -140,10 +139,10 @@ def _lines(scored: Criterion, highs: dict[str, int], table: Table, draws: int) -
     found = []
     for _ in range(draws):
         private = world.private(table, scored.once())
-        earlier: dict[str, object] = {scored.name: scored.prepare(private, setting)}
-        score = scored.score(private.with_plan(scored.per_round()), candidate, setting, earlier)
-        fitted = prepared_regression(earlier, scored.name).fitted
-        found.append([score.value, fitted.intercept, float(fitted.coefficients[0])])
+        before, paid = fitted_before([scored], private, setting), private.with_plan(scored.per_score())
+        fitted = scored.refit(paid, candidate, setting, before)
+        score, line = scored.score(paid, candidate, setting, fitted), fitted.regression(scored.name).fitted
+        found.append([score.value, line.intercept, float(line.coefficients[0])])
     return np.array(found)
 
 
@@ -164,4 +163,4 @@ def _face_case() -> Case:
 def _face_figures(scored: Criterion, table: Table, draws: int) -> np.ndarray:
     world = World({"a": 1, "b": 1})
     candidate, setting = world.candidate((0, 0, 3)), world.setting(scored)
-    return np.array([scored.score(world.private(table, ()), candidate, setting, {}).value for _ in range(draws)])
+    return np.array([scored.score(world.private(table, ()), candidate, setting, Fitted()).value for _ in range(draws)])

@@ -19,10 +19,11 @@ import numpy as np
 from synthrelease.audit.exact_figures import exact_figures, least_slack
 from synthrelease.audit.worlds import World
 from synthrelease.candidates.candidate import Candidate
-from synthrelease.criteria import CRITERIA, Criterion
+from synthrelease.criteria import CRITERIA, Criterion, Fitted
+from synthrelease.criteria.fitted import Regression
 from synthrelease.criteria.functional_mechanism import LinearModel
 from synthrelease.criteria.joint import JointTest
-from synthrelease.criteria.linear_regression import Regression, RegressionCoefficients
+from synthrelease.criteria.linear_regression import RegressionCoefficients
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.randomness import SystemEntropy, noise_grid
 
@@ -186,12 +187,13 @@ class CodeFigures:
     def __init__(self, sweep: Sweep, world: World):
         self.world, self.sweep, self.criterion, self.entropy = world, sweep, sweep.criteria[-1], Recording()
         self.setting = world.setting(*sweep.criteria)
-        self.earlier: dict[str, object] = {}
+        found: dict[str, Regression] = {}
         for partner in sweep.criteria:
             if isinstance(partner, RegressionCoefficients):
                 possible = np.ones(world.layout.n_cells, dtype=bool)
                 design = partner.design(self.setting, possible)
-                self.earlier[partner.name] = Regression(design=design, possible=possible, model=sweep.fitted)
+                found[partner.name] = Regression(design=design, possible=possible, model=sweep.fitted)
+        self.fitted = Fitted(regressions=found)
 
     def behind_the_door(self, table: Sequence[int]) -> PrivateCounts:
         return self.world.private(table, (), self.entropy)
@@ -225,10 +227,9 @@ class CodeFigures:
 
     def _score(self, privates: Sequence[PrivateCounts], candidate: Candidate) -> tuple[Fraction, set[float | None]]:
         """Score every private table: the epsilon of a score, and the sensitivities that the scores state."""
-        charges = self.criterion.per_round()
+        charges = self.criterion.per_score()
         scores = [
-            self.criterion.score(private.with_plan(charges), candidate, self.setting, dict(self.earlier))
-            for private in privates
+            self.criterion.score(private.with_plan(charges), candidate, self.setting, self.fitted) for private in privates
         ]
         return sum((charge.epsilon for charge in charges), Fraction(0)), {score.sensitivity for score in scores}
 
@@ -236,7 +237,7 @@ class CodeFigures:
         """Test every private table: the epsilon of a test, and the sensitivity of a slack."""
         test = JointTest(epsilon=Fraction(1), false_acceptance=Fraction(1, 10))
         for private in privates:
-            asked = [(one, one.query(private.n, candidate, self.setting, self.earlier)) for one in self.sweep.asked]
+            asked = [(one, one.query(private.n, candidate, self.setting, self.fitted)) for one in self.sweep.asked]
             test.noisy_slack(private.with_plan([test.charge]), asked)
         return test.epsilon, {1.0}
 

@@ -1,9 +1,10 @@
 """Acceptance criteria by the kind used in the acceptance file. To add one: one file, one line here."""
 
-from synthrelease.criteria.base import Criterion, Query, Score, Setting
+from synthrelease.criteria.base import Criterion, Query, Score, Setting, fitted_before, scores_of
 from synthrelease.criteria.conditional_means import ConditionalMean
 from synthrelease.criteria.face_privacy import FacePrivacy
 from synthrelease.criteria.faithfulness import Faithfulness
+from synthrelease.criteria.fitted import Fitted
 from synthrelease.criteria.joint import JointTest
 from synthrelease.criteria.linear_regression import RegressionCoefficients
 from synthrelease.criteria.marginals import AbsoluteMarginalError, RelativeMarginalError
@@ -21,4 +22,4 @@ CRITERIA: dict[str, type[Criterion]] = {
     "face_privacy": FacePrivacy,
 }
 
-__all__ = ["CRITERIA", "Criterion", "JointTest", "Query", "Score", "Setting"]
+__all__ = ["Fitted", "fitted_before", "scores_of", "CRITERIA", "Criterion", "JointTest", "Query", "Score", "Setting"]

@@ -13,6 +13,7 @@ from pydantic import Field
 
 from synthrelease.accounting.charges import Charge, mechanism
 from synthrelease.candidates.candidate import Candidate
+from synthrelease.criteria.fitted import Fitted, Regression
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.domain.schema import Binning, Schema, Transformation
@@ -117,37 +118,41 @@ class Criterion(SpecTable):
         """Charges before the loop."""
         return ()
 
-    def per_round(self) -> tuple[Charge, ...]:
-        """Charges of one `score`: in every round, or once after acceptance when the rounds are tested jointly."""
+    def per_score(self) -> tuple[Charge, ...]:
+        """Charges of one `refit` and `score`: in every round, or once after acceptance when the rounds are tested jointly."""
         return (self.charge,)
 
     @property
     def charge(self) -> Charge:
         return mechanism(f"criterion: {self.name}", self.epsilon, "Laplace mechanism")
 
-    def prepare(self, private: PrivateCounts, setting: Setting) -> object:
+    def prepare(self, private: PrivateCounts, setting: Setting) -> Regression | None:
         """Before the loop: spend the charges of `once` and return what later scores need, or None."""
         return None
 
-    def query(self, n: int, candidate: Candidate, setting: Setting, earlier: Mapping[str, object]) -> Query | Score:
+    def refit(self, private: PrivateCounts, candidate: Candidate, setting: Setting, fitted: Fitted) -> Fitted:
+        """Before a score: what is fitted anew for it, together with what was fitted before. Spends a part of `per_score`."""
+        return fitted
+
+    def query(self, n: int, candidate: Candidate, setting: Setting, fitted: Fitted) -> Query | Score:
         """What to ask of the private table about a candidate; a score where nothing private is left to ask.
 
         Parameters
         ----------
         n : the public number of rows.
-        earlier : what `prepare` returned, by criterion name, and what was released in this round.
+        fitted : what `prepare` and `refit` have returned.
         """
         raise NotImplementedError
 
-    def score(self, private: PrivateCounts, candidate: Candidate, setting: Setting, earlier: dict[str, object]) -> Score:
+    def score(self, private: PrivateCounts, candidate: Candidate, setting: Setting, fitted: Fitted) -> Score:
         """Ask the query, release its figure with noise and compare it with the threshold.
 
         Parameters
         ----------
         private : the private table on the candidate's bins, with this round's meter.
-        earlier : as for `query`; a criterion may add what it released in this round.
+        fitted : as for `query`.
         """
-        found = self.query(private.n, candidate, setting, earlier)
+        found = self.query(private.n, candidate, setting, fitted)
         return found if isinstance(found, Score) else self._release(private, found)
 
     def slack(self, query: Query, counts: Counts) -> float:
@@ -181,6 +186,28 @@ class Criterion(SpecTable):
             noise_sd=noise_sd,
             passed=math.isfinite(value) and value <= self.threshold,
         )
+
+
+def fitted_before(criteria: Iterable[Criterion], private: PrivateCounts, setting: Setting) -> Fitted:
+    """What criteria fit before the loop. Spends the charges of `once` of each."""
+    found = {criterion.name: criterion.prepare(private, setting) for criterion in criteria}
+    return Fitted(regressions={name: regression for name, regression in found.items() if regression is not None})
+
+
+def scores_of(
+    criteria: Iterable[Criterion], private: PrivateCounts, candidate: Candidate, setting: Setting, fitted: Fitted
+) -> tuple[Score, ...]:
+    """Every criterion's score of a candidate, in order; what one fits anew, later ones can use.
+
+    Privacy
+    -------
+    Spends `per_score` of every criterion, whatever the others said, so that the time does not tell which one failed.
+    """
+    found = []
+    for criterion in criteria:
+        fitted = criterion.refit(private, candidate, setting, fitted)
+        found.append(criterion.score(private, candidate, setting, fitted))
+    return tuple(found)
 
 
 def unknown_columns(schema: Schema, field: str, names: Iterable[str]) -> Iterable[Mistake]:

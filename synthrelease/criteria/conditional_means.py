@@ -15,6 +15,7 @@ from pydantic import Field, model_validator
 
 from synthrelease.candidates.candidate import Candidate
 from synthrelease.criteria.base import Criterion, Mistake, Query, Setting, not_inside, unknown_columns, unnumbered
+from synthrelease.criteria.fitted import Fitted
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.schema import Layout
 from synthrelease.randomness import noise_grid
@@ -84,7 +85,7 @@ class ConditionalMean(Criterion):
                 found += not_inside(setting, "by", column, setting.groups[column])
         return found
 
-    def query(self, n: int, candidate: Candidate, setting: Setting, earlier: Mapping[str, object]) -> Query:
+    def query(self, n: int, candidate: Candidate, setting: Setting, fitted: Fitted) -> Query:
         lowest, highest = self.range
         groups = self._groups(candidate, setting)
         numbers = np.clip(candidate.transformation.numbers(self.column), lowest, highest) - middle(lowest, highest)

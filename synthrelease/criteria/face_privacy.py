@@ -5,7 +5,6 @@ Paper 4.6; theory 3.7, face privacy.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from fractions import Fraction
 from typing import ClassVar, Literal
 
@@ -14,6 +13,7 @@ from pydantic import Field
 from synthrelease.accounting.charges import Charge
 from synthrelease.candidates.candidate import Candidate
 from synthrelease.criteria.base import Criterion, Score, Setting
+from synthrelease.criteria.fitted import Fitted
 
 
 class FacePrivacy(Criterion):
@@ -30,9 +30,9 @@ class FacePrivacy(Criterion):
     threshold: float = Field(default=0.0, ge=0, le=0)
     epsilon: Fraction = Field(default=Fraction(0), ge=0, le=0)
 
-    def per_round(self) -> tuple[Charge, ...]:
+    def per_score(self) -> tuple[Charge, ...]:
         return ()
 
-    def query(self, n: int, candidate: Candidate, setting: Setting, earlier: Mapping[str, object]) -> Score:
+    def query(self, n: int, candidate: Candidate, setting: Setting, fitted: Fitted) -> Score:
         rare = int((candidate.counts.counts < self.minimum_count).sum())
         return self._judged(float(rare), "none: looks at synthetic rows only", None, None, self.epsilon)

@@ -13,6 +13,7 @@ from pydantic import Field, model_validator
 
 from synthrelease.candidates.candidate import Candidate
 from synthrelease.criteria.base import Criterion, Mistake, Query, Setting, unknown_columns
+from synthrelease.criteria.fitted import Fitted
 from synthrelease.criteria.matching import Step, maximum_matching
 from synthrelease.domain.schema import Transformation
 
@@ -69,7 +70,7 @@ class Faithfulness(Criterion):
                 found.append(Mistake(field="exact_around", expected="numeric columns of within_one_bin", found=repr(name)))
         return found
 
-    def query(self, n: int, candidate: Candidate, setting: Setting, earlier: Mapping[str, object]) -> Query:
+    def query(self, n: int, candidate: Candidate, setting: Setting, fitted: Fitted) -> Query:
         steps = self.steps(candidate.transformation) if self.at_most else ()
         return Query(
             sensitivity=1 / n,

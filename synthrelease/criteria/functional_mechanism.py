@@ -14,6 +14,8 @@ from fractions import Fraction
 
 import numpy as np
 
+from synthrelease.domain.counts import Counts
+from synthrelease.domain.schema import Binning, Layout
 from synthrelease.errors import rejecting
 from synthrelease.randomness import SYSTEM, SystemEntropy, discrete_laplace
 
@@ -243,3 +245,13 @@ def _mid_range(numbers: tuple[np.ndarray, ...]) -> Prior:
         spreads=spreads,
         uncertainty=float(max(target.max() - target.min(), 1e-9) / 8),
     )
+
+
+def sub_table(table: Counts, columns: tuple[str, ...], present: tuple[Binning, ...], wanted: tuple[Binning, ...]) -> np.ndarray:
+    """(n_cells,) counts over the product of the wanted bins of `columns`, the last column varying fastest."""
+    into = {table.layout.index(column): now.map_to(then) for column, now, then in zip(columns, present, wanted, strict=True)}
+    layout = Layout(columns=columns, sizes=tuple(len(binning) for binning in wanted))
+    codes = np.zeros(len(table.codes), dtype=np.int64)
+    for (index, bins), stride in zip(into.items(), layout.strides, strict=True):
+        codes += (bins * stride)[table.digits(index)]
+    return Counts(layout, codes, table.counts).dense()

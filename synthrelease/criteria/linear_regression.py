@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
@@ -13,16 +13,10 @@ from pydantic import Field, model_validator
 from synthrelease.accounting.charges import Charge, mechanism
 from synthrelease.candidates.candidate import Candidate
 from synthrelease.criteria.base import Criterion, Mistake, Score, Setting, not_inside, unknown_columns
-from synthrelease.criteria.functional_mechanism import (
-    Design,
-    LinearModel,
-    Prior,
-    least_squares,
-    private_least_squares,
-    too_large,
-)
-from synthrelease.domain.counts import DENSE_LIMIT, Counts
-from synthrelease.domain.schema import Binning, Layout
+from synthrelease.criteria.fitted import Fitted, Regression
+from synthrelease.criteria.functional_mechanism import Design, Prior, least_squares, private_least_squares, sub_table, too_large
+from synthrelease.domain.counts import DENSE_LIMIT
+from synthrelease.domain.schema import Binning
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import closest, listing
 from synthrelease.toml.tables import SpecTable
@@ -97,7 +91,7 @@ class RegressionCoefficients(Criterion):
     def once(self) -> tuple[Charge, ...]:
         return (self.fit_charge,) if self.fit == "once" and self.fit_charge else ()
 
-    def per_round(self) -> tuple[Charge, ...]:
+    def per_score(self) -> tuple[Charge, ...]:
         return () if self.fit == "once" else (self.charge,)
 
     def mistakes(self, setting: Setting, others: Mapping[str, Criterion]) -> Iterable[Mistake]:
@@ -196,15 +190,15 @@ class RegressionCoefficients(Criterion):
         redraws = noisy.redrawn(private.n, _REDRAWS, private.entropy.generator())
         return replace(regression, model=noisy.solve(private.n), redraws=redraws)
 
-    def score(self, private: PrivateCounts, candidate: Candidate, setting: Setting, earlier: dict[str, object]) -> Score:
-        if self.fit == "every_round":
-            present = tuple(candidate.transformation.binning(name) for name in self.columns)
-            earlier[self.name] = self.private_fit(private, setting, prepared_regression(earlier, self.name), present)
-        return super().score(private, candidate, setting, earlier)
-
-    def query(self, n: int, candidate: Candidate, setting: Setting, earlier: Mapping[str, object]) -> Score:
+    def refit(self, private: PrivateCounts, candidate: Candidate, setting: Setting, fitted: Fitted) -> Fitted:
+        if self.fit == "once":
+            return fitted
         present = tuple(candidate.transformation.binning(name) for name in self.columns)
-        regression = prepared_regression(earlier, self.name)
+        return fitted.with_regression(self.name, self.private_fit(private, setting, fitted.regression(self.name), present))
+
+    def query(self, n: int, candidate: Candidate, setting: Setting, fitted: Fitted) -> Score:
+        present = tuple(candidate.transformation.binning(name) for name in self.columns)
+        regression = fitted.regression(self.name)
         table = sub_table(candidate.counts, self.columns, present, self.binnings(setting))
         synthetic, deviations = least_squares(regression.design, table)
         lines = np.vstack([regression.fitted.coefficients, *regression.redraws])
@@ -216,40 +210,3 @@ class RegressionCoefficients(Criterion):
         moves = np.abs((lines[1:] - lines[0]) * deviations).sum(axis=1)
         bound = float(np.quantile(moves, 0.95, method="higher"))
         return replace(score, noise_sd=float(np.std(distances[1:])), noise_bound=bound)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Regression:
-    """The public design of a regression, and its private fit once it was made.
-
-    `possible` (n_cells,) is False where the public raw rules exclude every record of a cell of the design.
-    `redraws` (n_draws, d) are slopes as the noise might have made them; they give the figure its noise deviation.
-    """
-
-    design: Design
-    possible: np.ndarray
-    model: LinearModel | None
-    redraws: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
-
-    @property
-    def fitted(self) -> LinearModel:
-        if self.model is None:
-            raise LookupError("the private fit is missing")
-        return self.model
-
-
-def sub_table(table: Counts, columns: tuple[str, ...], present: tuple[Binning, ...], wanted: tuple[Binning, ...]) -> np.ndarray:
-    """(n_cells,) counts over the product of the wanted bins of `columns`, the last column varying fastest."""
-    into = {table.layout.index(column): now.map_to(then) for column, now, then in zip(columns, present, wanted, strict=True)}
-    layout = Layout(columns=columns, sizes=tuple(len(binning) for binning in wanted))
-    codes = np.zeros(len(table.codes), dtype=np.int64)
-    for (index, bins), stride in zip(into.items(), layout.strides, strict=True):
-        codes += (bins * stride)[table.digits(index)]
-    return Counts(layout, codes, table.counts).dense()
-
-
-def prepared_regression(earlier: Mapping[str, object], name: str) -> Regression:
-    regression = earlier.get(name)
-    if not isinstance(regression, Regression):
-        raise LookupError(f"the regression {name!r} was not prepared")
-    return regression

@@ -11,6 +11,7 @@ from pydantic import Field, model_validator
 
 from synthrelease.candidates.candidate import Candidate
 from synthrelease.criteria.base import Criterion, Mistake, Query, Setting
+from synthrelease.criteria.fitted import Fitted
 from synthrelease.domain.counts import Counts, column_subsets, difference_lattice
 
 MAX_TABLES = 100_000
@@ -49,7 +50,7 @@ class AbsoluteMarginalError(Criterion):
                 found=f"{n_tables} tables",
             )
 
-    def query(self, n: int, candidate: Candidate, setting: Setting, earlier: Mapping[str, object]) -> Query:
+    def query(self, n: int, candidate: Candidate, setting: Setting, fitted: Fitted) -> Query:
         largest = self.largest or len(candidate.counts.layout.sizes)
         return Query(sensitivity=1 / n, figure=lambda counts: largest_difference(counts, candidate.counts, largest) / n)
 
@@ -79,7 +80,7 @@ class RelativeMarginalError(Criterion):
             raise ValueError(f"threshold must be below clip ({self.clip:g}): a clipped ratio must be able to fail")
         return self
 
-    def query(self, n: int, candidate: Candidate, setting: Setting, earlier: Mapping[str, object]) -> Query:
+    def query(self, n: int, candidate: Candidate, setting: Setting, fitted: Fitted) -> Query:
         synthetic = one_way(candidate.counts)
         return Query(
             sensitivity=ratio_sensitivity(synthetic, self.clip),

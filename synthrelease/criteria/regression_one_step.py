@@ -16,8 +16,9 @@ from pydantic import Field, model_validator
 from synthrelease.accounting.charges import Charge, mechanism
 from synthrelease.candidates.candidate import Candidate
 from synthrelease.criteria.base import Criterion, Mistake, Query, Setting
-from synthrelease.criteria.functional_mechanism import least_squares
-from synthrelease.criteria.linear_regression import RegressionCoefficients, prepared_regression, sub_table
+from synthrelease.criteria.fitted import Fitted
+from synthrelease.criteria.functional_mechanism import least_squares, sub_table
+from synthrelease.criteria.linear_regression import RegressionCoefficients
 from synthrelease.domain.counts import Counts
 from synthrelease.errors import rejecting
 
@@ -69,7 +70,7 @@ class RegressionOneStep(RegressionCoefficients):
         because = "functional mechanism, joint form (Zhang et al. 2012)"
         return mechanism(f"private line: {self.name}", self.fit_epsilon, because)
 
-    def per_round(self) -> tuple[Charge, ...]:
+    def per_score(self) -> tuple[Charge, ...]:
         return (self.charge,)
 
     def mistakes(self, setting: Setting, others: Mapping[str, Criterion]) -> Iterable[Mistake]:
@@ -77,8 +78,8 @@ class RegressionOneStep(RegressionCoefficients):
         if self.prior is not None and self.fit_epsilon is None:
             yield Mistake(field="prior", expected="no prior without fit_epsilon: nothing is fitted", found="a prior")
 
-    def query(self, n: int, candidate: Candidate, setting: Setting, earlier: Mapping[str, object]) -> Query:  # type: ignore[override]
-        regression = prepared_regression(earlier, self.name)
+    def query(self, n: int, candidate: Candidate, setting: Setting, fitted: Fitted) -> Query:  # type: ignore[override]
+        regression = fitted.regression(self.name)
         design = regression.design
         wanted = self.binnings(setting)
         present = tuple(candidate.transformation.binning(name) for name in self.columns)

@@ -11,8 +11,9 @@ from pydantic import model_validator
 
 from synthrelease.candidates.candidate import Candidate
 from synthrelease.criteria.base import Criterion, Mistake, Query, Setting
-from synthrelease.criteria.functional_mechanism import least_squares
-from synthrelease.criteria.linear_regression import RegressionCoefficients, prepared_regression, sub_table
+from synthrelease.criteria.fitted import Fitted
+from synthrelease.criteria.functional_mechanism import least_squares, sub_table
+from synthrelease.criteria.linear_regression import RegressionCoefficients
 from synthrelease.domain.counts import Counts
 from synthrelease.errors import closest, listing
 
@@ -71,12 +72,12 @@ class RegressionPrediction(Criterion):
                 found=str(list(self.range)),
             )
 
-    def query(self, n: int, candidate: Candidate, setting: Setting, earlier: Mapping[str, object]) -> Query:
+    def query(self, n: int, candidate: Candidate, setting: Setting, fitted: Fitted) -> Query:
         partner = _coefficients(setting.criteria, self.coefficients)
         lowest, highest = self.range
         wanted = partner.binnings(setting)
         present = tuple(candidate.transformation.binning(name) for name in partner.columns)
-        regression = prepared_regression(earlier, self.coefficients)
+        regression = fitted.regression(self.coefficients)
         design = regression.design
         synthetic, _ = least_squares(design, sub_table(candidate.counts, partner.columns, present, wanted))
         gap = design.errors(regression.fitted, lowest, highest) - design.errors(synthetic, lowest, highest)

@@ -145,7 +145,7 @@ def smallest_epsilon(gap: float, sensitivity: float, level: float) -> float:
 
 def total_epsilon(spec: ReleaseSpec, generation: Fraction) -> Fraction:
     """What the whole release costs with another generation budget."""
-    return replace(spec, generation_epsilon=generation).plan.total.epsilon
+    return replace(spec, generation_budget=generation).plan.total.epsilon
 
 
 def frontier(spec: ReleaseSpec, attempts: Mapping[Fraction, Sequence[AttemptResult]], level: float) -> tuple[BudgetPoint, ...]:

@@ -61,7 +61,7 @@ def run_attempts(
     Every attempt has its own noise from (seed, generation, configuration, number), so the results do not depend on where and
     when they are run. Attempts of the same number share what a release fits and measures once, as its rounds do.
     """
-    spec = replace(spec, generation_epsilon=generation)
+    spec = replace(spec, generation_budget=generation)
     prepared: dict[int, Prepared] = {}
     results = []
     for configuration, number in attempts:
@@ -74,7 +74,7 @@ def run_attempts(
 
 def _run(spec: ReleaseSpec, public: PrivateCounts, seed: int, index: int, number: int, prepared: Prepared) -> AttemptResult:
     start = time.perf_counter()
-    key = (1, index, number, spec.generation_epsilon.numerator, spec.generation_epsilon.denominator)
+    key = (1, index, number, spec.generation_budget.numerator, spec.generation_budget.denominator)
     entropy = SeededEntropy(seed, *key)
     scores: list[Score] = []
     slacks: list[float] = []
@@ -96,7 +96,7 @@ def _run(spec: ReleaseSpec, public: PrivateCounts, seed: int, index: int, number
     return AttemptResult(
         configuration=index,
         number=number,
-        generation=spec.generation_epsilon,
+        generation=spec.generation_budget,
         accepted=accepted,
         chance=likely,
         seconds=time.perf_counter() - start,
@@ -110,16 +110,18 @@ def _exact(
     spec: ReleaseSpec, merged: PrivateCounts, candidate: Candidate, prepared: Prepared
 ) -> tuple[list[Score], list[float]]:
     """The scores before noise, and how far each criterion is from failing, in sensitivities (under a joint test only)."""
-    earlier = dict(prepared.fitted)
-    table = merged.with_plan([charge for each in spec.criteria for charge in each.per_round()])
+    fitted = prepared.fitted
+    table = merged.with_plan([charge for each in spec.criteria for charge in each.per_score()])
     exact = table.rehearsed(NoNoise())
     scores, slacks = [], []
     for criterion in spec.criteria:
-        score = criterion.score(exact if criterion.figure_gets_noise else table, candidate, spec.setting, earlier)
+        asked = exact if criterion.figure_gets_noise else table
+        fitted = criterion.refit(asked, candidate, spec.setting, fitted)
+        score = criterion.score(asked, candidate, spec.setting, fitted)
         scores.append(score)
         if spec.joint_test is None:
             continue
-        query = criterion.query(merged.n, candidate, spec.setting, earlier)
+        query = criterion.query(merged.n, candidate, spec.setting, fitted)
         if isinstance(query, Score):
             slacks.append(math.inf if query.passed else -math.inf)
         elif query.slack is None:

@@ -172,7 +172,7 @@ class _Course:
         self.stopped = False
 
     def run_all(self) -> Rehearsal:
-        planned, thresholds = self.spec.generation_epsilon, [criterion.threshold for criterion in self.spec.criteria]
+        planned, thresholds = self.spec.generation_budget, [criterion.threshold for criterion in self.spec.criteria]
         results: list[dict[int, AttemptResult]] = [{} for _ in range(len(self.spec.space))]
         for result in self.store.results(planned):
             results[result.configuration][result.number] = result

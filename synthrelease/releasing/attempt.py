@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from synthrelease.candidates.candidate import Candidate, make_candidate
 from synthrelease.candidates.configuration import Configuration
 from synthrelease.candidates.generators import Background, MeasuringGenerator, NoisyMarginals
-from synthrelease.criteria import Score
+from synthrelease.criteria import Fitted, Score, fitted_before, scores_of
 from synthrelease.domain.counts import Counts
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import read_public
@@ -22,12 +22,12 @@ class Prepared:
 
     Attributes
     ----------
-    fitted : what each criterion prepared, by its name.
+    fitted : what the criteria prepared.
     priors : public tables over atomic cells that generators start from, by their name in the configuration.
     measured : shared measurements over the common bins of the space; None where every round measures afresh.
     """
 
-    fitted: Mapping[str, object]
+    fitted: Fitted
     priors: Mapping[str, Counts] = field(default_factory=dict)
     measured: NoisyMarginals | None = None
 
@@ -70,7 +70,7 @@ def prepare(spec: ReleaseSpec, private: PrivateCounts, priors: Mapping[str, Coun
         if not isinstance(generator, MeasuringGenerator):
             raise TypeError(f"{generator.family} does not measure apart from modelling")
         measured = generator.measure(private.merge(common.layout, common.maps), spec.generation_charge)
-    fitted = {criterion.name: criterion.prepare(private, spec.setting) for criterion in spec.criteria}
+    fitted = fitted_before(spec.criteria, private, spec.setting)
     return Prepared(fitted=fitted, priors=priors or {}, measured=measured)
 
 
@@ -121,12 +121,10 @@ def judge(spec: ReleaseSpec, merged: PrivateCounts, candidate: Candidate, prepar
     -------
     Spends the charges of the criteria, or of the joint test, in `spec.plan.per_round`, each at most once.
     """
-    earlier = dict(prepared.fitted)
     if spec.joint_test is not None:
-        asked = [(each, each.query(merged.n, candidate, spec.setting, earlier)) for each in spec.criteria]
+        asked = [(each, each.query(merged.n, candidate, spec.setting, prepared.fitted)) for each in spec.criteria]
         return Attempt(candidate=candidate, joint_verdict=spec.joint_test.passes(merged, asked))
-    scores = tuple(criterion.score(merged, candidate, spec.setting, earlier) for criterion in spec.criteria)
-    return Attempt(candidate=candidate, scores=scores)
+    return Attempt(candidate=candidate, scores=scores_of(spec.criteria, merged, candidate, spec.setting, prepared.fitted))
 
 
 @one_thread
@@ -142,6 +140,5 @@ def released_figures(spec: ReleaseSpec, accepted: Attempt, private: PrivateCount
         return accepted.scores
     transformation = accepted.candidate.transformation
     merged = private.with_plan(spec.plan.after).merge(transformation.layout, transformation.maps)
-    earlier = dict(prepared.fitted)
-    scores = [criterion.score(merged, accepted.candidate, spec.setting, earlier) for criterion in spec.criteria]
+    scores = scores_of(spec.criteria, merged, accepted.candidate, spec.setting, prepared.fitted)
     return tuple(replace(score, passed=True, decides=score.noise_sd is None) for score in scores)

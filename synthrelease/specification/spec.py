@@ -40,7 +40,7 @@ class ReleaseSpec:
     ----------
     raw, synthetic : plausibility rules over atomic cells, for rows of the private file and for released rows.
     setting : the public facts that criteria use.
-    generation_epsilon : budget of one generator fit (rho where a family is zero-concentrated), and `generation_delta`.
+    generation_budget : of one generator fit: epsilon, or rho where a family is zero-concentrated; and `generation_delta`.
     limit, delta : the largest epsilon and delta of the whole release; zero-concentrated guarantees are stated at delta.
     shape : eta of a truncated negative binomial number of rounds; None for selection with a known threshold.
     digest : sha256 of the content of both files, comments and [card] apart, and of the public tables that
@@ -69,7 +69,7 @@ class ReleaseSpec:
     space: ConfigurationSpace
     criteria: tuple[Criterion, ...]
     setting: Setting
-    generation_epsilon: Fraction
+    generation_budget: Fraction
     limit: Fraction | None
     stop_probability: Fraction
     card: CardTable
@@ -92,7 +92,7 @@ class ReleaseSpec:
             *([self.rows.charge] if self.rows.charge else []),
             *(replace(charge, reason=each.reason) for each in self.criteria for charge in each.once()),
         ]
-        figures = [replace(charge, reason=each.reason) for each in self.criteria for charge in each.per_round()]
+        figures = [replace(charge, reason=each.reason) for each in self.criteria for charge in each.per_score()]
         generation = [replace(self.generation_charge, reason=self.budget_reason)]
         if self.shared_measurements:
             once, generation = [*once, *generation], []
@@ -119,14 +119,14 @@ class ReleaseSpec:
         because = f"measured once for all rounds ({families})" if self.shared_measurements else ""
         because = because or f"one fit of the drawn generator ({families})"
         if families in LIBRARIES:
-            return self.space.generators[0].charge(self.generation_epsilon)  # its own charge shows the library's part
+            return self.space.generators[0].charge(self.generation_budget)  # its own charge shows the library's part
         if self.generation_unit == "rho":
-            charge = zero_concentrated("generation", self.generation_epsilon, because)
+            charge = zero_concentrated("generation", self.generation_budget, because)
             if pure := sorted({each.family for each in self.space.generators if each.guarantee == "pure"}):
                 beside = f"{charge.because}; {', '.join(pure)} at epsilon = {decimal_text(pure_epsilon(charge))}"
                 return replace(charge, because=beside)
             return charge
-        return mechanism("generation", self.generation_epsilon, because, self.generation_delta)
+        return mechanism("generation", self.generation_budget, because, self.generation_delta)
 
     @property
     def generation_unit(self) -> str:
@@ -207,7 +207,7 @@ class _Builder:
             space=space,
             criteria=tuple(criteria),
             setting=setting,
-            generation_epsilon=self.release.budget.generation,
+            generation_budget=self.release.budget.generation,
             limit=self.release.budget.limit,
             stop_probability=self.release.selection.stop_probability,
             shape=self.release.selection.shape if self.release.selection.mode == "truncated_negative_binomial" else None,

@@ -19,7 +19,16 @@ from synthrelease.audit.sweeps import MOST_RECORDS, sweeps
 from synthrelease.audit.worlds import World
 from synthrelease.candidates.generators import Background
 from synthrelease.candidates.generators.privbayes import PrivBayes
-from synthrelease.criteria import CRITERIA, base, conditional_means, faithfulness, marginals, regression_prediction
+from synthrelease.criteria import (
+    CRITERIA,
+    base,
+    conditional_means,
+    faithfulness,
+    fitted_before,
+    marginals,
+    regression_prediction,
+    scores_of,
+)
 from synthrelease.criteria import joint as joint_test
 from synthrelease.criteria.functional_mechanism import least_squares
 from synthrelease.domain.plausibility import Plausibility
@@ -212,8 +221,8 @@ def test_the_criterion_adds_noise_to_the_moments_that_are_enumerated(fit: str) -
     design = scored.design(setting, np.ones(world.layout.n_cells, dtype=bool))  # type: ignore[attr-defined]
     for table in world.all_tables(2):
         private = world.private(table, scored.once(), recorder)
-        earlier = {scored.name: scored.prepare(private, setting)}
-        scored.score(private.with_plan(scored.per_round()), world.candidate((0, 5)), setting, earlier)
+        earlier = fitted_before([scored], private, setting)
+        scores_of([scored], private.with_plan(scored.per_score()), world.candidate((0, 5)), setting, earlier)
         assert recorder.values.pop().tolist() == design.moments(np.array(table)).sum(axis=0).tolist()
         assert recorder.scales.pop() == float(design.sensitivity)
         assert recorder.values == []

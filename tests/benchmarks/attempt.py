@@ -80,11 +80,11 @@ def one_configuration(
     times = {"attempt_s": timed(lambda: attempts.append(attempt(spec, configuration, private, prepared)))}
     merged = private.with_plan(spec.plan.per_round).merge(transformation.layout, transformation.maps)
     background = Background(plausibility=spec.synthetic.merge(transformation))
-    charge = generator.charge(spec.generation_epsilon)
+    charge = generator.charge(spec.generation_budget)
     times["fit_s"] = timed(lambda: generator.fit(merged, charge, background))
     kinds = {criterion.kind: criterion for criterion in spec.criteria}
     for name, kind in (("marginals_s", "absolute_marginal_error"), ("faithfulness_s", "faithfulness")):
-        score = partial(kinds[kind].score, merged, attempts[0].candidate, spec.setting, dict(prepared.fitted))
+        score = partial(kinds[kind].score, merged, attempts[0].candidate, spec.setting, prepared.fitted)
         times[name] = timed(score)
     return times
 

@@ -23,6 +23,7 @@ from synthrelease.accounting.guarantee import Guarantee
 from synthrelease.bounds import bound
 from synthrelease.bounds.limits import limits, selected_limit
 from synthrelease.bundle import write_bundle
+from synthrelease.criteria import scores_of
 from synthrelease.domain.counts import Counts
 from synthrelease.enclave.door import Meter, PrivateCounts
 from synthrelease.enclave.ingest import read_public
@@ -72,7 +73,7 @@ def exact_figures(spec: ReleaseSpec, public: Counts, release: Release) -> list[f
     earlier = prepare(spec, private)
     transformation = release.candidate.transformation
     merged = private.with_plan(spec.plan.per_round).merge(transformation.layout, transformation.maps)
-    return [criterion.score(merged, release.candidate, spec.setting, earlier).value for criterion in spec.criteria]
+    return [score.value for score in scores_of(spec.criteria, merged, release.candidate, spec.setting, earlier)]
 
 
 def one_release(config: Path, data: Path, queries: int, seed: int) -> tuple[list[Asked], dict[str, bool | None]]:

@@ -28,6 +28,7 @@ from synthrelease.accounting.renyi import zcdp
 from synthrelease.candidates.candidate import make_candidate
 from synthrelease.candidates.generators import GENERATORS, Background, Generator
 from synthrelease.candidates.projections.minimum_count import MinimumCount
+from synthrelease.criteria import scores_of
 from synthrelease.enclave.door import Meter, PrivateCounts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import RejectedRound
@@ -79,7 +80,7 @@ def measure(name: str, epsilon: Fraction, fits: int, data: Path) -> dict[str, An
     )
     charge = generator.charge(budget(generator, epsilon))
     exact = PrivateCounts(table, Meter(spec.plan.once)).rehearsed(NoNoise())
-    fitted = dict(prepare(spec, exact).fitted)
+    fitted = prepare(spec, exact).fitted
     merged_exact = exact.with_plan(spec.plan.per_round).merge(transformation.layout, transformation.maps)
     background = Background(plausibility=spec.synthetic.merge(transformation))
     configuration = replace(
@@ -100,7 +101,7 @@ def measure(name: str, epsilon: Fraction, fits: int, data: Path) -> dict[str, An
         finally:
             seconds.append(time.perf_counter() - start)
         asked = merged_exact.with_plan(spec.plan.per_round)
-        scores = [criterion.score(asked, candidate, spec.setting, dict(fitted)) for criterion in spec.criteria]
+        scores = scores_of(spec.criteria, asked, candidate, spec.setting, fitted)
         errors.append([score.value for score in scores])
     thresholds = [criterion.threshold for criterion in spec.criteria]
     accepted = sum(all(error <= limit for error, limit in zip(row, thresholds, strict=True)) for row in errors)

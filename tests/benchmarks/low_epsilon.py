@@ -27,6 +27,7 @@ from joblib import Parallel, delayed
 
 from synthrelease.accounting.charges import decimal_text
 from synthrelease.candidates.candidate import Candidate
+from synthrelease.criteria import scores_of
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.schema import Schema
 from synthrelease.enclave.door import Meter, PrivateCounts, PrivateRows
@@ -101,9 +102,9 @@ def run_once(spec: ReleaseSpec, truth: ReleaseSpec, table: Counts, priors: dict[
 def true_errors(truth: ReleaseSpec, table: Counts, candidate: Candidate) -> list[float]:
     """Every figure of the reference criteria without noise, the regression fitted without noise too."""
     exact = PrivateCounts(table, Meter(truth.plan.once)).rehearsed(NoNoise())
-    fitted = dict(prepare(truth, exact).fitted)
+    fitted = prepare(truth, exact).fitted
     merged = exact.with_plan(truth.plan.per_round).merge(candidate.transformation.layout, candidate.transformation.maps)
-    return [criterion.score(merged, candidate, truth.setting, fitted).value for criterion in truth.criteria]
+    return [score.value for score in scores_of(truth.criteria, merged, candidate, truth.setting, fitted)]
 
 
 def main() -> None:
@@ -119,7 +120,7 @@ def main() -> None:
     options = parser.parse_args()
     spec, truth = load_spec(options.config), load_spec(options.truth)
     if options.generation:
-        spec = replace(spec, generation_epsilon=options.generation)
+        spec = replace(spec, generation_budget=options.generation)
     table = read_public(options.data, spec.schema, spec.input, spec.raw)
     changes = PUBLIC_TABLES[options.public_table]
     priors = {name: reweighted(prior, spec.schema, changes) for name, prior in read_priors(spec).items()}

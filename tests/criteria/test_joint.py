@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from synthrelease import randomness
-from synthrelease.criteria import CRITERIA, Criterion, JointTest, Query, Score
+from synthrelease.criteria import CRITERIA, Criterion, Fitted, JointTest, Query, Score
+from synthrelease.criteria.fitted import Regression
 from synthrelease.criteria.functional_mechanism import LinearModel
 from synthrelease.criteria.joint import least_slack
-from synthrelease.criteria.linear_regression import Regression
 from synthrelease.criteria.marginals import largest_ratio, records_inside
 from synthrelease.domain.counts import Counts
 from synthrelease.enclave.door import PrivateCounts
@@ -56,12 +56,12 @@ def asker(criteria: tuple[Criterion, ...], n: int) -> Callable[[Sequence[int]], 
     """The last criterion's query about a synthetic table."""
     setting = WORLD.setting(*criteria)
     regression = next((each for each in criteria if each.kind == "regression_one_step"), None)
-    earlier: dict[str, object] = {}
+    earlier = Fitted()
     if regression is not None:
         bare = criterion("regression_one_step", **LINE)  # without a budget nothing is fitted
         prepared = bare.prepare(WORLD.private([0], []), setting)
         assert isinstance(prepared, Regression)
-        earlier[regression.name] = replace(prepared, model=FITTED)
+        earlier = earlier.with_regression(regression.name, replace(prepared, model=FITTED))
 
     def ask(synthetic: Sequence[int]) -> Query:
         found = criteria[-1].query(n, WORLD.candidate(synthetic), setting, earlier)
@@ -240,7 +240,7 @@ def test_the_least_slack_counts_and_is_clipped() -> None:
 def test_the_noisy_slack_is_that_of_the_private_table() -> None:
     """Without noise: the slack of the counts behind the door, to the grid of the noise."""
     judged = criterion("absolute_marginal_error", threshold=0.5)
-    query = judged.query(3, WORLD.candidate([0, 1, 3]), WORLD.setting(judged), {})
+    query = judged.query(3, WORLD.candidate([0, 1, 3]), WORLD.setting(judged), Fitted())
     private = PrivateCounts(WORLD.counts([0, 1, 2]), Witness([TEST.charge])).rehearsed(NoNoise())
     # one of three records differs: figure 1/3, threshold 1/2, sensitivity 1/3
     assert TEST.noisy_slack(private, [(judged, query)]) == pytest.approx(0.5, abs=2.0**-12)

@@ -15,9 +15,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synthrelease.criteria import Query, Setting
+from synthrelease.criteria import Fitted, Query, Setting
+from synthrelease.criteria.fitted import Regression
 from synthrelease.criteria.functional_mechanism import LinearModel
-from synthrelease.criteria.linear_regression import Regression
 from synthrelease.criteria.regression_one_step import RegressionOneStep
 from synthrelease.criteria.regression_prediction import RegressionPrediction
 from synthrelease.domain.plausibility import Mask, Plausibility
@@ -56,7 +56,7 @@ def query(
 ) -> Query:
     judged = one_step(world, range_)
     where = setting(world, judged, possible=possible)
-    earlier = {"line": judged.prepare(PrivateCounts(world.counts([0]), Meter(())), where)}
+    earlier = Fitted().with_regression("line", judged.prepare(PrivateCounts(world.counts([0]), Meter(())), where))
     return judged.query(n or len(synthetic), world.candidate(synthetic), where, earlier)
 
 
@@ -170,7 +170,7 @@ def test_the_private_line_is_fitted_just_when_it_has_a_budget() -> None:
     assert without.once() == ()
     (fit_charge,) = with_one.once()
     assert fit_charge.epsilon == Fraction("0.3")
-    assert with_one.per_round()[0].epsilon == Fraction("0.2")
+    assert with_one.per_score()[0].epsilon == Fraction("0.2")
     private = PrivateCounts(SMALL.counts([0, 4, 5] * 200), Meter([fit_charge]))
     prepared = with_one.prepare(private, SMALL.setting(with_one))
     assert isinstance(prepared, Regression)
@@ -192,7 +192,7 @@ def prediction(synthetic: Sequence[int], line: LinearModel, bound: str, possible
     )  # fmt: skip
     where = setting(SMALL, partner, judged, possible=possible)
     prepared = partner.prepare(PrivateCounts(SMALL.counts([0]), Meter(())), where)
-    return judged.query(3, SMALL.candidate(synthetic), where, {"line": replace(prepared, model=line)})
+    return judged.query(3, SMALL.candidate(synthetic), where, Fitted(regressions={"line": replace(prepared, model=line)}))
 
 
 @pytest.mark.parametrize("line", LINES, ids=["opposite", "near"])

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from synthrelease.audit.sensitivity import Sweep, criterion, enumerate_sweep
-from synthrelease.criteria import Criterion
+from synthrelease.criteria import Criterion, Fitted
 from synthrelease.criteria.functional_mechanism import Design, LinearModel, Prior, private_least_squares
 from synthrelease.randomness import NoNoise
 from tests.helpers.small import World
@@ -73,7 +73,7 @@ def test_cells_missing_from_one_side_count() -> None:
     """A private cell that the synthetic table lacks is an error of its whole count, and the other way round."""
     scored = criterion("absolute_marginal_error")
     score = lambda original, synthetic: scored.score(  # noqa: E731
-        TWO_BY_TWO.private(original, scored.per_round()), TWO_BY_TWO.candidate(synthetic), TWO_BY_TWO.setting(scored), {}
+        TWO_BY_TWO.private(original, scored.per_score()), TWO_BY_TWO.candidate(synthetic), TWO_BY_TWO.setting(scored), Fitted()
     )
     large = 40_000  # noise of scale 1/n is then far below the distances looked at
     assert score([0] * large, [3] * large).value == pytest.approx(1.0, abs=0.01)

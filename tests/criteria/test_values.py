@@ -20,9 +20,9 @@ from sklearn.linear_model import LinearRegression
 
 from synthrelease.audit.exact_figures import ExactFigures, exact_figures
 from synthrelease.audit.sensitivity import GRID_SHARE, criterion
-from synthrelease.criteria import CRITERIA, Criterion, Score
+from synthrelease.criteria import CRITERIA, Criterion, Fitted, Score, fitted_before, scores_of
+from synthrelease.criteria.fitted import Regression
 from synthrelease.criteria.functional_mechanism import Design, LinearModel, least_squares, private_least_squares
-from synthrelease.criteria.linear_regression import Regression
 from synthrelease.criteria.marginals import AbsoluteMarginalError, ratio_sensitivity
 from synthrelease.randomness import NoNoise
 from synthrelease.releasing.attempt import Attempt
@@ -44,9 +44,9 @@ def score(world: World, original: Sequence[int], synthetic: Sequence[int], *crit
     scored, setting = criteria[-1], world.setting(*criteria)
     once = [charge for each in criteria for charge in each.once()]
     before = world.private(original, once, NoNoise())
-    prepared = {each.name: each.prepare(before, setting) for each in criteria}
-    private = world.private(original, scored.per_round(), NoNoise())
-    return scored.score(private, world.candidate(synthetic), setting, prepared)
+    prepared = fitted_before(criteria, before, setting)
+    private = world.private(original, scored.per_score(), NoNoise())
+    return scores_of([scored], private, world.candidate(synthetic), setting, prepared)[0]
 
 
 def on_grid(value: float, found: Score) -> object:
@@ -150,8 +150,8 @@ def test_conditional_means_are_resized_means_of_clipped_values(
 def test_an_empty_group_fails_and_is_paid_for() -> None:
     """The candidate has no row with a = 1; the charge is struck off all the same, so that it costs what was planned."""
     judged = criterion("conditional_mean", column="b", by=("a",), range=(0, 2), size_margin=0.1, threshold=1e9)
-    private = WORLD.private([0, 13, 23], judged.per_round())
-    found = judged.score(private, WORLD.candidate([0, 1, 2]), WORLD.setting(judged), {})
+    private = WORLD.private([0, 13, 23], judged.per_score())
+    found = judged.score(private, WORLD.candidate([0, 1, 2]), WORLD.setting(judged), Fitted())
     assert math.isnan(found.value)
     assert not found.passed
     assert found.epsilon == 1
@@ -249,10 +249,9 @@ def test_prediction_error_is_the_difference_of_mean_absolute_errors(seed: int, r
     trained = LinearModel(intercept=line[0], coefficients=line[1:])
     table = rows(WIDE, original)
     expected = abs(slow_mean_error(table, fitted, *range_) - slow_mean_error(table, trained, *range_))
-    prepared = {
-        partner.name: Regression(design=whole_domain(), possible=np.ones(WIDE.layout.n_cells, dtype=bool), model=fitted)
-    }
-    private = WIDE.private(list(original), judged.per_round(), NoNoise())
+    regression = Regression(design=whole_domain(), possible=np.ones(WIDE.layout.n_cells, dtype=bool), model=fitted)
+    prepared = Fitted(regressions={partner.name: regression})
+    private = WIDE.private(list(original), judged.per_score(), NoNoise())
     found = judged.score(private, WIDE.candidate(list(synthetic)), WIDE.setting(partner, judged), prepared)
     assert found.value == on_grid(expected, found)
     assert found.value != pytest.approx(  # without clipping the figure is another one

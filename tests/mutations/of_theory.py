@@ -883,7 +883,7 @@ OF_THE_THEORY = (
         name="rehearsal: the same noise for every budget",
         breaks="advice on budgets is wrong",
         place="rehearsal.attempts:_run",
-        old="(1, index, number, spec.generation_epsilon.numerator, spec.generation_epsilon.denominator)",
+        old="(1, index, number, spec.generation_budget.numerator, spec.generation_budget.denominator)",
         new="(1, index, number)",
         tests=(f"{REHEARSED}::test_two_budgets_have_noise_of_their_own",),
     ),

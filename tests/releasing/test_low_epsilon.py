@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 from synthrelease.accounting.charges import Charge
-from synthrelease.criteria import CRITERIA, JointTest
+from synthrelease.criteria import CRITERIA, Fitted, JointTest
 from synthrelease.enclave.door import Meter, PrivateCounts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import BudgetError, InputError
@@ -308,7 +308,7 @@ def passing_chances(monkeypatch: pytest.MonkeyPatch) -> dict[tuple[tuple[int, ..
     )
     found = {}
     for table, other in product(TABLES, TABLES):
-        asked = [(each, each.query(3, WORLD.candidate(other), WORLD.setting(each), {})) for each in (absolute, ratio)]
+        asked = [(each, each.query(3, WORLD.candidate(other), WORLD.setting(each), Fitted())) for each in (absolute, ratio)]
         found[table, other] = float(chance_of_passing(test, WORLD.private(table, [test.charge]), asked, monkeypatch))
     return found
 

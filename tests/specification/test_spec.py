@@ -71,8 +71,8 @@ def test_a_plan_above_the_limit_is_refused_and_one_at_the_limit_is_not(copied: P
 
 def test_numbers_with_a_point_are_exact(copied: Path) -> None:
     spec = edited(copied, "configs", "generation = 4\n", "generation = 0.1\n")
-    assert spec.generation_epsilon == Fraction(1, 10)
-    assert edited(copied, "configs", "generation = 0.1\n", 'generation = "1/3"\n').generation_epsilon == Fraction(1, 3)
+    assert spec.generation_budget == Fraction(1, 10)
+    assert edited(copied, "configs", "generation = 0.1\n", 'generation = "1/3"\n').generation_budget == Fraction(1, 3)
     assert spec.stop_probability == Fraction(1, 1000)
 
 

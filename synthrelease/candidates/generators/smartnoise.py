@@ -23,7 +23,6 @@ from importlib import import_module
 from importlib.util import find_spec
 from types import ModuleType
 from typing import Any, ClassVar
-from unittest import mock
 
 import numpy as np
 
@@ -176,13 +175,16 @@ class Randomness:
 @contextlib.contextmanager
 def ours(module: ModuleType, **replaced: Callable[..., Any]) -> Iterator[None]:
     """While it lasts, these functions of a module of the library are ours, and it prints nothing."""
-    with contextlib.ExitStack() as stack:
+    theirs = {name: getattr(module, name) for name in replaced}
+    try:
         for name, function in replaced.items():
-            stack.enter_context(mock.patch.object(module, name, function))
-        stack.enter_context(contextlib.redirect_stdout(io.StringIO()))
-        stack.enter_context(warnings.catch_warnings())
-        warnings.simplefilter("ignore")
-        yield
+            setattr(module, name, function)
+        with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        for name, function in theirs.items():
+            setattr(module, name, function)
 
 
 def library_budget(rho: Fraction) -> float:
