@@ -20,8 +20,8 @@ from synthrelease.audit.criterion_cases import scoring_case
 from synthrelease.audit.model_cases import asked_case, fit_case, gradient_case, measured_case
 from synthrelease.audit.noise_cases import even_draws, figure_case, laplace_case, laplace_vectors, low_bits_case
 from synthrelease.audit.parallel_cases import first_to_finish_case
-from synthrelease.audit.pipeline_cases import pipeline_case
-from synthrelease.audit.pipelines import pipelines
+from synthrelease.audit.pipeline_cases import FAULTY_DRAWS, pipeline_case
+from synthrelease.audit.pipelines import LEFT_OUT, left_out, pipelines
 from synthrelease.audit.selection_cases import FiniteRound
 from synthrelease.randomness import SYSTEM
 from synthrelease.releasing.selection import select
@@ -50,6 +50,13 @@ def faulty_cases() -> Iterator[Case]:
     yield pipeline_case(faithful, run=replace(faithful, name="generation noise of a fiftieth", generation="25"))
     exact = tuple((name, text.replace("epsilon = 0.25", "epsilon = 500")) for name, text in faithful.criteria)
     yield pipeline_case(faithful, run=replace(faithful, name="a criterion without noise", criteria=exact))
+    for reason in LEFT_OUT:
+        yield published_number_case(reason)
+
+
+def published_number_case(reason: str) -> Case:
+    """The number of kept rows published as it is, with the guarantee claimed for replacing any row of the file."""
+    return replace(pipeline_case(left_out(reason, '"exact"')), draws=FAULTY_DRAWS, faulty=True)
 
 
 def small_scale_case(epsilon: Fraction) -> Case:

@@ -9,6 +9,7 @@ from itertools import combinations, permutations, product
 
 import numpy as np
 
+from synthrelease.audit.left_out_rows import pair_numbers, resized_pairs
 from synthrelease.audit.sensitivity import Enumeration, Recording, neighbour_pairs
 from synthrelease.audit.worlds import World
 from synthrelease.candidates.generators.marginals import Marginals
@@ -38,28 +39,32 @@ def enumerate_models(most_records: int) -> Iterator[Enumeration]:
     """Score, joint tables and moments, over every pair of neighbours of worlds of at most six cells."""
     for highs in ({"p": 1, "x": 1}, {"p": 1, "x": 2}, {"p": 2, "x": 1}):
         world = World(highs)
-        yield _enumerated("PrivBayes: structure score", world, most_records, _score(world), tight=False)
+        yield _enumerated("PrivBayes: structure score", highs, most_records, _score(world), tight=False)
     for highs in ({"a": 1, "b": 1}, {"a": 1, "b": 2}):
         world = World(highs)
         for network in _networks(len(highs)):
-            yield _enumerated(f"PrivBayes: joint tables {network}", world, most_records, _tables(world, network), tight=True)
+            yield _enumerated(f"PrivBayes: joint tables {network}", highs, most_records, _tables(world, network), tight=True)
     for highs in ({"a": 1, "b": 2}, {"a": 2, "b": 1}):
         world = World(highs)
         for formula in ("a:b", "a + 2 b", "a:b + 3 b"):
             for table in range(len(formula.split("+"))):
                 found = _marginal(world, formula, table)
-                yield _enumerated(f"marginals: table {table + 1} of {formula}", world, most_records, found, tight=True)
+                yield _enumerated(f"marginals: table {table + 1} of {formula}", highs, most_records, found, tight=True)
     for prior, name in ((None, "mid-range"), (PRIOR, "a prior")):
         for highs in ({"a": 1, "b": 2}, {"a": 2, "b": 1}, {"a": 1, "b": 1}):
             world = World(highs)
             yield _enumerated(
-                f"functional mechanism: moments, {name}", world, most_records, _moments(world, prior), tight=False
+                f"functional mechanism: moments, {name}", highs, most_records, _moments(world, prior), tight=False
             )
 
 
-def _enumerated(name: str, world: World, most_records: int, measured: Callable[[int], Measured], *, tight: bool) -> Enumeration:
-    """Compare every pair of neighbours. The code's own values are enumerated, so there is nothing to disagree with."""
-    figures = pairs = violations = 0
+def _enumerated(
+    name: str, highs: dict[str, int], most_records: int, measured: Callable[[int], Measured], *, tight: bool
+) -> Enumeration:
+    """Compare every pair of neighbours. The code's own values are enumerated, so there is nothing to disagree with
+    but the resizing theorem."""
+    world = World(highs)
+    figures = pairs = violations = files = coupled = contradictions = 0
     largest = Fraction(0)
     for n in range(1, most_records + 1):
         mechanism = measured(n)
@@ -68,7 +73,11 @@ def _enumerated(name: str, world: World, most_records: int, measured: Callable[[
         first, second = neighbour_pairs(world.dense(codes))
         changes = np.abs(values[first] - values[second]).sum(axis=1)
         figures, pairs = figures + len(codes), pairs + len(first)
-        violations += int((changes > mechanism.sensitivity).sum())
+        worse = changes > mechanism.sensitivity
+        resized = resized_pairs(tuple(highs.items()), n, most_records)
+        files, coupled = files + resized.files, coupled + resized.coupled
+        contradictions += resized.contradictions
+        violations += int(worse.sum()) + resized.touched(pair_numbers(first[worse], second[worse], len(codes)))
         largest = max(largest, Fraction(int(changes.max()), mechanism.sensitivity))
     shape = " x ".join(str(size) for size in world.layout.sizes)
     return Enumeration(
@@ -80,8 +89,10 @@ def _enumerated(name: str, world: World, most_records: int, measured: Callable[[
         figures=figures,
         triples=pairs,
         violations=violations,
-        disagreements=0,
+        disagreements=contradictions,
         largest=largest,
+        files=files,
+        coupled=coupled,
     )
 
 

@@ -38,7 +38,7 @@ def pipeline_case(pipeline: Pipeline, *, run: Pipeline | None = None) -> Case:
         claim=float(spec.plan.total.epsilon),
         left=partial(draw, "left"),
         right=partial(draw, "right"),
-        features=("released", "configuration", *(f"rows in cell {cell}" for cell in range(_CELLS)), *scores),
+        features=("released", "configuration", "number of rows", *(f"rows in cell {cell}" for cell in range(_CELLS)), *scores),
         draws=DRAWS if run is None else FAULTY_DRAWS,
         faulty=run is not None,
     )
@@ -54,12 +54,13 @@ def _releases(pipeline: Pipeline, side: str, draws: int) -> np.ndarray:
 
 def _published(spec: ReleaseSpec, result: Release | None) -> list[float]:
     if result is None:
-        return [0.0, -1.0, *([0.0] * (_CELLS + len(spec.criteria)))]
+        return [0.0, -1.0, 0.0, *([0.0] * (_CELLS + len(spec.criteria)))]
     described = [configuration.describe() for configuration in spec.space]
     rows = result.candidate.counts.dense()
     return [
         1.0,
         float(described.index(result.candidate.configuration.describe())),
+        float(result.candidate.counts.total),
         *np.pad(rows, (0, _CELLS - len(rows))).tolist(),
         *(score.value for score in result.scores),
     ]

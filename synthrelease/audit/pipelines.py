@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-Rows = tuple[tuple[int, int], ...]
+Row = tuple[int | str, int | str]
+Rows = tuple[Row, ...]
 
 _COLUMNS = """
 [columns.a]
@@ -52,6 +53,8 @@ SHARED = 'measurements = "shared"'
 EXPONENTIAL = f'{DEGREE}\nselector = "exponential"'
 MINIMUM_ONE, MINIMUM_TWO = ('kind = "minimum_count"\nminimum_count = ' + m for m in ("1", "[1, 2]"))
 
+_RULE = "a == 0 and b == 2"
+
 _LONE = ((0, 0), (0, 0), (0, 0), (0, 1), (0, 1)), (1, 2), (0, 0)
 _TURNED = ((0, 0), (0, 1), (1, 1), (1, 2), (1, 2)), (1, 2), (0, 0)
 _ONE_BIN = ((0, 0), (0, 0), (1, 2), (1, 2), (1, 2)), (1, 1), (1, 2)
@@ -64,7 +67,7 @@ class Pipeline:
 
     name: str
     criteria: tuple[tuple[str, str], ...]
-    neighbours: tuple[Rows, tuple[int, int], tuple[int, int]] = _LONE
+    neighbours: tuple[Rows, Row, Row] = _LONE
     generators: tuple[str, ...] = (DEGREE,)
     projection: str = MINIMUM_ONE
     generation: str = "0.5"
@@ -73,17 +76,23 @@ class Pipeline:
     binnings: tuple[str, ...] = ("single",)
     jobs: int = 1
     selection: tuple[str, ...] = ()
+    input: tuple[str, ...] = ()
+    budget: tuple[str, ...] = ()
 
     def configuration(self) -> str:
         """The text of the configuration file."""
         rules = "".join(f'[[rules]]\nnever = "{rule}"\n' for rule in self.rules)
         generators = "".join(f"[[generators]]\n{text}\n" for text in self.generators)
         return (
-            f'title = "{self.name}"\nacceptance = "acceptance.toml"\n{_COLUMNS}\n'
+            f'title = "{self.name}"\nacceptance = "acceptance.toml"\n{self._table("input", self.input)}{_COLUMNS}\n'
             f"[transformations]\nb = {list(self.binnings)}\n{rules}{generators}[[projections]]\n{self.projection}\n"
-            f"[budget]\ngeneration = {self.generation}\n[selection]\nstop_probability = {self.stop_probability}\n"
-            + "".join(f"{line}\n" for line in self.selection)
+            + self._table("budget", (f"generation = {self.generation}", *self.budget))
+            + self._table("selection", (f"stop_probability = {self.stop_probability}", *self.selection))
         )
+
+    @staticmethod
+    def _table(name: str, lines: tuple[str, ...]) -> str:
+        return "\n".join([f"[{name}]", *lines]) + "\n"
 
     def acceptance(self) -> str:
         """The text of the acceptance file."""
@@ -103,8 +112,36 @@ class Pipeline:
         return folder / "release.toml", folder / "private.csv"
 
 
+LEFT_OUT: dict[str, tuple[Row, tuple[str, ...], tuple[str, ...]]] = {
+    "a missing value": (("", 0), ('missing = "drop"',), ()),
+    "a value outside": ((7, 0), ('outside = "drop"',), ()),
+    "an implausible row": ((0, 2), (), (_RULE,)),
+}
+"""Reasons why a row is left out: such a row, the lines of [input], and the rules."""
+
+
+def left_out(reason: str, rows: str, *, budget: str = "") -> Pipeline:
+    """A release of neighbours of six rows of which one keeps all and the other leaves one out; `rows` as in [input]."""
+    row, policy, rules = LEFT_OUT[reason]
+    shared, kept, _ = _LONE
+    return Pipeline(
+        name=f"{reason}, rows {rows.replace(chr(34), '')}{f' at epsilon {budget}' if budget else ''}",
+        criteria=(("marginals", MARGINALS),),
+        neighbours=(shared, kept, row),
+        generation="0.25",
+        rules=rules,
+        input=(f"rows = {rows}", *policy),
+        budget=(f"rows = {budget}",) if budget else (),
+    )
+
+
 def pipelines() -> Iterator[Pipeline]:
     """All releases of the audit."""
+    for reason in LEFT_OUT:
+        for budget in ("2", "4"):  # a margin of 3 rows, and of 1
+            yield left_out(reason, '"private"', budget=budget)
+        for stated in ("4", "6"):  # below the kept rows of both, and above those of one
+            yield left_out(reason, stated)
     marginals, line = ("marginals", MARGINALS), ("line", LINE_ONCE)
     for name, neighbours in {"a lone record": _LONE, "a record turns": _TURNED, "one bin apart": _ONE_BIN}.items():
         yield Pipeline(name=f"marginals, {name}", criteria=(marginals,), neighbours=neighbours)
@@ -121,7 +158,7 @@ def pipelines() -> Iterator[Pipeline]:
     yield Pipeline(name="exponential mechanism", criteria=(marginals,), generators=(EXPONENTIAL,), generation="2")
     yield Pipeline(name="two generators, two binnings", criteria=(marginals, ("means", MEANS)), generators=(DEGREE, THETA),
                    binnings=("single", "halves"))  # fmt: skip
-    yield Pipeline(name="a rule", criteria=(marginals,), rules=("a == 0 and b == 2",))
+    yield Pipeline(name="a rule", criteria=(marginals,), rules=(_RULE,), input=("rows = 6",))  # all six are kept
     yield Pipeline(
         name="face privacy", criteria=(marginals, ("face", FACE)), projection='kind = "minimum_count"\nminimum_count = 2'
     )

@@ -5,6 +5,10 @@ For every triple (R, R', S), R and R' tables of n records that differ in one, S 
 - the integers to which the code adds noise differ by at most the integer sensitivity for which the noise was drawn;
 - the exact figures, in whole numbers from a second implementation (`exact_figures`), differ by at most the proved bound.
 
+The same holds for every triple (F, F', S) of files of which rows are left out: all tables that the program may make of two
+neighbouring files are among those pairs (`left_out_rows`), and every pair of files that leads to a pair of tables with too
+large a change counts as a violation of its own.
+
 And for every pair (R, S) the code's figure is the exact one up to half a step of its grid, and its sensitivity the bound.
 """
 
@@ -17,6 +21,7 @@ from fractions import Fraction
 import numpy as np
 
 from synthrelease.audit.exact_figures import exact_figures, least_slack
+from synthrelease.audit.left_out_rows import pair_numbers, resized_pairs
 from synthrelease.audit.worlds import World
 from synthrelease.candidates.candidate import Candidate
 from synthrelease.criteria import CRITERIA, Criterion, Fitted
@@ -85,8 +90,11 @@ class Enumeration:
     ----------
     figures : pairs (R, S) whose figure was computed, by the code and exactly.
     triples : unordered {R, R'} of neighbours, with S.
-    violations : triples with a change above the sensitivity, in the code's integers or in exact fractions.
-    disagreements : pairs (R, S) where the code's figure is not the exact one, or its sensitivity not the bound.
+    files : unordered {F, F'} of neighbouring files of which rows are left out or not used, with S.
+    coupled : pairs of tables that those lead to, with S.
+    violations : triples of either kind with a change above the sensitivity, in the code's integers or in exact fractions.
+    disagreements : pairs (R, S) where the code's figure is not the exact one, or its sensitivity not the bound; and pairs
+        (F, F') whose tables do not follow the resizing theorem.
     largest : the largest change as a share of the bound, exact.
     """
 
@@ -100,6 +108,8 @@ class Enumeration:
     violations: int
     disagreements: int
     largest: Fraction
+    files: int = 0
+    coupled: int = 0
 
     @property
     def sound(self) -> bool:
@@ -115,8 +125,8 @@ def neighbour_pairs(tables: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def enumerate_sweep(sweep: Sweep, most_records: int) -> Enumeration:
-    """Enumerate a sweep for tables of 1, 2, ... `most_records` records."""
-    parts = [_enumerate(sweep, n) for n in range(1, most_records + 1)]
+    """Enumerate a sweep for tables of 1, 2, ... `most_records` records, made of files of `most_records` rows."""
+    parts = [_enumerate(sweep, n, most_records) for n in range(1, most_records + 1)]
     return Enumeration(
         name=sweep.name,
         kind=sweep.kind,
@@ -128,17 +138,20 @@ def enumerate_sweep(sweep: Sweep, most_records: int) -> Enumeration:
         violations=sum(part.violations for part in parts),
         disagreements=sum(part.disagreements for part in parts),
         largest=max(part.largest for part in parts),
+        files=sum(part.files for part in parts),
+        coupled=sum(part.coupled for part in parts),
     )
 
 
-def _enumerate(sweep: Sweep, n: int) -> Enumeration:
+def _enumerate(sweep: Sweep, n: int, n_file: int) -> Enumeration:
     world = World(sweep.highs, sweep.groups)
     codes = world.all_tables(n)
     tables = world.dense(codes)
     first, second = neighbour_pairs(tables)
+    resized = resized_pairs(tuple(sweep.highs.items()), n, n_file)
     scorer = CodeFigures(sweep, world)
     privates = [scorer.behind_the_door(table) for table in codes]
-    violations, disagreements, largest = 0, 0, Fraction(0)
+    violations, disagreements, largest = 0, resized.contradictions, Fraction(0)
     for synthetic, counts in zip(codes, tables, strict=True):
         found = scorer.figures(privates, synthetic)
         if sweep.joint:
@@ -150,6 +163,7 @@ def _enumerate(sweep: Sweep, n: int) -> Enumeration:
         too_large = changes > int(allowed // 1)
         too_large |= np.abs(found.steps[first] - found.steps[second]) > found.allowed_steps
         violations += int(too_large.sum())
+        violations += resized.touched(pair_numbers(first[too_large], second[too_large], len(tables)))
         tolerance = found.sensitivity * GRID_SHARE * (1 + 1e-9)
         disagreements += int((np.abs(found.values - exact.values) > tolerance).sum())
         disagreements += int(abs(found.sensitivity - float(exact.bound) * exact.unit) > 1e-12 * found.sensitivity)
@@ -165,6 +179,8 @@ def _enumerate(sweep: Sweep, n: int) -> Enumeration:
         violations=violations,
         disagreements=disagreements,
         largest=largest,
+        files=resized.files * len(tables),
+        coupled=resized.coupled * len(tables),
     )
 
 

@@ -74,6 +74,8 @@ def _sensitivity(part: Enumeration) -> dict[str, object]:
         "cells": part.cells,
         "figures": part.figures,
         "triples": part.triples,
+        "triples_of_files": part.files,
+        "coupled_tables": part.coupled,
         "violations": part.violations,
         "disagreements": part.disagreements,
         "largest_share_of_bound": str(part.largest),

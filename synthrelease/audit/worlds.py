@@ -17,7 +17,7 @@ from synthrelease.criteria import Criterion, Setting
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.domain.schema import Column, Schema, Transformation
-from synthrelease.enclave.door import Meter, PrivateCounts
+from synthrelease.enclave.door import Meter, PrivateCounts, PrivateRows
 from synthrelease.randomness import SYSTEM, SystemEntropy
 from synthrelease.specification.columns import build_column, group_binning
 from synthrelease.toml.tables import ColumnTable, InputTable
@@ -59,6 +59,10 @@ class World:
     def private(self, codes: Sequence[int], charges: Sequence[Charge], entropy: SystemEntropy = SYSTEM) -> PrivateCounts:
         """A table of made-up records behind the door that private tables have."""
         return PrivateCounts(self.counts(codes), Meter(charges), entropy)
+
+    def rows(self, codes: Sequence[int], n_file: int, entropy: SystemEntropy) -> PrivateRows:
+        """The kept rows of a made-up file of `n_file` rows."""
+        return PrivateRows(self.counts(codes), n_file, entropy)
 
     def candidate(self, codes: Sequence[int]) -> Candidate:
         configuration = Configuration(

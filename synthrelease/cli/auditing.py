@@ -95,7 +95,9 @@ def _print_result(result: AuditResult) -> None:
 
 
 def _print_sensitivities(result: AuditResult) -> None:
-    table = Table("figure", "triples", "violations", "disagreements", "largest share of the bound", title="Sensitivities")
+    table = Table(
+        "figure", "triples", "of files", "violations", "disagreements", "largest share of the bound", title="Sensitivities"
+    )
     by_kind = defaultdict(list)
     for part in result.sensitivities:
         by_kind[part.kind].append(part)
@@ -104,6 +106,7 @@ def _print_sensitivities(result: AuditResult) -> None:
         table.add_row(
             escape(kind),
             f"{sum(part.triples for part in found):,}",
+            f"{sum(part.files for part in found):,}",
             str(sum(part.violations for part in found)),
             str(sum(part.disagreements for part in found)),
             shares[0] if len(shares) == 1 else f"{shares[0]} to {shares[-1]}",
@@ -111,7 +114,8 @@ def _print_sensitivities(result: AuditResult) -> None:
     triples = sum(part.triples for part in result.sensitivities)
     violations = sum(part.violations for part in result.sensitivities)
     terminal.print(table)
-    terminal.print(f"{triples:,} triples, {violations} violations.")
+    files = sum(part.files for part in result.sensitivities)
+    terminal.print(f"{triples:,} triples of tables and {files:,} of files with rows left out, {violations} violations.")
 
 
 def _print_findings(result: AuditResult) -> None:

@@ -1,0 +1,229 @@
+"""Whom and what the guarantee covers, in every document: files, rows left out, persons, a guess, reasons."""
+
+from __future__ import annotations
+
+import io
+import json
+from contextlib import redirect_stdout
+from dataclasses import replace
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from math import comb, exp
+from pathlib import Path
+
+import pytest
+
+from synthrelease.accounting.guarantee import loss_of_group
+from synthrelease.accounting.rows import NOT_COVERED, NUMBER_OF_ROWS, RowsRule, invariants
+from synthrelease.bundle import write_bundle
+from synthrelease.bundle.card.protection import domain_text, left_out_text, person_text, right_guess
+from synthrelease.bundle.document import release_document
+from synthrelease.bundle.model import ReleaseDocument
+from synthrelease.cli.terminal import ROWS_IN_WORDS
+from synthrelease.releasing.release import Release, release
+from synthrelease.specification.spec import load_spec
+from synthrelease.verification.charges import charges as check_charges
+from tests.helpers.tiny import write_config, write_data
+
+WHY = "Two tosses of each."
+BUDGET, CRITERION = "Agreed with the mint.", "A mean off by more is of no use."
+CHANGES = {
+    "rows = 400": "",
+    "generation = 10": f'generation = 10\nrows = 0.5\nreason = "{BUDGET}"',
+    "limit = 25": f'limit = 25\n[unit]\nname = "toss"\nrecords_per_person = 2\nwhy = "{WHY}"',
+    "threshold = 0.9\nepsilon = 0.5": f'threshold = 0.9\nepsilon = 0.5\nreason = "{CRITERION}"',
+}
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Release:
+    folder = tmp_path_factory.mktemp("guarantee")
+    while True:  # the stop coin ends one in a thousand
+        if result := release(load_spec(write_config(folder, CHANGES)), write_data(folder)):
+            return result
+
+
+@pytest.fixture(scope="module")
+def document(made: Release) -> ReleaseDocument:
+    return release_document(made, {})
+
+
+def changed(document: ReleaseDocument, **parts: dict[str, object]) -> ReleaseDocument:
+    """The document with other values in some of its parts."""
+    update = {name: getattr(document, name).model_copy(update=values) for name, values in parts.items()}
+    return document.model_copy(update=update)
+
+
+def in_words(text: str) -> str:
+    return " ".join(text.split())
+
+
+# --- What every document shows ----------------------------------------------------------------------------------------------
+
+
+def test_the_unit_and_the_reasons_stand_in_every_document(made: Release, tmp_path: Path) -> None:
+    folder = write_bundle(made, tmp_path / "release")
+    for name in ("release.json", "README.md", "README.html", "deployment.yaml"):
+        text = in_words((folder / name).read_text(encoding="utf-8").replace("\\", ""))
+        for said in (WHY.rstrip("."), BUDGET.rstrip("."), CRITERION.rstrip(".")):
+            assert said in text, (name, said)
+    told = json.loads((folder / "release.json").read_text(encoding="utf-8"))
+    assert told["guarantee"]["person"] == {
+        "unit": "toss", "records": 2, "why": WHY, "epsilon_exact": "43", "delta_exact": "0"}  # fmt: skip
+    assert told["domain"]["rows"] == "counted"
+    assert (told["domain"]["file_rows"], told["domain"]["margin"]) == (
+        401,
+        RowsRule(way="counted", epsilon=Fraction(1, 2)).margin,
+    )
+    assert told["guarantee"]["invariants"][0] == "the number of rows of the file, N = 401"
+    for name in ("README.md", "README.html"):
+        assert "at most 99.9999999" in in_words((folder / name).read_text(encoding="utf-8"))
+
+
+def test_the_plan_shows_the_unit_and_the_reasons(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from rich.console import Console
+
+    from synthrelease.cli import terminal
+
+    shown = io.StringIO()
+    monkeypatch.setattr(terminal, "out", Console(file=shown, width=400))
+    with redirect_stdout(shown):
+        terminal.print_plan(load_spec(write_config(tmp_path, CHANGES)))
+    said = in_words(shown.getvalue())
+    for text in (
+        WHY,
+        BUDGET,
+        CRITERION,
+        "differ in one toss that is replaced",
+        "at most 2 records",
+        "at epsilon = 43",
+        "minus 12",
+    ):
+        assert text in said
+
+
+@pytest.mark.parametrize("way", ["whole", "counted", "stated", "exact"])
+def test_who_is_not_covered_is_said_just_where_the_number_is_exact(document: ReleaseDocument, way: str) -> None:
+    other = changed(document, domain={"rows": way, "file_rows": None if way == "exact" else 401})
+    texts = [domain_text(other), *invariants(way, 401, document.n_rows)[-1:], ROWS_IN_WORDS[way]]
+    assert [NOT_COVERED in text for text in texts] == [way == "exact"] * 3
+
+
+# --- The texts --------------------------------------------------------------------------------------------------------------
+
+
+def test_the_domain_names_the_file_and_never_how_many_rows_were_kept(document: ReleaseDocument) -> None:
+    counted = domain_text(document)
+    assert counted.startswith("Files of 401 rows with the columns and bounds above, whatever their rows hold.")
+    assert f"worked with {document.n_rows}, drawn at random" in counted
+    assert "taking off 12, so that there were fewer with probability at most 0.001" in counted
+    assert "400" not in counted or document.n_rows == 400  # 400 are kept
+    assert "stated beforehand" in domain_text(changed(document, domain={"rows": "stated"}))
+    assert domain_text(changed(document, domain={"rows": "whole"})).endswith("No row was left out.")
+    exact = domain_text(changed(document, domain={"rows": "exact", "file_rows": None}))
+    assert exact.startswith(f"Files of which exactly {document.n_rows} rows are complete, in range and plausible")
+
+
+def test_every_policy_names_its_columns(document: ReleaseDocument) -> None:
+    policies = [("drop", "drop"), ("error", "clip")]
+    columns = [
+        column.model_copy(update={"missing": missing, "outside": outside})
+        for column, (missing, outside) in zip(document.columns, policies, strict=True)
+    ]
+    said = left_out_text(document.model_copy(update={"columns": columns}))
+    assert said == (
+        "Rows with a missing value were left out: face. Files with a missing value were refused: year. Values outside the "
+        "bounds counted as the nearest bound: year. Rows with a value outside bounds or categories were left out: face. Rows "
+        "were left out in which one of these occurred: face == 'tail' and year > 6."
+    )
+    assert "Files with a value outside bounds or categories were refused: face; year." in left_out_text(document)
+
+
+@pytest.mark.parametrize(
+    ("person", "says"),
+    [
+        ({"records": 1, "unit": "record"}, "One record; neighbouring files: replace one record. A person with k records is"),
+        ({"records": 3, "epsilon_exact": "129/2", "why": ""}, "at most 3 records and is protected at epsilon = 64.5."),
+        ({"records": 2, "epsilon_exact": "43", "delta_exact": "1/1000"}, "is protected at epsilon = 43, delta = 0.001."),
+        ({"records": 2, "epsilon_exact": None, "delta_exact": None}, "is protected by nothing: delta would be 1 or more."),
+    ],
+)
+def test_a_person_is_told_what_protects_them(document: ReleaseDocument, person: dict[str, object], says: str) -> None:
+    part = document.guarantee.person.model_copy(update=person)
+    assert says in person_text(changed(document, guarantee={"person": part}))
+
+
+def test_the_loss_of_a_group_is_that_of_steps_from_file_to_file() -> None:
+    """One step after the other: epsilon adds up; delta d_k = d_(k-1) e^epsilon + delta is at most what is stated."""
+    for epsilon in (Fraction(1, 10), Fraction(1), Fraction(3)):
+        for delta in (Fraction(0), Fraction(1, 10**9)):
+            steps = 0.0
+            for records in range(1, 8):
+                steps = steps * exp(epsilon) + float(delta)
+                found = loss_of_group(epsilon, delta, records)
+                assert found is not None
+                assert found.epsilon == records * epsilon
+                assert float(found.delta) >= steps * (1 - 1e-12)
+                assert float(found.delta) <= records * exp((records - 1) * epsilon) * float(delta) * (1 + 1e-6)
+    assert loss_of_group(Fraction(10), Fraction(1, 10**9), 4) is None
+
+
+@pytest.mark.parametrize("epsilon", ["1/100", "1", "3", "48/5", "21", "60"])
+@pytest.mark.parametrize("delta", ["0", "1/1000000000"])
+def test_a_right_guess_is_as_likely_as_the_best_test_between_two_files_allows(
+    document: ReleaseDocument, epsilon: str, delta: str
+) -> None:
+    """Randomised response with that delta attains it: right with (e^eps + delta) / (1 + e^eps). Rounded up."""
+    said = right_guess(changed(document, guarantee={"epsilon_exact": epsilon, "delta_exact": delta}))
+    with localcontext() as context:
+        context.prec = 60
+        odds = (Decimal(Fraction(epsilon).numerator) / Fraction(epsilon).denominator).exp()
+        right = 100 * (odds + Decimal(Fraction(delta).numerator) / Fraction(delta).denominator) / (1 + odds)
+        shown = Decimal(said.removesuffix("%"))
+        assert shown >= right
+        assert shown - right <= Decimal(10) ** shown.as_tuple().exponent  # type: ignore[operator]
+
+
+# --- What verify notices ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("part", "values", "says"),
+    [
+        ("domain", {"margin": 13}, "expected the margin 12"),
+        ("domain", {"shortfall": "1/100"}, "the shortfall 1/1000"),
+        ("domain", {"file_rows": 402}, "expected the invariants"),
+        ("domain", {"file_rows": None}, "expected the rows of the file"),
+        ("domain", {"file_rows": 1}, "expected at most the 1 rows of the file"),
+        ("domain", {"rows": "whole"}, "(all, where none is left out)"),
+        ("domain", {"rows": "stated"}, "expected one just where the number of rows was counted"),
+        ("guarantee", {"invariants": []}, "expected the invariants"),
+        ("person", {"records": 3}, "for 3 records of a person follows"),
+        ("person", {"epsilon_exact": "43/2"}, "for 2 records of a person follows"),
+        ("person", {"epsilon_exact": None, "delta_exact": None}, "for 2 records of a person follows"),
+    ],
+)  # fmt: skip
+def test_a_domain_that_does_not_follow_from_the_charges_is_found(
+    document: ReleaseDocument, part: str, values: dict[str, object], says: str
+) -> None:
+    assert check_charges(document).problems == ()
+    if part == "person":
+        part, values = "guarantee", {"person": document.guarantee.person.model_copy(update=values)}
+    assert any(says in problem for problem in check_charges(changed(document, **{part: values})).problems)
+
+
+def test_a_number_that_needs_no_count_may_not_be_counted(document: ReleaseDocument) -> None:
+    without = document.model_copy(update={"rules": []})
+    assert any("nothing is left out" in problem for problem in check_charges(without).problems)
+
+
+def test_a_number_that_needs_a_count_may_not_go_without(document: ReleaseDocument) -> None:
+    free = [part for part in document.charges.parts if part.name != NUMBER_OF_ROWS]
+    without = changed(document, charges={"parts": free}, domain={"rows": "whole", "margin": None, "shortfall": None})
+    assert any("rows can be left out" in problem for problem in check_charges(without).problems)
+
+
+def test_the_guarantee_of_a_release_has_its_unit(made: Release) -> None:
+    assert made.guarantee.of_a_person == (43, 0)
+    assert replace(made.guarantee, records_per_person=5).of_a_person == (Fraction(215, 2), 0)
+    assert comb(2, 1) * made.guarantee.epsilon == 43

@@ -1,0 +1,272 @@
+"""Mutations of the number of rows: subsets, resizing, rows that are left out, and what is said of whom the guarantee covers."""
+
+from __future__ import annotations
+
+from tests.mutations.machinery import Mutation
+
+RESIZING, SUBSETS, PRIVATE, INGEST = (f"synthrelease/{name}.py" for name in ("resizing", "subsets", "private", "ingest"))
+SPEC, CHARGES = "synthrelease/specification/spec.py", "synthrelease/verification/charges.py"
+PROTECTION, PRIVACY = "synthrelease/bundle/card/protection.py", "synthrelease/accounting/plan.py"
+ROWS, READ = "tests/enclave/test_resizing.py", "tests/enclave/test_ingest.py"
+ENUMERATED = "tests/test_audit_left_out_rows.py"
+TEXTS = "tests/bundle/test_protection.py"
+FORGED = f"{TEXTS}::test_a_domain_that_does_not_follow_from_the_charges_is_found"
+LAWS = f"{ROWS}::test_every_subset_is_drawn_with_the_probability_that_listing_them_gives"
+COUNTED = f"{ROWS}::test_the_counted_number_has_the_noise_of_its_charge_and_is_clamped"
+
+OF_THE_ROWS = (
+    # --- The number
+    Mutation(
+        name="rows: the margin is not taken off",
+        breaks="public rows fill up every other release",
+        place="enclave.resizing:resize",
+        old="rows.spend(charge, counted) - rule.margin",
+        new="rows.spend(charge, counted)",
+        tests=(COUNTED,),
+    ),
+    Mutation(
+        name="rows: the margin is one less",
+        breaks="fewer rows than said are rarely enough",
+        place="accounting.rows:RowsRule.margin",
+        old="math.ceil(tail / epsilon) - 1",
+        new="math.ceil(tail / epsilon) - 2",
+        tests=(f"{ROWS}::test_the_margin_is_the_least_that_keeps_the_shortfall",),
+    ),
+    Mutation(
+        name="rows: the count has noise for half a row",
+        breaks="twice the epsilon of the claim",
+        place="enclave.resizing:resize.counted",
+        old="epsilon=epsilon",
+        new="epsilon=2 * epsilon",
+        tests=(f"{ENUMERATED}::test_the_count_of_the_kept_rows_moves_by_one_and_is_noisy",),
+        core=True,
+    ),
+    Mutation(
+        name="rows: the kept rows are counted twice",
+        breaks="a row moves the count by 2 and pays for 1",
+        place="enclave.resizing:resize.counted",
+        old="kept.total",
+        new="2 * kept.total",
+        tests=(f"{ENUMERATED}::test_the_count_of_the_kept_rows_moves_by_one_and_is_noisy",),
+    ),
+    Mutation(
+        name="rows: the number may exceed that of the file",
+        breaks="more rows than there are people",
+        place="enclave.resizing:resize",
+        old="min(max(size, 1), rows.n_file)",
+        new="max(size, 1)",
+        tests=("tests/test_two_exact_releases.py::test_two_counted_numbers_stay_within_their_sum",),
+    ),
+    Mutation(
+        name="rows: never more than are kept",
+        breaks="the number of kept rows shows where the noise is above it",
+        place="enclave.resizing:resize",
+        old="min(max(size, 1), rows.n_file)",
+        new="min(max(size, 1), rows.all_of_them().n)",
+        tests=("tests/test_two_exact_releases.py::test_two_counted_numbers_stay_within_their_sum",),
+    ),
+    Mutation(
+        name="rows: a private number is exact",
+        breaks="a person with a missing value changes what is published",
+        place="enclave.resizing:resize",
+        old='rule.way in ("exact", "whole")',
+        new='rule.way != "stated"',
+        tests=(f"{ROWS}::test_what_a_row_does_to_the_published_number_is_paid_for",),
+    ),
+    # --- The rows
+    Mutation(
+        name="subset: the first rows",
+        breaks="the release is about the first cells alone",
+        place="enclave.subsets:uniform_subset",
+        old="_distinct(rows, min(size, rows - size), entropy)",
+        new="np.arange(min(size, rows - size))",
+        tests=(LAWS,),
+    ),
+    Mutation(
+        name="subset: the complement is not taken",
+        breaks="another number of rows than is public",
+        place="enclave.subsets:uniform_subset",
+        old="drawn if 2 * size <= rows else table.counts - drawn",
+        new="drawn",
+        tests=(f"{ENUMERATED}::test_the_tables_of_neighbouring_files_follow_the_theorem",),
+        core=True,
+    ),
+    Mutation(
+        name="subset: rows that came twice make way for the smallest",
+        breaks="rows of the first cells are likelier",
+        place="enclave.subsets:_distinct",
+        old="found = drawn[np.sort(first)]",
+        new=(
+            "found = drawn[np.sort(first)]\n"
+            "found = np.concatenate([found, np.setdiff1d(np.arange(bound), found)[:size - len(found)]])"
+        ),
+        tests=(f"{ROWS}::test_an_index_that_comes_twice_is_drawn_again_and_the_first_different_ones_count", LAWS),
+    ),
+    Mutation(
+        name="subset: rows are drawn with replacement",
+        breaks="a row that is drawn twice counts twice",
+        place="enclave.subsets:_distinct",
+        old="found = np.zeros(0, dtype=np.int64)",
+        new=("found = np.zeros(0, dtype=np.int64)\nif size:\n    found = np.repeat(entropy.picks(bound, 1), size)"),
+        tests=(LAWS,),
+    ),
+    Mutation(
+        name="filler: implausible rows",
+        breaks="rows that the rules exclude",
+        place="enclave.resizing:FillerRows.__init__",
+        old="~mask.forbidden",
+        new="mask.forbidden",
+        tests=(f"{ROWS}::test_filler_rows_are_plausible_public_and_a_prefix_of_one_sequence",),
+    ),
+    Mutation(
+        name="filler: depends on how many are missing",
+        breaks="one row that is left out changes all filler rows",
+        place="enclave.resizing:FillerRows.first",
+        old="places + shift",
+        new="places * 0 + size + shift",
+        tests=(f"{ENUMERATED}::test_the_tables_of_neighbouring_files_follow_the_theorem",),
+    ),
+    Mutation(
+        name="door: the kept rows show their number",
+        breaks="an exact count in a log or a traceback",
+        place="enclave.door:Door.__repr__",
+        old='f"{type(self).__name__}(columns={self.layout.columns})"',
+        new='f"{type(self).__name__}(n={self.__counts.total}, columns={self.layout.columns})"',
+        tests=(f"{READ}::test_rows_that_break_a_raw_rule_are_left_out_and_nothing_keeps_their_number",),
+    ),
+    # --- Reading
+    Mutation(
+        name="reading: a file of which no row is kept is refused",
+        breaks="the exit code tells that nobody is plausible",
+        place="enclave.ingest:_read",
+        old="not n_file",
+        new="not kept.total",
+        tests=(f"{READ}::test_a_private_file_without_a_plausible_row_is_read_like_any_other",),
+    ),
+    Mutation(
+        name="message: the row that does not fit is told",
+        breaks="where a value stands",
+        place="enclave.ingest:_read",
+        old=(
+            "if problems:\n"
+            "    found_in = [_problem(schema.columns[place], kind) for place, kind in sorted(problems)]\n"
+            "    raise InputError('\\n  '.join(['the file does not fit the specification.', *found_in]) + "
+            "f'\\n{ADVICE}')"
+        ),
+        new=(
+            "if problems:\n"
+            "    raise InputError(f'row {n_file} does not fit.')\n"
+            "if problems:\n"
+            "    found_in = [_problem(schema.columns[place], kind) for place, kind in sorted(problems)]\n"
+            "    raise InputError('\\n  '.join(['the file does not fit the specification.', *found_in]) + "
+            "f'\\n{ADVICE}')"
+        ),
+        tests=(f"{READ}::test_what_does_not_fit_is_told_for_all_columns_without_rows_or_numbers_of_rows",),
+    ),
+    Mutation(
+        name="message: the reading stops at the first column that does not fit",
+        breaks="the order of the rows shows in the message",
+        place="enclave.ingest:_read",
+        old="sorted(problems)",
+        new="sorted(problems)[:1]",
+        tests=(f"{READ}::test_what_does_not_fit_is_told_for_all_columns_without_rows_or_numbers_of_rows",),
+    ),
+    # --- The specification
+    Mutation(
+        name="rows: nothing is counted where missing values are dropped",
+        breaks="the number of complete rows is published as it is",
+        place="specification.spec:_Builder._rows_rule",
+        old='"drop" in (column.missing, column.outside)',
+        new='"drop" == column.outside',
+        tests=(f"{ROWS}::test_the_specification_decides_where_the_number_comes_from",),
+    ),
+    Mutation(
+        name="rows: nothing is counted where rows break a raw rule",
+        breaks="the number of plausible rows is published as it is",
+        place="specification.spec:_Builder._rows_rule",
+        old="not dropped and not raw.masks",
+        new="not dropped",
+        tests=(f"{ROWS}::test_the_specification_decides_where_the_number_comes_from",),
+    ),
+    Mutation(
+        name="rows: the charge of the count is not in the plan",
+        breaks="an epsilon that nobody is told of",
+        place="specification.spec:ReleaseSpec.plan",
+        old="[self.rows.charge] if self.rows.charge else []",
+        new="[]",
+        tests=(f"{ROWS}::test_what_a_row_does_to_the_published_number_is_paid_for",),
+    ),
+    Mutation(
+        name="domain: the digest forgets what is done with missing values",
+        breaks="two exact releases give away how many values are missing",
+        place="specification.spec:_Builder._domain",
+        old="[each.source, each.part, each.kind, each.bounds, sorted(each.values), each.missing, each.outside]",
+        new="[each.source, each.part, each.kind, each.bounds, sorted(each.values), each.outside]",
+        tests=(f"{ROWS}::test_the_domain_of_an_exact_release_is_what_decides_which_rows_are_kept",),
+    ),
+    Mutation(
+        name="domain: the digest forgets the raw rules",
+        breaks="two exact releases give away how many rows break a rule",
+        place="specification.spec:_Builder._domain",
+        old="[sorted(read, key=str), sorted(self.release.input.missing_values), raw]",
+        new="[sorted(read, key=str), sorted(self.release.input.missing_values)]",
+        tests=(f"{ROWS}::test_the_domain_of_an_exact_release_is_what_decides_which_rows_are_kept",),
+    ),
+    # --- What is said, and checked again
+    Mutation(
+        name="verify: any margin passes",
+        breaks="a card that says how often public rows fill up, wrongly",
+        place="verification.charges:_domain_problems",
+        old="(domain.margin, domain.shortfall) != (margin, shortfall)",
+        new="domain.shortfall != shortfall",
+        tests=(FORGED,),
+    ),
+    Mutation(
+        name="verify: what a person is promised is not computed again",
+        breaks="a card that promises a person too much",
+        place="verification.charges:_guarantee_problems",
+        old="person.records < 1 or stated != found",
+        new="person.records < 1",
+        tests=(FORGED,),
+    ),
+    Mutation(
+        name="verify: a number that nobody paid for passes",
+        breaks="a count without a charge",
+        place="verification.charges:_domain_problems",
+        old='(charged is not None) != (domain.rows == "counted")',
+        new="False",
+        tests=(FORGED,),
+    ),
+    Mutation(
+        name="invariants: who is not covered is left out",
+        breaks="people without a complete row believe that they are protected",
+        place="accounting.rows:invariants",
+        old='(f"the number of kept rows, n = {n}", schema, f"which rows are kept: {NOT_COVERED}")',
+        new='(f"the number of kept rows, n = {n}", schema)',
+        tests=(f"{TEXTS}::test_who_is_not_covered_is_said_just_where_the_number_is_exact",),
+    ),
+    Mutation(
+        name="group: delta grows by the number of records alone",
+        breaks="a person with several records is promised too much",
+        place="accounting.guarantee:loss_of_group",
+        old="records * exp_up((records - 1) * epsilon)",
+        new="records",
+        tests=(f"{TEXTS}::test_the_loss_of_a_group_is_that_of_steps_from_file_to_file",),
+    ),
+    Mutation(
+        name="card: the probability of a right guess is rounded down",
+        breaks="an adversary is likelier to be right than the card says",
+        place="bundle.card.protection:right_guess",
+        old='f"{float(100 * (1 - (wrong // unit) * unit)):.{digits - 2}f}%"',
+        new='f"{float(100 * (1 - (-(-wrong // unit)) * unit)):.{digits - 2}f}%"',
+        tests=(f"{TEXTS}::test_a_right_guess_is_as_likely_as_the_best_test_between_two_files_allows",),
+    ),
+    Mutation(
+        name="card: rows with missing values that were left out are not told",
+        breaks="the domain of the guarantee cannot be made out",
+        place="bundle.card.protection:left_out_text",
+        old='one.missing == "drop"',
+        new='one.missing == "no"',
+        tests=(f"{TEXTS}::test_every_policy_names_its_columns",),
+    ),
+)
