@@ -50,7 +50,8 @@ class Decided(SystemEntropy):
         self.seen = np.array(values, dtype=np.int64)
         return self.seen
 
-    def picks(self, n_choices: int, size: int) -> np.ndarray:
+    def picks(self, bounds: np.ndarray) -> np.ndarray:
+        n_choices, size = int(bounds[0]), len(bounds)
         self.ways = math.perm(n_choices, size)
         return np.array(next(islice(permutations(range(n_choices), size), self.way, None)), dtype=np.int64)
 
@@ -108,7 +109,7 @@ def public_sequence(layout: Layout, size: int) -> Rows:
 
 
 def coupling(pair: FilePair, size: int, sequence: Sequence[int]) -> Coupling:
-    """The two resized tables drawn together, as in the proof (docs/theory.md 1.4)."""
+    """The two resized tables drawn together, as in the proof (theory 1.6, coupling of resized tables)."""
     shared, (one, other) = pair.shared, pair.lasts
     most = len(shared) + 1  # kept in the first file
     if size >= most:

@@ -8,7 +8,7 @@ RESIZING, SUBSETS, PRIVATE, INGEST = (f"synthrelease/{name}.py" for name in ("re
 SPEC, CHARGES = "synthrelease/specification/spec.py", "synthrelease/verification/charges.py"
 PROTECTION, PRIVACY = "synthrelease/bundle/card/protection.py", "synthrelease/accounting/plan.py"
 ROWS, READ = "tests/enclave/test_resizing.py", "tests/enclave/test_ingest.py"
-ENUMERATED = "tests/test_audit_left_out_rows.py"
+ENUMERATED = "tests/audit/test_left_out_rows.py"
 TEXTS = "tests/bundle/test_protection.py"
 FORGED = f"{TEXTS}::test_a_domain_that_does_not_follow_from_the_charges_is_found"
 LAWS = f"{ROWS}::test_every_subset_is_drawn_with_the_probability_that_listing_them_gives"
@@ -55,7 +55,7 @@ OF_THE_ROWS = (
         place="enclave.resizing:resize",
         old="min(max(size, 1), rows.n_file)",
         new="max(size, 1)",
-        tests=("tests/test_two_exact_releases.py::test_two_counted_numbers_stay_within_their_sum",),
+        tests=("tests/whole/test_two_exact_releases.py::test_two_counted_numbers_stay_within_their_sum",),
     ),
     Mutation(
         name="rows: never more than are kept",
@@ -63,7 +63,7 @@ OF_THE_ROWS = (
         place="enclave.resizing:resize",
         old="min(max(size, 1), rows.n_file)",
         new="min(max(size, 1), rows.all_of_them().n)",
-        tests=("tests/test_two_exact_releases.py::test_two_counted_numbers_stay_within_their_sum",),
+        tests=("tests/whole/test_two_exact_releases.py::test_two_counted_numbers_stay_within_their_sum",),
     ),
     Mutation(
         name="rows: a private number is exact",
@@ -107,7 +107,7 @@ OF_THE_ROWS = (
         breaks="a row that is drawn twice counts twice",
         place="enclave.subsets:_distinct",
         old="found = np.zeros(0, dtype=np.int64)",
-        new=("found = np.zeros(0, dtype=np.int64)\nif size:\n    found = np.repeat(entropy.picks(bound, 1), size)"),
+        new=("found = np.zeros(0, dtype=np.int64)\nif size:\n    found = np.repeat(entropy.picks(np.array([bound])), size)"),
         tests=(LAWS,),
     ),
     Mutation(

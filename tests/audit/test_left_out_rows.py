@@ -62,7 +62,7 @@ def test_every_pair_of_neighbouring_files_is_there_once() -> None:
 
 @pytest.mark.parametrize("size", [1, 2, 3])
 def test_the_coupling_has_the_laws_of_the_program_and_another_theorem_says_that_there_is_one(size: int) -> None:
-    """Against Strassen's condition over all sets of tables (tests/enclave/test_resizing.py), for every pair of files of three rows."""
+    """Against Strassen's condition over all sets of tables (enclave/test_resizing.py), for all pairs of files of three rows."""
     world = World(dict(HIGHS))
     layout = world.layout
     for pair in file_pairs(layout.n_cells, 3):
@@ -103,7 +103,7 @@ def evenly_spaced(table: Counts, size: int, entropy: SystemEntropy) -> Counts:
 
 def with_replacement(table: Counts, size: int, entropy: SystemEntropy) -> Counts:
     """A row that is drawn twice counts twice."""
-    drawn = entropy.picks(table.total, 1)
+    drawn = entropy.picks(np.array([table.total]))
     return Counts(table.layout, np.repeat(table.codes, table.counts)[np.repeat(drawn, size)])
 
 
@@ -173,5 +173,5 @@ def test_noise_for_half_a_row_is_a_violation(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_the_draws_that_are_decided_are_all_there_are() -> None:
-    ways = [tuple(left_out_rows.Decided(way).picks(4, 2)) for way in range(12)]
+    ways = [tuple(left_out_rows.Decided(way).picks(np.array([4, 4]))) for way in range(12)]
     assert len(set(ways)) == 12
