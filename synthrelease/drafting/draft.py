@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
+from synthrelease.accounting.rows import SHORTFALL
 from synthrelease.drafting.columns import ColumnDraft, LeftOut, draft_column
 from synthrelease.drafting.criteria import draft_acceptance
 from synthrelease.drafting.public_file import read_public_file
@@ -60,15 +61,25 @@ def draft(name: str, public: str | Path) -> Draft:
         reasons = "; ".join(f"{column.source!r}: {column.because}" for column in left_out)
         raise InputError(f"{public}: expected at least two columns that a release can have, found {len(columns)} ({reasons}).")
     acceptance = draft_acceptance(columns, file.n_rows)
-    total = 2 * (GENERATION + acceptance.epsilon)
+    rows = rows_budget(file.n_rows)
+    total = rows + 2 * (GENERATION + acceptance.epsilon)
     limit = Fraction(math.ceil(total * 10), 10)
     return Draft(
-        configuration=configuration_text(name, file, columns, left_out, limit),
+        configuration=configuration_text(name, file, columns, left_out, rows, limit),
         acceptance=acceptance_text(name, file, acceptance, columns),
         columns=tuple(columns),
         left_out=tuple(left_out),
         n_rows=file.n_rows,
     )
+
+
+def rows_budget(n_rows: int) -> Fraction:
+    """Epsilon of counting the kept rows: 0.05, or what leaves out at most about a fiftieth of so many rows.
+
+    The margin of the count is about ln(1 / (2 SHORTFALL)) / epsilon.
+    """
+    wanted = math.log(float(1 / (2 * SHORTFALL))) / (n_rows / 50)
+    return max(Fraction(1, 20), Fraction(math.ceil(wanted * 100), 100))
 
 
 def write_draft(name: str, public: str | Path, into: str | Path = ".") -> tuple[Path, Path, Draft]:

@@ -17,7 +17,7 @@ _WIDTH = 120
 
 
 def configuration_text(
-    name: str, file: PublicFile, columns: Sequence[ColumnDraft], left_out: Sequence[LeftOut], limit: Fraction
+    name: str, file: PublicFile, columns: Sequence[ColumnDraft], left_out: Sequence[LeftOut], rows: Fraction, limit: Fraction
 ) -> str:
     """configs/NAME.toml"""
     lines = [
@@ -64,6 +64,7 @@ def configuration_text(
         "",
         "[budget]",
         f"generation = {toml(GENERATION)}",
+        f"rows = {toml(rows)}                     # of counting the rows that the rules keep; how many is not published",
         f"limit = {toml(limit)}",
         "",
         "[selection]",

@@ -189,7 +189,7 @@ releasing.ingest = read_and_break
 
 def test_an_unforeseen_error_outside_private_code_shows_no_traceback_and_no_message(tmp_path: Path) -> None:
     broken = f"""
-import synthrelease.releasing as release
+import synthrelease.releasing.release as release
 def fail(*_):
     raise RuntimeError("{SECRET}")
 release.ingest = fail
@@ -203,7 +203,7 @@ release.ingest = fail
 
 def test_an_unforeseen_error_of_another_command_shows_no_message(tmp_path: Path) -> None:
     broken = f"""
-import synthrelease.ingest as module
+import synthrelease.enclave.ingest as module
 def fail(*_):
     raise RuntimeError("{SECRET}")
 module.ingest = fail

@@ -119,7 +119,8 @@ def test_every_bin_of_numbers_holds_a_share_of_the_rows(folder: Path, spec: Rele
 @pytest.mark.slow
 def test_the_noise_of_every_figure_is_small_beside_its_threshold(folder: Path, spec: ReleaseSpec) -> None:
     private = read_private(spec, folder / "public.csv")
-    assert private.n == len(clinic().replace({"ward": {"NA": None}, "smoker": {"": None}}).dropna())
+    kept = len(clinic().replace({"ward": {"NA": None}, "smoker": {"": None}}).dropna())
+    assert 0.9 * kept < private.n <= kept
     while True:
         try:
             scores = attempt(spec, spec.space.draw(), private, prepare(spec, private)).scores
