@@ -40,6 +40,23 @@ class Problem:
         return f"{text}. Did you mean {self.suggestion!r}?" if self.suggestion else f"{text}."
 
 
+class Unexpected(ValueError):
+    """A mistake as a value, where it is found: what was expected, what was found, and perhaps the name meant.
+
+    Whoever knows the file makes a `Problem` of it. pydantic, inside of whose validators it is raised, keeps it as it is.
+
+    Attributes
+    ----------
+    found : None where it is the whole value that was looked at, which the caller can show.
+    place : inside of what was looked at; empty where it is the whole.
+    """
+
+    def __init__(self, expected: str, found: str | None = None, suggestion: str | None = None, *, place: str = ""):
+        self.expected, self.found, self.suggestion, self.place = expected, found, suggestion, place
+        text = f"expected {expected}" if found is None else f"expected {expected}, found {found}"
+        super().__init__(f"{place}: {text}" if place else text)
+
+
 class SpecError(SynthreleaseError):
     """The configuration or acceptance file cannot be used. Carries all the problems that were found."""
 

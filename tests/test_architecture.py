@@ -74,6 +74,67 @@ def test_the_table_of_rooms_agrees_with_itself_and_with_the_package() -> None:
     assert set(FLOORS) == {room(path) for path in TREES}
 
 
+MODULES = {
+    f"synthrelease/{path}".removesuffix(".py").removesuffix("/__init__").replace("/", "."): tree for path, tree in TREES.items()
+}
+
+
+def import_graph(modules: dict[str, ast.Module]) -> dict[str, set[str]]:
+    """What each module imports of the others, wherever in the file: at its top, in a function, or for types alone."""
+    graph: dict[str, set[str]] = {module: set() for module in modules}
+    for module, tree in modules.items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Import):
+                graph[module] |= {alias.name for alias in node.names} & set(modules)
+            elif isinstance(node, ast.ImportFrom) and node.module in modules:
+                names = {f"{node.module}.{alias.name}" for alias in node.names}
+                graph[module] |= {name if name in modules else node.module for name in names}
+    return graph
+
+
+def circle(graph: dict[str, set[str]]) -> list[str]:
+    """Modules in circles of imports, and between circles; none where there is no circle."""
+    left = dict(graph)
+    while left:
+        used = set().union(*left.values())
+        inner = {module: imports & set(left) for module, imports in left.items() if module in used and imports & set(left)}
+        if inner == left:
+            break
+        left = inner
+    return sorted(left)
+
+
+def test_no_module_imports_another_in_a_circle_not_even_in_a_function_or_for_types() -> None:
+    assert circle(import_graph(MODULES)) == []
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "from synthrelease.bounds.answer import bound",
+        "def f():\n    from synthrelease.bounds.answer import bound",
+        "def f():\n    import synthrelease.bounds.answer",
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from synthrelease.bounds import answer",
+    ],
+)
+def test_a_circle_is_found(code: str) -> None:
+    modules = MODULES | {"synthrelease.bounds.words": ast.parse(code)}
+    assert {"synthrelease.bounds.answer", "synthrelease.bounds.words"} <= set(circle(import_graph(modules)))
+
+
+def test_mistakes_are_values_and_no_message_is_taken_apart() -> None:
+    """`errors.Unexpected` carries what was expected and found; a name that holds these words would part a text elsewhere."""
+
+    def parts(node: ast.AST) -> bool:
+        taking = any(
+            calls(name)(node) for name in ("partition", "rpartition", "split", "rsplit", "removeprefix", "removesuffix")
+        )
+        words = [part.value for part in node.args if isinstance(part, ast.Constant)] if isinstance(node, ast.Call) else []
+        return taking and any(isinstance(word, str) and re.search("found|expected", word) for word in words)
+
+    assert files_where(parts) == set()
+
+
 def test_epsilon_is_spent_only_by_generators_and_criteria() -> None:
     counting = {"enclave/resizing.py"}  # the number of rows that are kept
     assert {folder(path) for path in files_where(calls("spend")) - counting} == {"candidates/generators", "criteria"}

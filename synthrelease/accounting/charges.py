@@ -14,7 +14,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from synthrelease.accounting.renyi import RenyiCurve, of_pure, zcdp
-from synthrelease.errors import BudgetError
+from synthrelease.errors import BudgetError, Unexpected
 
 _MOST_DIGITS = 330
 """Digits of an epsilon: those of the smallest and largest floats, and more than anybody means."""
@@ -33,23 +33,23 @@ def exact(number: str | int | float | Decimal | Fraction) -> Fraction:
     ValueError : for negative, infinite or not-a-number values.
     """
     if isinstance(number, bool) or not isinstance(number, str | int | float | Decimal | Fraction):
-        raise ValueError(f"expected a number, found {number!r}")
+        raise Unexpected("a number", repr(number))
     if isinstance(number, Fraction):
         value = number
     else:
         if isinstance(number, int) and abs(number) > 10**_MOST_DIGITS:
-            raise ValueError(f"expected a number of at most {_MOST_DIGITS} digits, found a longer one")
+            raise Unexpected(f"a number of at most {_MOST_DIGITS} digits", "a longer one")
         text = str(number).strip()
         exponent = re.search(r"[eE]([+-]?[0-9]+)$", text)
         # a fraction of '1e999999999' would be computed to its last digit
         if len(text) > 3 * _MOST_DIGITS or (exponent and (len(exponent[1]) > 5 or abs(int(exponent[1])) > _MOST_DIGITS)):
-            raise ValueError(f"expected a number of at most {_MOST_DIGITS} digits, found a longer one")
+            raise Unexpected(f"a number of at most {_MOST_DIGITS} digits", "a longer one")
         try:
             value = Fraction(text)
         except (ValueError, ZeroDivisionError):
-            raise ValueError(f"expected a finite number, found {text!r}") from None
+            raise Unexpected("a finite number", repr(text)) from None
     if value < 0:
-        raise ValueError(f"expected a number of at least 0, found {number}")
+        raise Unexpected("a number of at least 0", str(number))
     return value
 
 

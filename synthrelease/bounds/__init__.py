@@ -1,5 +1,6 @@
 """Error bounds for queries that no criterion named, from the released figures alone (docs/bounds.md)."""
 
-from synthrelease.bounds.answer import Bound, bound
+from synthrelease.bounds.answer import bound
+from synthrelease.bounds.words import Bound
 
 __all__ = ["Bound", "bound"]

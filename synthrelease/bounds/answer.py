@@ -3,58 +3,20 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from synthrelease.bounds.building import build_facts
 from synthrelease.bounds.conditions import Condition, parse_condition
 from synthrelease.bounds.knowledge import Knowledge
-from synthrelease.bounds.limits import Limit
-from synthrelease.bounds.ranges import Range, Step, count_range, ratio_range
+from synthrelease.bounds.ranges import Range, count_range, ratio_range
+from synthrelease.bounds.words import Bound
 from synthrelease.errors import InputError, closest, listing
 from synthrelease.published import PublishedColumn, PublishedRelease, load
 
 MAX_CELLS = 1_000_000
 """Cells of the table of a query's columns."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Bound:
-    """A released answer with bounds on the original table's.
-
-    Attributes
-    ----------
-    question : what was asked, in words.
-    kind : "count", "share" or "mean"; of a difference, that of its two parts.
-    answer : in the released table.
-    low, high : the original table's answer, on the released bins, lies between them with the stated confidence. They hold
-        for all queries on the release together.
-    unit : "rows", "" for shares, the column's unit for means.
-    confidence : the probability, given the released table, that its errors are within the limits that the bounds rest on.
-    acceptance : the caller's lower bound on the probability that a round is accepted, or None.
-    n_rows : of the release.
-    low_steps, high_steps : why, with the weightiest reason first.
-    limits : upper limits of the true errors, one for each criterion that says something about other queries.
-    """
-
-    question: str
-    kind: str
-    answer: float
-    low: float
-    high: float
-    unit: str
-    confidence: float
-    acceptance: float | None
-    n_rows: int
-    low_steps: tuple[Step, ...]
-    high_steps: tuple[Step, ...]
-    limits: tuple[Limit, ...]
-
-    def __str__(self) -> str:
-        from synthrelease.bounds.words import explained
-
-        return explained(self)
 
 
 def bound(
@@ -149,18 +111,18 @@ class _Measure:
         first, given = query.mask(columns).ravel(), self.given.mask(columns).ravel()
         second = minus.mask(columns).ravel() if minus else np.zeros(cells, dtype=bool)
         if self.kind == "count":
-            facts = self.knowledge.facts(names, [first, second] if minus else [first])
+            facts = build_facts(self.knowledge, names, [first, second] if minus else [first])
             return count_range(facts, (first.astype(float) - second)[facts.representative])
         group = given & first if self.kind == "mean" else given
         if not self.release.counts.marginal([self.release.layout.index(c.name) for c in columns]).ravel()[group].any():
             parts = [part.text for part in ((query, self.given) if self.kind == "mean" else (self.given,)) if part.text]
             raise InputError(f"{' and '.join(parts)!r}: expected a condition that some released rows meet, found none that do.")
         if self.kind == "mean":
-            facts = self.knowledge.facts(names, [group], keep=self.mean_of)
+            facts = build_facts(self.knowledge, names, [group], keep=self.mean_of)
             figure = np.where(group, self._numbers(columns), 0.0)
         else:
             counted = [given & first, given & second] if minus else [given & first]
-            facts = self.knowledge.facts(names, [group, *counted])
+            facts = build_facts(self.knowledge, names, [group, *counted])
             figure = (given & first).astype(float) - (given & second)
         return ratio_range(facts, figure[facts.representative], group.astype(float)[facts.representative])
 

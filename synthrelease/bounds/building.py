@@ -15,11 +15,11 @@ import numpy as np
 
 from synthrelease.bounds.conditions import excluded
 from synthrelease.bounds.facts import Facts, Source
+from synthrelease.bounds.knowledge import Knowledge, MeanError, Unmatched
+from synthrelease.bounds.program import maximum
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
-
-    from synthrelease.bounds.knowledge import Knowledge, MeanError, Unmatched
 
 MAX_CELLS = 10_000
 """Cells of the program. Beyond it, bins that the query does not tell apart are merged."""
@@ -36,7 +36,15 @@ def build_facts(
     *,
     means: bool = True,
 ) -> Facts:
-    """All facts about the cells of these columns; see `Knowledge.facts`."""
+    """All facts about the cells of some columns.
+
+    Parameters
+    ----------
+    conditions : boolean arrays over the combinations of bins of these columns, whose counts matter. In large tables only they
+        are told apart.
+    keep : a column whose bins are never merged, because it is averaged.
+    means : whether the conditional means are used.
+    """
     builder = _Builder(knowledge, columns, conditions, keep)
     builder.add_cells()
     builder.add_sub_tables()
@@ -47,6 +55,14 @@ def build_facts(
         for unmatched in knowledge.unmatched:
             builder.add_unmatched(unmatched, condition)
     return builder.facts()
+
+
+def smallest_groups(knowledge: Knowledge, name: str) -> tuple[int, ...]:
+    """How many original rows each group of a column has at least, from the column's 1-way table."""
+    masks = knowledge.groups(name)
+    facts = build_facts(knowledge, [name], masks, means=False)
+    lowest = (-maximum(facts, -mask.astype(float)).value for mask in masks)
+    return tuple(max(0, math.ceil(value - 1e-6)) for value in lowest)
 
 
 class _Builder:
@@ -66,6 +82,7 @@ class _Builder:
         self.sizes = tuple(int(into.max()) + 1 for into in self.into)
         self.axes = tuple(range(len(self.shape)))
         self.synthetic = self._sum(release.counts.marginal(self.places).astype(float), self.axes)
+        self.smallest: dict[str, tuple[int, ...]] = {}
         self.sources: list[Source] = []
         self.low, self.high = np.zeros(len(self.synthetic)), np.full(len(self.synthetic), float(self.n))
         self.low_source = np.full(len(self.synthetic), self._source("cells cannot hold fewer than 0 rows"))
@@ -170,7 +187,7 @@ class _Builder:
                 source = self._source(
                     f"each mean of {error.column} by {name} is off by at most {error.most:.4g}", error.criterion
                 )
-                for mask, smallest in zip(self.knowledge.groups(name), self.knowledge.smallest_groups[name], strict=True):
+                for mask, smallest in zip(self.knowledge.groups(name), self._smallest_groups(name), strict=True):
                     into = self.into[self.names.index(name)]
                     inside = np.bincount(into[mask], minlength=int(into.max()) + 1) > 0
                     if (inside[into] == mask).all():  # the group was not torn apart by the merging
@@ -178,6 +195,11 @@ class _Builder:
         if error.overall:
             source = self._source(f"the mean of {error.column} is off by at most {error.most:.4g}", error.criterion)
             self._mean(numbers, np.ones(len(numbers), dtype=bool), self.n, error, source)
+
+    def _smallest_groups(self, name: str) -> tuple[int, ...]:
+        if name not in self.smallest:
+            self.smallest[name] = smallest_groups(self.knowledge, name)
+        return self.smallest[name]
 
     def _mean(self, numbers: np.ndarray, cells: np.ndarray, smallest: int, error: MeanError, source: int) -> None:
         """The mean of a group that has at least `smallest` rows in R.

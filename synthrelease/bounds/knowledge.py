@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from synthrelease.bounds.building import build_facts
-from synthrelease.bounds.facts import Facts
 from synthrelease.bounds.limits import Limit, limits
-from synthrelease.bounds.program import maximum
 from synthrelease.published import PublishedRelease
-
-_RAW_RULE = re.compile(r"(.*) \((?:raw|raw, synthetic|synthetic, raw)\)", re.DOTALL)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +66,7 @@ class Knowledge:
     def __init__(self, release: PublishedRelease, confidence: float, acceptance: float | None = None):
         self.release, self.n = release, release.n_rows
         self.limits = limits(release, confidence, acceptance)
-        self.raw_rules = tuple(match[1] for match in map(_RAW_RULE.fullmatch, release.rules) if match)
+        self.raw_rules = tuple(rule.never for rule in release.rules if "raw" in rule.applies_to)
 
     def _of_kind(self, kind: str) -> Iterable[tuple[Limit, Mapping[str, Any]]]:
         """Finite limits of the criteria of one kind, with their settings."""
@@ -136,25 +130,3 @@ class Knowledge:
         if groups is None:
             return tuple(np.eye(len(labels), dtype=bool))
         return tuple(np.isin(labels, group) for group in groups)
-
-    @cached_property
-    def smallest_groups(self) -> dict[str, tuple[int, ...]]:
-        """How many original rows each group of a conditional mean has at least, from the 1-way table of its column."""
-        found = {}
-        for name in {name for error in self.means for name in error.by}:
-            masks = self.groups(name)
-            facts = build_facts(self, [name], masks, means=False)
-            lowest = (-maximum(facts, -mask.astype(float)).value for mask in masks)
-            found[name] = tuple(max(0, math.ceil(value - 1e-6)) for value in lowest)
-        return found
-
-    def facts(self, columns: Iterable[str], conditions: Sequence[np.ndarray], keep: str | None = None) -> Facts:
-        """The facts about the cells of some columns.
-
-        Parameters
-        ----------
-        conditions : boolean arrays over the combinations of bins of these columns, whose counts matter. In large tables only
-            they are told apart.
-        keep : a column whose bins are never merged, because it is averaged.
-        """
-        return build_facts(self, columns, conditions, keep)

@@ -1,10 +1,10 @@
-"""A bound in words: the answer, its range, and the derivation that a reader can follow."""
+"""A bound, and the same in words: the answer, its range, and the derivation that a reader can follow."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
 from synthrelease.bounds.limits import Limit
 from synthrelease.bounds.ranges import Step
@@ -12,8 +12,41 @@ from synthrelease.bounds.ranges import Step
 MOST_STEPS = 5
 _SHARES_OF_ROWS = ("absolute_marginal_error", "faithfulness")
 
-if TYPE_CHECKING:
-    from synthrelease.bounds.answer import Bound
+
+@dataclass(frozen=True, kw_only=True)
+class Bound:
+    """A released answer with bounds on the original table's.
+
+    Attributes
+    ----------
+    question : what was asked, in words.
+    kind : "count", "share" or "mean"; of a difference, that of its two parts.
+    answer : in the released table.
+    low, high : the original table's answer, on the released bins, lies between them with the stated confidence. They hold
+        for all queries on the release together.
+    unit : "rows", "" for shares, the column's unit for means.
+    confidence : the probability, given the released table, that its errors are within the limits that the bounds rest on.
+    acceptance : the caller's lower bound on the probability that a round is accepted, or None.
+    n_rows : of the release.
+    low_steps, high_steps : why, with the weightiest reason first.
+    limits : upper limits of the true errors, one for each criterion that says something about other queries.
+    """
+
+    question: str
+    kind: str
+    answer: float
+    low: float
+    high: float
+    unit: str
+    confidence: float
+    acceptance: float | None
+    n_rows: int
+    low_steps: tuple[Step, ...]
+    high_steps: tuple[Step, ...]
+    limits: tuple[Limit, ...]
+
+    def __str__(self) -> str:
+        return explained(self)
 
 
 def explained(bound: Bound) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from synthrelease.bundle.model import ReleaseDocument
 from synthrelease.bundle.yaml_text import yaml_bytes
+from synthrelease.published.document import ReleaseDocument
 from synthrelease.toml.card import LICENCES, is_email
 
 

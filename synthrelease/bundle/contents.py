@@ -12,9 +12,9 @@ from synthrelease.bundle.datapackage import datapackage_bytes
 from synthrelease.bundle.deployment import deployment_bytes
 from synthrelease.bundle.document import release_document
 from synthrelease.bundle.measurements import measurements_bytes
-from synthrelease.bundle.model import ReleaseDocument
 from synthrelease.bundle.names import page_name
 from synthrelease.bundle.table import ReleasedTable, csv_bytes, parquet_bytes
+from synthrelease.published.document import ReleaseDocument
 from synthrelease.releasing.release import Release
 
 

@@ -7,8 +7,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from synthrelease.bundle.model import ColumnPart, ReleaseDocument
 from synthrelease.bundle.names import describe_file
+from synthrelease.published.columns import ColumnPart
+from synthrelease.published.document import ReleaseDocument
 from synthrelease.toml.card import LICENCES, is_email
 
 

@@ -11,8 +11,9 @@ from synthrelease.bundle.card.explanations import criterion_unit, generator_text
 from synthrelease.bundle.card.numbers import cost, figure
 from synthrelease.bundle.card.protection import domain_text, left_out_text, person_text
 from synthrelease.bundle.datapackage import slug
-from synthrelease.bundle.model import ChargePart, ReleaseDocument
 from synthrelease.bundle.yaml_text import yaml_bytes
+from synthrelease.published.costs import ChargePart
+from synthrelease.published.document import ReleaseDocument
 
 NOT_STATED = "Not stated by the publisher."
 

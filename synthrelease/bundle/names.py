@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from synthrelease.bundle import checksums, measurements, signing
-from synthrelease.bundle.model import ReleaseDocument
+from synthrelease.published.document import ReleaseDocument
 
 FILES = {
     "data.csv": "the released rows: bin labels, UTF-8, one header line",

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 from synthrelease.bundle.contents import written
 from synthrelease.bundle.document import own_version
-from synthrelease.bundle.model import ReleaseDocument
 from synthrelease.bundle.table import read_csv
 from synthrelease.errors import SynthreleaseError
+from synthrelease.published.document import read_strictly
 from synthrelease.toml.card import CardTable
 
 
@@ -31,7 +31,7 @@ def rewritten(files: Mapping[str, bytes], card: CardTable, specification: str) -
     ------
     OtherRelease : when the bundle is of another specification.
     """
-    old = ReleaseDocument.model_validate_json(files["release.json"])
+    old = read_strictly(files["release.json"])
     if old.specification != specification:
         raise OtherRelease(
             "The release was made from another specification than this: columns, rules, criteria or budgets differ."

@@ -51,7 +51,7 @@ TOLD = (
 
 
 def _document(spec: ReleaseSpec, jobs: int) -> dict[str, Any]:
-    from synthrelease.bundle.document import charge_tree
+    from synthrelease.published.costs import ChargePart
     from synthrelease.releasing.memory import peak_megabytes
     from synthrelease.toml.card import gaps
 
@@ -60,7 +60,7 @@ def _document(spec: ReleaseSpec, jobs: int) -> dict[str, Any]:
         "title": spec.title,
         "total": {"epsilon": float(decimal_text(total.epsilon)), "delta": float(total.delta)},
         "limit": None if spec.limit is None else float(decimal_text(spec.limit)),
-        "charges": charge_tree(total),
+        "charges": ChargePart.of(total).model_dump(mode="json"),
         "configurations": len(spec.space),
         "stop_probability": float(spec.stop_probability),
         "memory_mb": peak_megabytes(spec, jobs),

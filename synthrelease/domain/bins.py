@@ -11,6 +11,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from synthrelease.errors import Unexpected
+
 MAX_BINS = 20_000
 """Bins of one column: more than any table of counts could hold beside other columns."""
 _NUMBER = r"(-?[0-9]+(?:\.[0-9]+)?)"
@@ -49,22 +51,20 @@ def parse_bins(texts: Sequence[str], *, whole_numbers: bool) -> tuple[Interval, 
 
     Raises
     ------
-    ValueError : with what was expected and found, when a label cannot be read or the bins overlap or leave a gap.
+    Unexpected : when a label cannot be read or the bins overlap or leave a gap.
     """
     intervals: list[Interval] = []
     for text in texts:
         intervals += _parse(" ".join(str(text).split()), whole_numbers)
         if len(intervals) > MAX_BINS:
-            raise ValueError(f"expected at most {MAX_BINS} bins, found more")
+            raise Unexpected(f"at most {MAX_BINS} bins", "more")
     if not intervals:
-        raise ValueError("expected at least one bin, found none")
+        raise Unexpected("at least one bin", "none")
     for left, right in zip(intervals, intervals[1:], strict=False):
         if left.upper != right.lower:
             wrong = "are out of order" if left.lower > right.lower else "overlap"
             wrong = wrong if left.upper > right.lower else "leave a gap"
-            raise ValueError(
-                f"expected bins in increasing order that touch, found {left.label!r} and {right.label!r}, which {wrong}"
-            )
+            raise Unexpected("bins in increasing order that touch", f"{left.label!r} and {right.label!r}, which {wrong}")
     return tuple(intervals)
 
 
@@ -73,18 +73,18 @@ def _parse(text: str, whole_numbers: bool) -> list[Interval]:
     name, match = next(((name, match) for name, match in matches if match), ("", None))
     if match is None:
         examples = "'<18', '18-19', '18..44' or '>44'" if whole_numbers else "'<500', '500 to 1000' or '>=1000'"
-        raise ValueError(f"expected a bin such as {examples}, found {text!r}")
+        raise Unexpected(f"a bin such as {examples}", repr(text))
     if name in ("below", "above"):
         value = _number(match[2], whole_numbers, text)
         return [_open_ended(text, match[1], value, whole_numbers)]
     numbers = [_number(part, whole_numbers, text) for part in match.groups()]
     if name == "half_open":
         if whole_numbers:
-            raise ValueError(f"expected 'a-b' for a column of whole numbers, found {text!r}")
+            raise Unexpected("'a-b' for a column of whole numbers", repr(text))
         _increasing(numbers[0], numbers[1], text)
         return [Interval(label=text, lower=numbers[0], upper=numbers[1], number=(numbers[0] + numbers[1]) / 2)]
     if not whole_numbers:
-        raise ValueError(f"expected 'a to b', '<a' or '>=b' for a column of real numbers, found {text!r}")
+        raise Unexpected("'a to b', '<a' or '>=b' for a column of real numbers", repr(text))
     if name == "single":
         return [_closed(numbers[0], numbers[0])]
     first, last = numbers[0], numbers[1]
@@ -94,16 +94,16 @@ def _parse(text: str, whole_numbers: bool) -> list[Interval]:
     step = 1.0 if name == "run" else numbers[2]
     count = (last - first + 1) / step if step > 0 else 0.0
     if count < 1 or count != int(count):
-        raise ValueError(f"expected an increasing range that the step divides evenly, found {text!r}")
+        raise Unexpected("an increasing range that the step divides evenly", repr(text))
     if count > MAX_BINS:
-        raise ValueError(f"expected at most {MAX_BINS} bins, found {text!r}")
+        raise Unexpected(f"at most {MAX_BINS} bins", repr(text))
     return [_closed(first + i * step, first + (i + 1) * step - 1) for i in range(int(count))]
 
 
 def _open_ended(text: str, sign: str, value: float, whole_numbers: bool) -> Interval:
     """ "<18" and ">44": the number is the edge as it is written."""
     if not whole_numbers and sign in ("<=", ">"):
-        raise ValueError(f"expected '<a' or '>=b' at the ends of a column of real numbers, found {text!r}")
+        raise Unexpected("'<a' or '>=b' at the ends of a column of real numbers", repr(text))
     edge = value + 1 if sign in ("<=", ">") else value
     if sign.startswith("<"):
         return Interval(label=text, lower=-math.inf, upper=edge, number=value)
@@ -119,12 +119,12 @@ def _closed(first: float, last: float) -> Interval:
 def _number(text: str, whole_numbers: bool, label: str) -> float:
     value = float(text)
     if not math.isfinite(value) or abs(value) > 1e15:
-        raise ValueError(f"expected numbers between -1e15 and 1e15, found {label!r}")
+        raise Unexpected("numbers between -1e15 and 1e15", repr(label))
     if whole_numbers and value != int(value):
-        raise ValueError(f"expected whole numbers, found {label!r}")
+        raise Unexpected("whole numbers", repr(label))
     return value
 
 
 def _increasing(first: float, last: float, text: str) -> None:
     if not first < last:
-        raise ValueError(f"expected a bin from a lower to a higher number, found {text!r}")
+        raise Unexpected("a bin from a lower to a higher number", repr(text))

@@ -52,8 +52,7 @@ class Plausibility:
             shape = tuple(layout.sizes[i] for i in chosen)
             if math.prod(shape) > MAX_MASK_CELLS:
                 raise RuleError(
-                    f"expected rules that connect at most {MAX_MASK_CELLS} cells, found {math.prod(shape)} "
-                    f"over {listing(sorted(names))}"
+                    f"rules that connect at most {MAX_MASK_CELLS} cells", f"{math.prod(shape)} over {listing(sorted(names))}"
                 )
             axes = {columns[i].name: (axis, columns[i]) for axis, i in enumerate(chosen)}
             forbidden = np.zeros(shape, dtype=bool)

@@ -18,19 +18,15 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from synthrelease.errors import closest, listing
+from synthrelease.errors import Unexpected, closest, listing
 
 OPERATORS = ("<", "<=", ">", ">=", "==", "!=")
 MAX_DEPTH = 100
 _TOKEN = re.compile(r"\s*(?:(<=|>=|==|!=|<|>|=|\(|\)|\[|\]|,)|(-?\d+(?:\.\d+)?)|'([^']*)'|\"([^\"]*)\"|([A-Za-z_]\w*))")
 
 
-class RuleError(ValueError):
-    """A rule that cannot be read; `suggestion` is a name that may have been meant."""
-
-    def __init__(self, message: str, suggestion: str | None = None):
-        super().__init__(message)
-        self.suggestion = suggestion
+class RuleError(Unexpected):
+    """A rule that cannot be read."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,7 +97,7 @@ class _Parser:
             if not match:
                 rest = text[position:].strip()
                 shown = rest if len(rest) <= 20 else rest[:17] + "..."
-                raise RuleError(f"expected a column, an operator or a value, found {shown!r}")
+                raise RuleError("a column, an operator or a value", repr(shown))
             symbol, number, single, double, word = match.groups()
             quoted = single if single is not None else double
             kind = "symbol" if symbol else "number" if number else "text" if quoted is not None else "word"
@@ -113,7 +109,7 @@ class _Parser:
     def parse(self) -> Rule:
         rule = self._any()
         if self.at < len(self.tokens):
-            raise RuleError(f"expected 'and', 'or' or the end of the rule, found {self._found()}")
+            raise RuleError("'and', 'or' or the end of the rule", self._found())
         return rule
 
     def _peek(self) -> tuple[str, str]:
@@ -127,7 +123,7 @@ class _Parser:
     def _take(self, expected: str, kind: str | None = None, text: str | None = None) -> str:
         found = self._peek()
         if (kind and found[0] != kind) or (text and found[1] != text) or found[0] == "end":
-            raise RuleError(f"expected {expected}, found {self._found()}")
+            raise RuleError(expected, self._found())
         self.at += 1
         return found[1]
 
@@ -152,7 +148,7 @@ class _Parser:
     def _not(self) -> Rule:
         self.depth += 1
         if self.depth > MAX_DEPTH:
-            raise RuleError(f"expected at most {MAX_DEPTH} nested parentheses and negations, found more")
+            raise RuleError(f"at most {MAX_DEPTH} nested parentheses and negations", "more")
         try:
             if self._accept("not"):
                 return Not(self._not())
@@ -167,7 +163,7 @@ class _Parser:
     def _comparison(self) -> Rule:
         name = self._take("a column name", "word")
         if name not in self.columns:
-            raise RuleError(f"expected a column ({listing(self.columns)}), found {name!r}", closest(name, self.columns))
+            raise RuleError(f"a column ({listing(self.columns)})", repr(name), closest(name, self.columns))
         if self._accept("in"):
             self._take("'['", "symbol", "[")
             parts = [self._compare(name, "==", written="in")]
@@ -178,7 +174,7 @@ class _Parser:
         operator = self._peek()[1]
         if operator not in OPERATORS or self._peek()[0] != "symbol":
             suggestion = "==" if operator == "=" else None
-            raise RuleError(f"expected one of < <= > >= == != in after {name!r}, found {self._found()}", suggestion)
+            raise RuleError(f"one of < <= > >= == != in after {name!r}", self._found(), suggestion)
         self.at += 1
         return self._compare(name, operator, written=operator)
 
@@ -186,21 +182,21 @@ class _Parser:
         domain = self.columns[name]
         if domain.kind == "category":
             if operator not in ("==", "!="):
-                raise RuleError(f"expected == or != or in for the categories of {name!r}, found {written!r}")
+                raise RuleError(f"== or != or in for the categories of {name!r}", repr(written))
             label = self._take(f"a category of {name!r} in quotes", "text")
             known = domain.categories
             if known and label not in known:
-                raise RuleError(f"expected a category of {name!r} ({listing(known)}), found {label!r}", closest(label, known))
+                raise RuleError(f"a category of {name!r} ({listing(known)})", repr(label), closest(label, known))
             return Comparison(name, operator, label)
         if domain.kind == "real" and operator not in ("<", ">="):
-            raise RuleError(f"expected < or >= for the real numbers of {name!r}, found {written!r}")
+            raise RuleError(f"< or >= for the real numbers of {name!r}", repr(written))
         text = self._take(f"a number to compare {name!r} with", "number")
         comparison = Comparison(name, operator, float(text))
         if domain.bounds and not _divides(comparison, domain.bounds, whole_numbers=domain.kind == "integer"):
             low, high = domain.bounds
             raise RuleError(
-                f"expected a comparison that some values of {name!r} meet and others do not (its bounds are {low:.15g} and "
-                f"{high:.15g}), found '{name} {operator} {text}'"
+                f"a comparison that some values of {name!r} meet and others do not (its bounds are {low:.15g} and {high:.15g})",
+                f"'{name} {operator} {text}'",
             )
         return comparison
 

@@ -1,6 +1,8 @@
 """A published release as anybody reads it: from the folder, without private data and without the steward's files."""
 
+from synthrelease.published.columns import PublishedColumn, RulePart
+from synthrelease.published.costs import DomainPart
 from synthrelease.published.folder import load
-from synthrelease.published.release import Evaluation, PublishedColumn, PublishedRelease
+from synthrelease.published.release import Evaluation, PublishedRelease
 
-__all__ = ["Evaluation", "PublishedColumn", "PublishedRelease", "load"]
+__all__ = ["DomainPart", "Evaluation", "PublishedColumn", "PublishedRelease", "RulePart", "load"]

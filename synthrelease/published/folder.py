@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import csv
 import io
-import json
-import math
-from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
 
-from synthrelease.errors import InputError, listing
-from synthrelease.published.files import DocumentFile, PublishedColumnTable, ScoreTable, read_as
-from synthrelease.published.release import Evaluation, PublishedColumn, PublishedRelease
+from synthrelease.accounting.charges import Charge
+from synthrelease.accounting.guarantee import Guarantee
+from synthrelease.errors import BudgetError, InputError, Unexpected, listing
+from synthrelease.published.columns import PublishedColumn
+from synthrelease.published.document import CriterionPart, ReleaseDocument, read_leniently
+from synthrelease.published.release import Evaluation, PublishedRelease
 
 
 def load(folder: str | Path) -> PublishedRelease:
@@ -36,19 +36,20 @@ def load(folder: str | Path) -> PublishedRelease:
         found = "no such folder" if not folder.exists() else "a file"
         raise InputError(f"{folder}: expected the folder of a release, found {found}.")
     where = folder / "release.json"
-    document = read_as(DocumentFile, _json(where), str(where))
-    columns = tuple(_column(table) for table in document.columns)
+    document, guarantee, charges = _read(where)
+    columns = tuple(part.published() for part in document.columns)
     return PublishedRelease(
         folder=folder,
         title=document.title,
         description=document.description,
         n_rows=document.n_rows,
-        guarantee=document.guarantee.guarantee(),
-        charges=document.charges.charge(),
+        guarantee=guarantee,
+        domain=document.domain,
+        charges=charges,
         criteria=tuple(table.score() for table in document.criteria),
         evaluation=_evaluation(document, columns),
         schema=columns,
-        rules=tuple(f"{rule.never} ({', '.join(rule.applies_to)})" for rule in document.rules),
+        rules=tuple(document.rules),
         configuration=document.configuration,
         codes=_codes(folder / "data.csv", columns, document.n_rows),
     )
@@ -67,31 +68,19 @@ def _text(path: Path) -> str:
     raise InputError(f"{path}: expected a file of a release, in UTF-8; found {problem}.")
 
 
-def _json(path: Path) -> object:
+def _read(path: Path) -> tuple[ReleaseDocument, Guarantee, Charge]:
+    """release.json, and what it says about the cost as values."""
     try:
-        return json.loads(_text(path), parse_float=Decimal)
-    except ValueError as error:
-        problem = str(error)
-    raise InputError(f"{path}: expected JSON, found a mistake: {problem}.")
+        document = read_leniently(_text(path))
+        return document, document.guarantee.guarantee(), document.charges.charge()
+    except Unexpected as error:
+        problem = f"{error}."
+    except BudgetError as error:
+        problem = f"charges: {error}"
+    raise InputError(f"{path}: {problem}")
 
 
-def _column(table: PublishedColumnTable) -> PublishedColumn:
-    edges = table.kind != "category"
-    return PublishedColumn(
-        name=table.name,
-        kind=table.kind,
-        description=table.description,
-        unit=table.unit,
-        ordered=table.ordered,
-        labels=tuple(part.label for part in table.bins),
-        numbers=tuple(part.number for part in table.bins),
-        lower=tuple(-math.inf if part.lower is None else part.lower for part in table.bins) if edges else (),
-        upper=tuple(math.inf if part.below is None else part.below for part in table.bins) if edges else (),
-        categories=() if edges else tuple(part.categories for part in table.bins),
-    )
-
-
-def _evaluation(document: DocumentFile, columns: tuple[PublishedColumn, ...]) -> Evaluation:
+def _evaluation(document: ReleaseDocument, columns: tuple[PublishedColumn, ...]) -> Evaluation:
     """The settings of every criterion, and which released bins make up each group."""
     bins = {table.name: table.bins for table in document.columns}
     return Evaluation(
@@ -107,7 +96,7 @@ def _evaluation(document: DocumentFile, columns: tuple[PublishedColumn, ...]) ->
     )
 
 
-def _similar(table: ScoreTable, columns: tuple[PublishedColumn, ...]) -> dict[str, tuple[bool, ...]]:
+def _similar(table: CriterionPart, columns: tuple[PublishedColumn, ...]) -> dict[str, tuple[bool, ...]]:
     """For the columns that may be one bin apart, whether each bin is similar to the next one up (`criteria.Faithfulness`)."""
     found: dict[str, tuple[bool, ...]] = {}
     if not table.parameters.get("at_most", 1):

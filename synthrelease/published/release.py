@@ -15,35 +15,11 @@ from synthrelease.accounting.guarantee import Guarantee
 from synthrelease.criteria import Score
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.schema import Layout
+from synthrelease.published.columns import PublishedColumn, RulePart
+from synthrelease.published.costs import DomainPart
 
 if TYPE_CHECKING:
     import pandas as pd
-
-
-@dataclass(frozen=True, kw_only=True)
-class PublishedColumn:
-    """A column of the released table.
-
-    Attributes
-    ----------
-    kind : "integer", "real" or "category".
-    ordered : whether neighbouring bins are one step apart.
-    labels : the values that stand in the table, one per bin, in order.
-    numbers : the number that stands for each bin in means and regressions, or None.
-    lower, upper : each bin is [lower, upper), infinite where it is open; empty for categories.
-    categories : for a category column, the categories that each bin holds.
-    """
-
-    name: str
-    kind: str
-    description: str
-    unit: str
-    ordered: bool
-    labels: tuple[str, ...]
-    numbers: tuple[float | None, ...]
-    lower: tuple[float, ...] = ()
-    upper: tuple[float, ...] = ()
-    categories: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,12 +37,13 @@ class PublishedRelease:
     Attributes
     ----------
     folder : where it was loaded from.
-    guarantee : the differential-privacy guarantee; `epsilon` is an exact fraction.
+    guarantee : the differential-privacy guarantee, for a record and for a person; `epsilon` is an exact fraction.
+    domain : which files it is about: `file_rows`, and the `way` in which the number of rows was found.
     charges : the charge tree that adds up to it.
     criteria : the released figure of every acceptance criterion, with its threshold and noise.
     evaluation : what these figures measure.
     schema : the columns, in the order of the table.
-    rules : what never occurs, in words that `synthrelease` can read.
+    rules : what never occurs: `never`, in words that `synthrelease` can read, what it `applies_to` and `why`.
     configuration : the transformation, generator and projection that were drawn.
 
     Examples
@@ -88,11 +65,12 @@ class PublishedRelease:
     description: str
     n_rows: int
     guarantee: Guarantee
+    domain: DomainPart
     charges: Charge
     criteria: tuple[Score, ...]
     evaluation: Evaluation
     schema: tuple[PublishedColumn, ...]
-    rules: tuple[str, ...]
+    rules: tuple[RulePart, ...]
     configuration: Mapping[str, Any]
     codes: np.ndarray = field(repr=False)
     """(n_rows, n_columns) index of the bin of every row in every column."""

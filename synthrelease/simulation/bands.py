@@ -11,7 +11,7 @@ import numpy as np
 from scipy.interpolate import PchipInterpolator
 
 from synthrelease.domain.bins import Interval, parse_bins
-from synthrelease.errors import closest, listing
+from synthrelease.errors import Unexpected, closest, listing
 
 MAX_BANDS = 1000
 """Bands of one table and categories of one column."""
@@ -46,9 +46,9 @@ class Units:
         """Units of a column of numbers. The upper bound is a value of whole numbers, and the open end of real ones."""
         low, high = (bound * 10**decimals for bound in bounds)
         if not (low < high and high - low <= _MOST_UNITS and max(abs(low), abs(high)) <= 1e15):
-            raise ValueError("expected [lowest, highest] with lowest < highest and at most 1e12 steps between them")
+            raise Unexpected("[lowest, highest] with lowest < highest and at most 1e12 steps between them")
         if not (_is_whole(low) and _is_whole(high)):
-            raise ValueError(f"expected whole multiples of {10**-decimals:g}")
+            raise Unexpected(f"whole multiples of {10**-decimals:g}")
         return cls(kind=kind, first=round(low), stop=round(high) + (kind == "integer"), scale=10**decimals)
 
     def bands(self, labels: Iterable[str]) -> tuple[Band, ...]:
@@ -70,9 +70,9 @@ class Units:
         start, end = interval.lower * self.scale, interval.upper * self.scale
         start, end = self.first if start == -math.inf else start, self.stop if end == math.inf else end
         if not (_is_whole(start) and _is_whole(end)):
-            raise ValueError(f"expected bands that end on multiples of {1 / self.scale:g}, found {interval.label!r}")
+            raise Unexpected(f"bands that end on multiples of {1 / self.scale:g}", repr(interval.label))
         if not self.first <= round(start) < round(end) <= self.stop:
-            raise ValueError(f"expected bands within {self.label(self.first, self.stop)}, found {interval.label!r}")
+            raise Unexpected(f"bands within {self.label(self.first, self.stop)}", repr(interval.label))
         return Band(label=interval.label, ranges=((round(start), round(end)),))
 
     def _group(self, label: str) -> Band:
@@ -81,7 +81,7 @@ class Units:
             if name not in self.categories:
                 meant = closest(name, self.categories)
                 hint = f" (did you mean {meant!r}?)" if meant else ""
-                raise ValueError(f"expected categories out of {listing(self.categories)}, found {name!r}{hint}")
+                raise Unexpected(f"categories out of {listing(self.categories)}", f"{name!r}{hint}")
         places = sorted(self.categories.index(name) for name in names)
         return Band(label=label, ranges=tuple((place, place + 1) for place in places))
 
@@ -108,7 +108,7 @@ class Units:
 def check_number(n_bands: int) -> None:
     """Raise ValueError when a table has too many bands."""
     if n_bands > MAX_BANDS:
-        raise ValueError(f"expected at most {MAX_BANDS} bands, found more")
+        raise Unexpected(f"at most {MAX_BANDS} bands", "more")
 
 
 def check_apart(bands: Iterable[Band]) -> None:
@@ -116,7 +116,7 @@ def check_apart(bands: Iterable[Band]) -> None:
     parts = sorted((part, band.label) for band in bands for part in band.ranges)
     for (left, one), (right, other) in zip(parts, parts[1:], strict=False):
         if right[0] < left[1]:
-            raise ValueError(f"expected bands that do not overlap, found {one!r} and {other!r}")
+            raise Unexpected("bands that do not overlap", f"{one!r} and {other!r}")
 
 
 def cell_edges(units: Units, bands: Iterable[Band], *, interpolated: bool) -> np.ndarray:

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
+from synthrelease.errors import Unexpected
 from synthrelease.simulation.bands import MAX_BANDS, Units
 from synthrelease.spreadsheets import is_executable
 from synthrelease.toml.reading import shown
@@ -20,13 +21,13 @@ def _rows(value: Any) -> Any:
     """One message instead of one for each value and each type that it could have had."""
     if isinstance(value, list) and all(isinstance(row, list) and all(_is_entry(entry) for entry in row) for row in value):
         return value
-    raise ValueError("expected a list of rows such as [['18-19', 12.5], ['20-24', 40.1]]")
+    raise Unexpected("a list of rows such as [['18-19', 12.5], ['20-24', 40.1]]")
 
 
 def _labels(value: Any) -> Any:
     if isinstance(value, list) and all(_is_entry(label) for label in value):
         return [str(label) for label in value]
-    raise ValueError("expected a list of bands such as ['<18', '18-19']")
+    raise Unexpected("a list of bands such as ['<18', '18-19']")
 
 
 def _names(value: Any) -> Any:
@@ -36,7 +37,7 @@ def _names(value: Any) -> Any:
 def _check_harmless(text: str) -> None:
     """Categories and names stand in a CSV file that somebody opens."""
     if is_executable(text):
-        raise ValueError(f"expected texts that no spreadsheet takes for a formula (= + - @ start one), found {text!r}")
+        raise Unexpected("texts that no spreadsheet takes for a formula (= + - @ start one)", repr(text))
 
 
 def _is_entry(value: Any) -> bool:
@@ -60,23 +61,23 @@ class FactColumn(SpecTable):
     def _keys_of_its_kind(self) -> FactColumn:
         needed, *others = _KEYS[self.kind]
         if getattr(self, needed) is None:
-            raise ValueError(f"expected {needed!r} for a column of kind {self.kind!r}, found none")
+            raise Unexpected(f"{needed!r} for a column of kind {self.kind!r}", "none")
         for key in sorted({key for keys in _KEYS.values() for key in keys} - {needed, *others}):
             if key in self.model_fields_set:
-                raise ValueError(f"expected no {key!r} for a column of kind {self.kind!r}, found {shown(getattr(self, key))}")
+                raise Unexpected(f"no {key!r} for a column of kind {self.kind!r}", shown(getattr(self, key)))
         return self
 
     @field_validator("categories")
     @classmethod
     def _different(cls, categories: tuple[str, ...] | None) -> tuple[str, ...] | None:
         if categories and (len(set(categories)) < len(categories) or not all(map(str.strip, categories))):
-            raise ValueError("expected different texts, none of them empty")
+            raise Unexpected("different texts, none of them empty")
         for category in categories or ():
             _check_harmless(category)
         return categories
 
     def units(self) -> Units:
-        """The values as whole numbers. Raises ValueError when the bounds cannot be used."""
+        """The values as whole numbers. Raises Unexpected when the bounds cannot be used."""
         if self.categories:
             return Units(kind=self.kind, first=0, stop=len(self.categories), categories=self.categories)
         if self.bounds is None:

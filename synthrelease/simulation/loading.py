@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from synthrelease.errors import Problem, SpecError, closest, listing
+from synthrelease.errors import Problem, SpecError, Unexpected, closest, listing
 from synthrelease.simulation.bands import Units
 from synthrelease.simulation.facts import MAX_COLUMNS, FactColumn, FactsFile, ShareTable
 from synthrelease.simulation.published import Mistake, Published, published_means, published_shares
@@ -51,7 +51,7 @@ def load_facts(path: Path) -> Facts:
     for column, table in model.columns.items():
         try:
             units[column] = table.units()
-        except ValueError as error:
+        except Unexpected as error:
             problems.append(Mistake.of("bounds", error, found=shown(table.bounds)).problem(name, f"columns.{column}"))
     if problems:
         raise SpecError(problems)

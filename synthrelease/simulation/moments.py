@@ -9,19 +9,20 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import betainc, betaincinv
 
+from synthrelease.errors import Unexpected
 from synthrelease.simulation.bands import Units
 
 
 def check_moments(units: Units, mean: float, deviation: float) -> None:
-    """Raise ValueError when no beta distribution on the column's values has this mean and standard deviation."""
+    """Raise Unexpected when no beta distribution on the column's values has this mean and standard deviation."""
     low, high = (end / units.scale for end in _ends(units))
     if not low < mean < high:
-        raise ValueError(f"expected a mean above {low:g} and below {high:g}, the bounds, found {mean:g}")
+        raise Unexpected(f"a mean above {low:g} and below {high:g}, the bounds", f"{mean:g}")
     largest = np.sqrt((mean - low) * (high - mean))
     if not 0 < deviation < largest:
-        raise ValueError(
-            f"expected a standard deviation above 0 and below {largest:.4g}, the most that a mean of {mean:g} within the "
-            f"bounds allows, found {deviation:g}"
+        raise Unexpected(
+            f"a standard deviation above 0 and below {largest:.4g}, the most that a mean of {mean:g} within the bounds allows",
+            f"{deviation:g}",
         )
 
 

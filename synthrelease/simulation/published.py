@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from synthrelease.errors import Problem, listing
+from synthrelease.errors import Problem, Unexpected, listing
 from synthrelease.simulation.bands import MAX_BANDS, Band, Units, check_apart, check_number
 from synthrelease.simulation.facts import FactTable, MeanTable, ShareTable
 from synthrelease.simulation.moments import check_moments
@@ -22,21 +22,19 @@ ROUNDING = 0.02
 MAX_COMBINATIONS = 100_000
 
 
-class Mistake(Exception):
-    """A mistake in one table: its place in the table, what was expected and found."""
+class Mistake(Unexpected):
+    """A mistake in one table, with its place in the table."""
 
     def __init__(self, place: str, expected: str, found: str):
-        super().__init__(place, expected, found)
-        self.place, self.expected, self.found = place, expected, found
+        super().__init__(expected, found, place=place)
 
     @classmethod
-    def of(cls, place: str, error: ValueError, found: str = "") -> Mistake:
-        """From an error whose text is "expected ..., found ..."; `found` is for one without the second half."""
-        expected, _, told = str(error).removeprefix("expected ").partition(", found ")
-        return cls(place, expected, told or found)
+    def of(cls, place: str, error: Unexpected, found: str = "") -> Mistake:
+        """From an error without a place; `found` is for one that leaves what was found to the caller."""
+        return cls(place, error.expected, found if error.found is None else error.found)
 
     def problem(self, file: str, path: str) -> Problem:
-        return Problem(file=file, path=f"{path}.{self.place}", expected=self.expected, found=self.found)
+        return Problem(file=file, path=f"{path}.{self.place}", expected=self.expected, found=self.found or "")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,7 +102,7 @@ def published_shares(path: str, table: ShareTable, units: Mapping[str, Units]) -
     if table.across is not None:
         try:
             bands = own.bands(table.across)
-        except ValueError as error:
+        except Unexpected as error:
             raise Mistake.of("across", error) from None
         _check_cover(table.of, own, bands, "across")
         rows = _by_combination(table, [units[name] for name in table.given], len(bands))
@@ -141,7 +139,7 @@ def published_means(path: str, table: MeanTable, units: Mapping[str, Units]) -> 
     for number, (mean, deviation) in enumerate(rows.values()):
         try:
             check_moments(units[table.of], mean, deviation)
-        except ValueError as error:
+        except Unexpected as error:
             raise Mistake.of(f"rows[{number}]", error) from None
     return _published(path, table, units, (), {combination: np.array(numbers) for combination, numbers in rows.items()})
 
@@ -204,7 +202,7 @@ def _by_combination(table: FactTable, columns: Sequence[Units], width: int) -> d
     for choices in zip(*found, strict=True):
         try:
             check_apart(dict.fromkeys(choices))
-        except ValueError as error:
+        except Unexpected as error:
             raise Mistake.of("rows", error) from None
     return found
 
@@ -218,7 +216,7 @@ def _number(value: Any, place: str) -> float:
 def _one_band(units: Units, label: str, place: str) -> Band:
     try:
         bands = units.bands([label])
-    except ValueError as error:
+    except Unexpected as error:
         raise Mistake.of(place, error) from None
     if len(bands) != 1:
         raise Mistake(place, "one band", f"{label!r}, which is {len(bands)}")
@@ -229,7 +227,7 @@ def _check_cover(name: str, units: Units, bands: Sequence[Band], place: str) -> 
     try:
         check_number(len(bands))
         check_apart(bands)
-    except ValueError as error:
+    except Unexpected as error:
         raise Mistake.of(place, error) from None
     left = units.without(bands)
     if left:

@@ -10,19 +10,18 @@ from collections.abc import Collection, Mapping, Sequence
 from synthrelease.domain.bins import MAX_BINS, Interval, parse_bins
 from synthrelease.domain.rules import Rule, edges
 from synthrelease.domain.schema import Binning, Column
-from synthrelease.errors import closest, listing
+from synthrelease.errors import Unexpected, closest, listing
 from synthrelease.spreadsheets import is_executable
 from synthrelease.toml.tables import ColumnTable, InputTable
 
 Bins = Sequence[str] | Mapping[str, list[str]]
 
 
-class ColumnError(ValueError):
-    """A mistake in a column's table: the field (relative to the table, or "groups"), what was expected and found."""
+class ColumnError(Unexpected):
+    """A mistake in a column's table; its place is the field (relative to the table), or "groups"."""
 
-    def __init__(self, field: str, expected: str, found: str, suggestion: str | None = None):
-        super().__init__(f"{field}: expected {expected}, found {found}")
-        self.field, self.expected, self.found, self.suggestion = field, expected, found, suggestion
+    def __init__(self, place: str, expected: str, found: str | None, suggestion: str | None = None):
+        super().__init__(expected, found, suggestion, place=place)
 
 
 def build_column(
@@ -89,9 +88,8 @@ def _numeric(field: str, bins: Bins, whole: bool, bounds: tuple[float, float]) -
         raise ColumnError(field, "a list of bins for a numeric column", "a table")
     try:
         intervals = parse_bins([str(text) for text in bins], whole_numbers=whole)
-    except ValueError as error:
-        expected, _, found = str(error).removeprefix("expected ").partition(", found ")
-        raise ColumnError(field, expected, found) from None
+    except Unexpected as error:
+        raise ColumnError(field, error.expected, error.found) from None
     low, high = bounds
     shown = f"[{low:.15g}, {high:.15g}]"
     if intervals[0].lower > low or intervals[-1].upper < high + (1 if whole else 0):

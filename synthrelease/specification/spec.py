@@ -262,8 +262,7 @@ class _Builder:
             try:
                 parsed.append((parse_rule(table.never, domains), table.applies_to))
             except RuleError as error:
-                expected, _, found = str(error).removeprefix("expected ").partition(", found ")
-                self.problems.add(f"rules[{index}].never", expected, found or repr(table.never), error.suggestion)
+                self.problems.add_error(f"rules[{index}].never", error)
         return parsed
 
     def _schema(self, rules: list[tuple[Rule, tuple[str, ...]]]) -> tuple[Schema, dict[str, Binning]]:
@@ -274,14 +273,9 @@ class _Builder:
                     build_column(name, table, self.release.input, [rule for rule, _ in rules], self.acceptance.groups.get(name))
                 )
             except ColumnError as error:
-                in_groups = error.field == "groups"
-                self.problems.add(
-                    f"groups.{name}" if in_groups else f"columns.{name}.{error.field}",
-                    error.expected,
-                    error.found,
-                    error.suggestion,
-                    self.acceptance_file if in_groups else None,
-                )
+                in_groups = error.place == "groups"
+                where = f"groups.{name}" if in_groups else f"columns.{name}.{error.place}"
+                self.problems.add_error(where, error, self.acceptance_file if in_groups else None)
         if self.problems.found:
             return Schema(columns=()), {}
         schema = Schema(columns=tuple(columns))
@@ -298,8 +292,7 @@ class _Builder:
                 self.problems.add("rules", f"rules that leave some {kind} row possible", "rules that exclude every row")
             return masks
         except RuleError as error:
-            expected, _, found = str(error).removeprefix("expected ").partition(", found ")
-            self.problems.add("rules", expected, found or "something else", error.suggestion)
+            self.problems.add_error("rules", error)
             return Plausibility(layout=schema.layout, masks=())
 
     def _criterion(self, index: int, table: Mapping[str, Any]) -> Criterion | None:

@@ -12,6 +12,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from synthrelease.errors import Unexpected
+
 LANGUAGES = ("en", "he")
 """Languages that the public part of a card can be written in; each has a file in bundle/card/words."""
 RIGHT_TO_LEFT = ("he",)
@@ -27,7 +29,7 @@ def _paragraphs(text: Any) -> Any:
     if not isinstance(text, str):
         return text
     if _NO_TEXT.search(text):
-        raise ValueError("expected text without control characters, found one")
+        raise Unexpected("text without control characters", "one")
     return "\n\n".join(" ".join(part.split()) for part in re.split(r"\n[ \t]*\n", text) if part.strip())
 
 
@@ -108,14 +110,14 @@ class CardTable(CardTexts):
     @classmethod
     def _reachable(cls, value: str) -> str:
         if value and not (_EMAIL.fullmatch(value) or _URL.fullmatch(value)):
-            raise ValueError("expected an e-mail address, or an address that starts with https://")
+            raise Unexpected("an e-mail address, or an address that starts with https://")
         return value
 
     @field_validator("url", "licence_url")
     @classmethod
     def _address(cls, value: str) -> str:
         if value and not _URL.fullmatch(value):
-            raise ValueError("expected an address that starts with https://")
+            raise Unexpected("an address that starts with https://")
         return value
 
     @model_validator(mode="after")

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
-from synthrelease.errors import Problem, SpecError, closest, listing
+from synthrelease.errors import Problem, SpecError, Unexpected, closest, listing
 from synthrelease.toml.reading import ConfigurationFile
 from synthrelease.toml.tables import Mistake
 
@@ -25,6 +25,10 @@ class Problems:
 
     def add(self, path: str, expected: str, found: str, suggestion: str | None = None, file: str | None = None) -> None:
         self.found.append(Problem(file=file or self.file, path=path, expected=expected, found=found, suggestion=suggestion))
+
+    def add_error(self, path: str, error: Unexpected, file: str | None = None) -> None:
+        """A mistake that was raised, at a place that the caller knows."""
+        self.add(path, error.expected, error.found or "something else", error.suggestion, file)
 
     def add_mistakes(self, where: str, mistakes: Iterable[Mistake], file: str | None = None) -> bool:
         """Mistakes in the table at `where`; whether there were any."""

@@ -21,7 +21,7 @@ from pydantic import (
     model_validator,
 )
 
-from synthrelease.errors import MAX_PROBLEMS, Problem, closest, listing
+from synthrelease.errors import MAX_PROBLEMS, Problem, Unexpected, closest, listing
 from synthrelease.toml.card import CardTable
 from synthrelease.toml.reading import dotted, shown
 
@@ -38,13 +38,13 @@ def _bins(value: Any) -> Any:
             return value
     elif isinstance(value, list | tuple) and all(_is_bin(text) for text in value):
         return [str(text) for text in value]
-    raise ValueError("expected a list of bins such as ['<18', '18-19'], or a table of groups of categories")
+    raise Unexpected("a list of bins such as ['<18', '18-19'], or a table of groups of categories")
 
 
 def _categories(value: Any) -> Any:
     if value is None or _is_texts(value) or (isinstance(value, Mapping) and all(_is_texts(texts) for texts in value.values())):
         return value
-    raise ValueError("expected a list of texts, or a table of categories with their texts in the file")
+    raise Unexpected("a list of texts, or a table of categories with their texts in the file")
 
 
 def _is_texts(value: Any) -> bool:
@@ -57,7 +57,7 @@ def _is_bin(value: Any) -> bool:
 
 def _one_line(text: str) -> str:
     if not text.isprintable():
-        raise ValueError("expected one line of printable characters")
+        raise Unexpected("one line of printable characters")
     return text
 
 
@@ -80,9 +80,9 @@ class SpecTable(BaseModel):
         annotation = cls.model_fields[info.field_name or ""].annotation
         kinds = {annotation, *get_args(annotation)}
         if isinstance(value, bool) and {Fraction, float, int} & kinds:
-            raise ValueError("expected a number")
+            raise Unexpected("a number")
         if isinstance(value, str) and Fraction in kinds and not _FRACTION.fullmatch(value):
-            raise ValueError("expected a number")  # '1e999999999' would be computed to its last digit
+            raise Unexpected("a number")  # '1e999999999' would be computed to its last digit
         return value
 
 
@@ -121,7 +121,7 @@ class InputTable(SpecTable):
     def _number_or_word(cls, rows: Any) -> Any:
         whole = isinstance(rows, int) and not isinstance(rows, bool) and 1 <= rows <= MAX_STATED_ROWS
         if not (whole or rows in ("private", "exact")):
-            raise ValueError(f"expected 'private', 'exact', or a whole number from 1 to {MAX_STATED_ROWS}")
+            raise Unexpected(f"'private', 'exact', or a whole number from 1 to {MAX_STATED_ROWS}")
         return rows
 
 
@@ -148,9 +148,9 @@ class ColumnTable(SpecTable):
             return None
         low, high = bounds
         if not (low < high and max(abs(low), abs(high)) <= 1e15):
-            raise ValueError("expected [lowest, highest] with lowest < highest, both between -1e15 and 1e15")
+            raise Unexpected("[lowest, highest] with lowest < highest, both between -1e15 and 1e15")
         if info.data.get("kind") == "integer" and (low != int(low) or high != int(high)):
-            raise ValueError("expected whole numbers")
+            raise Unexpected("whole numbers")
         return bounds
 
 
@@ -236,10 +236,10 @@ class SelectionTable(SpecTable):
             raise ValueError('test = "joint" needs test_epsilon, and test = "each" must not have it')
         if self.mode == "truncated_negative_binomial":
             if not SMALLEST_LAW <= self.stop_probability < 1:
-                expected = f"expected a stop_probability of at least 1e-6 and below 1, because of {self.mode!r}"
-                raise ValueError(f"{expected}, found {float(self.stop_probability):g}")
+                expected = f"a stop_probability of at least 1e-6 and below 1, because of {self.mode!r}"
+                raise Unexpected(expected, f"{float(self.stop_probability):g}")
             if self.shape and abs(self.shape) < SMALLEST_LAW:
-                raise ValueError(f"expected a shape of 0, or of at least 1e-6 above or below, found {float(self.shape):g}")
+                raise Unexpected("a shape of 0, or of at least 1e-6 above or below", f"{float(self.shape):g}")
         elif "shape" in self.model_fields_set:
             raise ValueError('shape belongs to mode = "truncated_negative_binomial"')
         return self
@@ -268,7 +268,7 @@ class ReleaseFile(SpecTable):
     def _plain_names(cls, columns: dict[str, ColumnTable]) -> dict[str, ColumnTable]:
         for name in columns:
             if not name.isidentifier() or name in {"and", "or", "not", "in"}:
-                raise ValueError(f"expected column names made of letters, digits and underscores, found {name!r}")
+                raise Unexpected("column names made of letters, digits and underscores", repr(name))
         return columns
 
 
@@ -311,10 +311,12 @@ def _problem(model: type[BaseModel], item: Mapping[str, Any], file: str, prefix:
     if item["type"] == "missing":
         return Problem(file=file, path=path, expected="a value: it is required", found="nothing")
     if item["type"] == "value_error":
-        message, _, found = str(item["ctx"]["error"]).partition(", found ")
-        if not message.startswith("expected "):  # a rule about several values of one table
-            return Problem(file=file, path=path, expected="values that fit together", found=f"a mistake: {message}")
-        return Problem(file=file, path=path, expected=message.removeprefix("expected "), found=found or shown(item["input"]))
+        error = item["ctx"]["error"]
+        if isinstance(error, Unexpected):
+            found = shown(item["input"]) if error.found is None else error.found
+            return Problem(file=file, path=path, expected=error.expected, found=found, suggestion=error.suggestion)
+        # a rule about several values of one table, in a sentence
+        return Problem(file=file, path=path, expected="values that fit together", found=f"a mistake: {error}")
     limits = {name: f"{value:g}" if isinstance(value, float) else value for name, value in item.get("ctx", {}).items()}
     expected = _EXPECTED.get(item["type"], "{message}").format(message=item["msg"], **limits)
     suggestion = None

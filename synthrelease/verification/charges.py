@@ -21,12 +21,13 @@ from synthrelease.accounting.charges import (
 from synthrelease.accounting.guarantee import NEIGHBOURS, UNIT, Guarantee
 from synthrelease.accounting.neighbours import replacing_one
 from synthrelease.accounting.plan import stated_at
-from synthrelease.accounting.renyi import RenyiCurve
 from synthrelease.accounting.rows import NUMBER_OF_ROWS, SHORTFALL, RowsRule, invariants
 from synthrelease.accounting.selection import SelectionRule, private_selection
-from synthrelease.bundle.model import ChargePart, JointTestPart, ReleaseDocument, upwards
 from synthrelease.criteria.joint import JOINT_TEST, JointTest
 from synthrelease.errors import BudgetError
+from synthrelease.published.costs import ChargePart
+from synthrelease.published.document import JointTestPart, ReleaseDocument
+from synthrelease.published.parts import upwards
 from synthrelease.verification.checks import Check
 
 
@@ -64,7 +65,7 @@ def _node_problems(node: ChargePart, selection: SelectionRule) -> Iterator[str]:
         yield f"charge {node.name!r}: expected parts that add up to it, found none"
         return
     try:
-        stated, found = _charge(node), _composed(node, selection)
+        stated, found = node.charge(), _composed(node, selection)
     except (BudgetError, ValueError) as error:
         yield f"charge {node.name!r}: {error}"
         return
@@ -74,7 +75,7 @@ def _node_problems(node: ChargePart, selection: SelectionRule) -> Iterator[str]:
 
 def _composed(node: ChargePart, selection: SelectionRule) -> Charge:
     """What the parts of a node give by its rule. Raises BudgetError or ValueError where the rule gives no guarantee."""
-    parts = [_charge(part) for part in node.parts]
+    parts = [part.charge() for part in node.parts]
     if node.rule == SUM:
         return in_sequence(node.name, *parts)
     if node.rule == STATED:
@@ -84,17 +85,6 @@ def _composed(node: ChargePart, selection: SelectionRule) -> Charge:
     if len(parts) != 1 or (node.rule == HIDDEN_ROUNDS) != (selection.shape is not None):
         raise ValueError("expected one round below the selection that the document describes, found something else")
     return private_selection(node.name, parts[0], selection)
-
-
-def _charge(node: ChargePart) -> Charge:
-    """A node as it is stated."""
-    curve = None
-    if node.renyi is not None:
-        rho, constant, log_mean = (Fraction(text) for text in (node.renyi.rho, node.renyi.constant, node.renyi.log_mean))
-        curve = RenyiCurve(rho=rho, constant=constant, log_mean=log_mean)
-    epsilon, delta = Fraction(node.epsilon_exact), Fraction(node.delta_exact)
-    parts = tuple(_charge(part) for part in node.parts)
-    return Charge(name=node.name, epsilon=epsilon, delta=delta, renyi=curve, because=node.because, rule=node.rule, parts=parts)
 
 
 def _cost(charge: Charge) -> str:
@@ -139,18 +129,18 @@ def _guarantee_problems(document: ReleaseDocument) -> Iterator[str]:
 def _domain_problems(document: ReleaseDocument) -> Iterator[str]:
     """The number of rows, what was paid for it and what is said of it go together."""
     domain, rows = document.domain, document.n_rows
-    published_exactly = domain.rows == "exact"
+    published_exactly = domain.way == "exact"
     if published_exactly != (domain.file_rows is None):
         yield "domain: expected the rows of the file, unless the number of kept rows is published; found otherwise"
         return
     in_file = rows if domain.file_rows is None else domain.file_rows
-    if not (rows <= in_file and (domain.rows != "whole" or rows == in_file)):
+    if not (rows <= in_file and (domain.way != "whole" or rows == in_file)):
         yield f"domain: expected at most the {in_file} rows of the file (all, where none is left out), found {rows}"
-    expected = list(invariants(domain.rows, in_file, rows))
+    expected = list(invariants(domain.way, in_file, rows))
     if document.guarantee.invariants != expected:
         yield f"guarantee: expected the invariants {expected}, found {document.guarantee.invariants}"
     charged = next((leaf for leaf in document.charges.leaves() if leaf.name == NUMBER_OF_ROWS), None)
-    if (charged is not None) != (domain.rows == "counted"):
+    if (charged is not None) != (domain.way == "counted"):
         yield f"charge {NUMBER_OF_ROWS!r}: expected one just where the number of rows was counted, found otherwise"
         return
     epsilon = None if charged is None else Fraction(charged.epsilon_exact)
@@ -159,9 +149,9 @@ def _domain_problems(document: ReleaseDocument) -> Iterator[str]:
     if (domain.margin, domain.shortfall) != (margin, shortfall):
         yield f"domain: expected the margin {margin} and the shortfall {shortfall}, found {domain.margin}, {domain.shortfall}"
     dropped = bool(document.raw_rules) or any("drop" in (one.missing, one.outside) for one in document.columns)
-    if not dropped and domain.rows in ("counted", "exact"):
-        yield f"domain: nothing is left out, so the number of rows is that of the file; found {domain.rows!r}"
-    if dropped and domain.rows == "whole":
+    if not dropped and domain.way in ("counted", "exact"):
+        yield f"domain: nothing is left out, so the number of rows is that of the file; found {domain.way!r}"
+    if dropped and domain.way == "whole":
         yield "domain: rows can be left out, so expected a number that was counted, stated or exact; found 'whole'"
 
 

@@ -8,10 +8,10 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from synthrelease.bundle.model import CriterionPart, ReleaseDocument
 from synthrelease.candidates.generators import GENERATORS
 from synthrelease.candidates.projections import PROJECTIONS
 from synthrelease.criteria import CRITERIA, Criterion
+from synthrelease.published.document import CriterionPart, ReleaseDocument
 from synthrelease.toml.tables import validated
 from synthrelease.verification.checks import Check
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from synthrelease.bundle.document import interval_part
-from synthrelease.bundle.model import CriterionPart, ReleaseDocument
 from synthrelease.bundle.table import ReleasedTable
+from synthrelease.published.document import CriterionPart, ReleaseDocument
 from synthrelease.randomness import laplace_sd, noise_grid
 from synthrelease.verification.checks import Check
 from synthrelease.verification.sensitivities import public_sensitivity

@@ -8,11 +8,12 @@ from decimal import Decimal
 
 from pydantic import ValidationError
 
-from synthrelease.bundle.model import BinPart, ColumnPart, ReleaseDocument
 from synthrelease.domain.bins import Interval, parse_bins
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.domain.rules import Domain, Rule, RuleError, parse_rule
 from synthrelease.domain.schema import Column, Schema, Transformation
+from synthrelease.published.columns import BinPart, ColumnPart
+from synthrelease.published.document import ReleaseDocument
 from synthrelease.specification.columns import ColumnError, build_column
 from synthrelease.toml.tables import ColumnTable, InputTable
 

@@ -7,9 +7,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from synthrelease.bundle.model import BinPart, ColumnPart, CriterionPart, ReleaseDocument
 from synthrelease.bundle.table import ReleasedTable
 from synthrelease.criteria.marginals import one_way, ratio_sensitivity
+from synthrelease.published.columns import BinPart, ColumnPart
+from synthrelease.published.document import CriterionPart, ReleaseDocument
 
 
 def public_sensitivity(criterion: CriterionPart, document: ReleaseDocument, table: ReleasedTable) -> float | None:

@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import numpy as np
-from pydantic import ValidationError
 
 from synthrelease.bundle.checksums import sha256
-from synthrelease.bundle.model import FORMAT, ReleaseDocument
 from synthrelease.bundle.table import ReleasedTable, TableError, csv_bytes, read_csv, read_parquet
+from synthrelease.errors import Unexpected
+from synthrelease.published.document import FORMAT, ReleaseDocument, read_strictly
 from synthrelease.verification.charges import charges
 from synthrelease.verification.checks import Check, Report
 from synthrelease.verification.configuration import configuration
@@ -91,13 +91,9 @@ def _document(files: Mapping[str, bytes]) -> ReleaseDocument | Check:
     if name not in files:
         return Check(name=name, problems=(f"{name}: expected in the bundle, not there",))
     try:
-        document = ReleaseDocument.model_validate_json(files[name])
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-        place = ".".join(map(str, first["loc"])) or "(top level)"
-        return Check(name=name, problems=(f"{name}: {place}: {first['msg']} (this program reads format {FORMAT})",))
-    except RecursionError:
-        return Check(name=name, problems=(f"{name}: expected a document of this format, found one that is nested too deep",))
+        document = read_strictly(files[name])
+    except Unexpected as error:
+        return Check(name=name, problems=(f"{name}: {error} (this program reads format {FORMAT})",))
     if document.dumped() != files[name]:
         return Check(name=name, problems=(f"{name}: expected the layout in which it was written, found another",))
     return document

@@ -17,8 +17,8 @@ from synthrelease.bundle.card.explanations import parameter_texts, projection_te
 from synthrelease.bundle.card.svg import TEXT_ON
 from synthrelease.bundle.card.wording import sentences
 from synthrelease.bundle.document import release_document
-from synthrelease.bundle.model import JointTestPart, ReleaseDocument
 from synthrelease.bundle.table import ReleasedTable
+from synthrelease.published.document import JointTestPart, ReleaseDocument
 from synthrelease.toml.card import LANGUAGES, CardTable
 from tests.helpers.cards import TITLE, Page, rich_bundle, rich_release
 
@@ -298,7 +298,7 @@ def test_all_languages_have_the_same_sentences_with_the_same_figures(language: s
 def test_the_same_release_gives_the_same_bytes_in_another_process(root: Path) -> None:
     """The order of sets and hashes differs between processes; the documents must not."""
     code = (
-        "import sys, json; from synthrelease.bundle.model import ReleaseDocument;"
+        "import sys, json; from synthrelease.published.document import ReleaseDocument;"
         "from synthrelease.bundle.table import read_csv;"
         "from synthrelease.bundle.contents import written; from synthrelease.bundle.checksums import sha256;"
         "d = ReleaseDocument.model_validate_json(sys.stdin.buffer.readline());"

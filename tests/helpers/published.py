@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from synthrelease.accounting.charges import Charge
 from synthrelease.accounting.guarantee import Guarantee
 from synthrelease.criteria import Score
-from synthrelease.published import Evaluation, PublishedColumn, PublishedRelease
+from synthrelease.published import DomainPart, Evaluation, PublishedColumn, PublishedRelease, RulePart
 
 NEARLY_NO_NOISE = 1e-9
 
@@ -60,13 +60,18 @@ def score(name: str, kind: str, value: float, threshold: float = 1e6, noise_sd: 
     )
 
 
+def never(text: str, *applies_to: Literal["raw", "synthetic"]) -> RulePart:
+    """A rule as it is published, for original rows unless it says else."""
+    return RulePart(never=text, applies_to=applies_to or ("raw",), why="")
+
+
 def published(
     columns: Sequence[PublishedColumn],
     codes: np.ndarray,
     criteria: Sequence[tuple[Score, Mapping[str, Any]]],
     *,
     groups: Mapping[str, Sequence[Sequence[str]]] | None = None,
-    rules: Sequence[str] = (),
+    rules: Sequence[RulePart] = (),
 ) -> PublishedRelease:
     """A release with these rows (n_rows, n_columns) and figures."""
     return PublishedRelease(
@@ -75,6 +80,7 @@ def published(
         description="",
         n_rows=len(codes),
         guarantee=Guarantee(epsilon=Fraction(1)),
+        domain=DomainPart(way="whole", file_rows=len(codes), margin=None, shortfall=None, missing_values=[]),
         charges=Charge(name="release", epsilon=Fraction(1), because="a test"),
         criteria=tuple(figure for figure, _ in criteria),
         evaluation=Evaluation(

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from synthrelease.bundle.document import column_part
-from synthrelease.bundle.model import BinPart, ColumnPart, ReleaseDocument, RulePart
+from synthrelease.published.columns import BinPart, ColumnPart, RulePart
+from synthrelease.published.document import ReleaseDocument
 from synthrelease.specification.columns import build_column
 from synthrelease.specification.spec import load_spec
 from synthrelease.toml.tables import ColumnTable, InputTable
@@ -20,7 +20,7 @@ RICH = ReleaseDocument.model_validate_json(rich_bundle()["release.json"])
 
 
 def with_columns(columns: list[ColumnPart], rules: list[str]) -> ReleaseDocument:
-    parts = [RulePart(never=rule, applies_to=["synthetic"], why="") for rule in rules]
+    parts = [RulePart(never=rule, applies_to=("synthetic",), why="") for rule in rules]
     return RICH.model_copy(update={"columns": columns, "rules": parts, "groups": {}})
 
 
@@ -30,7 +30,7 @@ def test_rules_forbid_the_same_released_cells_as_in_the_release(path: Path) -> N
     spec = load_spec(ROOT / path)
     for transformation in spec.space.transformations:
         columns = [
-            column_part(column, binning) for column, binning in zip(spec.schema.columns, transformation.binnings, strict=True)
+            ColumnPart.of(column, binning) for column, binning in zip(spec.schema.columns, transformation.binnings, strict=True)
         ]
         rules = [rule.never for rule in spec.rules if "synthetic" in rule.applies_to]
         found = rebuild(with_columns(columns, rules))
@@ -56,7 +56,7 @@ def test_every_way_to_write_bins_reads_back(kind: str, bounds: tuple[float, floa
     table = ColumnTable.model_validate({"kind": kind, "bounds": bounds, "alternatives": {"chosen": bins}})
     column = build_column("x", table, InputTable(), [], None)
     binning = column.alternatives["chosen"]
-    found = rebuild(with_columns([column_part(column, binning)], [])).transformation.binnings[0]
+    found = rebuild(with_columns([ColumnPart.of(column, binning)], [])).transformation.binnings[0]
     assert (found.lower, found.upper) == (binning.lower, binning.upper)
 
 

@@ -9,9 +9,9 @@ from synthrelease.bundle.card.pictures import band_columns, error_band
 from synthrelease.bundle.card.wording import Wording
 from synthrelease.bundle.checksums import sha256
 from synthrelease.bundle.interval import LEVEL
-from synthrelease.bundle.model import ReleaseDocument
 from synthrelease.bundle.names import file_lines, page_name
 from synthrelease.bundle.table import ReleasedTable
+from synthrelease.published.document import ReleaseDocument
 from synthrelease.toml.card import LICENCES
 
 

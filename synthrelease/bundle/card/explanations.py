@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from synthrelease.bundle.card.numbers import figure, rounded_down, rounded_up, words
-from synthrelease.bundle.model import ColumnPart, CriterionPart, IntervalPart, ReleaseDocument
+from synthrelease.published.columns import ColumnPart
+from synthrelease.published.document import CriterionPart, IntervalPart, ReleaseDocument
 
 Parameters = Mapping[str, Any]
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from synthrelease.accounting.charges import decimal_text
 from synthrelease.accounting.renyi import RenyiCurve
-from synthrelease.bundle.model import ChargePart
+from synthrelease.published.costs import ChargePart
 
 
 def figure(value: float | None, digits: int = 4) -> str:

@@ -10,22 +10,22 @@ from synthrelease.accounting.guarantee import loss_of_groups
 from synthrelease.accounting.renyi import exp_up
 from synthrelease.accounting.rows import NOT_COVERED
 from synthrelease.bundle.card.numbers import exact_epsilon, figure
-from synthrelease.bundle.model import ReleaseDocument
+from synthrelease.published.document import ReleaseDocument
 
 
 def domain_text(document: ReleaseDocument) -> str:
     """Which files the guarantee is about, and how many of their rows the release worked with."""
     domain, n = document.domain, figure(document.n_rows)
-    if domain.rows == "exact":
+    if domain.way == "exact":
         return (
             f"Files of which exactly {n} rows are complete, in range and plausible (below: rows that were left out). A record "
             f"is protected among such rows alone: {NOT_COVERED}."
         )
     whole = f"Files of {figure(domain.file_rows)} rows with the columns and bounds above, whatever their rows hold"
-    if domain.rows == "whole":
+    if domain.way == "whole":
         return f"{whole}. No row was left out."
     chosen = f"Of the rows that were kept (below) the release worked with {n}, drawn at random"
-    if domain.rows == "stated":
+    if domain.way == "stated":
         how = "a number that the publisher had stated beforehand"
     else:
         how = (

@@ -16,7 +16,7 @@ from synthrelease.bundle.card.numbers import exact_epsilon, figure, rounded_up, 
 from synthrelease.bundle.card.pictures import band_columns, error_band
 from synthrelease.bundle.card.protection import right_guess
 from synthrelease.bundle.interval import LEVEL
-from synthrelease.bundle.model import ReleaseDocument
+from synthrelease.published.document import ReleaseDocument
 from synthrelease.toml.card import CardTexts
 
 

@@ -20,6 +20,7 @@ from synthrelease.candidates.generators.dense import DenseModel, plausible_cells
 from synthrelease.domain.counts import Counts, Lattice, lattice
 from synthrelease.domain.schema import Layout
 from synthrelease.enclave.door import PrivateCounts
+from synthrelease.errors import Unexpected
 from synthrelease.toml.tables import Mistake
 
 Columns = tuple[int, ...]
@@ -176,7 +177,7 @@ class CountingQueries(Generator):
     @model_validator(mode="after")
     def _enough_queries(self) -> CountingQueries:
         if self.queries < self.iterations:
-            raise ValueError(f"expected at least as many queries as iterations ({self.iterations}), found {self.queries}")
+            raise Unexpected(f"at least as many queries as iterations ({self.iterations})", str(self.queries))
         return self
 
     def mistakes(self, layout: Layout, rules: Iterable[tuple[int, ...]]) -> Iterable[Mistake]:

@@ -27,7 +27,7 @@ from synthrelease.candidates.generators.measurements import NoisyMarginal, Noisy
 from synthrelease.domain.counts import DENSE_LIMIT, Counts, lattice
 from synthrelease.domain.schema import Layout
 from synthrelease.enclave.door import PrivateCounts
-from synthrelease.errors import closest, listing
+from synthrelease.errors import Unexpected, closest, listing
 from synthrelease.randomness import SystemEntropy, discrete_laplace
 from synthrelease.toml.tables import Mistake
 
@@ -44,12 +44,12 @@ class Term:
 
     @classmethod
     def of(cls, text: str) -> Term:
-        """Read "age:region", "2 region" or "all 2-way". Raises ValueError for anything else."""
+        """Read "age:region", "2 region" or "all 2-way". Raises Unexpected for anything else."""
         match = _TERM.fullmatch(text.strip())
         columns = tuple(name.strip() for name in match["columns"].split(":")) if match and match["columns"] else ()
         if match is None or len(set(columns)) != len(columns):
             expected = "terms such as 'age:region', '2 region' or 'all 2-way', joined by +, of different columns"
-            raise ValueError(f"expected {expected}, found {text.strip()!r}")
+            raise Unexpected(expected, repr(text.strip()))
         weight = Fraction(1 if match["weight"] is None else match["weight"])
         return cls(columns=columns, ways=int(match["ways"] or 0), weight=weight)
 
@@ -84,7 +84,7 @@ class Marginals(MeasuringGenerator):
     def _terms(cls, text: str) -> str:
         terms = [Term.of(term) for term in text.split("+")]
         if not any(term.weight for term in terms):
-            raise ValueError(f"expected a table with a weight above 0, found {text!r}")
+            raise Unexpected("a table with a weight above 0", repr(text))
         return text
 
     @model_validator(mode="after")

@@ -1,0 +1,238 @@
+"""release.json as one set of models: the documents of a bundle are written from it, `verify` and `load` read it back.
+
+**The promise.** A document carries the number of its format, `FORMAT`, which is 3 now.
+
+- Without a new number only optional fields may be added: fields with a default that says what documents without them say, and
+  that are not written where they say just that. So every later version reads every document of the number, and `load` of
+  every earlier version, which leaves out what it does not know, reads the later documents of the number.
+- A new number it takes to remove or rename a field, to change its type, unit or meaning, to require a new one, or to add a
+  word to those that a field may hold (a rule of the charges, a way of the rows).
+- Documents of another number, below or above, are refused; the message names the version of synthrelease that wrote them,
+  which is one that can read them.
+
+Two readings of the same classes: `read_strictly` for `verify`, which has to account for everything that stands there, and
+`read_leniently` for `load`, which leaves out fields that a later version added. `verify` is for the version that wrote the
+bundle; it says so where it finds fields that it does not know.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from fractions import Fraction
+from typing import Annotated, Any, Literal
+
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
+
+from synthrelease.criteria import Score
+from synthrelease.errors import Unexpected, cut
+from synthrelease.published.columns import BinPart, ColumnPart, RulePart
+from synthrelease.published.costs import ChargePart, DomainPart, GuaranteePart
+from synthrelease.published.parts import ExactText, Number, Part, number, upwards
+from synthrelease.toml.card import CardTable
+from synthrelease.toml.reading import dotted
+
+FORMAT: Literal[3] = 3
+How = Literal["noise and selection", "noise", "redrawn noise", "exact"]
+
+
+class IntervalPart(Part):
+    """An interval for the exact figure; `high` is null when nothing bounds it."""
+
+    level: Number
+    low: Number
+    high: Number | None
+    how: How
+
+
+class CriterionPart(Part):
+    """A criterion, its threshold and its released figure.
+
+    Attributes
+    ----------
+    best, worst : what an exact figure can be; worst is null where nothing bounds it.
+    decides : whether this very figure was compared with the threshold.
+    parameters : everything else that stands in the acceptance file.
+    """
+
+    name: str
+    kind: str
+    threshold: Number
+    value: Number
+    epsilon: Number
+    epsilon_exact: ExactText
+    mechanism: str
+    sensitivity: Annotated[Number, Field(gt=0)] | None
+    noise_sd: Annotated[Number, Field(ge=0)] | None
+    noise_bound: Annotated[Number, Field(ge=0)] | None
+    passed: bool
+    decides: bool
+    best: Number
+    worst: Number | None
+    interval: IntervalPart | None
+    parameters: dict[str, Any]
+
+    @classmethod
+    def of(cls, score: Score, figure_range: tuple[float, float], parameters: dict[str, Any]) -> CriterionPart:
+        """A criterion with its figure; the interval follows from the other fields (`bundle.interval`)."""
+        best, worst = figure_range
+        return cls(
+            name=score.name,
+            kind=score.kind,
+            threshold=number(score.threshold),
+            value=number(score.value),
+            epsilon=upwards(score.epsilon),
+            epsilon_exact=str(score.epsilon),
+            mechanism=score.mechanism,
+            sensitivity=score.sensitivity,
+            noise_sd=score.noise_sd,
+            noise_bound=score.noise_bound,
+            passed=score.passed,
+            decides=score.decides,
+            best=number(best),
+            worst=number(worst) if math.isfinite(worst) else None,
+            interval=None,
+            parameters=parameters,
+        )
+
+    def score(self) -> Score:
+        """The figure as the release published it."""
+        return Score(
+            name=self.name,
+            kind=self.kind,
+            threshold=float(self.threshold),
+            value=float(self.value),
+            epsilon=Fraction(self.epsilon_exact),
+            mechanism=self.mechanism,
+            sensitivity=None if self.sensitivity is None else float(self.sensitivity),
+            noise_sd=None if self.noise_sd is None else float(self.noise_sd),
+            noise_bound=None if self.noise_bound is None else float(self.noise_bound),
+            passed=self.passed,
+            decides=self.decides,
+        )
+
+
+class JointTestPart(Part):
+    """The one noisy test that decided a round: its least slack had to reach the margin, in sensitivities.
+
+    `false_acceptance` bounds the probability that a round passes although some criterion is above its threshold.
+    """
+
+    epsilon_exact: ExactText
+    false_acceptance: ExactText
+    margin: Number
+
+
+class SelectionPart(Part):
+    """How configurations were drawn, what decided a round, and when the search would have ended with nothing.
+
+    `joint_test` is null where every criterion was decided by its own figure. `shape` is that of a truncated negative binomial
+    number of rounds; null with a known threshold.
+    """
+
+    configurations: int
+    stop_probability: ExactText
+    shape: ExactText | None
+    shared_measurements: bool
+    joint_test: JointTestPart | None
+
+
+class ReleaseDocument(Part):
+    """The whole of release.json.
+
+    Attributes
+    ----------
+    specification : the digest of the two files behind the release, without [card].
+    files : the SHA-256 checksums of the data files.
+    versions : of what the release was computed with; `written_by` is the version of synthrelease that wrote the documents.
+    """
+
+    format: Literal[3]
+    title: str
+    description: str
+    synthetic: Literal[True]
+    n_rows: Annotated[int, Field(ge=1)]
+    guarantee: GuaranteePart
+    domain: DomainPart
+    charges: ChargePart
+    criteria: list[CriterionPart]
+    configuration: dict[str, dict[str, Any]]
+    selection: SelectionPart
+    columns: list[ColumnPart] = Field(
+        validation_alias=AliasChoices("schema", "columns"), serialization_alias="schema", min_length=1
+    )
+    groups: dict[str, list[BinPart]]
+    rules: list[RulePart]
+    specification: str
+    files: dict[str, str]
+    versions: dict[str, str]
+    written_by: str
+    card: Annotated[CardTable, Field(strict=False)]
+
+    @property
+    def raw_rules(self) -> list[str]:
+        """What must not occur in a kept row of the private file."""
+        return [rule.never for rule in self.rules if "raw" in rule.applies_to]
+
+    @property
+    def minimum_count(self) -> int:
+        """The least number of times that a row may occur: the projection's and the criteria's word."""
+        counts = [table.parameters.get("minimum_count", 1) for table in self.criteria if table.kind == "face_privacy"]
+        return int(max([self.configuration.get("projection", {}).get("minimum_count", 1), *counts]))
+
+    def criterion(self, kind: str) -> CriterionPart | None:
+        """The first criterion of a kind."""
+        return next((one for one in self.criteria if one.kind == kind), None)
+
+    def dumped(self) -> bytes:
+        """The bytes of release.json."""
+        tables = self.model_dump(mode="json", by_alias=True)
+        return (json.dumps(tables, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode("utf-8")
+
+
+class _Head(BaseModel):
+    """What documents of every format say."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True, strict=True)
+
+    format: int
+    written_by: str = ""
+
+
+def read_strictly(content: bytes | str) -> ReleaseDocument:
+    """release.json with every field accounted for.
+
+    Raises
+    ------
+    Unexpected : for the first thing that is not as this version writes it, with its place.
+    """
+    return _read(content, "forbid")
+
+
+def read_leniently(content: bytes | str) -> ReleaseDocument:
+    """release.json without the fields that a later version added.
+
+    Raises
+    ------
+    Unexpected : as `read_strictly`, but for fields that are not known.
+    """
+    return _read(content, "ignore")
+
+
+def _read(content: bytes | str, unknown: Literal["forbid", "ignore"]) -> ReleaseDocument:
+    kind, place, message = "nested", "", "nested too deep"
+    try:
+        head = _Head.model_validate_json(content)
+        if head.format != FORMAT:
+            writer = f"synthrelease {cut(head.written_by, 40)!r}" if head.written_by else "the synthrelease"
+            raise Unexpected(str(FORMAT), f"{head.format}: {writer} that wrote it can read it", place="format")
+        return ReleaseDocument.model_validate_json(content, extra=unknown)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+        steps = first["loc"][:-1] if first["loc"][-1:] in (("float",), ("int",)) else first["loc"]  # the two kinds of a number
+        kind, place, message = first["type"], dotted(steps), first["msg"].lower()
+    except RecursionError:
+        pass
+    if kind == "json_invalid":
+        raise Unexpected("JSON", f"a mistake: {message}")
+    raise Unexpected("what `synthrelease release` writes", f"a mistake: {message}", place=place or "the whole")

@@ -1,0 +1,43 @@
+"""What all parts of release.json have in common: nothing is missing, numbers are finite, every epsilon is exact."""
+
+from __future__ import annotations
+
+import math
+import re
+from fractions import Fraction
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from synthrelease.accounting.charges import decimal_text
+from synthrelease.errors import Unexpected
+
+
+def _exact(text: str) -> str:
+    """A fraction of at least 0 in lowest terms, written in the one way that `str(Fraction)` writes it."""
+    if not re.fullmatch(r"[0-9]+(/[1-9][0-9]*)?", text) or str(Fraction(text)) != text:
+        raise Unexpected("a fraction of at least 0 in lowest terms, such as '191/20'")
+    return text
+
+
+ExactText = Annotated[str, Field(max_length=200), AfterValidator(_exact)]
+Number = Annotated[float | int, Field(allow_inf_nan=False)]
+
+
+class Part(BaseModel):
+    """Base of all parts of release.json: nothing may be missing, and nothing may be there that is not described.
+
+    The lenient reading (`published.document.read_leniently`) differs in one setting: what is not described is left out.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+
+
+def number(value: float) -> float | int:
+    """A JSON number; whole ones without a point."""
+    return int(value) if math.isfinite(value) and float(value).is_integer() else float(value)
+
+
+def upwards(value: Fraction) -> float:
+    """An exact epsilon as the number that is shown, never understated."""
+    return float(decimal_text(value))
