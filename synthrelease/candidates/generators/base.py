@@ -46,6 +46,10 @@ class Generator(SpecTable):
     """Hyperparameters of one family, validated as they stand in the configuration file.
 
     Adding a family takes one file with a subclass and one line in `GENERATORS`.
+
+    Attributes
+    ----------
+    family : which family of models this is; its hyperparameters follow from it.
     """
 
     family: str

@@ -61,16 +61,18 @@ class Term:
 
 
 class Marginals(MeasuringGenerator):
-    """Hyperparameters.
+    """Noisy marginals of stated columns, and the table of maximum entropy that fits them.
 
     Attributes
     ----------
     tables : the marginals to measure, as in a log-linear model: "age:region + week:weight + 2 region"; "all 2-way" stands for
         every table of two columns. A number in front of a term is its weight: each table gets the share weight / sum of weights
         of the budget. A term of weight 0 is not measured: the model takes what ties its columns together from the prior.
-    prior : a public file with the columns of the private one; the model is the nearest table to it that matches the
-        measurements. A wrong one costs accuracy, never privacy.
+        Example: `tables = "all 2-way + 2 region"`.
+    prior : a public file with the columns of the private one, relative to the configuration; the model is the nearest table to
+        it that matches the measurements. A wrong one costs accuracy, never privacy. Example: `prior = "../public.csv"`.
     prior_weight : how many records the prior (the uniform table, where none is named) is worth against the noise.
+        Example: `prior_weight = [100, 1000]`.
     """
 
     family: Literal["marginals"] = "marginals"
