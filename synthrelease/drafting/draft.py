@@ -15,8 +15,18 @@ from synthrelease.drafting.criteria import draft_acceptance
 from synthrelease.drafting.public_file import read_public_file
 from synthrelease.drafting.text import GENERATION, acceptance_text, configuration_text
 from synthrelease.errors import InputError, OutputError
+from synthrelease.specification.json_schema import (
+    ACCEPTANCE_NAME,
+    CONFIGURATION_NAME,
+    acceptance_schema,
+    configuration_schema,
+    schema_text,
+)
 from synthrelease.specification.spec import load_spec
+from synthrelease.toml.tables import BudgetTable
 
+ROWS = Fraction(BudgetTable.model_fields["rows"].default)
+"""What counting the kept rows costs where a draft does not say: a row with a missing value is left out."""
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,60}", re.ASCII)
 _WINDOWS_DEVICES = {"con", "prn", "aux", "nul", *(f"{port}{i}" for port in ("com", "lpt") for i in range(1, 10))}
 
@@ -60,7 +70,7 @@ def draft(name: str, public: str | Path) -> Draft:
         reasons = "; ".join(f"{column.source!r}: {column.because}" for column in left_out)
         raise InputError(f"{public}: expected at least two columns that a release can have, found {len(columns)} ({reasons}).")
     acceptance = draft_acceptance(columns, file.n_rows)
-    total = 2 * (GENERATION + acceptance.epsilon)
+    total = ROWS + 2 * (GENERATION + acceptance.epsilon)
     limit = Fraction(math.ceil(total * 10), 10)
     return Draft(
         configuration=configuration_text(name, file, columns, left_out, limit),
@@ -73,6 +83,8 @@ def draft(name: str, public: str | Path) -> Draft:
 
 def write_draft(name: str, public: str | Path, into: str | Path = ".") -> tuple[Path, Path, Draft]:
     """Write configs/NAME.toml and acceptance/NAME.toml under a folder; neither may be there already.
+
+    The JSON Schema that the first line of each names for editors is put beside it, unless one is there.
 
     Returns
     -------
@@ -95,6 +107,11 @@ def write_draft(name: str, public: str | Path, into: str | Path = ".") -> tuple[
             path.parent.mkdir(parents=True, exist_ok=True)
             with path.open("x", encoding="utf-8", newline="\n") as file:
                 file.write(text)
+        schemas = (CONFIGURATION_NAME, configuration_schema), (ACCEPTANCE_NAME, acceptance_schema)
+        for beside, (schema_name, schema) in zip(paths, schemas, strict=True):
+            path = beside.parent / schema_name
+            if not os.path.lexists(path):
+                path.write_text(schema_text(schema()), encoding="utf-8", newline="\n")
     except OSError as error:
         problem = f"{path}: the draft could not be written ({error.strerror})."
     else:

@@ -82,15 +82,17 @@ class CardTable(CardTexts):
     Attributes
     ----------
     language : of the texts that stand directly under [card]. Example: `language = "en"`.
-    organisation_type : in the words of OpenDP's deployments registry. Example: `organisation_type = "Government"`.
+    organisation_type : what kind of organisation publishes, in the words of OpenDP's deployments registry.
+        Example: `organisation_type = "Government"`.
     contact : an e-mail address or a web address. Example: `contact = "statistics@example.org"`.
     licence : an SPDX name such as "CC-BY-4.0", or the licence's own name with `licence_url`. Example: `licence = "CC-BY-4.0"`.
     licence_url : where the licence can be read, for one that the program does not know.
         Example: `licence_url = "https://example.org/licence"`, `licence = "Our own licence"`.
-    version : of this release. Example: `version = "1.0"`.
+    version : of this release, in any counting. Example: `version = "1.0"`.
     published : the day of publication; left out, the day on which the release was started. Example: `published = 2026-01-31`.
     region : whom or what place the data are about, in the words of OpenDP's deployments registry. Example: `region = "Israel"`.
-    sector : in the words of OpenDP's deployments registry. Example: `sector = "Healthcare"`.
+    sector : of what part of public life the data are, in the words of OpenDP's deployments registry.
+        Example: `sector = "Healthcare"`.
     url : where the release can be had. Example: `url = "https://example.org/births"`.
     justification : how epsilon, thresholds and bins were chosen. Example: `justification = "Agreed with the ministry."`.
     tuning : what was done with the private data, or with public data in their place, before the release.

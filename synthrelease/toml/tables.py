@@ -70,7 +70,7 @@ Reason = Annotated[Line, Field(max_length=500)]
 """Why something costs what it costs, in the steward's words."""
 _BINS_IN_JSON = {
     "anyOf": [
-        {"type": "array", "items": {"type": ["string", "number"]}},
+        {"type": "array", "items": {"type": ["string", "number"]}, "minItems": 1},
         {"type": "object", "additionalProperties": {"type": "array", "items": {"type": "string"}}},
     ]
 }
@@ -118,10 +118,10 @@ class InputTable(SpecTable):
     missing_values : texts of the file that stand for a missing value, in every column, also with spaces around them. A list
         replaces the whole default, so write the empty text into it if empty cells are missing values.
         Example: `missing_values = ["", "-9", "unknown"]`.
-    missing : what a missing value does: "drop" leaves its row out, "error" stops the reading before a result. A column may
+    missing : what a missing value does: "drop" leaves its row out, "error" refuses the file. A column may
         decide otherwise. Example: `missing = "drop"`.
     outside : what a value does that is outside a column's bounds or in none of its categories: "drop" leaves its row out,
-        "clip" takes the nearest bound (numbers alone), "error" stops the reading. A column may decide otherwise.
+        "clip" takes the nearest bound (numbers alone), "error" refuses the file. A column may decide otherwise.
         Example: `outside = "clip"`.
     rows : what is public about how many rows the rules above keep (theory 1.7, resizing). "private": a noisy count, which costs
         [budget] rows. A whole number: an official figure at or below the kept rows. "exact": their number is published as it

@@ -14,7 +14,7 @@ from synthrelease.randomness import SystemEntropy
 
 
 class MST(LibraryGenerator):
-    """MST: all tables of one column, and pairs along a privately chosen tree (smartnoise-synth). It has no hyperparameters."""
+    """MST: all tables of one column, and pairs along a privately chosen tree (smartnoise-synth)."""
 
     family: Literal["mst"] = "mst"
     paper: ClassVar[str] = "McKenna, Miklau & Sheldon 2021"
