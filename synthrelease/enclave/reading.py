@@ -1,4 +1,4 @@
-"""Opening a private file: header checks and reading in pieces, for CSV (also gzip) and Parquet.
+"""A private file is opened, its header checked, and read in pieces: CSV (also gzip) and Parquet.
 
 Both formats arrive as texts, so that one table is read the same from either: a number or date of Parquet as its shortest
 text, a boolean as "True" or "False". CSV is read by Python's own `csv`, in strict mode: pandas pads rows that are too

@@ -1,4 +1,4 @@
-"""Which configurations deserve more attempts: a race in stages.
+"""A race in stages: configurations that pass often on public data get more attempts, the others are dropped.
 
 Before the race a pilot of three attempts on a few configurations shows how much the figures of one configuration scatter. In
 each stage every configuration that is still in the race is brought to that many attempts. Then

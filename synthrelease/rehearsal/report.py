@@ -1,4 +1,4 @@
-"""What a rehearsal leaves: shortlist.toml for the release, rehearsal.json for programs, report.html for people."""
+"""The files that a rehearsal leaves: shortlist.toml for the release, rehearsal.json for programs, report.html for people."""
 
 from __future__ import annotations
 

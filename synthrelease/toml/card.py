@@ -1,4 +1,4 @@
-"""[card]: what the steward says about a release, in one language or several.
+"""The table [card]: what the steward says about a release, in one language or several.
 
 Figures never stand here: they come from the release itself (`bundle/`). Texts are plain; an empty line parts paragraphs.
 """

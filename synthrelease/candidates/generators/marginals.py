@@ -1,4 +1,4 @@
-"""Maximum entropy on measured marginals: a declared set of tables is measured, everything else is assumed away.
+"""Marginals of stated columns are measured; the model is the table of largest entropy that fits them.
 
 The measurement is one discrete Laplace mechanism over a fixed set of marginals; the model is the table of largest entropy, or
 nearest to a public table, that matches them (`maximum_entropy`; after McKenna, Sheldon & Miklau 2019, Private-PGM).
