@@ -34,8 +34,8 @@ class AIM(LibraryGenerator):
     max_model_size: float = Field(default=10.0, gt=0, le=32)
     paper: ClassVar[str] = "McKenna, Mullins, Sheldon & Miklau 2022"
 
-    def mistakes(self, layout: Layout, rules: Iterable[tuple[int, ...]]) -> Iterable[Mistake]:
-        yield from super().mistakes(layout, rules)
+    def mistakes(self, layout: Layout, tied: Iterable[tuple[int, ...]]) -> Iterable[Mistake]:
+        yield from super().mistakes(layout, tied)
         if self.rounds < len(layout.sizes):
             yield Mistake(field="rounds", expected=f"at least {len(layout.sizes)}, one for each column", found=str(self.rounds))
 

@@ -75,13 +75,13 @@ class Generator(SpecTable):
         InputError : when something cannot be imported.
         """
 
-    def mistakes(self, layout: Layout, rules: Iterable[tuple[int, ...]]) -> Iterable[Mistake]:
+    def mistakes(self, layout: Layout, tied: Iterable[tuple[int, ...]]) -> Iterable[Mistake]:
         """What is wrong with these hyperparameters.
 
         Parameters
         ----------
         layout : of the finest table that a configuration may use.
-        rules : columns that the plausibility rules tie together.
+        tied : sets of columns, each of which one plausibility rule ties together.
         """
         return ()
 

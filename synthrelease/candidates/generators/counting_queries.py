@@ -180,7 +180,7 @@ class CountingQueries(Generator):
             raise ValueError(f"expected at least as many queries as iterations ({self.iterations}), found {self.queries}")
         return self
 
-    def mistakes(self, layout: Layout, rules: Iterable[tuple[int, ...]]) -> Iterable[Mistake]:
+    def mistakes(self, layout: Layout, tied: Iterable[tuple[int, ...]]) -> Iterable[Mistake]:
         if layout.n_cells > CELL_LIMIT:
             expected = f"a table of at most {CELL_LIMIT} cells, because every iteration of {self.family!r} looks at all of them"
             yield Mistake(field="family", expected=expected, found=f"{layout.n_cells} cells")

@@ -78,7 +78,7 @@ class DPGAN(Generator):
     critic_rate: float = Field(default=0.005, gt=0, le=0.1)
     generator_rate: float = Field(default=0.0005, gt=0, le=0.1)
 
-    def mistakes(self, layout: Layout, rules: Iterable[tuple[int, ...]]) -> Iterable[Mistake]:
+    def mistakes(self, layout: Layout, tied: Iterable[tuple[int, ...]]) -> Iterable[Mistake]:
         if layout.n_cells > CELL_LIMIT:
             expected = f"a table of at most {CELL_LIMIT} cells, because the law of {self.family!r} is over all of them"
             yield Mistake(field="family", expected=expected, found=f"{layout.n_cells} cells")

@@ -112,7 +112,7 @@ class Marginals(MeasuringGenerator):
     def prior_file(self) -> str | None:
         return self.prior
 
-    def mistakes(self, layout: Layout, rules: Iterable[tuple[int, ...]]) -> Iterable[Mistake]:
+    def mistakes(self, layout: Layout, tied: Iterable[tuple[int, ...]]) -> Iterable[Mistake]:
         named = [name for term in self.terms for name in term.columns]
         unknown = [name for name in dict.fromkeys(named) if name not in layout.columns]
         for name in unknown:
@@ -120,7 +120,7 @@ class Marginals(MeasuringGenerator):
             yield Mistake(field="tables", expected=f"columns ({listing(layout.columns)})", found=repr(name), suggestion=guess)
         if unknown:
             return
-        cells = JunctionTree.of(layout.sizes, [*self.shares(layout), *rules]).largest
+        cells = JunctionTree.of(layout.sizes, [*self.shares(layout), *tied]).largest
         if cells > DENSE_LIMIT:
             yield Mistake(
                 field="tables",

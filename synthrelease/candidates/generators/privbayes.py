@@ -64,7 +64,7 @@ class PrivBayes(Generator):
             raise ValueError(f"flavour {self.flavour!r} needs {wanted!r} and must not have {other!r}")
         return self
 
-    def mistakes(self, layout: Layout, rules: Iterable[tuple[int, ...]]) -> Iterable[Mistake]:
+    def mistakes(self, layout: Layout, tied: Iterable[tuple[int, ...]]) -> Iterable[Mistake]:
         if len(layout.sizes) > MOST_COLUMNS:
             expected = f"at most {MOST_COLUMNS} columns for {self.family!r}, as many as numpy.einsum can tell apart"
             yield Mistake(field="family", expected=expected, found=f"{len(layout.sizes)}")
