@@ -23,10 +23,7 @@ from synthrelease.specification.json_schema import (
     schema_text,
 )
 from synthrelease.specification.spec import load_spec
-from synthrelease.toml.tables import BudgetTable
 
-ROWS = Fraction(BudgetTable.model_fields["rows"].default)
-"""What counting the kept rows costs where a draft does not say: a row with a missing value is left out."""
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,60}", re.ASCII)
 _WINDOWS_DEVICES = {"con", "prn", "aux", "nul", *(f"{port}{i}" for port in ("com", "lpt") for i in range(1, 10))}
 
@@ -70,7 +67,7 @@ def draft(name: str, public: str | Path) -> Draft:
         reasons = "; ".join(f"{column.source!r}: {column.because}" for column in left_out)
         raise InputError(f"{public}: expected at least two columns that a release can have, found {len(columns)} ({reasons}).")
     acceptance = draft_acceptance(columns, file.n_rows)
-    total = ROWS + 2 * (GENERATION + acceptance.epsilon)
+    total = 2 * (GENERATION + acceptance.epsilon)
     limit = Fraction(math.ceil(total * 10), 10)
     return Draft(
         configuration=configuration_text(name, file, columns, left_out, limit),
