@@ -83,7 +83,7 @@ def rehearse(
     (400, 1)
     """
     from synthrelease.rehearsal.parallel import Workers
-    from synthrelease.rehearsal.racing import RaceRules
+    from synthrelease.rehearsal.racing import RaceGoal
     from synthrelease.rehearsal.rehearse import rehearse as run
     from synthrelease.rehearsal.report import write_report
     from synthrelease.specification.spec import load_spec
@@ -92,7 +92,7 @@ def rehearse(
         load_spec(config),
         data,
         out,
-        rules=RaceRules(target=target, keep=keep),
+        goal=RaceGoal(target=target, keep=keep),
         workers=Workers(jobs=jobs),
         seed=seed,
         minutes=minutes,

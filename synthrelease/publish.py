@@ -1,4 +1,4 @@
-"""One way to spend: choose, check, try on made-up rows, reserve, read, run, write. The command and the function phrase it.
+"""The one way to spend: choose, check, try on made-up rows, reserve, read, run, write. `cli` and `api` both call it.
 
 The order matters. What can be known without the private data is checked before the charge; the whole charge is on the disk
 before the first private byte is read (but see `same_file`); what depends on the number of rows is checked after reading, and a

@@ -1,4 +1,4 @@
-"""Files: where those that come with synthrelease are, in a checkout and in an installed package, and what is in one."""
+"""The files that come with synthrelease: where they are, in a checkout and in an installed package; digests of files."""
 
 from __future__ import annotations
 

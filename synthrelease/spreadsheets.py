@@ -1,4 +1,4 @@
-"""Which texts a spreadsheet would execute when it opens a CSV file that holds them.
+"""Texts that a spreadsheet would execute when it opens a CSV file.
 
 A cell that starts with one of = + - @ (or its full-width form) is taken for a formula, also after spaces and invisible
 characters. Which text starts a cell depends on the delimiter that the reader's country uses, so a text is looked at after

@@ -1,4 +1,4 @@
-"""What a release promises: epsilon and delta, neighbours, what is published exactly, and what a person is promised."""
+"""The guarantee of a release: epsilon and delta, neighbours, what is published exactly, and what a person is promised."""
 
 from __future__ import annotations
 

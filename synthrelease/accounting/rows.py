@@ -1,4 +1,4 @@
-"""What is public about the number of rows, where it comes from and what it costs. `enclave.resizing` draws the rows."""
+"""The number of rows of a release: what is public about it, its source and its cost. `enclave.resizing` draws the rows."""
 
 from __future__ import annotations
 

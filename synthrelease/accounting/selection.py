@@ -1,4 +1,4 @@
-"""What a private selection costs: the theorems behind the loops of `synthrelease.releasing.selection` (theory 2, selection).
+"""The cost of a private selection: the theorems behind the loops of `synthrelease.releasing.selection` (theory 2, selection).
 
 This module is the only place where a selection multiplies a charge.
 """

@@ -1,4 +1,4 @@
-"""One attempt up to the candidate: merge, generate, filter, project."""
+"""A candidate is a synthetic table to be scored: private counts are merged, modelled, sampled, filtered and projected."""
 
 from __future__ import annotations
 

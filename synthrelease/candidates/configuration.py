@@ -1,4 +1,4 @@
-"""Configurations and the space they are drawn from. Everything here is public and fixed before data are read."""
+"""A configuration says how a candidate is made; the space holds all that may be drawn. Both are public before data are read."""
 
 from __future__ import annotations
 

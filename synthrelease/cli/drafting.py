@@ -33,5 +33,5 @@ def init(
     terminal.print(table)
     terminal.print(
         f"Wrote {escape(str(configuration))} and {escape(str(acceptance))}. Go through every line of both, then try "
-        f"`synthrelease plan {escape(str(configuration))}`."
+        f"`synthrelease plan {escape(str(configuration))}`. An editor that knows the line `#:schema` explains their settings."
     )

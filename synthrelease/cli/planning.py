@@ -1,4 +1,4 @@
-"""plan and check: nothing is spent, and nothing of the data is shown."""
+"""plan and check: the commands of a steward before a release. They spend nothing and show nothing of the data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the process of a command does before anything else, so that it ends as it should and shows nothing private.
+"""The process of every command is first made quiet: it ends as it should, and shows nothing private on the way.
 
 Beside what protects private data (`protection`): a terminal that cannot show a letter would make the program fail after the
 budget is spent, and a closed terminal would leave its worker processes behind.

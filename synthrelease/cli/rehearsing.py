@@ -38,7 +38,7 @@ def rehearse(
     Writes shortlist.toml (for release --shortlist), report.html and rehearsal.json. Reads nothing private, spends nothing.
     """
     from synthrelease.rehearsal.parallel import Workers
-    from synthrelease.rehearsal.racing import RaceRules
+    from synthrelease.rehearsal.racing import RaceGoal
     from synthrelease.rehearsal.rehearse import rehearse as run
     from synthrelease.rehearsal.report import write_report
     from synthrelease.specification.spec import load_spec
@@ -50,7 +50,7 @@ def rehearse(
             spec,
             data,
             out,
-            rules=RaceRules(target=target, keep=keep),
+            goal=RaceGoal(target=target, keep=keep),
             workers=workers,
             seed=seed,
             minutes=minutes,

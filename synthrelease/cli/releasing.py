@@ -1,4 +1,4 @@
-"""release and demo: the commands that spend. What they do, in which order, is in `publish`; here it is phrased."""
+"""release and demo: the commands that spend. `publish` does the work in its order; this file says in words what happened."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What all commands print alike: the plan, and progress lines."""
+"""The terminal: the plan and the progress lines, which all commands print alike."""
 
 from __future__ import annotations
 

@@ -29,10 +29,16 @@ class ConditionalMean(Criterion):
 
     Attributes
     ----------
-    column : the column that is averaged, by the numbers of its bins, clipped to `range`.
-    by : group-by columns; `overall` adds the mean of all rows.
-    size_margin : public bound T on the error of a group's share; the resize parameter of group v is
-        m_v = max(1, count_S(v) - ceil(n T)). The threshold of the absolute marginal error is the natural choice.
+    column : the column that is averaged, by the numbers of its bins, clipped to `range`. Example: `column = "birth_weight"`.
+    by : columns to group by, one grouping each, in the bins of [groups] where it has the column.
+        Example: `by = ["age", "sex"]`.
+    overall : whether the mean of all rows counts, too. Example: `overall = false`, `by = ["age"]`.
+    range : [lowest, highest]; numbers of the column beyond it count as its ends. The noise grows with its width.
+        Example: `range = [1400, 4600]`.
+    size_margin : public bound T on the error of a group's share of the rows; the resize parameter of group v is
+        m_v = max(1, count_S(v) - ceil(n T)). The threshold of the absolute marginal error is the natural choice: a larger
+        margin means more noise in small groups, a smaller one that means of groups with fewer private rows are pulled to the
+        middle of the range. Example: `size_margin = 0.01`.
 
     Privacy
     -------

@@ -19,6 +19,13 @@ from synthrelease.criteria.fitted import Fitted
 class FacePrivacy(Criterion):
     """Number of distinct rows that occur fewer than `minimum_count` times; passes at 0.
 
+    Attributes
+    ----------
+    minimum_count : how often each distinct row must occur at least; that of the projection, or less.
+        Example: `minimum_count = 2`.
+    threshold : always 0, and may be left out: no row may be rarer. Example: `threshold = 0`.
+    epsilon : always 0, and may be left out: the figure costs nothing. Example: `epsilon = 0`.
+
     Privacy
     -------
     Looks at the candidate alone, which is already differentially private: costs nothing.

@@ -25,6 +25,16 @@ class Faithfulness(Criterion):
     where they may be one bin apart. A bin of `exact_around` that holds the given value strictly inside must match exactly
     (a clinically important age of 37 that falls inside the bin 35-39).
 
+    Attributes
+    ----------
+    exact : columns on which similar rows agree. Every column stands here or in `within_one_bin`. Example: `exact = ["sex"]`.
+    within_one_bin : columns with an order, in which similar rows may be one bin apart.
+        Example: `within_one_bin = ["age", "weight"]`.
+    at_most : in how many columns of `within_one_bin` two similar rows may differ: 1, or 0 for equal rows alone.
+        Example: `at_most = 0`.
+    exact_around : for a numeric column of `within_one_bin`, a value that matters: the bin that holds it strictly inside must
+        match exactly, and so is never one bin apart from its neighbours. Example: `exact_around = { mother_age = 37 }`.
+
     Privacy
     -------
     Sensitivity 1/n: a replaced record changes the size of a maximum matching by at most one pair (Proposition 10).

@@ -34,6 +34,15 @@ class PriorGuess(SpecTable):
     `centres` and `spreads` are typical values and deviations of the features; `intercept` and `coefficients` a guess of the
     fitted line; `uncertainty` how far the coefficients may be off, in units of the target per spread. A wrong guess makes
     the fit noisier, never less private.
+
+    Attributes
+    ----------
+    intercept : of the guessed line. Example: `intercept = -2044`.
+    coefficients : of the guessed line, for each feature, per unit of it.
+        Example: `coefficients = { parity = 14.7, age = 4.8 }`.
+    centres : a typical value of each feature. Example: `centres = { parity = 2.3, age = 29.1 }`.
+    spreads : a typical deviation of each feature, above 0. Example: `spreads = { parity = 1.4, age = 5.8 }`.
+    uncertainty : how far the coefficients may be off, in units of the target per spread. Example: `uncertainty = 10`.
     """
 
     intercept: float = Field(allow_inf_nan=False)
@@ -48,11 +57,17 @@ class RegressionCoefficients(Criterion):
 
     Attributes
     ----------
-    target, features : columns, by the numbers of the bins of `representation`.
-    representation : the alternative of each of these columns on which R and S are compared, fixed for all candidates so
-        that the private fit does not depend on the configuration; every other alternative must fit inside it.
+    target : the column that is explained, by the numbers of its bins. Example: `target = "birth_weight"`.
+    features : the columns that explain it, by the numbers of their bins. Example: `features = ["parity", "age"]`.
+    representation : for the target and each feature the alternative on which R and S are compared ("categories" for a column of
+        categories without alternatives). It is fixed for all candidates so that the private fit does not depend on the
+        configuration; every other alternative must fit inside it, so it is the coarsest.
+        Example: `representation = { birth_weight = "hundreds", parity = "five", age = "nine" }`.
     fit : "once", before the loop and outside the doubling (paper 4.14.1), or "every_round", as the paper ran it.
-    prior : a public guess that centres the private fit.
+        Example: `fit = "every_round"`.
+    prior : a public guess of the line that centres the private fit; its settings follow.
+        Example:
+        `prior = { intercept = 0, coefficients = { age = 5 }, centres = { age = 29 }, spreads = { age = 6 }, uncertainty = 9 }`.
 
     Privacy
     -------

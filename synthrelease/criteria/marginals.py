@@ -26,6 +26,10 @@ class AbsoluteMarginalError(Criterion):
     Every cell of the public domain counts: cells absent from both tables differ by 0, cells absent from one by the count
     of the other.
 
+    Attributes
+    ----------
+    largest : tables of at most so many columns are compared; left out, all tables. Example: `largest = 3`.
+
     Privacy
     -------
     Sensitivity 1/n: replacing one record changes each cell's count by at most 1, and the sensitivity of a maximum is the
@@ -57,6 +61,10 @@ class AbsoluteMarginalError(Criterion):
 
 class RelativeMarginalError(Criterion):
     """max of max{r/s, s/r} over the cells of all 1-way tables, r and s the counts plus 1, clipped to [1, clip].
+
+    Attributes
+    ----------
+    clip : ratios above this count as this, which bounds the noise; above the threshold. Example: `clip = 2`.
 
     Privacy
     -------

@@ -35,8 +35,10 @@ class RegressionOneStep(RegressionCoefficients):
 
     Attributes
     ----------
-    range : predictions are clipped to it; it bounds the residuals.
-    fit_epsilon : budget of a private line fitted once before the loop, for a criterion of prediction errors; None fits none.
+    range : [lowest, highest]; predictions are clipped to it, which bounds the residuals. Example: `range = [1400, 4600]`.
+    fit : always "once", and may be left out: no line is fitted in a round. Example: `fit = "once"`.
+    fit_epsilon : budget of a private line fitted once before the loop, for a criterion of prediction errors; left out, none is
+        fitted. Example: `fit_epsilon = 0.2`.
 
     Privacy
     -------

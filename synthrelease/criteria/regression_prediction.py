@@ -23,8 +23,11 @@ class RegressionPrediction(Criterion):
 
     Attributes
     ----------
-    coefficients : the criterion whose private fit w_eps(R) is used.
+    coefficients : the name of the criterion whose private fit w_eps(R) is used; it stands before this one.
+        Example: `coefficients = "regression coefficients"`.
+    range : [lowest, highest]; predictions are clipped to it. The noise grows with its width. Example: `range = [1400, 4600]`.
     bound : "range" takes the sensitivity of the paper; "lines" the smaller one that follows from the two lines.
+        Example: `bound = "lines"`.
 
     Privacy
     -------

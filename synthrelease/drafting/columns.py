@@ -1,4 +1,4 @@
-"""What a column of a public file probably is: a date, whole numbers, real numbers, categories, or nothing for a release."""
+"""A column of a public file is drafted as what it probably is: a date, whole numbers, real numbers, categories, or left out."""
 
 from __future__ import annotations
 

@@ -16,6 +16,13 @@ from synthrelease.drafting.criteria import draft_acceptance
 from synthrelease.drafting.public_file import read_public_file
 from synthrelease.drafting.text import GENERATION, acceptance_text, configuration_text
 from synthrelease.errors import InputError, OutputError
+from synthrelease.specification.json_schema import (
+    ACCEPTANCE_NAME,
+    CONFIGURATION_NAME,
+    acceptance_schema,
+    configuration_schema,
+    schema_text,
+)
 from synthrelease.specification.spec import load_spec
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,60}", re.ASCII)
@@ -85,6 +92,8 @@ def rows_budget(n_rows: int) -> Fraction:
 def write_draft(name: str, public: str | Path, into: str | Path = ".") -> tuple[Path, Path, Draft]:
     """Write configs/NAME.toml and acceptance/NAME.toml under a folder; neither may be there already.
 
+    The JSON Schema that the first line of each names for editors is put beside it, unless one is there.
+
     Returns
     -------
     Both paths and the draft.
@@ -106,6 +115,11 @@ def write_draft(name: str, public: str | Path, into: str | Path = ".") -> tuple[
             path.parent.mkdir(parents=True, exist_ok=True)
             with path.open("x", encoding="utf-8", newline="\n") as file:
                 file.write(text)
+        schemas = (CONFIGURATION_NAME, configuration_schema), (ACCEPTANCE_NAME, acceptance_schema)
+        for beside, (schema_name, schema) in zip(paths, schemas, strict=True):
+            path = beside.parent / schema_name
+            if not os.path.lexists(path):
+                path.write_text(schema_text(schema()), encoding="utf-8", newline="\n")
     except OSError as error:
         problem = f"{path}: the draft could not be written ({error.strerror})."
     else:

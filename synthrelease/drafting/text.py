@@ -11,6 +11,7 @@ from synthrelease.drafting.bins import bin_texts
 from synthrelease.drafting.columns import ColumnDraft, LeftOut
 from synthrelease.drafting.criteria import AcceptanceDraft
 from synthrelease.drafting.public_file import PublicFile
+from synthrelease.specification.json_schema import ACCEPTANCE_NAME, CONFIGURATION_NAME
 
 GENERATION = Fraction(4)
 _WIDTH = 120
@@ -21,7 +22,7 @@ def configuration_text(
 ) -> str:
     """configs/NAME.toml"""
     lines = [
-        *_marked(name, file),
+        *_marked(name, file, CONFIGURATION_NAME),
         f"title = {toml(name.replace('_', ' ').replace('-', ' ').capitalize())}",
         'description = """',
         'Say here what one row is, where the data come from, and which columns are released."""',
@@ -77,7 +78,7 @@ def acceptance_text(name: str, file: PublicFile, draft: AcceptanceDraft, columns
     """acceptance/NAME.toml"""
     whole = {column.name: column.kind == "integer" for column in columns}
     lines = [
-        *_marked(name, file),
+        *_marked(name, file, ACCEPTANCE_NAME),
         *_comment("Agree on every threshold with the people who will use the data: they are promises about the release."),
         'description = "What the release must be good for, in one sentence."',
         "",
@@ -117,9 +118,10 @@ def _number(value: float) -> str:
     return str(int(value)) if math.isfinite(value) and value == int(value) else f"{value:.12f}".rstrip("0")
 
 
-def _marked(name: str, file: PublicFile) -> list[str]:
-    """Where the draft comes from: the first lines of both files."""
+def _marked(name: str, file: PublicFile, schema: str) -> list[str]:
+    """The first lines of both files: the schema, for editors with Taplo's directive, and where the draft comes from."""
     return [
+        f"#:schema ./{schema}",
         *_comment(
             f"DRAFT of the release {name}, by `synthrelease init` from the PUBLIC file {file.name!r} ({file.n_rows} rows)."
         ),

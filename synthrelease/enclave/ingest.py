@@ -48,7 +48,7 @@ ADVICE = (
 )
 
 
-def ingest(path: str | Path, schema: Schema, rules: InputTable, raw: Plausibility) -> PrivateRows:
+def ingest(path: str | Path, schema: Schema, policy: InputTable, raw: Plausibility) -> PrivateRows:
     """Read the private file once and group the rows that the public rules keep to atomic cells.
 
     Raises
@@ -62,20 +62,20 @@ def ingest(path: str | Path, schema: Schema, rules: InputTable, raw: Plausibilit
     table that a release works with. The number of rows of the file is public. Where the specification drops nothing, a value
     that does not fit stops the run: files with such values are outside the domain of the guarantee.
     """
-    found = _counts_or_problem(path, schema, rules, raw)
+    found = _counts_or_problem(path, schema, policy, raw)
     if isinstance(found, str):
         raise InputError(found)
     return PrivateRows(found.kept, found.n_file)
 
 
-def read_public(path: str | Path, schema: Schema, rules: InputTable, raw: Plausibility) -> Counts:
+def read_public(path: str | Path, schema: Schema, policy: InputTable, raw: Plausibility) -> Counts:
     """The kept rows of a file that is public: counts that anybody may see. Only the rehearsal may call it.
 
     Raises
     ------
     InputError : as `ingest`, and for a file of which no row is kept.
     """
-    found = _counts_or_problem(path, schema, rules, raw)
+    found = _counts_or_problem(path, schema, policy, raw)
     if isinstance(found, str):
         raise InputError(found)
     if not found.kept.total:
@@ -91,22 +91,22 @@ class _Rows:
     n_file: int
 
 
-def _counts_or_problem(path: str | Path, schema: Schema, rules: InputTable, raw: Plausibility) -> _Rows | str:
+def _counts_or_problem(path: str | Path, schema: Schema, policy: InputTable, raw: Plausibility) -> _Rows | str:
     """The counts, or what is wrong: a text, so that no error carries a frame or cause that saw values."""
     try:
-        return _read(Path(path), schema, rules, raw)
+        return _read(Path(path), schema, policy, raw)
     except InputError as error:
         return f"{path}: {error}"
     except Exception:
         return f"{path}: expected a file that can be read, found one that cannot. The cause is not shown: it may hold values."
 
 
-def _read(path: Path, schema: Schema, rules: InputTable, raw: Plausibility) -> _Rows:
+def _read(path: Path, schema: Schema, policy: InputTable, raw: Plausibility) -> _Rows:
     kept = Counts(schema.layout, np.zeros(0, dtype=np.int64))
     n_file = 0
     problems: set[tuple[int, int]] = set()
-    for _, columns in pieces(path, schema, rules):
-        digits = [_encode(columns[column.source], column, rules) for column in schema.columns]
+    for _, columns in pieces(path, schema, policy):
+        digits = [_encode(columns[column.source], column, policy) for column in schema.columns]
         n_file += len(digits[0])
         if n_file > MAX_ROWS:
             raise InputError(f"expected at most {MAX_ROWS} rows, found more.")
@@ -133,9 +133,9 @@ def _count(digits: list[np.ndarray], schema: Schema, raw: Plausibility) -> Count
     return Counts(schema.layout, np.asarray(codes, dtype=np.int64)[~raw.forbidden(digits)])
 
 
-def _encode(cells: Texts, column: Column, rules: InputTable) -> np.ndarray:
+def _encode(cells: Texts, column: Column, policy: InputTable) -> np.ndarray:
     """(n_rows,) atomic bins, negative where the value has none."""
-    bin_of = _bin_of_text(column, rules)
+    bin_of = _bin_of_text(column, policy)
     return np.array([bin_of(text) for text in cells.texts], dtype=np.int64)[cells.codes]
 
 
@@ -163,9 +163,9 @@ def _problem(column: Column, kind: int) -> str:
     return f"column {column.source!r}: expected {expected}, found {found}."
 
 
-def _bin_of_text(column: Column, rules: InputTable) -> Callable[[str | None], int]:
+def _bin_of_text(column: Column, policy: InputTable) -> Callable[[str | None], int]:
     """The reading of one text: its atomic bin, or one of _MISSING, _OUTSIDE and _WRONG."""
-    missing = {form for text in rules.missing_values for form in (text, text.strip())}
+    missing = {form for text in policy.missing_values for form in (text, text.strip())}
     values = {text.strip(): index for text, index in column.values.items()} | dict(column.values)
 
     def bin_of(text: str | None) -> int:

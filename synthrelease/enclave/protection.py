@@ -1,4 +1,4 @@
-"""What keeps private data off the screen and the disk by accident, for a process that reads them.
+"""Protection of a process that reads private data: nothing of them reaches the screen or the disk by accident.
 
 Python shows the message of an error that nobody catches, also of one in a destructor or another thread, and such a message
 may quote a value. The system writes the memory of a process that crashes into a core file. Libraries warn about what they

@@ -1,4 +1,4 @@
-"""Opening a private file: header checks and reading in pieces, for CSV (also gzip) and Parquet.
+"""A private file is opened, its header checked, and read in pieces: CSV (also gzip) and Parquet.
 
 Both formats arrive as texts, so that one table is read the same from either: a number or date of Parquet as its shortest
 text, a boolean as "True" or "False". CSV is read by Python's own `csv`, in strict mode: pandas pads rows that are too
@@ -45,7 +45,7 @@ _DELIMITERS = {";": "a semicolon", "\t": "a tab", "|": "a bar", ",": "a comma", 
 _EXPECTED = "expected a file with a header and rows"
 
 
-def pieces(path: Path, schema: Schema, rules: InputTable) -> Iterator[Piece]:
+def pieces(path: Path, schema: Schema, policy: InputTable) -> Iterator[Piece]:
     """The pieces of the file, in order.
 
     Blank lines of a CSV file are not rows. A piece has at most ROWS_PER_PIECE rows, so memory does not grow with the file.
@@ -63,7 +63,7 @@ def pieces(path: Path, schema: Schema, rules: InputTable) -> Iterator[Piece]:
     if start.startswith(_PARQUET):
         yield from parquet_pieces(path, needed, ROWS_PER_PIECE, CHARACTERS_PER_PIECE)
     else:
-        yield from _csv(path, needed, rules, compressed=start.startswith(_GZIP))
+        yield from _csv(path, needed, policy, compressed=start.startswith(_GZIP))
 
 
 def _start(path: Path) -> bytes:
@@ -88,15 +88,15 @@ def _start(path: Path) -> bytes:
     raise InputError(f"{_EXPECTED}, found {found}.")
 
 
-def _csv(path: Path, needed: list[str], rules: InputTable, compressed: bool) -> Iterator[Piece]:
+def _csv(path: Path, needed: list[str], policy: InputTable, compressed: bool) -> Iterator[Piece]:
     row, rows, problem, characters = 0, [], None, 0
     try:
         with _open_text(path, compressed) as text:
             lines = _Lines(text)
             first = next(filter(str.strip, lines), "")
             lines.check_header()
-            _check_delimiter(first, needed, rules.delimiter)
-            records = filter(None, _reader(chain([first], lines), rules.delimiter, strict=True))
+            _check_delimiter(first, needed, policy.delimiter)
+            records = filter(None, _reader(chain([first], lines), policy.delimiter, strict=True))
             header = [name if name in needed else name.strip() for name in next(records, [])]
             lines.check_header()
             check_header(header, needed)

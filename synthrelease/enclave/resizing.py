@@ -1,4 +1,4 @@
-"""How many rows a release works with, so that whether a record is kept at all is protected like everything else in it.
+"""Resizing: a release works with a public number of rows, so that whether a record is kept is protected like all else in it.
 
 A file has N rows. Public rules leave some of them out (missing values, values outside, implausible rows); K are kept. N is
 public; K is not. A release works with a public number m of rows: a uniformly random subset of m kept rows, or, where fewer

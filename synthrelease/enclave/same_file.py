@@ -1,4 +1,4 @@
-"""Whether the private file is one that was called public: a prior, or what a shortlist was rehearsed on.
+"""A private file that was called public, as a prior or as what a shortlist was rehearsed on, is refused.
 
 Privacy
 -------

@@ -1,4 +1,4 @@
-"""What a private file is read as: columns of texts, one piece of the file at a time, whatever its format."""
+"""A piece of a private file, whatever its format, is columns of texts."""
 
 from __future__ import annotations
 

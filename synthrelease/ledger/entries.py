@@ -1,4 +1,4 @@
-"""What a ledger says, as values: its entries, their sums and the chain of hashes. Knows no files.
+"""The entries of a ledger as values, with their sums and their chain of hashes. `ledger.storage` keeps them in files.
 
 The first hash covers the format, the dataset and its limits; the hash of an entry covers the hash before it and the entry.
 Format 2 notes the domain of a charge whose number of rows is published exactly. A ledger of format 1 keeps its hashes and notes

@@ -1,4 +1,4 @@
-"""How much budget is enough: the three heuristics of the paper (4.4.4), from attempts on public data.
+"""Budget advice: how much is enough, by the three heuristics of the paper (4.4.4), from attempts on public data.
 
 1. The lowest epsilon for a criterion whose noise is still small against the threshold.
 2. The lowest epsilon for the generator with which the shortlist is still accepted often enough.

@@ -1,4 +1,4 @@
-"""One attempt of a rehearsal: the attempt of a release on public data, with its exact figures kept."""
+"""An attempt of a rehearsal is the attempt of a release, on public data, with its exact figures kept."""
 
 from __future__ import annotations
 

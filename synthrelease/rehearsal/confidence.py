@@ -1,4 +1,4 @@
-"""Confidence intervals and how far those of the original and of the synthetic data overlap."""
+"""Confidence intervals of the original and of the synthetic data, and how far they overlap."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Looking persons up: how many rows of a synthetic table match each cell of a public one on its quasi-identifiers."""
+"""A look-up of persons: how many rows of a synthetic table match each cell of a public one on its quasi-identifiers."""
 
 from __future__ import annotations
 

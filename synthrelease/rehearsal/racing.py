@@ -1,4 +1,4 @@
-"""Which configurations deserve more attempts: a race in stages.
+"""A race in stages: configurations that pass often on public data get more attempts, the others are dropped.
 
 Before the race a pilot of three attempts on a few configurations shows how much the figures of one configuration scatter. In
 each stage every configuration that is still in the race is brought to that many attempts. Then
@@ -47,8 +47,8 @@ class Standing(Enum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class RaceRules:
-    """When to drop and when to stop.
+class RaceGoal:
+    """What a race is for: which configurations it drops, and when it stops.
 
     Attributes
     ----------
@@ -76,14 +76,14 @@ class Race:
     missing : (configuration, number) of the attempts that the present stage still lacks; empty when the race is over.
     """
 
-    rules: RaceRules
+    goal: RaceGoal
     estimates: tuple[Estimate, ...]
     standings: tuple[Standing, ...]
     stage: int
     missing: tuple[tuple[int, int], ...]
 
     @classmethod
-    def of(cls, results: Sequence[Mapping[int, AttemptResult]], thresholds: Sequence[float], rules: RaceRules) -> Race:
+    def of(cls, results: Sequence[Mapping[int, AttemptResult]], thresholds: Sequence[float], goal: RaceGoal) -> Race:
         """Replay the race on the results so far.
 
         Parameters
@@ -93,12 +93,12 @@ class Race:
         """
         size = len(results)
         standings = [Standing.RUNNING] * size
-        estimates = [clopper_pearson(0, 0, rules.level)] * size
+        estimates = [clopper_pearson(0, 0, goal.level)] * size
         pilot = range(0, size, max(1, size // PILOT_SIZE))
 
         def state(stage: int, missing: list[tuple[int, int]]) -> Race:
             ordered = tuple(sorted(missing, key=lambda attempt: (attempt[1], attempt[0])))
-            return cls(rules=rules, estimates=tuple(estimates), standings=tuple(standings), stage=stage, missing=ordered)
+            return cls(goal=goal, estimates=tuple(estimates), standings=tuple(standings), stage=stage, missing=ordered)
 
         lacking = [(c, number) for c in pilot for number in range(PILOT_ATTEMPTS) if number not in results[c]]
         if lacking:
@@ -108,20 +108,18 @@ class Race:
             running = [c for c, standing in enumerate(standings) if standing is Standing.RUNNING]
             seen = {c: [results[c][number] for number in range(stage) if number in results[c]] for c in running}
             for c, attempts in seen.items():
-                estimates[c] = clopper_pearson(sum(result.accepted for result in attempts), len(attempts), rules.level)
+                estimates[c] = clopper_pearson(sum(result.accepted for result in attempts), len(attempts), goal.level)
             lacking = [(c, number) for c in running for number in range(stage) if number not in results[c]]
             if lacking:
                 return state(stage, lacking)
-            bar = max(
-                [rules.target, *sorted((estimate.low for estimate in estimates), reverse=True)[rules.keep - 1 : rules.keep]]
-            )
+            bar = max([goal.target, *sorted((estimate.low for estimate in estimates), reverse=True)[goal.keep - 1 : goal.keep]])
             for c in running:
                 estimate = estimates[c]
                 if min(estimate.high, upper_bound(seen[c], thresholds, scatter)) < bar:
                     standings[c] = Standing.DROPPED
-                elif estimate.high - estimate.low <= rules.width or stage == STAGES[-1]:
+                elif estimate.high - estimate.low <= goal.width or stage == STAGES[-1]:
                     standings[c] = Standing.SETTLED
-            for c in _outrun(seen, standings, max(rules.keep, rules.keep * _LAST_STAGE // stage)):
+            for c in _outrun(seen, standings, max(goal.keep, goal.keep * _LAST_STAGE // stage)):
                 standings[c] = Standing.OUTRUN
         return state(STAGES[-1], [])
 
@@ -131,10 +129,10 @@ class Race:
         useful = [
             c
             for c, (estimate, standing) in enumerate(zip(self.estimates, self.standings, strict=True))
-            if standing in (Standing.RUNNING, Standing.SETTLED) and estimate.trials and estimate.share >= self.rules.target
+            if standing in (Standing.RUNNING, Standing.SETTLED) and estimate.trials and estimate.share >= self.goal.target
         ]
         best = sorted(useful, key=lambda c: (-self.estimates[c].share, -self.estimates[c].low, c))
-        return tuple(sorted(best[: self.rules.keep]))
+        return tuple(sorted(best[: self.goal.keep]))
 
 
 def _outrun(seen: Mapping[int, Sequence[AttemptResult]], standings: Sequence[Standing], most: int) -> list[int]:

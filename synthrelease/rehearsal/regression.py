@@ -1,4 +1,4 @@
-"""The same regression on original and synthetic data: confidence-interval overlap and standardised differences."""
+"""A regression on original and on synthetic data: how far confidence intervals overlap, and differences in standard errors."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ from synthrelease.rehearsal.advice import (
 from synthrelease.rehearsal.attempts import AttemptResult, run_attempts
 from synthrelease.rehearsal.copies import Comparison, CopyFigures, copy_figures
 from synthrelease.rehearsal.parallel import Run, Workers, running
-from synthrelease.rehearsal.racing import Race, RaceRules
+from synthrelease.rehearsal.racing import Race, RaceGoal
 from synthrelease.rehearsal.store import RehearsalStore, open_store
 from synthrelease.releasing.attempt import read_priors
 from synthrelease.resources import file_digest
@@ -83,7 +83,7 @@ def rehearse(
     data: str | Path,
     out: str | Path,
     *,
-    rules: RaceRules,
+    goal: RaceGoal,
     workers: Workers,
     seed: int | None = None,
     minutes: float | None = None,
@@ -126,7 +126,7 @@ def rehearse(
     }
     _make_folder(out)
     with open_store(out / STORE, about) as store, running(workers) as run:
-        course = _Course(spec, public, known, store, run, rules, deadline, noise_level, comparison, progress)
+        course = _Course(spec, public, known, store, run, goal, deadline, noise_level, comparison, progress)
         return course.run_all()
 
 
@@ -155,13 +155,13 @@ class _Course:
         data: RehearsedTable,
         store: RehearsalStore,
         run: Run,
-        rules: RaceRules,
+        goal: RaceGoal,
         deadline: float | None,
         noise_level: float,
         comparison: Comparison,
         progress: Progress,
     ):
-        self.spec, self.data, self.store, self.run, self.rules = spec, data, store, run, rules
+        self.spec, self.data, self.store, self.run, self.goal = spec, data, store, run, goal
         self.counts, self.public = counts, PrivateCounts(counts, Meter(()))  # public rows, as the code of a release takes them
         self.priors = read_priors(spec)
         self.comparison = comparison
@@ -180,11 +180,11 @@ class _Course:
         def keep(result: AttemptResult) -> None:
             results[result.configuration][result.number] = result
 
-        race = Race.of(results, thresholds, self.rules)
+        race = Race.of(results, thresholds, self.goal)
         while race.missing and not self._late(self.race_deadline):
             phase = "pilot" if race.stage == 0 else f"race, {race.stage} attempts each"
             self._attempts(race.missing, planned, phase, self.race_deadline, keep)
-            race = Race.of(results, thresholds, self.rules)
+            race = Race.of(results, thresholds, self.goal)
         shortlist = race.shortlist()
         by_budget = self._budgets(shortlist, planned, results)
         return self._summary(race, results, shortlist, by_budget, self._copies(shortlist))
@@ -275,7 +275,7 @@ class _Course:
             results=tuple(tuple(attempts[number] for number in sorted(attempts)) for attempts in results),
             shortlist=shortlist,
             criteria=criterion_advice(self.spec.criteria, kept or others, others, self.noise_level),
-            budgets=frontier(self.spec, by_budget, self.rules.level),
+            budgets=frontier(self.spec, by_budget, self.goal.level),
             outlook=outlook(kept, self.spec.stop_probability, self._least_per_fit(shortlist), self.spec.shape),
             comparison=self.comparison,
             copies=copies,

@@ -1,4 +1,4 @@
-"""What a rehearsal leaves: shortlist.toml for the release, rehearsal.json for programs, report.html for people."""
+"""The files that a rehearsal leaves: shortlist.toml for the release, rehearsal.json for programs, report.html for people."""
 
 from __future__ import annotations
 
@@ -127,14 +127,14 @@ def page(rehearsal: Rehearsal, noise_level: float) -> str:
     """report.html: one file that needs nothing else."""
     from synthrelease.rehearsal import pictures
 
-    rules, race = rehearsal.race.rules, rehearsal.race
+    goal, race = rehearsal.race.goal, rehearsal.race
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).parent / "templates"), autoescape=True, undefined=StrictUndefined
     )
     times = [result.seconds for attempts in rehearsal.results for result in attempts]
     shown = sorted(rehearsal.shortlist, key=lambda c: -race.estimates[c].share)
     rows = [_row(rehearsal, str(number + 1), c) for number, c in enumerate(shown)]
-    best, total = cheapest(rehearsal.budgets, rules.target), rehearsal.spec.plan.total
+    best, total = cheapest(rehearsal.budgets, goal.target), rehearsal.spec.plan.total
     names, ratios = _ratios(rehearsal)
     estimates = [race.estimates[c] for c in shown[:_PICTURED]]
     labels = [row["label"] for row in rows[:_PICTURED]]
@@ -150,9 +150,9 @@ def page(rehearsal: Rehearsal, noise_level: float) -> str:
         total=decimal_text(total.epsilon),
         delta=f"{float(total.delta):g}" if total.delta else None,
         unit=rehearsal.spec.generation_unit,
-        keep=rules.keep,
-        target=rules.target,
-        level=rules.level,
+        keep=goal.keep,
+        target=goal.target,
+        level=goal.level,
         margin=MARGIN,
         noise_level=noise_level,
         criteria=[_criterion_row(advice) for advice in rehearsal.criteria],
@@ -166,9 +166,9 @@ def page(rehearsal: Rehearsal, noise_level: float) -> str:
         version=version("synthrelease"),
         percent=_percent,
         small=lambda value: f"{value:.2g}" if value >= 1e-6 else "under 0.000001",
-        picture_shortlist=Markup(pictures.acceptance(labels, estimates, rules.target)) if rows else "",
+        picture_shortlist=Markup(pictures.acceptance(labels, estimates, goal.target)) if rows else "",
         picture_criteria=Markup(pictures.relative_figures(names, ratios)) if names else "",
-        picture_budget=Markup(pictures.budget_frontier(rehearsal.budgets, rules.target)) if rehearsal.budgets else "",
+        picture_budget=Markup(pictures.budget_frontier(rehearsal.budgets, goal.target)) if rehearsal.budgets else "",
         picture_times=Markup(pictures.seconds(times)) if times else "",
     )
 

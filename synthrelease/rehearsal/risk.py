@@ -1,4 +1,4 @@
-"""Re-identification risk: what an intruder gets who looks up known persons by their quasi-identifiers in the synthetic rows."""
+"""Re-identification risk: what an intruder learns by looking known persons up in the synthetic rows."""
 
 from __future__ import annotations
 

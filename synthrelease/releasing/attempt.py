@@ -1,4 +1,7 @@
-"""One whole attempt: draw nothing, decide nothing else; make the candidate of one configuration and judge it."""
+"""An attempt makes the candidate of one given configuration and scores it by every criterion.
+
+Drawing the configuration and deciding which attempt is released belong to `releasing.selection`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whole attempts on a made-up table before anything is spent: what fails for sure, fails for nothing.
+"""A dry run makes whole attempts on a made-up table before anything is spent, so that what is sure to fail costs nothing.
 
 Every generator family of the space is tried in its smallest and in its largest configuration, by the code of a release: what is
 fitted once, the generator, the projection, the criteria or the joint test, the figures after acceptance. The table has the

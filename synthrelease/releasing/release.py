@@ -1,4 +1,4 @@
-"""A whole release: plan, read, fit what is fitted once, select, and return what may leave the enclave."""
+"""A release from the plan to the result: read the file, fit what is fitted once, select a round, return what may leave."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Private selection (theory 2, selection). Knows no tables. `accounting.selection` has what it costs.
+"""Private selection repeats rounds until one is accepted (theory 2, selection). `accounting.selection` has what it costs.
 
 Known threshold (Liu & Talwar, STOC 2019, Theorem 3.1):
 

@@ -1,4 +1,4 @@
-"""Worker processes hold private counts, so they end with the process that started them, and leave Ctrl-C to it.
+"""Worker processes end with the process that started them, because they hold private counts; and they leave Ctrl-C to it.
 
 Left alone, a worker whose parent was killed waits some minutes for more work before it goes; and Ctrl-C, which a terminal
 sends to all processes of a command, makes each of them print where it was.

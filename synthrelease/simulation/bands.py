@@ -1,4 +1,4 @@
-"""The values of a column as whole units, the bands of published tables as ranges of them, and the cells they cut."""
+"""Bands: published tables show ranges of a column's values. Here each is a range of whole units, and all together cut cells."""
 
 from __future__ import annotations
 

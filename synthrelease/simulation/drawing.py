@@ -1,4 +1,4 @@
-"""Drawing rows: each column in turn by systematic sampling, so that counts are as near to the facts as whole rows allow.
+"""Rows of a surrogate, drawn column by column. Systematic sampling keeps counts as near to the facts as whole rows allow.
 
 The rows of one combination of given bands get evenly spaced orders (k + u) / m, k = 0..m-1, in random order, with one
 random offset u. Of any interval of orders of length p they hold floor(p m) or ceil(p m), so every figure of the

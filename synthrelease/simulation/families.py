@@ -1,4 +1,7 @@
-"""One column fitted to all its tables, given the joint distribution of the columns that these are by."""
+"""A family is the distribution of one column within every combination of its parents: the columns its tables show it by.
+
+A family is fitted to all tables of its column at once. For this it needs the joint distribution of all parents.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers with a published mean and standard deviation: a beta distribution stretched over the column's values.
+"""A column whose mean and standard deviation alone are published: a beta distribution, stretched over the column's values.
 
 It has exactly this mean and spread, never leaves the bounds, is close to a normal one far from them and leans away from
 the nearer bound. (PERT planning uses it for the same reasons.)

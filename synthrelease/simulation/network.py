@@ -1,7 +1,7 @@
-"""The columns in an order in which each follows the columns its tables are given, and each fitted to its tables.
+"""The network of a surrogate: its columns in an order in which each comes after its parents, and the family of each.
 
-The surrogate's distribution is the product of the families: each column given the columns that its tables name. All
-tables of a column are met at once by iterative proportional fitting over its own bands and those of its givens, whose
+The surrogate's distribution is the product of the families: each column given its parents, the columns that its tables name.
+All tables of a column are met at once by iterative proportional fitting over its own bands and those of its parents, whose
 joint distribution comes from the families before it.
 """
 
@@ -78,7 +78,7 @@ def fitted(facts: Facts) -> Network:
 
 
 def _order(facts: Facts) -> list[str]:
-    """Columns after all columns they are given; among several, as in the file."""
+    """Columns after all their parents; among several, as in the file."""
     graph = nx.DiGraph()
     graph.add_nodes_from(facts.columns)
     for column in facts.columns:

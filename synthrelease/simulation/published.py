@@ -1,4 +1,4 @@
-"""One published table as arrays: its bands, its figures, and what to do about combinations that are not in it."""
+"""A published table as arrays: its bands, its figures, and a rule for the combinations that it does not show."""
 
 from __future__ import annotations
 

@@ -24,9 +24,7 @@ class ColumnError(Unexpected):
         super().__init__(expected, found, suggestion, place=place)
 
 
-def build_column(
-    name: str, table: ColumnTable, rules_of_input: InputTable, rules: Sequence[Rule], groups: Bins | None
-) -> Column:
+def build_column(name: str, table: ColumnTable, policy: InputTable, rules: Sequence[Rule], groups: Bins | None) -> Column:
     """A validated column.
 
     Raises
@@ -34,7 +32,7 @@ def build_column(
     ColumnError : for the first mistake.
     """
     if table.kind == "category":
-        return _category(name, table, rules_of_input, groups)
+        return _category(name, table, policy, groups)
     whole = table.kind == "integer"
     if table.bounds is None:
         raise ColumnError("bounds", "[lowest, highest] for a numeric column", "nothing")
@@ -66,8 +64,8 @@ def build_column(
         bounds=bounds,
         edges=tuple(sorted(inner)),
         values={},
-        missing=table.missing or rules_of_input.missing,
-        outside=table.outside or rules_of_input.outside,
+        missing=table.missing or policy.missing,
+        outside=table.outside or policy.outside,
         ordered=table.ordered is not False,
         atoms=_binning("atoms", atoms, atoms),
         alternatives={key: _binning(key, intervals, atoms) for key, intervals in parsed.items()},
@@ -124,7 +122,7 @@ def _binning(name: str, intervals: Sequence[Interval], atoms: Sequence[Interval]
     )
 
 
-def _category(name: str, table: ColumnTable, rules_of_input: InputTable, groups: Bins | None) -> Column:
+def _category(name: str, table: ColumnTable, policy: InputTable, groups: Bins | None) -> Column:
     for field in ("bounds", "part"):
         if getattr(table, field) is not None:
             raise ColumnError(field, f"no {field} in a column of categories", "some")
@@ -165,8 +163,8 @@ def _category(name: str, table: ColumnTable, rules_of_input: InputTable, groups:
         bounds=None,
         edges=(),
         values=values,
-        missing=table.missing or rules_of_input.missing,
-        outside="error" if rules_of_input.outside == "clip" and not table.outside else table.outside or rules_of_input.outside,
+        missing=table.missing or policy.missing,
+        outside="error" if policy.outside == "clip" and not table.outside else table.outside or policy.outside,
         ordered=bool(table.ordered),
         atoms=atoms,
         alternatives=alternatives,

@@ -25,13 +25,13 @@ NO_SWAPPING = (
 
 
 def build_space(
-    release: ReleaseFile, schema: Schema, rules: Iterable[tuple[int, ...]], problems: Problems
+    release: ReleaseFile, schema: Schema, tied: Iterable[tuple[int, ...]], problems: Problems
 ) -> ConfigurationSpace:
     """The space, or an incomplete one with problems.
 
     Parameters
     ----------
-    rules : columns that the rules for released rows tie together.
+    tied : sets of columns, each of which one rule for released rows ties together.
     """
     binnings = _binnings(release, schema, problems)
     generators: dict[str, tuple[str, Generator]] = {}
@@ -54,7 +54,7 @@ def build_space(
         problems.add("", f"at most {MAX_CONFIGURATIONS} configurations", str(size))
         problems.stop()
     if size:
-        _check_generators(release, space, list(generators.values()), list(rules), problems)
+        _check_generators(release, space, list(generators.values()), list(tied), problems)
     return space
 
 
@@ -62,7 +62,7 @@ def _check_generators(
     release: ReleaseFile,
     space: ConfigurationSpace,
     generators: list[tuple[str, Generator]],
-    rules: list[tuple[int, ...]],
+    tied: list[tuple[int, ...]],
     problems: Problems,
 ) -> None:
     """Mistakes that only show against the columns, and whether measurements can be shared or published where they are to be."""
@@ -86,7 +86,7 @@ def _check_generators(
     for where, generator in generators:
         if where in faulty:
             continue
-        if problems.add_mistakes(where, generator.mistakes(space.common.layout, rules)):
+        if problems.add_mistakes(where, generator.mistakes(space.common.layout, tied)):
             faulty.add(where)
         elif (shared or selection.publish_measurements) and not isinstance(generator, MeasuringGenerator):
             expected = "a family that measures apart from modelling ('marginals'), as [selection] wants its measurements"

@@ -1,4 +1,4 @@
-"""[card]: what the steward says about a release, in one language or several.
+"""The table [card]: what the steward says about a release, in one language or several.
 
 Figures never stand here: they come from the release itself (`bundle/`). Texts are plain; an empty line parts paragraphs.
 """
@@ -34,17 +34,24 @@ def _paragraphs(text: Any) -> Any:
 
 
 class CardTexts(BaseModel):
-    """The texts that are translated.
+    """[card.LANGUAGE]: the texts of the data card in one more language. Those of its own language stand directly under [card].
 
     Attributes
     ----------
-    title, summary : of the released data; the configuration's title and description where they are empty.
-    organisation : who publishes.
+    title : of the released data; the configuration's title where it is empty. Example: `title = "Synthetic live births"`.
+    summary : of the released data; the configuration's description where it is empty.
+        Example: `summary = "Births of one year."`.
+    organisation : who publishes. Example: `organisation = "Office of Vital Statistics"`.
     source : where the original records come from: who collected them, how, when, about whom.
-    purpose, funding : why and with whose means the data are released.
-    uses, unsuitable : what the data are meant for, and what they are not fit for, one text each.
-    ethics, maintenance, feedback : review and consent; updates, errata and for how long; how to reach the publisher.
-    columns : a readable name for each column.
+        Example: `source = "The register of live births, kept by the hospitals."`.
+    purpose : why the data are released. Example: `purpose = "To let the public study birth weight."`.
+    funding : with whose means the data are released. Example: `funding = "The regular budget of the office."`.
+    uses : what the data are meant for, one text each. Example: `uses = ["Teaching", "Shares of low birth weight"]`.
+    unsuitable : what the data are not fit for, one text each. Example: `unsuitable = ["Clinical decisions"]`.
+    ethics : review and consent. Example: `ethics = "Reviewed by the committee on confidentiality."`.
+    maintenance : updates, errata, and for how long. Example: `maintenance = "Published once; errata under a new version."`.
+    feedback : how to reach the publisher, and with what. Example: `feedback = "Tell us what you missed."`.
+    columns : a readable name for each column. Example: `columns.mother_age = "Mother's age"`.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True)
@@ -72,21 +79,31 @@ class CardTexts(BaseModel):
 
 
 class CardTable(CardTexts):
-    """The whole of [card].
+    """[card]: what the publisher says on the data card. Figures never stand here.
 
     Attributes
     ----------
-    language : of the texts that stand directly under [card].
-    organisation_type, sector, region : in the words of OpenDP's deployments registry.
-    contact : an e-mail address or a web address.
-    licence : an SPDX name such as "CC-BY-4.0", or the licence's own name with `licence_url`.
-    version, published : of this release; the day on which the release was started where none is given.
-    url : where the release can be had.
-    justification : how epsilon, thresholds and bins were chosen.
+    language : of the texts that stand directly under [card]. Example: `language = "en"`.
+    organisation_type : what kind of organisation publishes, in the words of OpenDP's deployments registry.
+        Example: `organisation_type = "Government"`.
+    contact : an e-mail address or a web address. Example: `contact = "statistics@example.org"`.
+    licence : an SPDX name such as "CC-BY-4.0", or the licence's own name with `licence_url`. Example: `licence = "CC-BY-4.0"`.
+    licence_url : where the licence can be read, for one that the program does not know.
+        Example: `licence_url = "https://example.org/licence"`, `licence = "Our own licence"`.
+    version : of this release, in any counting. Example: `version = "1.0"`.
+    published : the day of publication; left out, the day on which the release was started. Example: `published = 2026-01-31`.
+    region : whom or what place the data are about, in the words of OpenDP's deployments registry. Example: `region = "Israel"`.
+    sector : of what part of public life the data are, in the words of OpenDP's deployments registry.
+        Example: `sector = "Healthcare"`.
+    url : where the release can be had. Example: `url = "https://example.org/births"`.
+    justification : how epsilon, thresholds and bins were chosen. Example: `justification = "Agreed with the ministry."`.
     tuning : what was done with the private data, or with public data in their place, before the release.
+        Example: `tuning = "Rehearsed on public births alone."`.
     access : who can reach the private data, and how they are secured.
-    registry_authors : who answers for the entry in the deployments registry.
-    en, he : translations.
+        Example: `access = "Two named officers, off the network."`.
+    registry_authors : who answers for the entry in the deployments registry. Example: `registry_authors = ["The office"]`.
+    en : the texts in English, where the card's own language is another. Example: `language = "he"`, `en.title = "Live births"`.
+    he : the texts in Hebrew, where the card's own language is another. Example: `he.title = "לידות חי"`.
     """
 
     language: Language = "en"

@@ -17,6 +17,7 @@ from pydantic import (
     Field,
     ValidationError,
     ValidationInfo,
+    WithJsonSchema,
     field_validator,
     model_validator,
 )
@@ -28,7 +29,9 @@ from synthrelease.toml.reading import dotted, shown
 Model = TypeVar("Model", bound=BaseModel)
 MAX_TABLES = 200
 """Columns, rules, generators, projections or criteria of one specification."""
-_FRACTION = re.compile(r"[0-9]{1,100}(\.[0-9]{1,100}|/0{0,99}[1-9][0-9]{0,99})?")
+FRACTION_PATTERN = r"[0-9]{1,100}(\.[0-9]{1,100}|/0{0,99}[1-9][0-9]{0,99})?"
+"""An exact number that is written as a text: "0.05", "1/20"."""
+_FRACTION = re.compile(FRACTION_PATTERN)
 
 
 def _bins(value: Any) -> Any:
@@ -65,7 +68,13 @@ Line = Annotated[str, AfterValidator(_one_line)]
 """A text that the terminal shows: a second line could be taken for the program's own words."""
 Reason = Annotated[Line, Field(max_length=500)]
 """Why something costs what it costs, in the steward's words."""
-_Bins = Annotated[list[str] | dict[str, list[str]], BeforeValidator(_bins)]
+_BINS_IN_JSON = {
+    "anyOf": [
+        {"type": "array", "items": {"type": ["string", "number"]}, "minItems": 1},
+        {"type": "object", "additionalProperties": {"type": "array", "items": {"type": "string"}}},
+    ]
+}
+_Bins = Annotated[list[str] | dict[str, list[str]], BeforeValidator(_bins), WithJsonSchema(_BINS_IN_JSON)]
 _Categories = Annotated[list[str] | dict[str, list[str]] | None, BeforeValidator(_categories)]
 
 
@@ -105,16 +114,26 @@ class InputTable(SpecTable):
 
     Attributes
     ----------
-    rows : what is public about how many rows the rules below keep (theory 1.7, resizing). "private": a noisy count, which costs
+    delimiter : what stands between two cells of a CSV file, one character; Parquet files need none. Example: `delimiter = ";"`.
+    missing_values : texts of the file that stand for a missing value, in every column, also with spaces around them. A list
+        replaces the whole default, so write the empty text into it if empty cells are missing values.
+        Example: `missing_values = ["", "-9", "unknown"]`.
+    missing : what a missing value does: "drop" leaves its row out, "error" refuses the file. A column may
+        decide otherwise. Example: `missing = "drop"`.
+    outside : what a value does that is outside a column's bounds or in none of its categories: "drop" leaves its row out,
+        "clip" takes the nearest bound (numbers alone), "error" refuses the file. A column may decide otherwise.
+        Example: `outside = "clip"`.
+    rows : what is public about how many rows the rules above keep (theory 1.7, resizing). "private": a noisy count, which costs
         [budget] rows. A whole number: an official figure at or below the kept rows. "exact": their number is published as it
         is, and whether a record is kept is not protected. Where no row can be left out, it costs nothing and needs no choice.
+        Example: `rows = 150000`.
     """
 
     delimiter: str = Field(default=",", min_length=1, max_length=1)
     missing_values: tuple[str, ...] = ("", "NA", "NaN", "nan", "null", "NULL", "None", ".")
     missing: Literal["drop", "error"] = "error"
     outside: Literal["drop", "clip", "error"] = "error"
-    rows: Literal["private", "exact"] | int = "private"
+    rows: Literal["private", "exact"] | Annotated[int, Field(ge=1, le=MAX_STATED_ROWS)] = "private"
 
     @field_validator("rows", mode="before")
     @classmethod
@@ -126,7 +145,32 @@ class InputTable(SpecTable):
 
 
 class ColumnTable(SpecTable):
-    """[columns.NAME]: a column of the released table."""
+    """[columns.NAME]: a column of the released table. Everything here is public and must not be learned from the private file.
+
+    Attributes
+    ----------
+    kind : "integer" for whole numbers, "real" for other numbers, "category" for texts. Example: `kind = "integer"`.
+    description : what the column says about a record, in the words of the data card.
+        Example: `description = "Age in full years"`.
+    unit : in what the numbers are measured, for the data card. Example: `unit = "years"`.
+    source : the column's name in the private file, where it is another one. Example: `source = "date_of_birth"`.
+    part : reads one part of a date written yyyy-mm-dd as the number, in a numeric column. Example: `part = "month"`.
+    bounds : the lowest and the highest value of a numeric column, both included; required for it. Example: `bounds = [15, 74]`.
+    categories : the categories, each a text of the file; or a table of each released category with all the texts of the file
+        that stand for it. Required for the kind "category". A text that stands here is never a missing value.
+        Example: `categories = { M = ["0", "male"], F = ["1", "female"] }`.
+    numbers : a number for each category, for criteria that compute with the column (means, regressions); they refuse it
+        without. Numeric columns have none: each of their bins has the number in its middle. Example:
+        `numbers = { M = 0, F = 1 }`.
+    ordered : whether neighbouring categories are near each other, as levels of education are, so that the criterion of
+        faithfulness may count them as one bin apart. Numbers always are. Example: `ordered = true`.
+    missing : as in [input], for this column; left out, [input] decides. Example: `missing = "error"`.
+    outside : as in [input], for this column; left out, [input] decides. Example: `outside = "drop"`.
+    alternatives : the bins that the column may be released in, under a name for each way. Numbers: a list of bins that cover
+        the bounds without a gap, such as "<18", "18-19", "1..12" (each number a bin), "1500-4499 by 100", "2.5 to 3" (kind
+        "real"), ">44". Categories: a table of groups; left out, the categories are released as they are.
+        Example: `alternatives.coarse = ["<18", "18-64", ">64"]`.
+    """
 
     kind: Literal["integer", "real", "category"]
     description: str = ""
@@ -155,7 +199,16 @@ class ColumnTable(SpecTable):
 
 
 class RuleTable(SpecTable):
-    """[[rules]]: what must never occur."""
+    """[[rules]]: what must never occur.
+
+    Attributes
+    ----------
+    never : a condition on columns, with comparisons, `and`, `or`, `not` and `in`: rows that meet it are left out.
+        Example: `never = "mother_age < 20 and parity > 3"`.
+    applies_to : "raw" leaves such rows of the private file out, "synthetic" keeps such rows out of the released table.
+        Example: `applies_to = ["raw"]`.
+    why : the reason, for the data card. Example: `why = "No one finishes college before 20."`.
+    """
 
     never: str = Field(min_length=1, max_length=1000)
     applies_to: tuple[Literal["raw", "synthetic"], ...] = Field(default=("raw", "synthetic"), min_length=1)
@@ -168,13 +221,15 @@ class BudgetTable(SpecTable):
     Attributes
     ----------
     generation : epsilon of one fit; where a family has a zero-concentrated guarantee, rho of one fit, and pure ones beside it
-        get the epsilon of which epsilon^2 / 2 is rho.
-    generation_delta : delta of one fit, for families with an approximate guarantee.
-    limit : the largest epsilon of the whole release.
+        get the epsilon of which epsilon^2 / 2 is rho. Example: `generation = 4`.
+    generation_delta : delta of one fit, for families with an approximate guarantee. Example: `generation_delta = 1e-10`.
+    limit : the largest epsilon of the whole release; a plan above it is refused before anything is read. Left out, nothing but
+        the ledger limits it. Example: `limit = 9.98`.
     delta : the largest delta of the whole release, at which zero-concentrated guarantees are stated; 0 allows pure
-        differential privacy alone.
+        differential privacy alone. Example: `delta = 1e-9`.
     rows : epsilon of counting the rows that are kept, where [input] rows is "private" and rows can be left out.
-    reason : why this budget, in the steward's words.
+        Example: `rows = "1/20"`.
+    reason : why this budget, in the steward's words. Example: `reason = "Agreed with the data protection officer"`.
     """
 
     generation: Fraction = Field(gt=0)
@@ -190,9 +245,9 @@ class UnitTable(SpecTable):
 
     Attributes
     ----------
-    name : what a record is, in one word or two: "birth", "hospital stay".
-    records_per_person : in how many records of the file one person can stand at most.
-    why : where that number comes from.
+    name : what a record is, in one word or two. Example: `name = "hospital stay"`.
+    records_per_person : in how many records of the file one person can stand at most. Example: `records_per_person = 12`.
+    why : where that number comes from. Example: `why = "One stay a month is counted"`.
     """
 
     name: Line = Field(default="record", min_length=1, max_length=60)
@@ -211,14 +266,21 @@ class SelectionTable(SpecTable):
     ----------
     mode : "known_threshold" (Liu & Talwar 2019), or at most a hidden, "truncated_negative_binomial" number of rounds (Papernot
         & Steinke 2022), which zero-concentrated rounds need.
-    stop_probability : gamma of either.
-    shape : eta of the truncated negative binomial law; 1 is geometric, 0 logarithmic.
+        Example: `mode = "truncated_negative_binomial"`, `stop_probability = 0.02`.
+    stop_probability : the probability that the search ends after a rejected round (gamma of the theorem): a search that never
+        accepts ends after about one over it rounds; 0 never ends it. Example: `stop_probability = 0.001`.
+    shape : eta of the truncated negative binomial law; 1 is geometric, 0 logarithmic. For that mode alone.
+        Example: `shape = 1`, `mode = "truncated_negative_binomial"`, `stop_probability = 0.02`.
     test : "each" criterion by its own noisy figure in every round, or all by one noisy test ("joint"; theory 4, joint test),
-        with the figures released once after acceptance.
-    test_epsilon, false_acceptance : of the joint test: its budget, and the largest probability that a round with a criterion
-        above its threshold passes.
-    measurements : "fresh" in every round, or once before the loop and "shared" by all rounds (theory 5, shared measurements).
+        with the figures released once after acceptance. Example: `test = "joint"`, `test_epsilon = 0.2`.
+    test_epsilon : budget of one joint test; required with test = "joint", and for it alone.
+        Example: `test_epsilon = 0.2`, `test = "joint"`.
+    false_acceptance : of the joint test: the largest probability that a round with a criterion above its threshold passes.
+        Example: `false_acceptance = 0.01`.
+    measurements : "fresh" in every round, or made once before the loop and "shared" by all rounds (theory 5, shared
+        measurements). Example: `measurements = "shared"`.
     publish_measurements : put the noisy marginals that the released table was made from into the release.
+        Example: `publish_measurements = true`.
     """
 
     mode: Literal["known_threshold", "truncated_negative_binomial"] = "known_threshold"
@@ -246,7 +308,31 @@ class SelectionTable(SpecTable):
 
 
 class ReleaseFile(SpecTable):
-    """configs/<release>.toml"""
+    """configs/NAME.toml: the columns, the space of configurations and the budget of a release.
+
+    Attributes
+    ----------
+    extends : another configuration, relative to this file: each top-level key or table that is not in this file is taken from
+        that one, whole. Example: `extends = "births.toml"`.
+    title : of the released data, one line. Example: `title = "Live births"`.
+    description : what one row is and where the data come from. Example: `description = "Singleton live births of one year."`.
+    acceptance : the acceptance file, relative to this file. Example: `acceptance = "../acceptance/births.toml"`.
+    input : how the private file is read; its settings follow below. Example: `input.missing = "drop"`.
+    columns : one table for each released column; its settings follow below.
+        Example: `columns.age = { kind = "integer", bounds = [0, 99], alternatives.coarse = ["<18", "18-64", ">64"] }`.
+    rules : plausibility rules; their settings follow below. Example: `rules = [{ never = "age < 15 and parity > 0" }]`.
+    transformations : for each column the alternatives that configurations are drawn from; all of a column that is not named.
+        Example: `transformations.age = ["coarse", "fine"]`.
+    generators : the families of models and their hyperparameters. A list of values stands for a generator with each of them,
+        and all combinations of lists are in the space that configurations are drawn from.
+        Example: `generators = [{ family = "privbayes", flavour = "theta", theta = [4, 8], epsilon_split = 0.1 }]`.
+    projections : what is done to a synthetic table before it is scored. Lists are as for generators.
+        Example: `projections = [{ kind = "minimum_count", minimum_count = [2, 3] }]`.
+    budget : what a fit may cost, and the whole release; its settings follow below. Example: `budget.generation = 4`.
+    selection : how rounds are repeated; its settings follow below. Example: `selection.stop_probability = 0.001`.
+    unit : how records belong to persons; its settings follow below. Example: `unit.name = "birth"`.
+    card : the steward's words on the data card; its settings follow below. Example: `card.licence = "CC-BY-4.0"`.
+    """
 
     extends: str | None = None
     title: Line = Field(min_length=1, max_length=300)
@@ -273,7 +359,16 @@ class ReleaseFile(SpecTable):
 
 
 class AcceptanceFile(SpecTable):
-    """acceptance/<release>.toml"""
+    """acceptance/NAME.toml: the criteria that a released table meets.
+
+    Attributes
+    ----------
+    description : what the release must be good for, in one sentence. Example: `description = "Means by age."`.
+    groups : bins that criteria group by, for a column: each must be made up of whole bins of every alternative. For categories
+        a table of groups. Example: `groups.age = ["<=24", "25-34", ">=35"]`.
+    criteria : the criteria; their settings follow below. All are scored in every round.
+        Example: `criteria = [{ name = "rare rows", kind = "face_privacy", minimum_count = 2 }]`.
+    """
 
     description: str = ""
     groups: dict[str, _Bins] = Field(default_factory=dict)

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from synthrelease.rehearsal.attempts import AttemptResult
-from synthrelease.rehearsal.racing import PILOT_ATTEMPTS, Race, RaceRules, pooled_scatter
+from synthrelease.rehearsal.racing import PILOT_ATTEMPTS, Race, RaceGoal, pooled_scatter
 from synthrelease.rehearsal.store import RehearsalStore
 from synthrelease.specification.spec import ReleaseSpec, load_spec
 
@@ -59,14 +59,14 @@ class World:
         )
 
 
-def race(world: World, rules: RaceRules) -> tuple[int, float]:
+def race(world: World, goal: RaceGoal) -> tuple[int, float]:
     """(attempts, mean true acceptance of the shortlist)."""
     results: list[dict[int, AttemptResult]] = [{} for _ in world.truth]
-    state = Race.of(results, world.thresholds.tolist(), rules)
+    state = Race.of(results, world.thresholds.tolist(), goal)
     while state.missing:
         for c, number in state.missing:
             results[c][number] = world.attempt(c, number)
-        state = Race.of(results, world.thresholds.tolist(), rules)
+        state = Race.of(results, world.thresholds.tolist(), goal)
     return sum(map(len, results)), float(world.truth[list(state.shortlist())].mean())
 
 
@@ -108,19 +108,19 @@ def main() -> None:
     parser.add_argument("--worlds", type=int, default=20)
     parser.add_argument("--grid", type=int, default=48)
     options = parser.parse_args()
-    spec, rules = load_spec(options.config), RaceRules()
+    spec, goal = load_spec(options.config), RaceGoal()
     means, scatter, noise = measured(spec, options.results)
     lines = []
     for seed in range(options.worlds):
         world = World(spec, means, scatter, noise, seed)
         lines.append(
-            [*race(world, rules), *full_grid(world, options.grid, rules.keep), np.sort(world.truth)[-rules.keep :].mean()]
+            [*race(world, goal), *full_grid(world, options.grid, goal.keep), np.sort(world.truth)[-goal.keep :].mean()]
         )
     raced, race_quality, grid, grid_quality, best = np.mean(lines, axis=0)
-    print(f"{len(means)} configurations, {options.worlds} worlds, {rules.keep} on the shortlist")
+    print(f"{len(means)} configurations, {options.worlds} worlds, {goal.keep} on the shortlist")
     print(f"full grid, {options.grid} attempts each: {grid:.0f} attempts, mean true acceptance {grid_quality:.3f}")
     print(f"race: {raced:.0f} attempts ({grid / raced:.1f} times fewer), mean true acceptance {race_quality:.3f}")
-    print(f"the best {rules.keep} there are: {best:.3f}")
+    print(f"the best {goal.keep} there are: {best:.3f}")
 
 
 if __name__ == "__main__":

@@ -54,6 +54,24 @@ INPUTS = {"coins.toml", "acceptance.toml", "coins.csv"}
 LEDGER = {"out.ledger", "out.ledger.head"}
 
 
+def test_schema_prints_or_writes_a_schema_and_nothing_heavy_is_loaded(tmp_path: Path) -> None:
+    printed = json.loads(run("schema").stdout)
+    assert "columns" in printed["properties"]
+    result = run("schema", "--acceptance", "--out", tmp_path / "acceptance.json")
+    assert result.returncode == 0
+    assert "criteria" in json.loads((tmp_path / "acceptance.json").read_text(encoding="utf-8"))["properties"]
+    assert loaded("schema", "--out", tmp_path / "configuration.json", among=EXTRAS) == set()
+
+
+def test_schema_writes_over_no_file_of_another_kind_and_says_what_is_wrong(tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text("mine")
+    for options in (["--out", tmp_path / "mine.toml"], ["--markdown", "--out", tmp_path / "page.json"]):
+        result = run("schema", *options)
+        assert (result.returncode, "whose name ends in" in words(result.stderr)) == (2, True)
+    assert left_in(tmp_path) == {"mine.toml"}
+    assert run("schema", "--out", tmp_path / "missing" / "a.json").returncode == 2
+
+
 def test_plan_prints_the_charges_of_the_births_release_as_json() -> None:
     result = run("plan", "configs/births.toml", "--json")
     document = json.loads(result.stdout)

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import gzip
+import json
 import math
 import os
 import subprocess
 import sys
+import tomllib
 from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from jsonschema import Draft202012Validator
 
 from synthrelease.drafting import draft, write_draft
 from synthrelease.drafting.bins import LEAST_SHARE, bin_texts, number_bins
@@ -96,9 +99,30 @@ def test_identifiers_free_texts_and_constants_are_left_out_with_the_reason(folde
 def test_both_files_say_that_they_were_drafted_from_a_public_file(folder: Path) -> None:
     for room in ("configs", "acceptance"):
         start = (folder / room / "clinic.toml").read_text(encoding="utf-8")[:700]
-        assert start.startswith("# DRAFT of the release clinic, by `synthrelease init` from the PUBLIC file 'public.csv'")
+        assert start.partition("\n")[2].startswith(
+            "# DRAFT of the release clinic, by `synthrelease init` from the PUBLIC file 'public.csv'"
+        )
         assert "not public, delete this draft" in " ".join(start.replace("#", "").split())
         assert str(folder) not in start
+
+
+def test_the_first_line_names_a_schema_beside_the_draft_by_which_it_validates(folder: Path) -> None:
+    for room in ("configs", "acceptance"):
+        draft_file = folder / room / "clinic.toml"
+        text = draft_file.read_text(encoding="utf-8")
+        directive, _, name = text.partition("\n")[0].partition(" ./")
+        assert directive == "#:schema"
+        schema = json.loads((folder / room / name).read_text(encoding="utf-8"))
+        Draft202012Validator(schema).validate(tomllib.loads(text))
+        assert "columns" in schema["properties"] or room == "acceptance"
+
+
+def test_a_schema_that_is_there_is_left_as_it_is(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "configs").mkdir()
+    (tmp_path / "configs" / "configuration.schema.json").write_text("mine")
+    write_draft("second", folder / "public.csv", tmp_path)
+    assert (tmp_path / "configs" / "configuration.schema.json").read_text() == "mine"
+    assert (tmp_path / "acceptance" / "acceptance.schema.json").read_text() != "mine"
 
 
 def test_every_bin_of_numbers_holds_a_share_of_the_rows(folder: Path, spec: ReleaseSpec) -> None:

@@ -45,19 +45,19 @@ def text_file(path: Path, *lines: str) -> Path:
     return path
 
 
-def column_of(tmp_path: Path, name: str, *texts: str, rules: InputTable | None = None, **changes) -> list[int]:
+def column_of(tmp_path: Path, name: str, *texts: str, policy: InputTable | None = None, **changes) -> list[int]:
     """The bins that the texts of one column are counted in, increasing."""
     source = "date_of_birth" if name == "month" else name
     path = text_file(tmp_path / "column.csv", f"{source},note", *(f'"{text}",' for text in texts))
-    rules = rules or InputTable()
+    policy = policy or InputTable()
     return sorted(
-        bin_ for (bin_,), count in read(path, schema_of(name, rules=rules, **changes), rules).items() for _ in range(count)
+        bin_ for (bin_,), count in read(path, schema_of(name, policy=policy, **changes), policy).items() for _ in range(count)
     )
 
 
-def refusal(path: Path, schema: Schema, rules: InputTable | None = None) -> str:
+def refusal(path: Path, schema: Schema, policy: InputTable | None = None) -> str:
     with pytest.raises(InputError) as caught:
-        ingest(path, schema, rules or InputTable(), anything(schema))
+        ingest(path, schema, policy or InputTable(), anything(schema))
     return str(caught.value)
 
 
@@ -75,7 +75,7 @@ def test_integers_are_counted_in_the_bin_that_holds_them(tmp_path):
 def test_what_is_no_integer_is_refused_also_where_rows_outside_the_bounds_are_dropped(tmp_path, text):
     path = text_file(tmp_path / "people.csv", "age,note", "10,", f'"{text}",')
     expected = "column 'age': expected whole numbers such as 12, found something else."
-    assert expected in refusal(path, schema_of("age", rules=LENIENT), LENIENT)
+    assert expected in refusal(path, schema_of("age", policy=LENIENT), LENIENT)
 
 
 def test_real_numbers_are_counted_in_left_closed_bins_and_the_upper_bound_in_the_last(tmp_path):
@@ -141,17 +141,17 @@ def test_every_public_way_to_write_a_missing_value_is_dropped_or_stops_the_run(t
 
 
 def test_a_number_can_be_a_missing_value_in_csv_and_in_parquet(tmp_path):
-    rules = InputTable(missing_values=("99",), missing="drop")
-    assert column_of(tmp_path, "age", "99", "99.0", " 99", "98", rules=rules) == [9]
+    policy = InputTable(missing_values=("99",), missing="drop")
+    assert column_of(tmp_path, "age", "99", "99.0", " 99", "98", policy=policy) == [9]
     path = tmp_path / "people.parquet"
     for kind in (pa.int64(), pa.float64(), pa.string()):
         pq.write_table(pa.table({"age": pa.array([99, 98]).cast(kind)}), path)
-        assert read(path, schema_of("age", rules=rules), rules) == {(9,): 1}
+        assert read(path, schema_of("age", policy=policy), policy) == {(9,): 1}
 
 
 def test_spaces_in_the_specification_of_a_missing_value_do_not_count(tmp_path):
-    rules = InputTable(missing_values=(" NA ",), missing="drop")
-    assert column_of(tmp_path, "age", "NA", "NA ", "34", rules=rules) == [3]
+    policy = InputTable(missing_values=(" NA ",), missing="drop")
+    assert column_of(tmp_path, "age", "NA", "NA ", "34", policy=policy) == [3]
 
 
 def test_a_text_that_is_listed_as_a_category_is_not_missing(tmp_path):
@@ -160,9 +160,9 @@ def test_a_text_that_is_listed_as_a_category_is_not_missing(tmp_path):
 
 
 def test_an_empty_text_stops_the_run_where_it_is_not_listed_as_missing(tmp_path):
-    rules = InputTable(missing_values=("NA",), missing="drop")
+    policy = InputTable(missing_values=("NA",), missing="drop")
     path = text_file(tmp_path / "people.csv", "age,note", "NA,", ",")
-    assert "expected whole numbers such as 12, found something else." in refusal(path, schema_of("age", rules=rules), rules)
+    assert "expected whole numbers such as 12, found something else." in refusal(path, schema_of("age", policy=policy), policy)
 
 
 @pytest.mark.parametrize(
@@ -241,9 +241,9 @@ def test_a_column_of_parquet_is_read_whatever_its_type(tmp_path, name, array, bi
     path = tmp_path / "people.parquet"
     source = "date_of_birth" if name == "month" else name
     pq.write_table(pa.table({source: array}), path)
-    rules = InputTable(missing="drop")
+    policy = InputTable(missing="drop")
     outside = {} if name == "sex" else {"outside": "clip"}
-    found = read(path, schema_of(name, rules=rules, **outside), rules)
+    found = read(path, schema_of(name, policy=policy, **outside), policy)
     assert sorted(bin_ for (bin_,), count in found.items() for _ in range(count)) == bins
 
 
@@ -273,8 +273,8 @@ def test_a_parquet_value_that_would_be_refused_in_csv_is_refused(tmp_path, name,
 def test_a_parquet_null_is_missing_whatever_texts_are(tmp_path, array):
     path = tmp_path / "people.parquet"
     pq.write_table(pa.table({"age": array}), path)
-    rules = InputTable(missing_values=("NA",))
-    assert "found missing values." in refusal(path, schema_of("age", rules=rules), rules)
+    policy = InputTable(missing_values=("NA",))
+    assert "found missing values." in refusal(path, schema_of("age", policy=policy), policy)
 
 
 def test_a_null_inside_a_dictionary_is_missing():
@@ -298,10 +298,10 @@ def test_rows_that_break_a_raw_rule_are_left_out_and_nothing_keeps_their_number(
 
 
 def test_a_row_that_is_dropped_does_not_meet_the_rules(tmp_path):
-    rules = InputTable(missing="drop")
+    policy = InputTable(missing="drop")
     path = text_file(tmp_path / "people.csv", HEADER.strip(), "70,F,1990-04-01,1.64", "70,,1990-04-01,1.64")
-    schema = schema_of(rules=rules)
-    assert read(path, schema, rules, no_old_men(schema)) == {(7, 1, 3, 2): 1}
+    schema = schema_of(policy=policy)
+    assert read(path, schema, policy, no_old_men(schema)) == {(7, 1, 3, 2): 1}
 
 
 @pytest.mark.parametrize("n", [1, 7])
@@ -352,7 +352,7 @@ PEOPLE = st.lists(
     ),
     max_size=12,
 )
-RULES = InputTable(missing="drop", outside="clip")
+POLICY = InputTable(missing="drop", outside="clip")
 FORMATS: dict[str, Callable[[Path, list[Person]], Path]] = {
     "CSV": write_csv,
     "CSV with NA": lambda path, people: write_csv(path, people, missing="NA"),
@@ -378,14 +378,14 @@ def test_one_table_has_the_same_counts_in_every_format_order_and_cut(folder, row
     expected = slow_counts(people)
     shuffled = data.draw(st.permutations(people))
     path = write(folder / "people", shuffled)
-    schema = schema_of(rules=RULES)
+    schema = schema_of(policy=POLICY)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(reading, "ROWS_PER_PIECE", rows_per_piece)
         if people:
-            assert read(path, schema, RULES, no_old_men(schema)) == expected
+            assert read(path, schema, POLICY, no_old_men(schema)) == expected
         else:
             with pytest.raises(InputError, match="found none"):
-                read(path, schema, RULES, no_old_men(schema))
+                read(path, schema, POLICY, no_old_men(schema))
 
 
 # --- No message holds a value ---------------------------------------------------------------------------------------------

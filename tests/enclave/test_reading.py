@@ -182,8 +182,8 @@ def test_an_unusual_csv_file_is_read_like_a_plain_one(tmp_path, text, expected):
 def test_the_delimiter_of_the_specification_is_used_and_two_of_them_hold_an_empty_field(tmp_path, delimiter):
     path = tmp_path / "people.csv"
     path.write_text((HEADER + ROW + OTHER + "41,,1980-12-31,0.2\n").replace(",", delimiter))
-    rules = InputTable(delimiter=delimiter, missing="drop")
-    assert read(path, schema_of(rules=rules), rules) == TWO
+    policy = InputTable(delimiter=delimiter, missing="drop")
+    assert read(path, schema_of(policy=policy), policy) == TWO
 
 
 def test_a_parquet_column_with_a_point_in_its_name_is_read(tmp_path):
@@ -241,10 +241,10 @@ def test_a_file_with_texts_among_numbers_is_read_without_a_warning(tmp_path, mon
     path.write_text(
         HEADER + ROW * 5 + ROW.replace("34", "NA") * 5 + ROW.replace("1.64", "") * 5 + ROW.replace("1990-04-01", ".")
     )
-    rules = InputTable(missing="drop")
+    policy = InputTable(missing="drop")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert read(path, schema_of(rules=rules), rules) == {(3, 1, 3, 2): 5}
+        assert read(path, schema_of(policy=policy), policy) == {(3, 1, 3, 2): 5}
     assert capfd.readouterr() == ("", "")
 
 

@@ -46,11 +46,11 @@ class Person(NamedTuple):
     height: float | None
 
 
-def schema_of(*names: str, rules: InputTable | None = None, **changes: Any) -> Schema:
+def schema_of(*names: str, policy: InputTable | None = None, **changes: Any) -> Schema:
     """The columns `names` (all, when there are none), each with `changes` to its table."""
     tables = {name: ColumnTable(**(TABLES[name] | changes)) for name in names or TABLES}
-    rules = rules or InputTable()
-    return Schema(columns=tuple(build_column(name, table, rules, [], None) for name, table in tables.items()))
+    policy = policy or InputTable()
+    return Schema(columns=tuple(build_column(name, table, policy, [], None) for name, table in tables.items()))
 
 
 def anything(schema: Schema) -> Plausibility:
@@ -65,9 +65,9 @@ def no_old_men(schema: Schema) -> Plausibility:
     return Plausibility(layout=schema.layout, masks=(Mask(columns=(0, 1), forbidden=forbidden),))
 
 
-def read(path: Path, schema: Schema, rules: InputTable | None = None, raw: Plausibility | None = None) -> dict[tuple, int]:
+def read(path: Path, schema: Schema, policy: InputTable | None = None, raw: Plausibility | None = None) -> dict[tuple, int]:
     """{bin of each column: count} of the atomic counts of a file."""
-    private = ingest(path, schema, rules or InputTable(), raw or anything(schema))
+    private = ingest(path, schema, policy or InputTable(), raw or anything(schema))
     counts = private._Door__counts  # type: ignore[attr-defined]
     cells = zip(*(digits.tolist() for digits in counts.all_digits()), strict=True)
     return dict(zip(cells, counts.counts.tolist(), strict=True))

@@ -14,7 +14,7 @@ import pytest
 
 from synthrelease.errors import InputError
 from synthrelease.rehearsal.parallel import Workers, running
-from synthrelease.rehearsal.racing import RaceRules
+from synthrelease.rehearsal.racing import RaceGoal
 from synthrelease.rehearsal.rehearse import rehearse
 from synthrelease.rehearsal.report import document
 from synthrelease.specification.spec import load_spec
@@ -65,11 +65,11 @@ def test_a_rehearsal_survives_the_death_of_a_worker_with_the_same_report(
             workers[0].send_signal(signal.SIGKILL)
             killed.append(phase)
 
-    rules = RaceRules(keep=4, width=0.4)
+    goal = RaceGoal(keep=4, width=0.4)
     there = rehearse(
-        spec, data, tmp_path / "there", rules=rules, workers=Workers(backend="dask", address=address), seed=4, progress=kill_one
+        spec, data, tmp_path / "there", goal=goal, workers=Workers(backend="dask", address=address), seed=4, progress=kill_one
     )
-    here = rehearse(spec, data, tmp_path / "here", rules=rules, workers=Workers(jobs=1), seed=4)
+    here = rehearse(spec, data, tmp_path / "here", goal=goal, workers=Workers(jobs=1), seed=4)
     assert killed
     assert workers[0].wait(timeout=60) == -signal.SIGKILL
     assert there.complete

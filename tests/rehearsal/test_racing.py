@@ -16,7 +16,7 @@ from scipy.stats import beta, binom, binomtest
 
 from synthrelease.rehearsal.attempts import AttemptResult
 from synthrelease.rehearsal.intervals import clopper_pearson
-from synthrelease.rehearsal.racing import STAGES, Race, RaceRules, Standing, pooled_scatter, upper_bound
+from synthrelease.rehearsal.racing import STAGES, Race, RaceGoal, Standing, pooled_scatter, upper_bound
 
 NORMAL = NormalDist()
 THRESHOLDS = (1.0, 0.0)
@@ -61,26 +61,26 @@ class MadeUp:
         return [{number: self.result(c, number) for number in range(STAGES[-1])} for c in range(len(self.acceptance))]
 
 
-def run(world: MadeUp, rules: RaceRules, results: Results | None = None) -> tuple[Race, list[tuple[int, int]]]:
+def run(world: MadeUp, goal: RaceGoal, results: Results | None = None) -> tuple[Race, list[tuple[int, int]]]:
     """The finished race, and the attempts it asked for, in the order in which they were run."""
     results = [{} for _ in world.acceptance] if results is None else results
     asked: list[tuple[int, int]] = []
-    race = Race.of(results, THRESHOLDS, rules)
+    race = Race.of(results, THRESHOLDS, goal)
     while race.missing:
         asked += race.missing
         for c, number in race.missing:
             results[c][number] = world.result(c, number)
-        race = Race.of(results, THRESHOLDS, rules)
+        race = Race.of(results, THRESHOLDS, goal)
     return race, asked
 
 
 SMALL = MadeUp((0.9, 0.0, 0.4, 0.3, 0.0, 0.1, 0.7, 0.0, 0.02, 0.8), seed=5)
-SMALL_RULES = RaceRules(keep=3, width=0.3)
+SMALL_GOAL = RaceGoal(keep=3, width=0.3)
 
 
 @pytest.fixture(scope="module")
 def small() -> tuple[Race, list[tuple[int, int]]]:
-    return run(SMALL, SMALL_RULES)
+    return run(SMALL, SMALL_GOAL)
 
 
 def test_the_interval_has_the_quantiles_of_the_beta_distribution() -> None:
@@ -114,7 +114,7 @@ def test_without_trials_the_interval_is_everything() -> None:
 
 
 def test_a_race_starts_with_a_pilot_over_the_whole_space() -> None:
-    race = Race.of([{} for _ in range(240)], THRESHOLDS, RaceRules())
+    race = Race.of([{} for _ in range(240)], THRESHOLDS, RaceGoal())
     assert race.stage == 0
     assert race.missing == tuple((c, number) for number in range(3) for c in range(0, 240, 4))
     assert race.shortlist() == ()
@@ -124,7 +124,7 @@ def test_the_first_stage_asks_each_configuration_for_one_attempt_more_than_the_p
     results: Results = [{} for _ in range(240)]
     for c in range(0, 240, 4):
         results[c] = {number: attempt(c, number, True) for number in range(3)}
-    race = Race.of(results, (1.0,), RaceRules())
+    race = Race.of(results, (1.0,), RaceGoal())
     assert race.stage == 1
     assert race.missing == tuple((c, 0) for c in range(240) if c % 4)
 
@@ -136,7 +136,7 @@ def test_no_attempt_is_asked_for_twice(small: tuple[Race, list[tuple[int, int]]]
 
 def test_the_race_is_a_function_of_the_results(small: tuple[Race, list[tuple[int, int]]]) -> None:
     """The results that a race did not ask for do not matter either, such as those of an earlier race with other rules."""
-    assert Race.of(SMALL.full(), THRESHOLDS, SMALL_RULES) == small[0]
+    assert Race.of(SMALL.full(), THRESHOLDS, SMALL_GOAL) == small[0]
 
 
 @settings(max_examples=40, deadline=None)
@@ -150,7 +150,7 @@ def test_the_order_in_which_results_arrive_does_not_matter(order: random.Random)
     order.shuffle(attempts)
     for c, number in attempts:
         there[c][number] = ordered[c][number]
-    assert Race.of(there, THRESHOLDS, SMALL_RULES) == Race.of(ordered, THRESHOLDS, SMALL_RULES)
+    assert Race.of(there, THRESHOLDS, SMALL_GOAL) == Race.of(ordered, THRESHOLDS, SMALL_GOAL)
 
 
 @settings(max_examples=40, deadline=None)
@@ -163,7 +163,7 @@ def test_an_interrupted_race_goes_on_with_exactly_the_missing_attempts(
     results: Results = [{} for _ in SMALL.acceptance]
     for c, number in before:
         results[c][number] = SMALL.result(c, number)
-    resumed, after = run(SMALL, SMALL_RULES, results)
+    resumed, after = run(SMALL, SMALL_GOAL, results)
     assert resumed == race
     assert sorted(after) == sorted(set(asked) - before)
 
@@ -180,7 +180,7 @@ def test_hopeless_configurations_are_dropped_and_the_best_survive(small: tuple[R
 def test_without_figures_the_number_of_accepted_attempts_drops_a_configuration() -> None:
     """Never accepted: the upper end 1 - 0.025^(1/k) is below the target 0.1 from k = 36 on, so after the stage of 48."""
     results: Results = [{number: attempt(c, number, c > 0) for number in range(STAGES[-1])} for c in range(2)]
-    race = Race.of(results, (1.0,), RaceRules(keep=2, width=0.12))
+    race = Race.of(results, (1.0,), RaceGoal(keep=2, width=0.12))
     assert race.standings == (Standing.DROPPED, Standing.SETTLED)
     assert [estimate.trials for estimate in race.estimates] == [48, 48]  # after 24 both are wider: 1 - 0.025^(1/24) = 0.14
     assert race.shortlist() == (1,)
@@ -190,7 +190,7 @@ def test_figures_of_zero_and_missing_ones_say_nothing_and_break_nothing() -> Non
     for figures in ((0.0, 0.0), (None, None), (0.0, None)):
         results: Results = [{n: attempt(c, n, n < 7, figures) for n in range(STAGES[-1])} for c in range(3)]
         with np.errstate(all="raise"):
-            race = Race.of(results, THRESHOLDS, RaceRules(keep=2, width=0.9))
+            race = Race.of(results, THRESHOLDS, RaceGoal(keep=2, width=0.9))
         assert race.missing == ()
         assert [estimate.trials for estimate in race.estimates] == [
             3,
@@ -201,7 +201,7 @@ def test_figures_of_zero_and_missing_ones_say_nothing_and_break_nothing() -> Non
 
 
 def test_a_space_of_one_configuration_is_raced_too() -> None:
-    race, asked = run(MadeUp((0.6,), seed=1), RaceRules(keep=1))
+    race, asked = run(MadeUp((0.6,), seed=1), RaceGoal(keep=1))
     assert race.shortlist() == (0,)
     assert race.standings == (Standing.SETTLED,)
     assert race.estimates[0].high - race.estimates[0].low <= 0.25
@@ -209,24 +209,24 @@ def test_a_space_of_one_configuration_is_raced_too() -> None:
 
 
 def test_a_shortlist_may_be_longer_than_the_space() -> None:
-    race, _ = run(MadeUp((0.9, 0.0, 0.6, 0.0, 0.0), seed=2), RaceRules(keep=10))
+    race, _ = run(MadeUp((0.9, 0.0, 0.6, 0.0, 0.0), seed=2), RaceGoal(keep=10))
     assert race.shortlist() == (0, 2)
     assert race.standings == tuple(Standing.SETTLED if p else Standing.DROPPED for p in (0.9, 0.0, 0.6, 0.0, 0.0))
 
 
-def finished(shares: Sequence[Fraction], rules: RaceRules, trials: int = 48) -> Race:
+def finished(shares: Sequence[Fraction], goal: RaceGoal, trials: int = 48) -> Race:
     """A race in which each configuration had this share of accepted attempts, evenly spread over time."""
     results = [
         {n: attempt(c, n, math.floor((n + 1) * share) > math.floor(n * share)) for n in range(trials)}
         for c, share in enumerate(shares)
     ]
-    return Race.of(results, (1.0,), rules)
+    return Race.of(results, (1.0,), goal)
 
 
 def test_the_shortlist_takes_who_is_accepted_exactly_at_the_target() -> None:
     shares = [Fraction(1, 4), Fraction(11, 48)]
-    rules = RaceRules(target=0.25, keep=2, width=0.3)
-    assert finished(shares, rules).shortlist() == (0,)
+    goal = RaceGoal(target=0.25, keep=2, width=0.3)
+    assert finished(shares, goal).shortlist() == (0,)
 
 
 def test_the_shortlist_prefers_the_higher_share_then_the_tighter_interval_then_the_first() -> None:
@@ -234,8 +234,8 @@ def test_the_shortlist_prefers_the_higher_share_then_the_tighter_interval_then_t
     standings = (*[Standing.SETTLED] * 3, Standing.RUNNING, Standing.RUNNING, Standing.DROPPED)
 
     def shortlist(keep: int) -> tuple[int, ...]:
-        rules = RaceRules(keep=keep)
-        return Race(rules=rules, estimates=tuple(estimates), standings=standings, stage=24, missing=()).shortlist()
+        goal = RaceGoal(keep=keep)
+        return Race(goal=goal, estimates=tuple(estimates), standings=standings, stage=24, missing=()).shortlist()
 
     assert [shortlist(keep) for keep in (1, 2, 3, 4, 9)] == [(3,), (1, 3), (1, 2, 3), (0, 1, 2, 3), (0, 1, 2, 3)]
 
@@ -243,7 +243,7 @@ def test_the_shortlist_prefers_the_higher_share_then_the_tighter_interval_then_t
 def test_who_was_outrun_is_not_on_the_shortlist() -> None:
     """48 / 3: after three attempts each, 16 run on when one is kept; the others were worse or, as good, came later."""
     results = [{n: attempt(c, n, True, chance=0.9 if c >= 20 else 0.5) for n in range(3)} for c in range(120)]
-    race = Race.of(results, (1.0,), RaceRules(keep=1))
+    race = Race.of(results, (1.0,), RaceGoal(keep=1))
     outrun = [c for c, standing in enumerate(race.standings) if standing is Standing.OUTRUN]
     assert race.stage == 6
     assert sum(standing is Standing.RUNNING for standing in race.standings) == 16
@@ -253,8 +253,8 @@ def test_who_was_outrun_is_not_on_the_shortlist() -> None:
 
 def test_an_interval_of_exactly_the_width_is_settled_and_a_wider_one_goes_on() -> None:
     width = (lambda interval: interval.high - interval.low)(clopper_pearson(6, 12))
-    at = Race.of([{n: attempt(0, n, n % 2 == 0) for n in range(12)}], (1.0,), RaceRules(keep=1, width=width))
-    below = Race.of([{n: attempt(0, n, n % 2 == 0) for n in range(12)}], (1.0,), RaceRules(keep=1, width=width - 1e-9))
+    at = Race.of([{n: attempt(0, n, n % 2 == 0) for n in range(12)}], (1.0,), RaceGoal(keep=1, width=width))
+    below = Race.of([{n: attempt(0, n, n % 2 == 0) for n in range(12)}], (1.0,), RaceGoal(keep=1, width=width - 1e-9))
     assert (at.standings, at.missing) == ((Standing.SETTLED,), ())
     assert below.standings == (Standing.RUNNING,)
     assert below.missing == tuple((0, number) for number in range(12, 24))
@@ -264,20 +264,20 @@ def test_who_reaches_exactly_the_target_is_not_dropped() -> None:
     high = clopper_pearson(0, 12).high
     for target, standing in ((high, Standing.RUNNING), (math.nextafter(high, 1), Standing.DROPPED)):
         results: Results = [{n: attempt(0, n, False) for n in range(12)}]
-        race = Race.of(results, (1.0,), RaceRules(keep=1, target=target, width=0.2))
+        race = Race.of(results, (1.0,), RaceGoal(keep=1, target=target, width=0.2))
         assert race.standings == (standing,)
 
 
 def test_who_cannot_reach_the_last_place_of_the_shortlist_is_dropped() -> None:
     """After 12 attempts (12/12 has the lower end 0.735) the one with 1/12 (upper end 0.385) has no place among the first 2."""
     shares = [Fraction(1), Fraction(1), Fraction(1, 12)]
-    by_keep = {keep: finished(shares, RaceRules(keep=keep, target=0.001, width=0.2), trials=12) for keep in (2, 3)}
+    by_keep = {keep: finished(shares, RaceGoal(keep=keep, target=0.001, width=0.2), trials=12) for keep in (2, 3)}
     assert by_keep[2].standings == (Standing.RUNNING, Standing.RUNNING, Standing.DROPPED)
     assert by_keep[3].standings == (Standing.RUNNING,) * 3
 
 
 def test_the_race_ends_when_intervals_stay_wide() -> None:
-    race, asked = run(MadeUp((0.5,), seed=3), RaceRules(keep=1, width=0.01))
+    race, asked = run(MadeUp((0.5,), seed=3), RaceGoal(keep=1, width=0.01))
     assert (race.standings, len(asked)) == ((Standing.SETTLED,), STAGES[-1])
 
 
@@ -356,7 +356,7 @@ def test_the_race_finds_what_a_full_grid_finds_with_a_fifth_of_the_attempts() ->
     raced, searched, frugal, costs = [], [], [], []
     for seed in range(5):
         world = MadeUp(spread(12, 200, np.random.default_rng(seed)), seed=seed)
-        race, asked = run(world, RaceRules(keep=10))
+        race, asked = run(world, RaceGoal(keep=10))
         lists = race.shortlist(), grid(world, 60, 10), grid(world, 12, 10)
         for means, chosen in zip((raced, searched, frugal), lists, strict=True):
             assert len(chosen) == 10

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from synthrelease.rehearsal.parallel import Workers
-from synthrelease.rehearsal.racing import RaceRules
+from synthrelease.rehearsal.racing import RaceGoal
 from synthrelease.rehearsal.rehearse import rehearse
 from synthrelease.rehearsal.report import document
 from synthrelease.specification.spec import load_spec
@@ -40,10 +40,10 @@ def address(tmp_path: Path) -> Iterator[str]:
 
 def test_a_rehearsal_on_ray_gives_the_same_report(address: str, tmp_path: Path) -> None:
     spec, data = load_spec(write_config(tmp_path, {"epsilon_split = 0.5": "epsilon_split = [0.3, 0.5]"})), write_data(tmp_path)
-    rules = RaceRules(keep=1, width=0.4)
+    goal = RaceGoal(keep=1, width=0.4)
     workers = Workers(backend="ray", address=address)
-    there = rehearse(spec, data, tmp_path / "there", rules=rules, workers=workers, seed=4)
-    here = rehearse(spec, data, tmp_path / "here", rules=rules, workers=Workers(jobs=1), seed=4)
+    there = rehearse(spec, data, tmp_path / "there", goal=goal, workers=workers, seed=4)
+    here = rehearse(spec, data, tmp_path / "here", goal=goal, workers=Workers(jobs=1), seed=4)
     assert there.complete
     assert there.n_attempts > 20
     assert document(there) == document(here)

@@ -18,7 +18,7 @@ from synthrelease.errors import InputError, OutputError
 from synthrelease.rehearsal.advice import Outlook
 from synthrelease.rehearsal.copies import Comparison
 from synthrelease.rehearsal.parallel import Workers
-from synthrelease.rehearsal.racing import RaceRules, Standing
+from synthrelease.rehearsal.racing import RaceGoal, Standing
 from synthrelease.rehearsal.rehearse import BUDGET_ATTEMPTS, Rehearsal, chunks, rehearse
 from synthrelease.rehearsal.report import describe, document, page, write_report
 from synthrelease.specification.shortlist import narrowed
@@ -36,15 +36,15 @@ SPACE = {
 }
 HOPELESS = {"threshold = 0.9": "threshold = 0.0001", "generation = 10": "generation = 0.1"}
 IMPOSSIBLE = {'kind = "minimum_count"\nminimum_count = 2': 'kind = "minimum_count"\nminimum_count = 500'}
-RULES = RaceRules(keep=2, width=0.6)
+GOAL = RaceGoal(keep=2, width=0.6)
 NOISE_LEVEL = 0.05
 
 
 def rehearsed(
-    folder: Path, changes: Mapping[str, str], out: str = "out", rules: RaceRules = RULES, **options: object
+    folder: Path, changes: Mapping[str, str], out: str = "out", goal: RaceGoal = GOAL, **options: object
 ) -> tuple[Rehearsal, Path]:
     spec, data = load_spec(write_config(folder, changes)), write_data(folder)
-    found = rehearse(spec, data, folder / out, rules=rules, workers=Workers(jobs=1), **({"seed": 4, "copies": 2} | options))
+    found = rehearse(spec, data, folder / out, goal=goal, workers=Workers(jobs=1), **({"seed": 4, "copies": 2} | options))
     return found, folder / out
 
 

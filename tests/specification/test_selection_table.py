@@ -20,7 +20,7 @@ from synthrelease.ledger.account import open_ledger, reserve_for_release
 from synthrelease.rehearsal.advice import _none_accepted
 from synthrelease.rehearsal.advice import outlook as rehearsed_outlook
 from synthrelease.rehearsal.parallel import Workers
-from synthrelease.rehearsal.racing import RaceRules
+from synthrelease.rehearsal.racing import RaceGoal
 from synthrelease.rehearsal.rehearse import rehearse
 from synthrelease.releasing.release import release
 from synthrelease.specification.spec import ReleaseSpec, load_spec
@@ -148,7 +148,7 @@ def test_a_family_with_an_approximate_guarantee_needs_its_delta(tmp_path: Path) 
 def test_a_rehearsal_without_a_guarantee_is_refused_before_its_folder_is_made(tmp_path: Path) -> None:
     spec = spec_with(tmp_path, {"generation = 10": "generation = 1\ngeneration_delta = 1e-9", STOP: "stop_probability = 0"})
     with pytest.raises(BudgetError):
-        rehearse(spec, write_data(tmp_path), tmp_path / "out", rules=RaceRules(), workers=Workers(jobs=1))
+        rehearse(spec, write_data(tmp_path), tmp_path / "out", goal=RaceGoal(), workers=Workers(jobs=1))
     assert not (tmp_path / "out").exists()
 
 

@@ -16,14 +16,15 @@ from synthrelease.toml.tables import Mistake
 
 
 class AIM(LibraryGenerator):
-    """Hyperparameters.
+    """AIM: tables are chosen and measured round by round, where the model is worst (smartnoise-synth).
 
     Attributes
     ----------
-    degree : columns of the tables of the workload.
+    degree : columns of the tables of the workload. Example: `degree = 3`.
     rounds : the budget of a round is one part of so many; it may end sooner or go on, as noisy answers say. At least as many as
         there are columns: with fewer the library would spend more than its budget on the columns alone.
-    max_model_size : megabytes of the model's junction tree, at most.
+        Example: `rounds = [16, 96]`.
+    max_model_size : megabytes of the model's junction tree, at most. Example: `max_model_size = 20`.
     """
 
     family: Literal["aim"] = "aim"
@@ -33,8 +34,8 @@ class AIM(LibraryGenerator):
     max_model_size: float = Field(default=10.0, gt=0, le=32)
     paper: ClassVar[str] = "McKenna, Mullins, Sheldon & Miklau 2022"
 
-    def mistakes(self, layout: Layout, rules: Iterable[tuple[int, ...]]) -> Iterable[Mistake]:
-        yield from super().mistakes(layout, rules)
+    def mistakes(self, layout: Layout, tied: Iterable[tuple[int, ...]]) -> Iterable[Mistake]:
+        yield from super().mistakes(layout, tied)
         if self.rounds < len(layout.sizes):
             yield Mistake(field="rounds", expected=f"at least {len(layout.sizes)}, one for each column", found=str(self.rounds))
 

@@ -46,6 +46,10 @@ class Generator(SpecTable):
     """Hyperparameters of one family, validated as they stand in the configuration file.
 
     Adding a family takes one file with a subclass and one line in `GENERATORS`.
+
+    Attributes
+    ----------
+    family : which family of models this is; its hyperparameters follow from it.
     """
 
     family: str
@@ -71,13 +75,13 @@ class Generator(SpecTable):
         InputError : when something cannot be imported.
         """
 
-    def mistakes(self, layout: Layout, rules: Iterable[tuple[int, ...]]) -> Iterable[Mistake]:
+    def mistakes(self, layout: Layout, tied: Iterable[tuple[int, ...]]) -> Iterable[Mistake]:
         """What is wrong with these hyperparameters.
 
         Parameters
         ----------
         layout : of the finest table that a configuration may use.
-        rules : columns that the plausibility rules tie together.
+        tied : sets of columns, each of which one plausibility rule ties together.
         """
         return ()
 

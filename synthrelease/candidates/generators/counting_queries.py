@@ -163,10 +163,11 @@ class CountingQueries(Generator):
 
     Attributes
     ----------
-    queries : size of the pool of queries; at least `iterations`.
-    iterations : each chooses and measures one query, at an equal part of the budget.
+    queries : size of the pool of queries; at least `iterations`. Example: `queries = [512, 4096]`, `iterations = 100`.
+    iterations : each chooses and measures one query, at an equal part of the budget. Example: `iterations = 100`.
     inner_updates : corrections of the model per iteration, of the measured queries that it answers worst.
-    marginal : queries are cells of tables of at most so many columns.
+        Example: `inner_updates = [25, 100]`.
+    marginal : queries are cells of tables of at most so many columns. Example: `marginal = [2, 3]`.
     """
 
     queries: int = Field(ge=1, le=100_000)
@@ -180,7 +181,7 @@ class CountingQueries(Generator):
             raise Unexpected(f"at least as many queries as iterations ({self.iterations})", str(self.queries))
         return self
 
-    def mistakes(self, layout: Layout, rules: Iterable[tuple[int, ...]]) -> Iterable[Mistake]:
+    def mistakes(self, layout: Layout, tied: Iterable[tuple[int, ...]]) -> Iterable[Mistake]:
         if layout.n_cells > CELL_LIMIT:
             expected = f"a table of at most {CELL_LIMIT} cells, because every iteration of {self.family!r} looks at all of them"
             yield Mistake(field="family", expected=expected, found=f"{layout.n_cells} cells")

@@ -49,17 +49,21 @@ _HARDNESS = 5.0
 
 
 class DPGAN(Generator):
-    """Hyperparameters.
+    """DPGAN: a generative adversarial network whose critic is trained with noisy gradients.
 
     Attributes
     ----------
     steps : of the critic, each followed by one of the generator; each costs an equal part of the budget.
-    batch : generated rows per step.
-    clip : the gradient of a row is shortened to this length, where it is longer.
+        Example: `steps = [300, 1000]`.
+    batch : generated rows per step. Example: `batch = 500`.
+    clip : the gradient of a row is shortened to this length, where it is longer. Example: `clip = [0.1, 1, 5]`.
     weight_limit : the critic's weights are kept within plus and minus this (Wasserstein GAN; Arjovsky, Chintala & Bottou 2017).
-    critic_width, generator_width : of the hidden layers, one and two.
-    latent : numbers of noise that a generated row is made of.
-    critic_rate, generator_rate : length of a step (Adam).
+        Example: `weight_limit = 0.05`.
+    critic_width : units of the critic's hidden layer. Example: `critic_width = 64`.
+    generator_width : units of each of the generator's two hidden layers. Example: `generator_width = 256`.
+    latent : numbers of noise that a generated row is made of. Example: `latent = 16`.
+    critic_rate : length of the critic's steps (Adam). Example: `critic_rate = 0.002`.
+    generator_rate : length of the generator's steps (Adam). Example: `generator_rate = 0.001`.
     """
 
     family: Literal["dpgan"] = "dpgan"
@@ -74,7 +78,7 @@ class DPGAN(Generator):
     critic_rate: float = Field(default=0.005, gt=0, le=0.1)
     generator_rate: float = Field(default=0.0005, gt=0, le=0.1)
 
-    def mistakes(self, layout: Layout, rules: Iterable[tuple[int, ...]]) -> Iterable[Mistake]:
+    def mistakes(self, layout: Layout, tied: Iterable[tuple[int, ...]]) -> Iterable[Mistake]:
         if layout.n_cells > CELL_LIMIT:
             expected = f"a table of at most {CELL_LIMIT} cells, because the law of {self.family!r} is over all of them"
             yield Mistake(field="family", expected=expected, found=f"{layout.n_cells} cells")

@@ -1,4 +1,4 @@
-"""Maximum entropy on measured marginals: a declared set of tables is measured, everything else is assumed away.
+"""Marginals of stated columns are measured; the model is the table of largest entropy that fits them.
 
 The measurement is one discrete Laplace mechanism over a fixed set of marginals; the model is the table of largest entropy, or
 nearest to a public table, that matches them (`maximum_entropy`; after McKenna, Sheldon & Miklau 2019, Private-PGM).
@@ -61,16 +61,18 @@ class Term:
 
 
 class Marginals(MeasuringGenerator):
-    """Hyperparameters.
+    """Noisy marginals of stated columns, and the table of maximum entropy that fits them.
 
     Attributes
     ----------
     tables : the marginals to measure, as in a log-linear model: "age:region + week:weight + 2 region"; "all 2-way" stands for
         every table of two columns. A number in front of a term is its weight: each table gets the share weight / sum of weights
         of the budget. A term of weight 0 is not measured: the model takes what ties its columns together from the prior.
-    prior : a public file with the columns of the private one; the model is the nearest table to it that matches the
-        measurements. A wrong one costs accuracy, never privacy.
+        Example: `tables = "all 2-way + 2 region"`.
+    prior : a public file with the columns of the private one, relative to the configuration; the model is the nearest table to
+        it that matches the measurements. A wrong one costs accuracy, never privacy. Example: `prior = "../public.csv"`.
     prior_weight : how many records the prior (the uniform table, where none is named) is worth against the noise.
+        Example: `prior_weight = [100, 1000]`.
     """
 
     family: Literal["marginals"] = "marginals"
@@ -110,7 +112,7 @@ class Marginals(MeasuringGenerator):
     def prior_file(self) -> str | None:
         return self.prior
 
-    def mistakes(self, layout: Layout, rules: Iterable[tuple[int, ...]]) -> Iterable[Mistake]:
+    def mistakes(self, layout: Layout, tied: Iterable[tuple[int, ...]]) -> Iterable[Mistake]:
         named = [name for term in self.terms for name in term.columns]
         unknown = [name for name in dict.fromkeys(named) if name not in layout.columns]
         for name in unknown:
@@ -118,7 +120,7 @@ class Marginals(MeasuringGenerator):
             yield Mistake(field="tables", expected=f"columns ({listing(layout.columns)})", found=repr(name), suggestion=guess)
         if unknown:
             return
-        cells = JunctionTree.of(layout.sizes, [*self.shares(layout), *rules]).largest
+        cells = JunctionTree.of(layout.sizes, [*self.shares(layout), *tied]).largest
         if cells > DENSE_LIMIT:
             yield Mistake(
                 field="tables",

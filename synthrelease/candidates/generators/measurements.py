@@ -1,4 +1,4 @@
-"""Noisy marginals: what a generator measured, as values that may be merged, shared by rounds and published."""
+"""Noisy marginals are what a generator measured: values that may be merged, shared by rounds and published."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from synthrelease.randomness import SystemEntropy
 
 
 class MST(LibraryGenerator):
-    """No hyperparameters: all tables of one column, and pairs of columns along a privately chosen tree."""
+    """MST: all tables of one column, and pairs along a privately chosen tree (smartnoise-synth)."""
 
     family: Literal["mst"] = "mst"
     paper: ClassVar[str] = "McKenna, Miklau & Sheldon 2021"

@@ -30,7 +30,7 @@ from synthrelease.randomness import choose, discrete_laplace
 
 
 class MWEM(CountingQueries):
-    """Multiplicative weights with the exponential mechanism. Hyperparameters: `CountingQueries`."""
+    """MWEM: multiplicative weights, corrected by cells that the exponential mechanism chooses."""
 
     family: Literal["mwem"] = "mwem"
     guarantee: ClassVar[Guaranteed] = "pure"

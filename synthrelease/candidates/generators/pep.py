@@ -35,7 +35,7 @@ _LARGEST = 100.0
 
 
 class PEP(CountingQueries):
-    """Private entropy projection. Hyperparameters: `CountingQueries`."""
+    """PEP: private entropy projection, corrected by cells that a zero-concentrated choice finds."""
 
     family: Literal["pep"] = "pep"
     guarantee: ClassVar[Guaranteed] = "zCDP"

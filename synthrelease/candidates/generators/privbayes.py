@@ -35,14 +35,18 @@ ParentSets = Callable[[int, Sequence[int]], list[tuple[int, ...]]]
 
 
 class PrivBayes(Generator):
-    """Hyperparameters of PrivBayes.
+    """PrivBayes: a Bayesian network whose structure is chosen privately, with noisy tables along it.
 
     Attributes
     ----------
     flavour : "theta" bounds the size of each joint table so that its average cell is worth theta times its noise;
-        "degree" allows `degree` parents.
-    epsilon_split : share of the budget for the structure, in (0, 1).
-    selector : the private choice mechanism for the structure.
+        "degree" allows `degree` parents. Example: `flavour = "theta"`, `theta = [4, 8, 20]`.
+    theta : for the flavour "theta": how many times its noise an average cell is worth at least; larger means smaller tables.
+        Example: `theta = [4, 8, 20]`, `flavour = "theta"`.
+    degree : for the flavour "degree": parents of a column, at most. Example: `degree = [1, 2]`, `flavour = "degree"`.
+    epsilon_split : share of the budget for the structure, in (0, 1); the rest is for the tables.
+        Example: `epsilon_split = [0.1, 0.3]`.
+    selector : the private choice mechanism for the structure. Example: `selector = "exponential"`.
     """
 
     family: Literal["privbayes"] = "privbayes"
@@ -60,7 +64,7 @@ class PrivBayes(Generator):
             raise ValueError(f"flavour {self.flavour!r} needs {wanted!r} and must not have {other!r}")
         return self
 
-    def mistakes(self, layout: Layout, rules: Iterable[tuple[int, ...]]) -> Iterable[Mistake]:
+    def mistakes(self, layout: Layout, tied: Iterable[tuple[int, ...]]) -> Iterable[Mistake]:
         if len(layout.sizes) > MOST_COLUMNS:
             expected = f"at most {MOST_COLUMNS} columns for {self.family!r}, as many as numpy.einsum can tell apart"
             yield Mistake(field="family", expected=expected, found=f"{len(layout.sizes)}")

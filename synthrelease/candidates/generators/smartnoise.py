@@ -76,7 +76,7 @@ class LibraryGenerator(Generator):
     packages: ClassVar[tuple[str, ...]] = ("smartnoise-synth", "mbi", "jax")
     paper: ClassVar[str]
 
-    def mistakes(self, layout: Layout, rules: Iterable[Columns]) -> Iterable[Mistake]:
+    def mistakes(self, layout: Layout, tied: Iterable[Columns]) -> Iterable[Mistake]:
         if not all(find_spec(package) for package in ("snsynth", "mbi")):
             expected = 'a family that is installed; for this one: pip install "synthrelease[smartnoise]"'
             yield Mistake(field="family", expected=expected, found=repr(self.family))

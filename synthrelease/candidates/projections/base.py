@@ -12,6 +12,10 @@ class Projection(SpecTable):
     """Settings of one projection, validated as they stand in the configuration file.
 
     Adding one takes one file with a subclass and one line in `PROJECTIONS`.
+
+    Attributes
+    ----------
+    kind : which projection this is; its settings follow from it.
     """
 
     kind: str

@@ -15,8 +15,12 @@ from synthrelease.errors import RejectedRound
 class MinimumCount(Projection):
     """Projection to a table in which every row that occurs, occurs at least `minimum_count` times.
 
-    `keep` says how the rows to keep are drawn: "random" as in the paper, or "spread" at equal distances along an order in which
-    the rows of rare bins stand together, which keeps the totals of rare bins. Each row is as likely to be kept either way.
+    Attributes
+    ----------
+    minimum_count : how often each distinct row of the released table occurs at least. Example: `minimum_count = [2, 3]`.
+    keep : how the rows to keep are drawn: "random" as in the paper, or "spread" at equal distances along an order in which the
+        rows of rare bins stand together, which keeps the totals of rare bins. Each row is as likely to be kept either way.
+        Example: `keep = "spread"`.
     """
 
     kind: Literal["minimum_count"] = "minimum_count"

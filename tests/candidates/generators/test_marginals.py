@@ -179,11 +179,11 @@ def test_measurements_can_be_shared_where_the_measured_tables_are_the_same() -> 
     assert not chosen.same_measurements(PrivBayes(flavour="degree", degree=1, epsilon_split=Fraction(1, 2)))
 
 
-def mistakes(tables: str, sizes: tuple[int, ...], rules: list[tuple[int, ...]] | None = None) -> list[str]:
+def mistakes(tables: str, sizes: tuple[int, ...], tied: list[tuple[int, ...]] | None = None) -> list[str]:
     layout = Layout(columns=tuple("xyzw"[: len(sizes)]), sizes=sizes)
     return [
         f"{each.field}: {each.expected}; {each.found}; {each.suggestion}"
-        for each in generator(tables).mistakes(layout, rules or [])
+        for each in generator(tables).mistakes(layout, tied or [])
     ]
 
 
