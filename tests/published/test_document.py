@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from pydantic_core import PydanticUndefined
 from synthrelease.accounting.charges import Charge, in_sequence, mechanism, zero_concentrated
 from synthrelease.accounting.guarantee import Guarantee
 from synthrelease.accounting.plan import stated_at
+from synthrelease.accounting.renyi import RenyiCurve
 from synthrelease.errors import Unexpected
 from synthrelease.published import load
 from synthrelease.published.columns import BinPart, ColumnPart
@@ -133,6 +135,7 @@ CHARGES = [
     Charge(name="told", epsilon=Fraction(2), because="noise", reason="so much and no less"),
     in_sequence("all", mechanism("one", Fraction(1, 7), "noise"), mechanism("two", Fraction(2), "noise")),
     CURVE,
+    replace(CURVE, name="rounds", renyi=RenyiCurve(rho=Fraction(1, 3), constant=Fraction(1, 5), log_mean=Fraction(1, 7))),
     stated_at(in_sequence("both", CURVE, mechanism("one", Fraction(1, 7), "noise")), Fraction(1, 10**6)),
 ]
 
@@ -185,3 +188,23 @@ def test_a_figure_without_noise_or_with_a_sensitivity_of_zero() -> None:
     assert isinstance(ReleaseDocument.model_validate_json(WRITTEN).criteria[silent], CriterionPart)
     with pytest.raises(Unexpected, match="sensitivity"):
         read_leniently(changed(lambda d: d["criteria"][silent].update(sensitivity=0)))
+
+
+def test_a_bin_holds_just_the_bins_whose_values_it_holds() -> None:
+    ends = [None, 0, 1, 2, 3]
+    bins = [
+        BinPart(label="", lower=low, below=below)
+        for low in ends
+        for below in ends
+        if low is None or below is None or low < below
+    ]
+    values = [-5, *range(4), 9]
+
+    def inside(one: BinPart) -> set[int]:
+        return {x for x in values if (one.lower is None or one.lower <= x) and (one.below is None or x < one.below)}
+
+    for one in bins:
+        for other in bins:
+            assert one.holds(other) == (inside(other) <= inside(one)), (one, other)
+    a, both = BinPart(label="", categories=["a"]), BinPart(label="", categories=["a", "b"])
+    assert (both.holds(a), a.holds(both), a.holds(a)) == (True, False, True)
