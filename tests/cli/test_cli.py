@@ -171,7 +171,7 @@ projection = { kind = "minimum_count", minimum_count = 4 }
 def test_a_failure_in_private_code_ends_with_1_and_tells_no_cause(tmp_path: Path) -> None:
     broken = f"""
 import synthrelease.criteria.marginals as marginals
-import synthrelease.releasing as releasing
+import synthrelease.releasing.release as releasing
 def fail(*_):
     raise ValueError("{SECRET}")
 read = releasing.ingest
@@ -189,7 +189,7 @@ releasing.ingest = read_and_break
 
 def test_an_unforeseen_error_outside_private_code_shows_no_traceback_and_no_message(tmp_path: Path) -> None:
     broken = f"""
-import synthrelease.releasing as release
+import synthrelease.releasing.release as release
 def fail(*_):
     raise RuntimeError("{SECRET}")
 release.ingest = fail
@@ -203,7 +203,7 @@ release.ingest = fail
 
 def test_an_unforeseen_error_of_another_command_shows_no_message(tmp_path: Path) -> None:
     broken = f"""
-import synthrelease.ingest as module
+import synthrelease.enclave.ingest as module
 def fail(*_):
     raise RuntimeError("{SECRET}")
 module.ingest = fail

@@ -25,7 +25,7 @@ ORPHAN = """
 import os, sys, time
 delay = float(sys.argv[1])
 from functools import partial
-from synthrelease.workers import run_watched
+from synthrelease.releasing.workers import run_watched
 reading, writing = os.pipe()
 if os.fork() == 0:                 # a process that starts a worker and is killed
     parent = os.getpid()

@@ -21,7 +21,7 @@ from tests.whole.enclave import EPSILON, Enclave
 from tests.whole.talker import Talker, end_session, talking
 
 MARK = """
-import synthrelease.reading as reading
+import synthrelease.enclave.reading as reading
 start = reading._start
 def marked(path):
     os.close(os.open({mark!r}, os.O_CREAT | os.O_WRONLY))

@@ -136,7 +136,7 @@ def test_a_file_that_does_not_fit_is_refused_without_a_word_of_it(accounts: Encl
 
 IN_SPEND = """
 import synthrelease.criteria.marginals as broken
-import synthrelease.releasing as releasing
+import synthrelease.releasing.release as releasing
 def fail(*_):
     {action}
 read = releasing.ingest
@@ -146,27 +146,27 @@ def read_and_break(*arguments):  # before, a dry run on made-up rows would find 
 releasing.ingest = read_and_break
 """
 IN_READING = """
-import synthrelease.ingest as broken
+import synthrelease.enclave.ingest as broken
 def fail(columns, *_):
     {action}
 broken._count = fail
 """
 IN_A_THREAD = """
 import threading
-import synthrelease.ingest as broken
-count = broken._count
-class Rows:
-    def __init__(self, columns):
-        self.columns = columns
+import synthrelease.enclave.ingest as broken
+encode = broken._encode
+class Cells:
+    def __init__(self, cells):
+        self.cells = cells
     def __del__(self):
-        raise ValueError({token!r}, self.columns["face"].texts)
-def both(columns, *rest):
-    rows = Rows(columns)
-    thread = threading.Thread(target=rows.__del__)
+        raise ValueError({token!r}, self.cells.texts)
+def both(cells, *rest):
+    held = Cells(cells)
+    thread = threading.Thread(target=held.__del__)
     thread.start()
     thread.join()
-    return count(columns, *rest)
-broken._count = both
+    return encode(cells, *rest)
+broken._encode = both
 """
 
 
@@ -217,7 +217,7 @@ def test_a_crash_of_the_machine_code_shows_places_alone_and_leaves_no_core(accou
 
 
 IN_WORKERS = """
-import synthrelease.releasing as release
+import synthrelease.releasing.release as release
 def one_round(*arguments):
     import os, signal, sys
     counts = arguments[1]
@@ -311,7 +311,7 @@ def test_a_leak_is_found_by_these_checks(accounts: Enclave) -> None:
 AFTER = """
 import numpy as np
 import synthrelease.randomness as randomness
-import synthrelease.releasing as release
+import synthrelease.releasing.release as release
 from synthrelease.errors import RejectedRound
 entropy = randomness.SystemEntropy
 entropy.add_laplace = lambda self, values, scale: np.asarray(values, dtype=np.int64) + 1
@@ -319,7 +319,7 @@ entropy.pick = lambda self, n: n - 1
 entropy.picks = lambda self, bounds: np.arange(len(bounds)) % bounds
 entropy.generator = lambda self: np.random.Generator(np.random.PCG64(7))
 randomness.coin = lambda probability: False
-import synthrelease.selection
+import synthrelease.releasing.selection
 synthrelease.releasing.selection.coin = lambda probability: False
 attempt, rounds = release.attempt, []
 def later(*arguments, **options):
