@@ -28,7 +28,7 @@ quick: $(QUICK)
 criterion: $(QUICK)
 	@test -n "$(NAME)" || { echo "usage: make criterion NAME=faithfulness"; exit 2; }
 	$(BIN)/pytest -m "not slow" -k "$(NAME)" tests/test_contracts.py tests/criteria/test_values.py \
-	tests/criteria/test_sensitivity.py tests/audit/test_sensitivity.py $(wildcard tests/test_$(NAME).py)
+	tests/criteria/test_sensitivity.py tests/audit/test_sensitivity.py $(wildcard tests/criteria/test_$(NAME).py)
 
 test: $(TEST)
 	$(BIN)/ruff check .
