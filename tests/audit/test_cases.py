@@ -72,7 +72,8 @@ def test_rounds_of_the_selection_cases_are_as_private_as_they_say() -> None:
 
 def test_cases_can_be_handed_to_worker_processes() -> None:
     for case in CASES:
-        pickle.dumps(case)
+        there = pickle.loads(pickle.dumps(case))  # noqa: S301
+        assert (there.name, there.claim) == (case.name, case.claim)
 
 
 @pytest.mark.parametrize("pipeline", list(pipelines()), ids=lambda pipeline: pipeline.name)

@@ -1,4 +1,4 @@
-"""A toy labour-force survey: public, simulated rows for the spec in tests/specs."""
+"""A toy labour-force survey: public, simulated rows for the specification in tests/helpers/specs."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+
+SPEC = Path(__file__).parent / "specs" / "labour_force.toml"
 
 
 def simulated(n: int, seed: int = 7) -> pd.DataFrame:

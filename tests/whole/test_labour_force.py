@@ -12,7 +12,7 @@ from synthrelease.bundle import write_bundle
 from synthrelease.releasing.release import Release, release
 from synthrelease.specification.spec import ReleaseSpec, load_spec
 from synthrelease.verification import verify_bundle
-from tests.helpers.labour_force import simulated, write_survey
+from tests.helpers.labour_force import SPEC, simulated, write_survey
 
 N_ROWS = 5000
 SECTORS = {
@@ -26,8 +26,8 @@ SECTORS = {
 
 
 @pytest.fixture(scope="module")
-def spec(root: Path) -> ReleaseSpec:
-    return load_spec(root / "tests" / "helpers" / "specs" / "labour_force.toml")
+def spec() -> ReleaseSpec:
+    return load_spec(SPEC)
 
 
 @pytest.fixture(scope="module")
