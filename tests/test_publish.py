@@ -162,8 +162,8 @@ def test_everything_is_done_once_and_in_this_order(tmp_path: Path, monkeypatch: 
         monkeypatch.setattr(target, lambda *args, **options: seen.append(name) or real(*args, **options))
 
     for target in (
-        "publish.load_spec", "publish.preview", "attempt.read_public", "publish.dry_run", "publish.reserve_for_release",
-        "releasing.ingest", "publish.write_bundle",
+        "publish.load_spec", "publish.preview", "releasing.attempt.read_public", "publish.dry_run",
+        "publish.reserve_for_release", "releasing.release.ingest", "publish.write_bundle",
     ):  # fmt: skip
         spied(f"synthrelease.{target}")
     check = synthrelease.accounting.plan.Plan.check_limit
