@@ -7,8 +7,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-SPEC = Path(__file__).parent / "specs" / "labour_force.toml"
-
 
 def simulated(n: int, seed: int = 7) -> pd.DataFrame:
     """n rows as they would stand in the private file: codes of sectors and education, dates, some values missing."""

@@ -25,7 +25,7 @@ from synthrelease.releasing.attempt import attempt, prepare
 from synthrelease.releasing.release import Release, read_private
 from synthrelease.specification.spec import ReleaseSpec, load_spec
 from tests.conftest import ROOT
-from tests.helpers.labour_force import SPEC, write_survey
+from tests.helpers.labour_force import write_survey
 from tests.helpers.tiny import EPSILON, write_config, write_data
 
 
@@ -33,7 +33,7 @@ from tests.helpers.tiny import EPSILON, write_config, write_data
 def survey(tmp_path_factory: pytest.TempPathFactory) -> tuple[Release, PublishedRelease]:
     """A candidate of the labour-force survey as it would be released, in memory and loaded from its folder."""
     folder = tmp_path_factory.mktemp("survey")
-    spec = load_spec(SPEC)
+    spec = load_spec(ROOT / "tests" / "helpers" / "specs" / "labour_force.toml")
     private = read_private(spec, write_survey(folder / "survey.csv"))
     prepared, result = prepare(spec, private), None
     while result is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -14,12 +15,12 @@ from synthrelease.errors import InputError, RejectedRound
 from synthrelease.rehearsal import copies
 from synthrelease.rehearsal.copies import Comparison, CopyFigures, copy_figures
 from synthrelease.specification.spec import ReleaseSpec, load_spec
-from tests.helpers.labour_force import SPEC, write_survey
+from tests.helpers.labour_force import write_survey
 
 
 @pytest.fixture(scope="module")
-def spec() -> ReleaseSpec:
-    return load_spec(SPEC)
+def spec(root: Path) -> ReleaseSpec:
+    return load_spec(root / "tests" / "helpers" / "specs" / "labour_force.toml")
 
 
 @pytest.fixture(scope="module")

@@ -73,13 +73,13 @@ def file_of(name: str) -> dict:
 
 @pytest.mark.parametrize("name", ["births-low-epsilon", "births-public-prior"])
 def test_the_shipped_plans_add_up_from_the_numbers_in_their_files(name: str) -> None:
-    """Rows counted once, measured once, fitted once, twice the test, and every figure once."""
+    """Measured once, fitted once, twice the test, and every figure once."""
     config, acceptance = file_of(f"configs/{name}.toml"), file_of(f"acceptance/{name}.toml")
     figures = sum(Fraction(table.get("epsilon", 0)) for table in acceptance["criteria"])
     fits = sum(Fraction(table.get("fit_epsilon", 0)) for table in acceptance["criteria"])
     test = Fraction(config["selection"]["test_epsilon"])
-    once = Fraction(config["budget"]["rows"]) + Fraction(config["budget"]["generation"]) + fits
     spec = load_spec(ROOT / f"configs/{name}.toml")
+    once = Fraction(config["budget"]["rows"]) + Fraction(config["budget"]["generation"]) + fits
     assert spec.plan.total.epsilon == once + 2 * test + figures
     assert sum(charge.epsilon for charge in spec.plan.once) == once
     assert [charge.epsilon for charge in spec.plan.per_round] == [test]

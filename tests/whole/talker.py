@@ -22,7 +22,7 @@ from tests.conftest import ROOT
 from tests.whole.enclave import Enclave
 
 IMPORTED = ("opendp.measurements", "pandas", "scipy.sparse.csgraph") + tuple(
-    f"synthrelease.{name}" for name in ("bundle", "cli", "ledger.account", "publish", "releasing.release")
+    f"synthrelease.{name}" for name in ("bundle", "cli", "ledger.account", "releasing.release", "specification.spec")
 )
 
 

