@@ -182,6 +182,7 @@ def choice_p_value(chosen: np.ndarray, mechanism: str, epsilon: float) -> float:
     return float(stats.chisquare(observed, len(chosen) * np.array([1 - law, law])).pvalue)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mechanism", ["permute_and_flip", "exponential"])
 def test_private_choices_have_their_epsilon_to_within_a_tenth(mechanism: str) -> None:
     draws = [choose([0, -20], sensitivity=10, epsilon=Fraction(2), mechanism=mechanism) for _ in range(30_000)]
@@ -196,6 +197,7 @@ def figure_p_value(figures: np.ndarray, scale: float) -> float:
     return float(2 * stats.norm.sf(abs(deviations)))
 
 
+@pytest.mark.slow
 def test_the_noise_of_figures_has_its_scale_to_within_a_tenth() -> None:
     figures = np.array([laplace_figure(0.0, sensitivity=0.5, epsilon=Fraction(1, 4)).value for _ in range(8_000)])
     assert figure_p_value(figures, 2.0) > LEVEL

@@ -54,6 +54,7 @@ INPUTS = {"coins.toml", "acceptance.toml", "coins.csv"}
 LEDGER = {"out.ledger", "out.ledger.head"}
 
 
+@pytest.mark.slow
 def test_plan_prints_the_charges_of_the_births_release_as_json() -> None:
     result = run("plan", "configs/births.toml", "--json")
     document = json.loads(result.stdout)
@@ -64,6 +65,7 @@ def test_plan_prints_the_charges_of_the_births_release_as_json() -> None:
     assert 200 < document["memory_mb"] < 600
 
 
+@pytest.mark.slow
 def test_plan_prints_a_tree_that_names_every_criterion() -> None:
     printed = run("plan", "configs/births.toml").stdout
     assert "epsilon = 9.6" in printed
@@ -201,6 +203,7 @@ release.ingest = fail
     assert left_in(tmp_path) == INPUTS | LEDGER
 
 
+@pytest.mark.slow
 def test_an_unforeseen_error_of_another_command_shows_no_message(tmp_path: Path) -> None:
     broken = f"""
 import synthrelease.enclave.ingest as module
@@ -214,6 +217,7 @@ module.ingest = fail
     assert SECRET not in result.stdout + result.stderr
 
 
+@pytest.mark.slow
 def test_stopping_by_hand_ends_with_1_and_leaves_no_file(tmp_path: Path) -> None:
     stopped = "import synthrelease.releasing.release as r\ndef stop(*_):\n    raise KeyboardInterrupt\nr.select_by = stop"
     result = released(tmp_path, before=stopped)

@@ -459,6 +459,7 @@ def test_a_read_only_ledger_can_be_shown_and_not_be_charged() -> None:
         assert load_ledger(folder / "ledger").statement().logbook_line() == line
 
 
+@pytest.mark.slow
 @POSIX
 def test_a_full_disk_never_undercharges(tmp_path: Path) -> None:
     """Files may grow to this many bytes and no more, for every size at which something can go wrong."""

@@ -142,6 +142,7 @@ def test_rehearsed_attempts_are_accepted_as_often_as_those_of_a_release(noisy: S
     assert 0.4 < there / n < 0.8  # so a law that always or never accepts would be noticed
 
 
+@pytest.mark.slow
 def test_chances_add_up_to_the_attempts_that_were_accepted(noisy: Setup) -> None:
     """By Hoeffding the two differ by more than sqrt(n log(2e6) / 2) with a probability below 1e-6."""
     found = run(noisy, 12, [(0, number) for number in range(200)], Fraction(1, 10))

@@ -314,6 +314,7 @@ def test_rows_that_are_no_longer_sorted_or_no_longer_the_same_as_in_parquet_are_
     assert "data.csv: expected 400 rows, found 399" in problems(verify_files(forged_rows(rows[:-1])))
 
 
+@pytest.mark.slow
 def test_files_that_are_missing_or_too_many_are_found() -> None:
     files = rich_bundle()
     for name in files:

@@ -189,6 +189,7 @@ def test_a_failure_shows_nothing_of_what_failed(accounts: Enclave, talker: Talke
     assert_tight(accounts, EPSILON)
 
 
+@pytest.mark.slow
 def test_a_failure_in_a_destructor_or_a_thread_shows_nothing(accounts: Enclave, talker: Talker) -> None:
     outcome = talker.release(accounts, before=IN_A_THREAD.format(token=accounts.tokens.cells[0]))
     assert outcome.code == 0
@@ -206,6 +207,7 @@ releasing._publish = shown
 """
 
 
+@pytest.mark.slow
 def test_a_crash_of_the_machine_code_shows_places_alone_and_leaves_no_core(accounts: Enclave, talker: Talker) -> None:
     allowed = "import resource; resource.setrlimit(resource.RLIMIT_CORE, (resource.RLIM_INFINITY,) * 2)\n"
     crash = IN_SPEND.format(action="import faulthandler; faulthandler._sigsegv()")
@@ -226,6 +228,7 @@ release.one_round = one_round
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "action",
     ["os.kill(os.getpid(), signal.SIGKILL)", "raise ValueError({token!r}, vars(counts))", "sys.exit({token!r})"],
@@ -265,6 +268,7 @@ def test_a_ledger_that_cannot_be_written_stops_a_release_before_anything_is_read
     assert (accounts.leaks(), accounts.published()) == ([], "none")
 
 
+@pytest.mark.slow
 def test_a_machine_without_memory_shows_nothing(accounts: Enclave, talker: Talker) -> None:
     little = """
 import resource
@@ -282,6 +286,7 @@ resource.setrlimit(resource.RLIMIT_AS, (size + {more}, size + {more}))
 # --- Being stopped
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("jobs", "number"), [(1, 8), (2, 2)])
 def test_a_release_that_is_stopped_at_any_moment_shows_nothing(tmp_path: Path, talker: Talker, jobs: int, number: int) -> None:
     """And its workers are gone soon after it, whatever stopped it (`end_session`)."""

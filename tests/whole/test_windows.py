@@ -104,6 +104,7 @@ def _is_text(call: ast.Call) -> bool:
     return name in ("read_text", "write_text")
 
 
+@pytest.mark.slow
 def test_a_table_with_letters_of_all_kinds_can_be_shown_on_a_terminal_of_windows(tmp_path: Path) -> None:
     """Output goes through a code page that has few letters; what it lacks must not end the program."""
     config = write_config(tmp_path, {'title = "Coins"': 'title = "מטבעות – naïve"'})
