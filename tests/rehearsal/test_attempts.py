@@ -20,6 +20,7 @@ from synthrelease.candidates.candidate import Candidate
 from synthrelease.criteria import CRITERIA, Criterion
 from synthrelease.enclave.door import Meter, PrivateCounts
 from synthrelease.enclave.ingest import read_public
+from synthrelease.randomness import SeededEntropy
 from synthrelease.rehearsal import attempts
 from synthrelease.rehearsal.attempts import AttemptResult, chance, passing, run_attempts
 from synthrelease.releasing.attempt import Prepared, attempt, generate, prepare
@@ -241,19 +242,31 @@ def test_under_a_joint_test_the_records_inside_decide_a_ratio(tmp_path: Path) ->
         )
 
 
-def test_two_budgets_have_noise_of_their_own(fitted: Setup) -> None:
-    """Two budgets so close that the same draws would give the same candidates.
+def test_two_budgets_have_noise_of_their_own(fitted: Setup, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Were the draws the same for all budgets, their errors would go together, and the choice of a budget rest on one draw.
 
-    Were the draws the same for all budgets, their errors would go together, and the choice of a budget would rest on one draw.
+    Figures alone do not show it: choices are exact, so that two budgets, however close, use up other digits of the same draws.
     """
-    numbers, budget = [(0, number) for number in range(6)], Fraction(1, 10)
-    once, again, other = (
-        [result.figures[0] for result in run(fitted, 7, numbers, each)]
-        for each in (budget, budget, budget + Fraction(1, 10**12))
-    )
-    assert once == again
-    assert len(set(once)) > 1
-    assert once != other
+    streams: list[bytes] = []
+
+    class Noted(SeededEntropy):
+        def __init__(self, seed: int, part: int, *key: int):
+            super().__init__(seed, part, *key)
+            if part == 1:  # an attempt; what is fitted before all attempts is another part
+                streams.append(SeededEntropy(seed, part, *key).generator().bytes(32))
+
+    monkeypatch.setattr("synthrelease.rehearsal.attempts.SeededEntropy", Noted)
+    numbers, budget = [(0, number) for number in range(3)], Fraction(1, 10)
+    figures, drawn = [], []
+    for each in (budget, budget, budget + Fraction(1, 10**12)):
+        figures.append([result.figures[0] for result in run(fitted, 7, numbers, each)])
+        drawn.append(set(streams))
+        streams.clear()
+    assert figures[0] == figures[1]
+    assert len(set(figures[0])) > 1
+    assert drawn[0] == drawn[1]
+    assert len(drawn[0]) == len(numbers)
+    assert not drawn[0] & drawn[2]
 
 
 def test_an_attempt_without_a_candidate_is_not_accepted_and_has_no_figures(tmp_path: Path) -> None:
