@@ -48,6 +48,7 @@ def test_discrete_laplace_has_scale_sensitivity_over_epsilon() -> None:
     assert laplace_p_value(noise, 2.0) > LEVEL
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wrong", [1.9, 2.1])
 def test_the_test_above_detects_a_scale_that_is_off_by_five_percent(wrong: float) -> None:
     noise = discrete_laplace(np.zeros(DRAWS, dtype=int), sensitivity=4, epsilon=Fraction(2))
@@ -250,6 +251,7 @@ def gaussian_p_value(noise: np.ndarray, scale: float) -> float:
     return float(stats.chisquare(observed, len(noise) * np.array([tail, *probabilities[inside], tail])).pvalue)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("entropy", [randomness.SYSTEM, SeededEntropy(1)], ids=["system", "seeded"])
 @pytest.mark.parametrize(("squared", "rho", "scale"), [(2, "1/9", 3.0), (4, "8", 0.5)])
 def test_discrete_gaussian_has_variance_sensitivity_over_two_rho(

@@ -173,6 +173,7 @@ def test_rounds_side_by_side_are_handed_over_in_turn() -> None:
     assert [copy.copy(rounds)() for _ in range(4)] == [0, 1, 0, 1]
 
 
+@pytest.mark.slow
 def test_select_gives_the_first_round_and_the_fault_the_first_to_finish(monkeypatch: pytest.MonkeyPatch) -> None:
     """Slow rounds wait for each other instead of a clock: the slow one ends when the fast one has been taken."""
     (shipped,) = [case for case in HONEST if case.family == "selection, rounds side by side"]

@@ -249,12 +249,14 @@ def test_mistakes_of_the_user_end_with_2_and_say_where(tmp_path: Path) -> None:
     assert "Did you mean 'bounds'?" in words(misspelt.stderr)
 
 
+@pytest.mark.slow
 def test_check_reads_a_file_and_shows_the_number_of_its_rows_alone(tmp_path: Path) -> None:
     result = run("check", write_config(tmp_path), "--data", write_data(tmp_path))
     assert result.returncode == 0
     assert "fits the specification; 401 rows in the file" in words(result.stdout)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", [[], ["plan"], ["check"], ["release"], ["demo"]], ids=lambda command: " ".join(command))
 def test_help_explains_every_command(command: list[str]) -> None:
     result = run(*command, "--help")
@@ -262,11 +264,13 @@ def test_help_explains_every_command(command: list[str]) -> None:
     assert len(words(result.stdout)) > 100
 
 
+@pytest.mark.slow
 def test_unknown_options_end_with_2() -> None:
     assert run("release", "--seed", "1").returncode == 2
     assert run("rehears").returncode == 2
 
 
+@pytest.mark.slow
 def test_a_release_takes_no_seed(tmp_path: Path) -> None:
     result = released(tmp_path, "--seed", 1)
     assert (result.returncode, "No such option: --seed" in words(result.stderr)) == (2, True)

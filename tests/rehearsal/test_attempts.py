@@ -183,6 +183,7 @@ def test_under_a_joint_test_rehearsed_attempts_are_accepted_as_often_as_those_of
     assert 0.15 < there / n < 0.85
 
 
+@pytest.mark.slow
 def test_under_a_joint_test_a_criterion_passes_when_its_slack_alone_reaches_the_margin(joint: Setup) -> None:
     """By hand from the exact figures; the chance is that of the least slack, and face privacy is public."""
     spec, _ = joint

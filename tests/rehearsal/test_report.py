@@ -125,6 +125,7 @@ def test_the_same_seed_gives_the_same_document_in_another_folder(coins: tuple[Re
     assert rehearsed(tmp_path, SPACE, "other", seed=5)[0].results != again.results
 
 
+@pytest.mark.slow
 def test_a_rehearsal_that_is_called_again_runs_no_attempt_twice(
     coins: tuple[Rehearsal, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:

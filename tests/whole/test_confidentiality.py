@@ -23,6 +23,7 @@ from tests.whole.kills import MARK, kills
 from tests.whole.talker import Talker, talking
 
 pa = pytest.importorskip("pyarrow")
+pytestmark = pytest.mark.slow  # whole releases in processes of their own
 
 RELEASED = {
     "data.csv", "data.parquet", "release.json", "datapackage.json", "deployment.yaml", "CITATION.cff", "README.html",
@@ -189,7 +190,6 @@ def test_a_failure_shows_nothing_of_what_failed(accounts: Enclave, talker: Talke
     assert_tight(accounts, EPSILON)
 
 
-@pytest.mark.slow
 def test_a_failure_in_a_destructor_or_a_thread_shows_nothing(accounts: Enclave, talker: Talker) -> None:
     outcome = talker.release(accounts, before=IN_A_THREAD.format(token=accounts.tokens.cells[0]))
     assert outcome.code == 0
@@ -207,7 +207,6 @@ releasing._publish = shown
 """
 
 
-@pytest.mark.slow
 def test_a_crash_of_the_machine_code_shows_places_alone_and_leaves_no_core(accounts: Enclave, talker: Talker) -> None:
     allowed = "import resource; resource.setrlimit(resource.RLIMIT_CORE, (resource.RLIM_INFINITY,) * 2)\n"
     crash = IN_SPEND.format(action="import faulthandler; faulthandler._sigsegv()")
@@ -228,7 +227,6 @@ release.one_round = one_round
 """
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "action",
     ["os.kill(os.getpid(), signal.SIGKILL)", "raise ValueError({token!r}, vars(counts))", "sys.exit({token!r})"],
@@ -268,7 +266,6 @@ def test_a_ledger_that_cannot_be_written_stops_a_release_before_anything_is_read
     assert (accounts.leaks(), accounts.published()) == ([], "none")
 
 
-@pytest.mark.slow
 def test_a_machine_without_memory_shows_nothing(accounts: Enclave, talker: Talker) -> None:
     little = """
 import resource
@@ -286,7 +283,6 @@ resource.setrlimit(resource.RLIMIT_AS, (size + {more}, size + {more}))
 # --- Being stopped
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("jobs", "number"), [(1, 8), (2, 2)])
 def test_a_release_that_is_stopped_at_any_moment_shows_nothing(tmp_path: Path, talker: Talker, jobs: int, number: int) -> None:
     """And its workers are gone soon after it, whatever stopped it (`end_session`)."""
@@ -363,7 +359,6 @@ WRITES = (
 )
 
 
-@pytest.mark.slow
 def test_two_processes_in_developer_mode_show_nothing_and_call_no_network(accounts: Enclave) -> None:
     """Processes of their own, from their first line to their last; and, where strace works, every system call of theirs.
 
