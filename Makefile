@@ -24,11 +24,11 @@ quick: $(QUICK)
 	$(BIN)/mypy
 	$(BIN)/pytest -n $(WORKERS) -m "not slow"
 
-# The tests of one criterion: make criterion NAME=faithfulness
+# The tests of one criterion, also its slow ones: make criterion NAME=faithfulness
 criterion: $(QUICK)
 	@test -n "$(NAME)" || { echo "usage: make criterion NAME=faithfulness"; exit 2; }
-	$(BIN)/pytest -m "not slow" -k "$(NAME)" tests/test_contracts.py tests/criteria/test_values.py \
-	tests/criteria/test_sensitivity.py tests/audit/test_sensitivity.py $(wildcard tests/test_$(NAME).py)
+	$(BIN)/pytest -k "$(NAME)" tests/test_contracts.py tests/criteria/test_values.py \
+	tests/criteria/test_sensitivity.py tests/audit/test_sensitivity.py $(wildcard tests/criteria/test_$(NAME).py)
 
 test: $(TEST)
 	$(BIN)/ruff check .

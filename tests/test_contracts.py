@@ -89,7 +89,7 @@ def numbered(registry: Mapping[str, object], examples: Mapping[str, Sequence[obj
             name,
             i,
             id=f"{name}-{i}" if i >= 0 else f"{name}-without-example",
-            marks=[pytest.mark.slow] if of_a_library(name) else [],
+            marks=[pytest.mark.slow] if of_a_library(name) or name in TO_LEARN else [],
         )
         for name in registry
         for i in (range(len(examples[name])) if examples.get(name) else [-1])
@@ -182,7 +182,7 @@ def test_a_generator_is_found_under_its_family_name(name: str, number: int) -> N
 
 
 @each_generator
-@pytest.mark.parametrize("epsilon", ["0.25", "4"])
+@pytest.mark.parametrize("epsilon", ["0.25", pytest.param("4", marks=pytest.mark.slow)])
 def test_a_generator_charges_what_it_was_given_and_spends_it_once(name: str, number: int, epsilon: str) -> None:
     generator = make_generator(name, number)
     charge = generator.charge(exact(epsilon))

@@ -39,3 +39,22 @@ def test_the_hooks_before_a_commit_are_what_make_test_checks_beside_the_tests() 
 def test_make_test_leaves_nothing_out_and_quick_what_is_slow() -> None:
     assert recipe("test")[-1] == ".venv/bin/pytest -n $(WORKERS)"
     assert recipe("quick")[-1] == '.venv/bin/pytest -n $(WORKERS) -m "not slow"'
+
+
+def test_the_makefile_and_the_documents_name_tests_that_are_there() -> None:
+    """Files by their paths, and what is run with `python -m` by its module."""
+    files = [ROOT / "Makefile", ROOT / ".ci" / "run", *ROOT.glob("*.md"), *ROOT.glob("docs/*.md")]
+    text = "\n".join(path.read_text(encoding="utf-8") for path in files if path.name != "CHANGELOG.md")
+    paths = set(re.findall(r"\b(?:tests|requirements)/[\w/.-]+\.(?:py|sh|txt)\b", text))
+    modules = {name.replace(".", "/") for name in re.findall(r"-m (tests(?:\.\w+)+)", text)}
+    assert {"tests/mutations/of_theory.py", "tests/whole/crashes.py", "requirements/core.txt"} <= paths
+    assert {"tests/whole/hostile", "tests/whole/kills"} <= modules
+    assert [path for path in paths if not (ROOT / path).is_file()] == []
+    runnable = {name for name in modules if (ROOT / f"{name}.py").is_file() or (ROOT / name / "__main__.py").is_file()}
+    assert runnable == modules
+
+
+def test_the_tests_of_a_criterion_have_its_file_among_them() -> None:
+    named = " ".join(recipe("criterion"))
+    assert (ROOT / "tests" / "criteria" / "test_faithfulness.py").is_file()
+    assert "$(wildcard tests/criteria/test_$(NAME).py)" in named

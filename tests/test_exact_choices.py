@@ -223,6 +223,7 @@ LEVEL = 1e-6 / (2 * len(CASES) * len(MECHANISMS))
 """Bonferroni: a right sampler fails one of all these tests once in a million runs."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("entropy", [SYSTEM, SeededEntropy(11)], ids=["system", "seeded"])
 @pytest.mark.parametrize("case", CASES)
 @each_mechanism
@@ -277,6 +278,7 @@ def grid_law(scores: Sequence[int], epsilon: float) -> list[int]:
     return np.diff(reached, prepend=0).tolist()
 
 
+@pytest.mark.slow
 def test_a_choice_by_doubles_costs_more_than_it_says_and_makes_candidates_impossible() -> None:
     """4,096 candidates, neighbouring scores: a ratio above e^epsilon, and an outcome that the neighbour cannot have at all.
 

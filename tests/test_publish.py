@@ -90,6 +90,7 @@ def test_the_private_file_is_opened_before_the_charge_only_where_its_size_is_tha
         assert (tmp_path / f"out{read}").exists()  # another file of the same size is no reason to refuse
 
 
+@pytest.mark.slow
 def test_a_shortlist_that_was_rehearsed_on_the_private_file_is_refused(tmp_path: Path) -> None:
     config, data = write_config(tmp_path), write_data(tmp_path)
     synthrelease.rehearse(config, data, tmp_path / "trial", keep=1, copies=0, target=0.5, seed=1)

@@ -48,6 +48,7 @@ def test_discrete_laplace_has_scale_sensitivity_over_epsilon() -> None:
     assert laplace_p_value(noise, 2.0) > LEVEL
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wrong", [1.9, 2.1])
 def test_the_test_above_detects_a_scale_that_is_off_by_five_percent(wrong: float) -> None:
     noise = discrete_laplace(np.zeros(DRAWS, dtype=int), sensitivity=4, epsilon=Fraction(2))
@@ -182,6 +183,7 @@ def choice_p_value(chosen: np.ndarray, mechanism: str, epsilon: float) -> float:
     return float(stats.chisquare(observed, len(chosen) * np.array([1 - law, law])).pvalue)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mechanism", ["permute_and_flip", "exponential"])
 def test_private_choices_have_their_epsilon_to_within_a_tenth(mechanism: str) -> None:
     draws = [choose([0, -20], sensitivity=10, epsilon=Fraction(2), mechanism=mechanism) for _ in range(30_000)]
@@ -196,6 +198,7 @@ def figure_p_value(figures: np.ndarray, scale: float) -> float:
     return float(2 * stats.norm.sf(abs(deviations)))
 
 
+@pytest.mark.slow
 def test_the_noise_of_figures_has_its_scale_to_within_a_tenth() -> None:
     figures = np.array([laplace_figure(0.0, sensitivity=0.5, epsilon=Fraction(1, 4)).value for _ in range(8_000)])
     assert figure_p_value(figures, 2.0) > LEVEL
@@ -248,6 +251,7 @@ def gaussian_p_value(noise: np.ndarray, scale: float) -> float:
     return float(stats.chisquare(observed, len(noise) * np.array([tail, *probabilities[inside], tail])).pvalue)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("entropy", [randomness.SYSTEM, SeededEntropy(1)], ids=["system", "seeded"])
 @pytest.mark.parametrize(("squared", "rho", "scale"), [(2, "1/9", 3.0), (4, "8", 0.5)])
 def test_discrete_gaussian_has_variance_sensitivity_over_two_rho(

@@ -40,6 +40,7 @@ def neighbours(ratio: Fraction, delta: Fraction) -> list[tuple[Law, Law]]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("gamma", [Fraction(1, 50), Fraction(1, 4), Fraction(1)])
 @pytest.mark.parametrize("delta", [Fraction(1, 400), Fraction(1, 40)])
 def test_the_approximate_bound_holds_for_every_pair_and_not_by_far(gamma: Fraction, delta: Fraction) -> None:

@@ -72,7 +72,8 @@ def test_rounds_of_the_selection_cases_are_as_private_as_they_say() -> None:
 
 def test_cases_can_be_handed_to_worker_processes() -> None:
     for case in CASES:
-        pickle.dumps(case)
+        there = pickle.loads(pickle.dumps(case))  # noqa: S301
+        assert (there.name, there.claim) == (case.name, case.claim)
 
 
 @pytest.mark.parametrize("pipeline", list(pipelines()), ids=lambda pipeline: pipeline.name)
@@ -172,6 +173,7 @@ def test_rounds_side_by_side_are_handed_over_in_turn() -> None:
     assert [copy.copy(rounds)() for _ in range(4)] == [0, 1, 0, 1]
 
 
+@pytest.mark.slow
 def test_select_gives_the_first_round_and_the_fault_the_first_to_finish(monkeypatch: pytest.MonkeyPatch) -> None:
     """Slow rounds wait for each other instead of a clock: the slow one ends when the fast one has been taken."""
     (shipped,) = [case for case in HONEST if case.family == "selection, rounds side by side"]

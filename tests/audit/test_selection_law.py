@@ -187,6 +187,7 @@ def checks() -> list[LawCheck]:
     return [*check_laws(40, 2), *check_laws(16, 3)]
 
 
+@pytest.mark.slow
 def test_no_ratio_is_above_its_claim(checks: list[LawCheck]) -> None:
     assert [check for check in checks if check.exceeded or check.largest > check.allowed] == []
     assert sum(check.pairs for check in checks) > 10**7

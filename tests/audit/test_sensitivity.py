@@ -45,6 +45,7 @@ def triples(cells: int, most_records: int) -> int:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SWEEPS)
 def test_no_change_is_larger_than_the_noise_pays_for(name: str) -> None:
     """All tables of at most three records; two where figures take longer."""

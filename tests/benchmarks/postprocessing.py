@@ -1,6 +1,6 @@
 """What each step of PrivBayes's post-processing buys: the steps are switched on one after the other.
 
-    python tests/benchmarks/postprocessing.py --data FILE [--attempts 40] [--configuration 8]
+    python -m tests.benchmarks.postprocessing --data FILE [--attempts 40] [--configuration 8]
 
 Prints a Markdown table: the share of attempts that meet all criteria, with its 95% interval, and medians of the released
 figures. All variants see the same charges; only what happens after the noise differs.

@@ -179,6 +179,7 @@ def tables() -> Callable[[dict[str, float]], list[Table]]:
     return lambda limits: known.setdefault(str(limits), allowed(**limits))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("limits", "query"), list(cases()))
 def test_no_table_that_the_figures_allow_is_outside_the_bound(tables, limits: dict[str, float], query: dict[str, str]) -> None:
     found = ask(release_with(**limits), query)
@@ -264,6 +265,7 @@ def test_facts_that_no_table_meets_still_give_an_answer() -> None:
     assert math.isfinite(found.high)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limits", WORLDS, ids=str)
 def test_merged_bins_give_bounds_that_are_no_narrower(limits: dict[str, float], monkeypatch: pytest.MonkeyPatch) -> None:
     release = release_with(**limits)

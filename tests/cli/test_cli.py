@@ -72,6 +72,7 @@ def test_schema_writes_over_no_file_of_another_kind_and_says_what_is_wrong(tmp_p
     assert run("schema", "--out", tmp_path / "missing" / "a.json").returncode == 2
 
 
+@pytest.mark.slow
 def test_plan_prints_the_charges_of_the_births_release_as_json() -> None:
     result = run("plan", "configs/births.toml", "--json")
     document = json.loads(result.stdout)
@@ -82,6 +83,7 @@ def test_plan_prints_the_charges_of_the_births_release_as_json() -> None:
     assert 200 < document["memory_mb"] < 600
 
 
+@pytest.mark.slow
 def test_plan_prints_a_tree_that_names_every_criterion() -> None:
     printed = run("plan", "configs/births.toml").stdout
     assert "epsilon = 9.6" in printed
@@ -189,7 +191,7 @@ projection = { kind = "minimum_count", minimum_count = 4 }
 def test_a_failure_in_private_code_ends_with_1_and_tells_no_cause(tmp_path: Path) -> None:
     broken = f"""
 import synthrelease.criteria.marginals as marginals
-import synthrelease.releasing as releasing
+import synthrelease.releasing.release as releasing
 def fail(*_):
     raise ValueError("{SECRET}")
 read = releasing.ingest
@@ -219,6 +221,7 @@ release.ingest = fail
     assert left_in(tmp_path) == INPUTS | LEDGER
 
 
+@pytest.mark.slow
 def test_an_unforeseen_error_of_another_command_shows_no_message(tmp_path: Path) -> None:
     broken = f"""
 import synthrelease.enclave.ingest as module
@@ -232,6 +235,7 @@ module.ingest = fail
     assert SECRET not in result.stdout + result.stderr
 
 
+@pytest.mark.slow
 def test_stopping_by_hand_ends_with_1_and_leaves_no_file(tmp_path: Path) -> None:
     stopped = "import synthrelease.releasing.release as r\ndef stop(*_):\n    raise KeyboardInterrupt\nr.select_by = stop"
     result = released(tmp_path, before=stopped)
@@ -263,12 +267,14 @@ def test_mistakes_of_the_user_end_with_2_and_say_where(tmp_path: Path) -> None:
     assert "Did you mean 'bounds'?" in words(misspelt.stderr)
 
 
+@pytest.mark.slow
 def test_check_reads_a_file_and_shows_the_number_of_its_rows_alone(tmp_path: Path) -> None:
     result = run("check", write_config(tmp_path), "--data", write_data(tmp_path))
     assert result.returncode == 0
     assert "fits the specification; 401 rows in the file" in words(result.stdout)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", [[], ["plan"], ["check"], ["release"], ["demo"]], ids=lambda command: " ".join(command))
 def test_help_explains_every_command(command: list[str]) -> None:
     result = run(*command, "--help")
@@ -276,11 +282,13 @@ def test_help_explains_every_command(command: list[str]) -> None:
     assert len(words(result.stdout)) > 100
 
 
+@pytest.mark.slow
 def test_unknown_options_end_with_2() -> None:
     assert run("release", "--seed", "1").returncode == 2
     assert run("rehears").returncode == 2
 
 
+@pytest.mark.slow
 def test_a_release_takes_no_seed(tmp_path: Path) -> None:
     result = released(tmp_path, "--seed", 1)
     assert (result.returncode, "No such option: --seed" in words(result.stderr)) == (2, True)

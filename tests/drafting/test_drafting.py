@@ -292,6 +292,7 @@ def test_budgets_are_round_and_never_below_what_is_wanted() -> None:
         )
 
 
+@pytest.mark.slow
 def test_the_command_writes_both_files_and_shows_what_became_of_each_column(folder: Path, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "synthrelease", "init", "clinic", "--from", str(folder / "public.csv")]
     found = subprocess.run(

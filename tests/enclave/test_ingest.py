@@ -370,6 +370,7 @@ def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("formats")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows_per_piece", [3, 100_000])
 @pytest.mark.parametrize("write", FORMATS.values(), ids=list(FORMATS))
 @given(people=PEOPLE, data=st.data())

@@ -216,6 +216,7 @@ def test_a_row_of_another_length_is_counted_through_all_pieces(tmp_path, monkeyp
         list(pieces(path, schema_of(), InputTable()))
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_file(tmp_path, monkeypatch):
     monkeypatch.setattr(reading, "ROWS_PER_PIECE", 200)
     peaks = []

@@ -1,4 +1,4 @@
-"""A toy labour-force survey: public, simulated rows for the spec in tests/specs."""
+"""A toy labour-force survey: public, simulated rows for the specification in tests/helpers/specs."""
 
 from __future__ import annotations
 

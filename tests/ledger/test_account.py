@@ -260,6 +260,7 @@ def test_every_change_of_a_ledger_is_refused(coins: Ledger, change: str, forged:
         assert refused.value.exit_code == 4
 
 
+@pytest.mark.slow
 def test_changing_any_byte_is_refused_or_changes_nothing(coins: Ledger) -> None:
     """Every byte of the file that is in use, with one bit or all bits turned; every byte of the head file."""
     expected, file, head = coins.statement(), coins.path.read_bytes(), head_path(coins.path)
@@ -292,6 +293,7 @@ def refuses(ledger: Ledger, expected: Statement) -> bool:
     return False
 
 
+@pytest.mark.slow
 def test_cutting_the_file_anywhere_is_refused(coins: Ledger) -> None:
     file, head = coins.path.read_bytes(), head_path(coins.path).read_bytes()
     for length in range(0, len(file), 7):
@@ -459,6 +461,7 @@ def test_a_read_only_ledger_can_be_shown_and_not_be_charged() -> None:
         assert load_ledger(folder / "ledger").statement().logbook_line() == line
 
 
+@pytest.mark.slow
 @POSIX
 def test_a_full_disk_never_undercharges(tmp_path: Path) -> None:
     """Files may grow to this many bytes and no more, for every size at which something can go wrong."""
@@ -759,6 +762,7 @@ def test_charges_whose_sum_would_be_an_endless_fraction_are_refused_before_they_
     ledger.reserve(cost(1), "a decimal")
 
 
+@pytest.mark.slow
 def test_a_long_ledger_is_verified_in_linear_time(coins: Ledger) -> None:
     with edited(coins.path) as database:
         database.execute("BEGIN")  # each row alone would wait for the disk

@@ -76,7 +76,7 @@ def mutated(mutation: Mutation, root: Path = ROOT) -> str:
                 raise StaleMutation(f"{place}: expected a place in {file.name}")
             text = changed(text, place, old, new)
     except StaleMutation as stale:
-        raise StaleMutation(f"tests/mutations*.py are stale, {mutation.name!r}: {stale}") from None
+        raise StaleMutation(f"tests/mutations/of_*.py are stale, {mutation.name!r}: {stale}") from None
     return text
 
 

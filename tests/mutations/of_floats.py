@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from tests.mutations.machinery import Mutation
 
-CHOICES, RANDOMNESS = "synthrelease/exact_choices.py", "synthrelease/randomness.py"
-MECHANISM = "synthrelease/criteria/functional_mechanism.py"
-MEANS = "synthrelease/criteria/conditional_means.py"
 EXACT = "tests/test_exact_choices.py"
 LAW = f"{EXACT}::test_a_choice_has_exactly_its_law"
 SAMPLES = f"{EXACT}::test_choices_follow_their_law"

@@ -4,11 +4,6 @@ from __future__ import annotations
 
 from tests.mutations.machinery import Mutation
 
-READING, INGEST, PARQUET = (f"synthrelease/{name}.py" for name in ("reading", "ingest", "parquet"))
-RANDOMNESS = "synthrelease/randomness.py"
-PRIVATE = "synthrelease/enclave/door.py"
-FOLDER = "synthrelease/bundle/folder.py"
-QUIET = "synthrelease/cli/quiet.py"
 LEAKS = "tests/whole/test_confidentiality.py"
 SUCCESS = f"{LEAKS}::test_a_release_shows_released_bins_alone"
 ROUNDS = f"{LEAKS}::test_the_files_of_a_release_do_not_depend_on_the_number_of_rounds"
@@ -44,20 +39,28 @@ OF_LEAKS = (
         tests=(f"{VALUES}::test_rows_that_break_a_raw_rule_are_left_out_and_nothing_keeps_their_number",),
     ),
     Mutation(
-        name="reading: the number of implausible rows is told",
+        name="reading: the number of rows that do not fit is told",
         breaks="an exact count",
         place="enclave.ingest:_read",
-        old='InputError("expected at least one row that follows the plausibility rules, found none.")',
-        new='InputError(f"expected a row that follows the plausibility rules, found none in {first_row} or more rows.")',
-        tests=(f"{VALUES}::test_a_file_without_a_plausible_row_is_refused_without_their_number",),
+        old='"the file does not fit the specification."',
+        new='f"the file does not fit the specification in {int(np.any([digit < 0 for digit in digits], axis=0).sum())} rows."',
+        tests=(f"{VALUES}::test_what_does_not_fit_is_told_for_all_columns_without_rows_or_numbers_of_rows",),
+    ),
+    Mutation(
+        name="reading: a file without a plausible row is refused",
+        breaks="that nobody in the file is plausible",
+        place="enclave.ingest:_read",
+        old="not n_file",
+        new="not kept.total",
+        tests=(f"{VALUES}::test_a_private_file_without_a_plausible_row_is_read_like_any_other",),
     ),
     # --- Messages
     Mutation(
         name="message: the value that does not fit is quoted",
         breaks="a person's value on the screen",
-        place="enclave.ingest:_encode",
-        old='_stop_at(digits == _WRONG, column, first_row, expected, "something else")',
-        new="_stop_at(digits == _WRONG, column, first_row, expected, repr(list(cells.texts)))",
+        place="enclave.ingest:_read",
+        old="_problem(schema.columns[place], kind)",
+        new="_problem(schema.columns[place], kind) + repr(list(columns[schema.columns[place].source].texts))",
         tests=(f"{VALUES}::test_no_message_about_a_csv_file_holds_a_value",),
         core=True,
     ),
@@ -103,16 +106,16 @@ OF_LEAKS = (
         breaks="whatever a library says about a value",
         place="cli:main",
         old=(
-            "f'synthrelease stopped because of a mistake in the program or the machine: {type(error).__name__} at "
-            "{_place(error)}. The message is not shown, because it could hold private values. Nothing was published; "
-            "if private data had been read, the planned budget counts as spent.'"
+            "f'synthrelease stopped because of a mistake in the program or the machine: {failure_of(error)}. The message is "
+            "not shown, because it could hold private values. Nothing was published; if private data had been read, the "
+            "planned budget counts as spent.'"
         ),
         new=(
-            "f'synthrelease stopped because of a mistake in the program or the machine: {error!r} at "
-            "{_place(error)}. The message is not shown, because it could hold private values. Nothing was published; "
-            "if private data had been read, the planned budget counts as spent.'"
+            "f'synthrelease stopped because of a mistake in the program or the machine: {error!r}. The message is "
+            "not shown, because it could hold private values. Nothing was published; if private data had been read, the "
+            "planned budget counts as spent.'"
         ),
-        tests=("tests/cli/test_cli.py::test_an_unforeseen_error_outside_private_code_shows_no_traceback_and_no_message",),
+        tests=("tests/cli/test_cli.py::test_an_unforeseen_error_of_another_command_shows_no_message",),
     ),
     Mutation(
         name="message: errors in destructors and threads are quoted",
@@ -233,15 +236,9 @@ OF_LEAKS = (
         new="Progress = Callable[[str], None]\n_ROUNDS: list[int] = []",
         also=(
             (
-                "releasing.release:release",
-                (
-                    "(f'the number of rows, n = {private.n}', 'the schema: columns, bounds, bins and categories', 'the "
-                    "plausibility rules for the private rows: every private row follows them')"
-                ),
-                (
-                    "(f'the number of rows, n = {private.n}', f'{len(_ROUNDS)} rounds', 'the schema: columns, bounds, bins "
-                    "and categories', 'the plausibility rules for the private rows: every private row follows them')"
-                ),
+                "releasing.release:stated_guarantee",
+                "invariants(spec.rows.way, n_file, n)",
+                "(*invariants(spec.rows.way, n_file, n), f'{len(_ROUNDS)} rounds')",
             ),
             (
                 "releasing.release:one_round",

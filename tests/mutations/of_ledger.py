@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from tests.mutations.machinery import Mutation
 
-LEDGER, FILES, ENTRIES = (f"synthrelease/{name}.py" for name in ("ledger", "ledger_files", "ledger_entries"))
 TESTS = "tests/ledger/test_account.py"
 CRASHES = "tests/ledger/test_crashes.py"
 ORDER = f"{CRASHES}::test_the_order_of_a_charge_is_commit_then_ledger_then_head_then_report"
@@ -86,8 +85,8 @@ OF_THE_LEDGER = (
     Mutation(
         name="release: nothing is reserved",
         breaks="a run that no ledger knows of",
-        place="cli.releasing:_release",
-        old="reserve(spec)",
+        place="publish:publish",
+        old="reserve(spec, request, listener)",
         new="pass",
         tests=(IN_THE_LEDGER,),
         core=True,
@@ -95,23 +94,9 @@ OF_THE_LEDGER = (
     Mutation(
         name="release: the budget is reserved after the run",
         breaks="a run that is stopped has cost nothing",
-        place="cli.releasing:_release",
-        old=(
-            "reserve(spec)\n"
-            "with progress_line() as phase:\n"
-            "    result = run(spec, data, jobs=jobs, progress=phase)\n"
-            "    if result is not None:\n"
-            "        phase('writing the release')\n"
-            "        write_bundle(result, out, key)"
-        ),
-        new=(
-            "with progress_line() as phase:\n"
-            "    result = run(spec, data, jobs=jobs, progress=phase)\n"
-            "    if result is not None:\n"
-            "        phase('writing the release')\n"
-            "        reserve(spec)\n"
-            "        write_bundle(result, out, key)"
-        ),
+        place="publish:publish",
+        old="reserve(spec, request, listener)\nwith protected():\n    return _spent(checked, request, listener)",
+        new="with protected():\n    found = _spent(checked, request, listener)\nreserve(spec, request, listener)\nreturn found",
         tests=(IN_THE_LEDGER,),
     ),
     Mutation(
@@ -151,8 +136,8 @@ OF_THE_LEDGER = (
         name="ledger: a hash does not cover the one before it",
         breaks="an earlier charge can be rewritten alone",
         place="ledger.entries:Entry.after",
-        old="[head.hash, number, started, what, to_text(epsilon), to_text(delta)]",
-        new="[number, started, what, to_text(epsilon), to_text(delta)]",
+        old="[head.hash, number, started, what, to_text(epsilon), to_text(delta), *noted]",
+        new="[number, started, what, to_text(epsilon), to_text(delta), *noted]",
         tests=(f"{TESTS}::test_a_row_that_was_changed_together_with_its_own_hash_is_refused_because_of_the_next",),
     ),
     Mutation(
@@ -207,8 +192,14 @@ OF_THE_LEDGER = (
         name="ledger: its texts are not looked at",
         breaks="a forged ledger writes on the terminal what it likes",
         place="ledger.account:_read",
-        old='line("time", row[1], 40), line("purpose", row[2], 200)',
-        new="row[1], row[2]",
+        old=(
+            'Entry.after(head, started=line("time", row[1], 40), what=line("purpose", row[2], 200), epsilon=from_text(row[3]), '
+            "delta=from_text(row[4]), domain=None if version == 1 else domain_of(row[5]), version=version)"
+        ),
+        new=(
+            "Entry.after(head, started=row[1], what=row[2], epsilon=from_text(row[3]), "
+            "delta=from_text(row[4]), domain=None if version == 1 else domain_of(row[5]), version=version)"
+        ),
         tests=(f"{TESTS}::test_texts_that_only_a_forger_writes_are_refused_although_the_hashes_are_right",),
     ),
     # --- The disk
@@ -256,10 +247,13 @@ OF_THE_LEDGER = (
         name="ledger: the tables are read before they are looked at",
         breaks="a ledger with a view that has no end stalls every run",
         place="ledger.account:_read",
-        old='database.execute("SELECT name, sql FROM sqlite_master ORDER BY name").fetchall() != sorted(TABLES.items())',
+        old=(
+            'database.execute("SELECT name, sql FROM sqlite_master ORDER BY name").fetchall() != '
+            "sorted(tables(version).items())"
+        ),
         new=(
             'database.execute("SELECT name, sql FROM sqlite_master ORDER BY name").fetchall() != '
-            'sorted(TABLES.items()) and database.execute("SELECT * FROM account").fetchall() != 1'
+            'sorted(tables(version).items()) and database.execute("SELECT * FROM account").fetchall() != 1'
         ),
         tests=(f"{TESTS}::test_a_view_without_an_end_is_not_read",),
     ),

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from tests.mutations.machinery import Mutation
 
-PUBLISH, DRY, SAME = (f"synthrelease/{name}.py" for name in ("publish", "dry_run", "same_file"))
-PROTECTION, RELEASING, SELECTION = (f"synthrelease/{name}.py" for name in ("protection", "releasing", "selection"))
-LEDGER, ENTRIES, ARCHIVE = "synthrelease/ledger/account.py", "synthrelease/ledger/entries.py", "synthrelease/bundle/archive.py"
 OF_PUBLISH, OF_DRY, OF_LEDGER = "tests/test_publish.py", "tests/releasing/test_dry_run.py", "tests/ledger/test_account.py"
 OF_SELECTION, ARCHITECTURE = "tests/releasing/test_selection.py", "tests/test_architecture.py"
 CALLED = f"{OF_PUBLISH}::test_a_call_from_python_is_protected_and_leaves_everything_as_it_was"

@@ -288,7 +288,7 @@ OF_THE_THEORY = (
     Mutation(
         name="door: counts are read before the charge is taken",
         breaks="reading without paying",
-        place="enclave.door:PrivateCounts.spend",
+        place="enclave.door:Door.spend",
         old="self._meter.take(charge)\nreturn _opaque(lambda: mechanism(self.__counts))",
         new="result = _opaque(lambda: mechanism(self.__counts))\nself._meter.take(charge)\nreturn result",
         tests=("tests/enclave/test_door.py",),
@@ -296,7 +296,7 @@ OF_THE_THEORY = (
     Mutation(
         name="door: merged tables get a meter of their own",
         breaks="a charge that pays twice",
-        place="enclave.door:PrivateCounts.merge",
+        place="enclave.door:Door._changed",
         old="self._meter",
         new="Meter(tuple(self._meter._left.values()))",
         tests=("tests/enclave/test_door.py",),

@@ -237,6 +237,7 @@ def command(*arguments: object) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 def test_the_command_prints_the_answer_the_bound_and_the_reasons(coins: Path) -> None:
     found = command(coins / "release", "face == 'head' and year < 5")
     expected = synthrelease.bound(coins / "release", "face == 'head' and year < 5")
@@ -244,6 +245,7 @@ def test_the_command_prints_the_answer_the_bound_and_the_reasons(coins: Path) ->
     assert found.stdout.split() == str(expected).split()
 
 
+@pytest.mark.slow
 def test_the_command_answers_programs_in_json(coins: Path) -> None:
     found = command(coins / "release", "year < 5", "--given", "face == 'head'", "--minus", "year >= 7", "--json")
     document = json.loads(found.stdout)
@@ -256,6 +258,7 @@ def test_the_command_answers_programs_in_json(coins: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_mistakes_in_a_query_end_with_2_and_the_bins(coins: Path) -> None:
     found = command(coins / "release", "year < 4")
     assert found.returncode == 2

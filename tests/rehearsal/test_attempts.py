@@ -20,6 +20,7 @@ from synthrelease.candidates.candidate import Candidate
 from synthrelease.criteria import CRITERIA, Criterion
 from synthrelease.enclave.door import Meter, PrivateCounts
 from synthrelease.enclave.ingest import read_public
+from synthrelease.randomness import SeededEntropy
 from synthrelease.rehearsal import attempts
 from synthrelease.rehearsal.attempts import AttemptResult, chance, passing, run_attempts
 from synthrelease.releasing.attempt import Prepared, attempt, generate, prepare
@@ -142,6 +143,7 @@ def test_rehearsed_attempts_are_accepted_as_often_as_those_of_a_release(noisy: S
     assert 0.4 < there / n < 0.8  # so a law that always or never accepts would be noticed
 
 
+@pytest.mark.slow
 def test_chances_add_up_to_the_attempts_that_were_accepted(noisy: Setup) -> None:
     """By Hoeffding the two differ by more than sqrt(n log(2e6) / 2) with a probability below 1e-6."""
     found = run(noisy, 12, [(0, number) for number in range(200)], Fraction(1, 10))
@@ -181,6 +183,7 @@ def test_under_a_joint_test_rehearsed_attempts_are_accepted_as_often_as_those_of
     assert 0.15 < there / n < 0.85
 
 
+@pytest.mark.slow
 def test_under_a_joint_test_a_criterion_passes_when_its_slack_alone_reaches_the_margin(joint: Setup) -> None:
     """By hand from the exact figures; the chance is that of the least slack, and face privacy is public."""
     spec, _ = joint
@@ -240,19 +243,31 @@ def test_under_a_joint_test_the_records_inside_decide_a_ratio(tmp_path: Path) ->
         )
 
 
-def test_two_budgets_have_noise_of_their_own(fitted: Setup) -> None:
-    """Two budgets so close that the same draws would give the same candidates.
+def test_two_budgets_have_noise_of_their_own(fitted: Setup, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Were the draws the same for all budgets, their errors would go together, and the choice of a budget rest on one draw.
 
-    Were the draws the same for all budgets, their errors would go together, and the choice of a budget would rest on one draw.
+    Figures alone do not show it: choices are exact, so that two budgets, however close, use up other digits of the same draws.
     """
-    numbers, budget = [(0, number) for number in range(6)], Fraction(1, 10)
-    once, again, other = (
-        [result.figures[0] for result in run(fitted, 7, numbers, each)]
-        for each in (budget, budget, budget + Fraction(1, 10**12))
-    )
-    assert once == again
-    assert len(set(once)) > 1
-    assert once != other
+    streams: list[bytes] = []
+
+    class Noted(SeededEntropy):
+        def __init__(self, seed: int, part: int, *key: int):
+            super().__init__(seed, part, *key)
+            if part == 1:  # an attempt; what is fitted before all attempts is another part
+                streams.append(SeededEntropy(seed, part, *key).generator().bytes(32))
+
+    monkeypatch.setattr("synthrelease.rehearsal.attempts.SeededEntropy", Noted)
+    numbers, budget = [(0, number) for number in range(3)], Fraction(1, 10)
+    figures, drawn = [], []
+    for each in (budget, budget, budget + Fraction(1, 10**12)):
+        figures.append([result.figures[0] for result in run(fitted, 7, numbers, each)])
+        drawn.append(set(streams))
+        streams.clear()
+    assert figures[0] == figures[1]
+    assert len(set(figures[0])) > 1
+    assert drawn[0] == drawn[1]
+    assert len(drawn[0]) == len(numbers)
+    assert not drawn[0] & drawn[2]
 
 
 def test_an_attempt_without_a_candidate_is_not_accepted_and_has_no_figures(tmp_path: Path) -> None:

@@ -114,6 +114,7 @@ def test_a_rehearsal_leaves_its_files_and_nothing_else(coins: tuple[Rehearsal, P
     assert json.loads((out / "rehearsal.json").read_text()) == json.loads(json.dumps(document(found)))
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_document_in_another_folder(coins: tuple[Rehearsal, Path], tmp_path: Path) -> None:
     found, out = coins
     again, there = rehearsed(tmp_path, SPACE)
@@ -124,6 +125,7 @@ def test_the_same_seed_gives_the_same_document_in_another_folder(coins: tuple[Re
     assert rehearsed(tmp_path, SPACE, "other", seed=5)[0].results != again.results
 
 
+@pytest.mark.slow
 def test_a_rehearsal_that_is_called_again_runs_no_attempt_twice(
     coins: tuple[Rehearsal, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -233,6 +235,7 @@ def test_a_complete_rehearsal_does_not_call_itself_incomplete(coins: tuple[Rehea
     assert "Not complete." not in read(coins[1]).texts["body"]
 
 
+@pytest.mark.slow
 def test_a_rehearsal_without_time_says_that_it_is_incomplete_and_goes_on_later(tmp_path: Path) -> None:
     found, out = rehearsed(tmp_path, SPACE, minutes=1e-9)
     write_report(found, out, NOISE_LEVEL)
@@ -245,6 +248,7 @@ def test_a_rehearsal_without_time_says_that_it_is_incomplete_and_goes_on_later(t
     assert rehearsed(tmp_path, SPACE, copies=0)[0].complete
 
 
+@pytest.mark.slow
 def test_a_rehearsal_that_is_stopped_keeps_what_it_has_and_goes_on_to_the_same_end(
     coins: tuple[Rehearsal, Path], tmp_path: Path
 ) -> None:
@@ -309,6 +313,7 @@ def test_an_endless_search_is_no_number_in_the_document(coins: tuple[Rehearsal, 
     assert json.loads(json.dumps(document(endless), allow_nan=False))["outlook"]["expected_rounds"] is None
 
 
+@pytest.mark.slow
 def test_a_report_that_cannot_be_written_is_a_clear_error(coins: tuple[Rehearsal, Path], tmp_path: Path) -> None:
     (tmp_path / "report.html").mkdir()
     with pytest.raises(OutputError) as caught:
@@ -318,6 +323,7 @@ def test_a_report_that_cannot_be_written_is_a_clear_error(coins: tuple[Rehearsal
     assert message.endswith(". The results in attempts.sqlite are kept.")
 
 
+@pytest.mark.slow
 def test_the_page_is_the_same_but_for_times(coins: tuple[Rehearsal, Path]) -> None:
     """With all times set to 1 s, and again from the rehearsal that was read back."""
     found, _ = coins

@@ -192,6 +192,7 @@ def test_every_family_says_how_much_work_it_is(tmp_path: Path) -> None:
         assert efforts[0] < efforts[1], family
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["births", "births-public-prior"])
 def test_the_births_pass(name: str) -> None:
     spec = load_spec(ROOT / "configs" / f"{name}.toml")

@@ -140,6 +140,7 @@ def test_an_interpolated_curve_rises_through_rising_bands_without_their_steps() 
     assert np.diff(cells).max() < 0.004  # an even spread would jump by 0.01 from band to band
 
 
+@pytest.mark.slow
 def test_the_stretched_beta_has_the_published_mean_and_spread() -> None:
     units = Units(kind="real", first=0, stop=980, scale=10)
     orders = (np.arange(200_000) + 0.5) / 200_000

@@ -149,6 +149,7 @@ def test_a_negative_number_is_a_label_and_any_text_of_the_file_a_category() -> N
     assert category(categories={"-1": ["-"], "none": ["=1+1"]}).atoms.labels == ("-1", "none")
 
 
+@pytest.mark.slow
 def test_columns_of_very_many_bins_or_categories_are_refused_before_they_fill_the_memory() -> None:
     def build(**fields: object) -> None:
         table = ColumnTable(kind="integer", bounds=(1, 19_999), **fields)

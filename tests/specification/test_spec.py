@@ -42,6 +42,8 @@ def edited(folder: Path, file: str, old: str, new: str) -> ReleaseSpec:
 
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
 def test_every_configuration_loads_and_costs_at_most_its_limit(path: Path) -> None:
+    if path.stem == "births-all-generators":
+        pytest.importorskip("snsynth", reason="needs the extra smartnoise")
     spec = load_spec(path)
     spec.plan.check_limit(spec.limit)
     assert spec.limit is not None

@@ -153,6 +153,7 @@ FILES = ("data.csv", "data.parquet", "release.json", "datapackage.json", "deploy
          "README.he.html", "README.md", "SHA256SUMS")  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FILES)
 def test_a_bit_that_is_turned_around_anywhere_is_found(name: str) -> None:
     files = rich_bundle()
@@ -166,6 +167,7 @@ def test_a_bit_that_is_turned_around_anywhere_is_found(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["datapackage.json", "deployment.yaml", "CITATION.cff", "README.html", "README.he.html",
                                   "README.md"])  # fmt: skip
+@pytest.mark.slow
 def test_an_edit_of_a_document_is_found_although_the_checksums_were_made_anew(name: str) -> None:
     files = rich_bundle()
     content = files[name]
@@ -270,6 +272,7 @@ EDITS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EDITS)
 def test_a_forger_with_this_program_is_found(name: str) -> None:
     """All documents are written anew from the edit, and all checksums."""
@@ -314,6 +317,7 @@ def test_rows_that_are_no_longer_sorted_or_no_longer_the_same_as_in_parquet_are_
     assert "data.csv: expected 400 rows, found 399" in problems(verify_files(forged_rows(rows[:-1])))
 
 
+@pytest.mark.slow
 def test_files_that_are_missing_or_too_many_are_found() -> None:
     files = rich_bundle()
     for name in files:

@@ -23,6 +23,7 @@ from tests.whole.kills import MARK, kills
 from tests.whole.talker import Talker, talking
 
 pa = pytest.importorskip("pyarrow")
+pytestmark = pytest.mark.slow  # whole releases in processes of their own
 
 RELEASED = {
     "data.csv", "data.parquet", "release.json", "datapackage.json", "deployment.yaml", "CITATION.cff", "README.html",
@@ -358,7 +359,6 @@ WRITES = (
 )
 
 
-@pytest.mark.slow
 def test_two_processes_in_developer_mode_show_nothing_and_call_no_network(accounts: Enclave) -> None:
     """Processes of their own, from their first line to their last; and, where strace works, every system call of theirs.
 

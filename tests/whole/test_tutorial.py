@@ -76,6 +76,7 @@ def test_the_tutorial_shows_the_commands_of_a_release_and_nothing_is_skipped() -
     assert TUTORIAL.read_text(encoding="utf-8").count("```") == 2 * len(BLOCKS)
 
 
+@pytest.mark.slow
 def test_the_rule_that_the_reader_adds_is_in_the_release(followed: Path) -> None:
     import synthrelease
 

@@ -84,6 +84,7 @@ def test_a_configuration_may_extend_and_name_others_with_backslashes(tmp_path: P
     assert load_spec(tmp_path / "mine.toml").title == "Mine"
 
 
+@pytest.mark.slow
 def test_text_files_are_read_and_written_as_utf_8_and_not_as_the_system_would() -> None:
     """Every read_text, write_text and open in text mode names its encoding: Windows has another default."""
     silent = []
@@ -104,6 +105,7 @@ def _is_text(call: ast.Call) -> bool:
     return name in ("read_text", "write_text")
 
 
+@pytest.mark.slow
 def test_a_table_with_letters_of_all_kinds_can_be_shown_on_a_terminal_of_windows(tmp_path: Path) -> None:
     """Output goes through a code page that has few letters; what it lacks must not end the program."""
     config = write_config(tmp_path, {'title = "Coins"': 'title = "מטבעות – naïve"'})

@@ -142,6 +142,7 @@ def test_the_fit_from_a_prior_meets_the_conditions_of_the_minimum(seed: int) -> 
     assert np.ptp(objective_slopes(found, start, given, 20.0, np.ones(SIZES, dtype=bool))) <= allowed(given, 20.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 def test_at_the_usual_precision_the_fit_is_a_fifth_of_the_noise_from_the_minimum(
     seed: int, monkeypatch: pytest.MonkeyPatch
