@@ -73,6 +73,11 @@ class Marginals(MeasuringGenerator):
     prior_weight : how many records the prior (the uniform table, where none is named) is worth against the noise.
     """
 
+    words: ClassVar[str] = (
+        "Maximum entropy on measured marginals (after McKenna, Sheldon and Miklau, ICML 2019): a fixed set of small tables is "
+        "measured with noise, and the rows follow the table of largest entropy, or nearest to a public one, that matches them."
+    )
+    no_draft: ClassVar[str] = "Which tables are measured is a decision about the columns at hand."
     family: Literal["marginals"] = "marginals"
     tables: str = Field(min_length=1, max_length=10_000)
     prior: str | None = None
