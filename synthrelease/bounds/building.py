@@ -19,7 +19,8 @@ from synthrelease.bounds.facts import Facts, Source
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-    from synthrelease.bounds.knowledge import Knowledge, MeanError, Unmatched
+    from synthrelease.bounds.knowledge import Knowledge
+    from synthrelease.criteria.known_errors import MeanError, Unmatched
 
 MAX_CELLS = 10_000
 """Cells of the program. Beyond it, bins that the query does not tell apart are merged."""

@@ -15,6 +15,8 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, AliasChoices, BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
 
 from synthrelease.accounting.charges import decimal_text
+from synthrelease.candidates.projections import published_projection
+from synthrelease.criteria import Criterion, published_criterion
 from synthrelease.toml.card import CardTable
 
 FORMAT: Literal[3] = 3
@@ -164,6 +166,16 @@ class CriterionPart(Part):
     interval: IntervalPart | None
     parameters: dict[str, Any]
 
+    def criterion(self) -> Criterion | None:
+        """The criterion itself; None for a kind that is not known here. Raises ValueError for parameters of another kind."""
+        return published_criterion(
+            self.kind,
+            name=self.name,
+            threshold=self.threshold,
+            epsilon=self.epsilon_exact,
+            parameters=self.parameters,
+        )
+
 
 class BinPart(Part):
     """A bin: [from, below) for numbers, null where it is open; the categories that it holds otherwise."""
@@ -284,12 +296,11 @@ class ReleaseDocument(Part):
     @property
     def minimum_count(self) -> int:
         """The least number of times that a row may occur: the projection's and the criteria's word."""
-        counts = [table.parameters.get("minimum_count", 1) for table in self.criteria if table.kind == "face_privacy"]
-        return int(max([self.configuration.get("projection", {}).get("minimum_count", 1), *counts]))
-
-    def criterion(self, kind: str) -> CriterionPart | None:
-        """The first criterion of a kind."""
-        return next((one for one in self.criteria if one.kind == kind), None)
+        promising = [
+            published_projection(self.configuration.get("projection", {})),
+            *(one.criterion() for one in self.criteria),
+        ]
+        return max((one.promised_count for one in promising if one is not None), default=1)
 
     def dumped(self) -> bytes:
         """The bytes of release.json."""

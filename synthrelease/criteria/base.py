@@ -106,6 +106,8 @@ class Criterion(SpecTable):
     """Whether the figure itself is released with Laplace noise, rather than computed from something already public."""
     counts_rows: ClassVar[bool] = False
     """Whether the figure is a share of the rows."""
+    best_figure: ClassVar[float] = 0.0
+    """The least that an exact figure can be: a limit below it says no more, and no table would meet it."""
     bounds_every_cell: ClassVar[bool] = False
     """Whether the figure bounds the error of every cell of small tables, on which all other bounds rest."""
     no_sensitivity: ClassVar[str] = ""
@@ -123,7 +125,7 @@ class Criterion(SpecTable):
     @property
     def figure_range(self) -> tuple[float, float]:
         """What the exact figure can be, from its best value to its worst."""
-        return 0.0, math.inf
+        return self.best_figure, math.inf
 
     @property
     def promised_count(self) -> int:

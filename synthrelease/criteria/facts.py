@@ -113,7 +113,9 @@ class PublicFacts:
         sizes = tuple(len(self.by_name[name].labels) for name in names)
         layout = Layout(columns=names, sizes=sizes)
         digits = [self.table.digits(self.table.layout.index(name)) for name in names]
-        codes = sum((places * stride for places, stride in zip(digits, layout.strides, strict=True)), np.zeros(1, dtype=np.int64))
+        codes = sum(
+            (places * stride for places, stride in zip(digits, layout.strides, strict=True)), np.zeros(1, dtype=np.int64)
+        )
         return Counts(layout, np.broadcast_to(codes, self.table.codes.shape), self.table.counts).dense()
 
     def possible(self, names: tuple[str, ...]) -> np.ndarray:

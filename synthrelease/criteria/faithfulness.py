@@ -138,9 +138,7 @@ class Faithfulness(Criterion):
         return tuple(steps)
 
 
-def similar_to_next(
-    n_bins: int, lower: Sequence[float], upper: Sequence[float], kind: str, around: float | None
-) -> np.ndarray:
+def similar_to_next(n_bins: int, lower: Sequence[float], upper: Sequence[float], kind: str, around: float | None) -> np.ndarray:
     """(n_bins,) whether a bin of a tolerant column is similar to the next one up.
 
     Parameters

@@ -103,12 +103,13 @@ class RelativeMarginalError(Criterion):
     every r moves by at most 1.
     """
 
+    best_figure: ClassVar[float] = 1.0
     kind: Literal["relative_marginal_error"]
     clip: float = Field(gt=1, allow_inf_nan=False)
 
     @property
     def figure_range(self) -> tuple[float, float]:
-        return 1.0, self.clip
+        return self.best_figure, self.clip
 
     def figure_unit(self, facts: PublicFacts) -> str:
         return "ratio"

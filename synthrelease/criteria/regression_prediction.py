@@ -39,7 +39,9 @@ class RegressionPrediction(Criterion):
     at least 2^-33 of that gap.
     """
 
-    no_sensitivity: ClassVar[str] = 'With bound = "lines" it follows from the two lines, of which a bundle holds the released one alone.'
+    no_sensitivity: ClassVar[str] = (
+        'With bound = "lines" it follows from the two lines, of which a bundle holds the released one alone.'
+    )
     no_bounds: ClassVar[str] = "A difference of mean errors of two lines says nothing about single counts or means."
     no_draft: ClassVar[str] = "It needs the private line of another criterion, which is not drafted either."
     kind: Literal["regression_prediction"]

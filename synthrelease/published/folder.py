@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from synthrelease.errors import InputError, listing
-from synthrelease.published.files import DocumentFile, PublishedColumnTable, ScoreTable, read_as
+from synthrelease.published.files import DocumentFile, PublishedColumnTable, read_as
 from synthrelease.published.release import Evaluation, PublishedColumn, PublishedRelease
 
 
@@ -46,7 +46,7 @@ def load(folder: str | Path) -> PublishedRelease:
         guarantee=document.guarantee.guarantee(),
         charges=document.charges.charge(),
         criteria=tuple(table.score() for table in document.criteria),
-        evaluation=_evaluation(document, columns),
+        evaluation=_evaluation(document),
         schema=columns,
         rules=tuple(f"{rule.never} ({', '.join(rule.applies_to)})" for rule in document.rules),
         configuration=document.configuration,
@@ -91,37 +91,17 @@ def _column(table: PublishedColumnTable) -> PublishedColumn:
     )
 
 
-def _evaluation(document: DocumentFile, columns: tuple[PublishedColumn, ...]) -> Evaluation:
+def _evaluation(document: DocumentFile) -> Evaluation:
     """The settings of every criterion, and which released bins make up each group."""
     bins = {table.name: table.bins for table in document.columns}
     return Evaluation(
-        settings=tuple(
-            {"name": table.name, "kind": table.kind, **table.parameters, "similar_to_next": _similar(table, columns)}
-            for table in document.criteria
-        ),
+        settings=tuple({"name": table.name, "kind": table.kind, **table.parameters} for table in document.criteria),
         groups={
             name: tuple(tuple(part.label for part in bins[name] if group.holds(part)) for group in groups)
             for name, groups in document.groups.items()
             if name in bins
         },
     )
-
-
-def _similar(table: ScoreTable, columns: tuple[PublishedColumn, ...]) -> dict[str, tuple[bool, ...]]:
-    """For the columns that may be one bin apart, whether each bin is similar to the next one up (`criteria.Faithfulness`)."""
-    found: dict[str, tuple[bool, ...]] = {}
-    if not table.parameters.get("at_most", 1):
-        return found
-    around = table.parameters.get("exact_around", {})
-    for column in columns:
-        if column.name in table.parameters.get("within_one_bin", ()):
-            allowed = np.arange(len(column.labels)) < len(column.labels) - 1
-            if column.name in around:
-                upper = np.array(column.upper) - (1 if column.kind == "integer" else 0)
-                strict = (np.array(column.lower) < around[column.name]) & (around[column.name] < upper)
-                allowed &= ~strict & ~np.append(strict[1:], False)
-            found[column.name] = tuple(allowed.tolist())
-    return found
 
 
 def _codes(path: Path, columns: tuple[PublishedColumn, ...], n_rows: int) -> np.ndarray:
