@@ -313,9 +313,9 @@ def test_generic_code_knows_no_dataset() -> None:
     assert found == {}
 
 
-KINDS = {kind: "criteria" for kind in CRITERIA}
-KINDS |= {family: "candidates/generators" for family in GENERATORS}
-KINDS |= {kind: "candidates/projections" for kind in PROJECTIONS}
+KINDS = dict.fromkeys(CRITERIA, "criteria")
+KINDS |= dict.fromkeys(GENERATORS, "candidates/generators")
+KINDS |= dict.fromkeys(PROJECTIONS, "candidates/projections")
 """The one folder in which each kind of criterion, generator or projection is known."""
 
 AUDITED = "the audit writes down which settings it tests, apart from what the classes say of themselves"

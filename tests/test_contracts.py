@@ -412,9 +412,9 @@ def test_what_is_drafted_of_a_generator_or_projection_is_valid(registry: Mapping
     """A list in a draft stands for the values that are tried."""
     drafted = {name: model.draft for name, model in registry.items() if model.draft}
     assert drafted
-    for name, settings in drafted.items():
-        first = {key: value[0] if isinstance(value, list) else value for key, value in settings.items()}
-        assert registry[name].model_validate(first).draft == settings
+    for name, draft in drafted.items():
+        first = {key: value[0] if isinstance(value, list) else value for key, value in draft.items()}
+        assert registry[name].model_validate(first).draft == draft
 
 
 # --- Criteria

@@ -105,8 +105,8 @@ class RegressionCoefficients(Criterion):
     def sentence(self, facts: PublicFacts) -> str:
         return (
             f"The distance between the coefficients of the linear regression of {words(self.target)} on "
-            f"{', '.join(map(words, self.features))}, fitted on the released and, with noise, on the original records: the sum of "
-            "the absolute differences, per standard deviation of each feature."
+            f"{', '.join(map(words, self.features))}, fitted on the released and, with noise, on the original records: the sum "
+            "of the absolute differences, per standard deviation of each feature."
         )
 
     def joint_test_mistakes(self) -> Iterable[Mistake]:

@@ -88,9 +88,9 @@ class RegressionOneStep(RegressionCoefficients):
     def sentence(self, facts: PublicFacts) -> str:
         return (
             "How far one Newton step on the original records moves the coefficients of the linear regression of "
-            f"{words(self.target)} on {', '.join(map(words, self.features))} that was fitted on the released rows: the sum of the "
-            "absolute differences, per standard deviation of each feature. Where released and original records agree in the "
-            "spread and the correlation of the features, this is the distance between the coefficients of the two."
+            f"{words(self.target)} on {', '.join(map(words, self.features))} that was fitted on the released rows: the sum of "
+            "the absolute differences, per standard deviation of each feature. Where released and original records agree in "
+            "the spread and the correlation of the features, this is the distance between the coefficients of the two."
         )
 
     def public_sensitivity(self, facts: PublicFacts) -> float | None:

@@ -60,9 +60,9 @@ class RegressionPrediction(Criterion):
     def sentence(self, facts: PublicFacts) -> str:
         low, high = self.range
         return (
-            "On the original records, the difference between the mean absolute errors of two linear predictions: by the line that "
-            "was fitted on the released rows and by the line that was fitted, with noise, on the original ones. Predictions are "
-            f"limited to {shown(low)} to {shown(high)}."
+            "On the original records, the difference between the mean absolute errors of two linear predictions: by the line "
+            "that was fitted on the released rows and by the line that was fitted, with noise, on the original ones. Predictions "
+            f"are limited to {shown(low)} to {shown(high)}."
         )
 
     def public_sensitivity(self, facts: PublicFacts) -> float | None:

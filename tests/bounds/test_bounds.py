@@ -20,7 +20,7 @@ from tests.helpers.published import category_column, integer_column, published, 
 
 A, B = integer_column("a", [0, 1, 2]), integer_column("b", [0, 1, 2, 3], unit="grams")
 WIDE = integer_column("b", [0, 1, 2, 5], unit="grams")
-"""The same bins, but for the last one, which holds 3 strictly inside: with `exact_around` it is not similar to the one below."""
+"""The same bins, but the last one holds 3 strictly inside: with `exact_around` it is not similar to the one below."""
 CELLS = list(product(range(2), range(3)))
 SYNTHETIC = [(0, 0), (0, 0), (0, 1), (1, 1), (1, 2), (1, 2), (1, 2)]
 N = len(SYNTHETIC)

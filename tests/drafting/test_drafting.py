@@ -14,9 +14,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from synthrelease.criteria.drafts import budget
 from synthrelease.drafting import draft, write_draft
 from synthrelease.drafting.bins import LEAST_SHARE, bin_texts, number_bins
-from synthrelease.criteria.drafts import budget
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import InputError, OutputError, RejectedRound, SynthreleaseError
 from synthrelease.releasing.attempt import attempt, prepare

@@ -17,8 +17,8 @@ import pytest
 
 import synthrelease
 from synthrelease.accounting.guarantee import Guarantee
-from synthrelease.bundle import write_bundle
 from synthrelease.bounds.knowledge import Knowledge
+from synthrelease.bundle import write_bundle
 from synthrelease.criteria.faithfulness import Faithfulness
 from synthrelease.errors import BudgetError, InputError, OutputError, RejectedRound
 from synthrelease.published import PublishedRelease, load

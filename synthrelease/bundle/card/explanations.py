@@ -1,4 +1,4 @@
-"""A release in plain words: what its criteria, generator and projection say of themselves, and its bins, rules and parameters."""
+"""A release in plain words: what criteria, generator and projection say of themselves, and bins, rules and parameters."""
 
 from __future__ import annotations
 

@@ -12,7 +12,6 @@ from synthrelease.candidates.projections.base import Projection
 from synthrelease.domain.counts import Counts, rare_first
 from synthrelease.errors import RejectedRound
 
-
 _KEPT = {"random": "drawn at random", "spread": "spread evenly over them, so that rare bins keep their size"}
 
 
@@ -31,8 +30,8 @@ class MinimumCount(Projection):
     @property
     def sentence(self) -> str:
         return (
-            f"Of the rows that occurred too seldom some were kept, {_KEPT[self.keep]}, and repeated up to the minimum count; they "
-            "take the place of the others."
+            f"Of the rows that occurred too seldom some were kept, {_KEPT[self.keep]}, and repeated up to the minimum count; "
+            "they take the place of the others."
         )
 
     @property
