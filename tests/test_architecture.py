@@ -10,6 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from synthrelease.candidates.generators import GENERATORS
+from synthrelease.candidates.projections import PROJECTIONS
+from synthrelease.criteria import CRITERIA
 from tests.conftest import ROOT
 
 PACKAGE = ROOT / "synthrelease"
@@ -376,6 +379,54 @@ def test_generic_code_knows_no_dataset() -> None:
     words = ("birth", "parity", "gestation", "mother")
     code = {path: code_without_texts(PACKAGE / path) for path in TREES}
     assert {path: word for path in TREES for word in words if word in code[path]} == {}
+
+
+KINDS = dict.fromkeys(CRITERIA, "criteria")
+KINDS |= dict.fromkeys(GENERATORS, "candidates/generators")
+KINDS |= dict.fromkeys(PROJECTIONS, "candidates/projections")
+"""The one folder in which each kind of criterion, generator or projection is known."""
+
+AUDITED = "the audit writes down which settings it tests, apart from what the classes say of themselves"
+MAY_NAME_KINDS = {
+    "criteria/face_privacy.py": "its own parameter has the name of a kind of projection",
+    "audit/exact_figures.py": "figures a second time, by formulas of its own",
+    "audit/sweeps.py": AUDITED,
+    "audit/criterion_cases.py": AUDITED,
+    "audit/pipelines.py": AUDITED,
+}
+
+
+def named_kinds(path: str, tree: ast.AST) -> set[str]:
+    """Kinds that a file outside their folder names, as a text of their own or as a line of TOML."""
+    own = [kind for kind, home in KINDS.items() if folder(path) != home]
+    said = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}  # docstrings may give examples
+    constants = (node for node in ast.walk(tree) if isinstance(node, ast.Constant) and id(node) not in said)
+    texts = {node.value for node in constants if isinstance(node.value, str)}
+    return {
+        kind for kind in own for text in texts if text == kind or re.search(rf"""\b(kind|family) *= *["']{kind}["']""", text)
+    }
+
+
+def test_a_kind_is_known_in_its_own_folder_alone() -> None:
+    """What the others want to know stands on its class."""
+    found = {path: kinds for path, tree in TREES.items() if (kinds := named_kinds(path, tree))}
+    assert {path: kinds for path, kinds in found.items() if path not in MAY_NAME_KINDS} == {}
+    templates = [path for path in PACKAGE.rglob("*") if path.suffix in (".html", ".md", ".css")]
+    assert templates
+    assert {path.name for path in templates for kind in CRITERIA if f'"{kind}"' in path.read_text(encoding="utf-8")} == set()
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        'UNITS = {"conditional_mean": "grams"}',
+        "if kind == 'face_privacy':\n    pass",
+        "lines = ['family = \"privbayes\"']",
+        'TOML = """[[projections]]\nkind = "minimum_count"\n"""',
+    ],
+)
+def test_a_kind_that_is_named_elsewhere_is_found(code: str) -> None:
+    assert len(named_kinds("bundle/card/explanations.py", ast.parse(code))) == 1
 
 
 def code_without_texts(path: Path) -> str:

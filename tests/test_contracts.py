@@ -5,6 +5,7 @@ A new entry is picked up by itself; it only needs a line of example parameters b
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
@@ -18,12 +19,14 @@ from hypothesis import strategies as st
 from synthrelease.accounting.charges import Charge, exact, mechanism
 from synthrelease.candidates.candidate import sample_plausible
 from synthrelease.candidates.generators import GENERATORS, Background, Generator, Model
-from synthrelease.candidates.projections import PROJECTIONS
-from synthrelease.criteria import CRITERIA, Criterion, Fitted, Score, Setting, fitted_before, scores_of
+from synthrelease.candidates.projections import PROJECTIONS, Projection
+from synthrelease.criteria import CRITERIA, Criterion, Fitted, PublicFacts, Score, Setting, fitted_before, scores_of
+from synthrelease.criteria.drafts import CriterionDraft, FileColumn, FileFacts
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.plausibility import Mask, Plausibility
 from synthrelease.enclave.door import Meter, PrivateCounts
 from synthrelease.errors import BudgetError, RejectedRound
+from tests.helpers.facts import facts_of
 from tests.helpers.small import World, layout_of
 
 # One line per entry: the tables as they would stand in the TOML files, several where a parameter changes the course.
@@ -145,6 +148,76 @@ def test_an_entry_without_an_example_fails_with_advice() -> None:
 )
 def test_no_example_is_left_over(registry: Mapping[str, object], examples: Mapping[str, object]) -> None:
     assert set(examples) <= set(registry)
+
+
+# --- What stands on every class
+
+FACTS: dict[type, tuple[tuple[str, ...], dict[str, str]]] = {
+    Criterion: (
+        ("sentence", "figure_unit"),
+        {"public_sensitivity": "no_sensitivity", "known_error": "no_bounds", "drafts": "no_draft"},
+    ),
+    Generator: (("words", "peak_cells"), {"draft": "no_draft"}),
+    Projection: (("sentence", "promised_count"), {"draft": "no_draft"}),
+}
+"""For each kind of class: what it must say, and what it must say or give a reason for."""
+IN_ITS_OWN_WORDS = {"sentence", "words"}
+
+
+def lacking(model: type, base: type) -> list[str]:
+    """The public facts that a class neither states nor gives a reason for."""
+
+    def states(name: str) -> bool:
+        found = inspect.getattr_static(model, name, None)
+        own = name not in IN_ITS_OWN_WORDS or name in vars(model)
+        return own and bool(found) and found is not inspect.getattr_static(base, name, None)
+
+    said, or_reason = FACTS[base]
+    missing = [name for name in said if not states(name)]
+    return missing + [name for name, reason in or_reason.items() if not states(name) and not getattr(model, reason)]
+
+
+@pytest.mark.parametrize(
+    ("model", "base"),
+    [
+        pytest.param(model, base, id=name)
+        for base, registry in ((Criterion, CRITERIA), (Generator, GENERATORS), (Projection, PROJECTIONS))
+        for name, model in registry.items()  # type: ignore[attr-defined]
+    ],
+)
+def test_every_public_fact_stands_on_the_class(model: type, base: type) -> None:
+    assert lacking(model, base) == []
+
+
+def test_a_class_that_leaves_a_fact_out_is_found() -> None:
+    class Silent(Criterion):
+        pass
+
+    class Excused(Criterion):
+        no_sensitivity = "It is a test."
+        no_bounds = "It is a test."
+        no_draft = "It is a test."
+
+        def figure_unit(self, facts: PublicFacts) -> str:
+            return ""
+
+        def sentence(self, facts: PublicFacts) -> str:
+            return "A test."
+
+    class InOthersWords(Excused):
+        """A class built on another one must say itself what its figure is."""
+
+    class Family(Generator):
+        words = ""
+
+    class Kind(Projection):
+        no_draft = "It is a test."
+
+    assert lacking(Silent, Criterion) == ["sentence", "figure_unit", "public_sensitivity", "known_error", "drafts"]
+    assert lacking(Excused, Criterion) == []
+    assert lacking(InOthersWords, Criterion) == ["sentence"]
+    assert lacking(Family, Generator) == ["words", "peak_cells", "draft"]
+    assert lacking(Kind, Projection) == ["sentence", "promised_count"]
 
 
 # --- Generators
@@ -325,6 +398,26 @@ def test_the_memory_estimate_is_at_least_one_cell(name: str, number: int) -> Non
     assert make_generator(name, number).peak_cells(WORLD.layout) >= 1
 
 
+@each_generator
+def test_memory_work_and_words_of_a_generator_are_stated(name: str, number: int) -> None:
+    generator, larger = make_generator(name, number), layout_of(8, 9, 10)
+    assert generator.words.endswith(".")
+    for layout in (WORLD.layout, larger):
+        assert 0 < generator.effort(layout) < math.inf
+        assert generator.library_megabytes <= generator.megabytes(layout)
+        assert generator.megabytes(layout) - generator.library_megabytes == generator.peak_cells(layout) * 8 // 2**20
+
+
+@pytest.mark.parametrize("registry", [GENERATORS, PROJECTIONS], ids=["generators", "projections"])
+def test_what_is_drafted_of_a_generator_or_projection_is_valid(registry: Mapping[str, Any]) -> None:
+    """A list in a draft stands for the values that are tried."""
+    drafted = {name: model.draft for name, model in registry.items() if model.draft}
+    assert drafted
+    for name, draft in drafted.items():
+        first = {key: value[0] if isinstance(value, list) else value for key, value in draft.items()}
+        assert registry[name].model_validate(first).draft == draft
+
+
 # --- Criteria
 
 each_criterion = pytest.mark.parametrize(("name", "number"), numbered(CRITERIA, CRITERION_EXAMPLES))
@@ -482,6 +575,64 @@ def test_a_criterion_is_total_on_degenerate_tables(name: str, number: int, rows:
     assert not (found.passed and math.isnan(found.value))
 
 
+@each_criterion
+def test_the_sensitivity_from_public_facts_is_the_one_of_the_noise(name: str, number: int) -> None:
+    """Where it does not follow from them, the class says why; a figure that the table alone decides follows, too."""
+    stage, candidate = Stage(name, number), WORLD.candidate(SYNTHETIC)
+    facts, fitted_lines = facts_of(candidate, stage.setting), stage.prepare()
+    private = WORLD.private(ROWS, stage.judged.per_score())
+    fitted_lines = stage.judged.refit(private, candidate, stage.setting, fitted_lines)
+    asked = stage.judged.query(len(ROWS), candidate, stage.setting, fitted_lines)
+    known, exact_figure = stage.judged.public_sensitivity(facts), stage.judged.public_figure(facts)
+    wanted = None if isinstance(asked, Score) else asked.sensitivity
+    if known is None:
+        assert stage.judged.no_sensitivity
+    else:
+        assert known == pytest.approx(wanted, rel=1e-12)
+    assert exact_figure is None or (isinstance(asked, Score) and asked.value == exact_figure)
+    assert (exact_figure is None) == bool(stage.judged.epsilon)
+
+
+@each_criterion
+def test_a_criterion_speaks_of_its_figure_and_of_its_use_in_bounds(name: str, number: int) -> None:
+    stage = Stage(name, number)
+    facts, judged = facts_of(WORLD.candidate(SYNTHETIC), stage.setting), stage.judged
+    assert judged.sentence(facts).endswith(".")
+    assert isinstance(judged.figure_unit(facts), str)
+    error = judged.known_error(1.1, facts)
+    assert (error is None) == bool(judged.no_bounds)
+    assert error is None or error.criterion == judged.name
+    assert judged.figure_range[0] == judged.best_figure
+    assert judged.counts_rows == (judged.figure_unit(facts) == "share of the rows")
+
+
+FILES = [
+    FileFacts(
+        columns=(
+            FileColumn(name="age", of_date=False, limits=(20.0, 40.0, 60.0), category_rows=(), smallest_group=0.3),
+            FileColumn(name="year", of_date=True, limits=(1990.0, 2000.0), category_rows=(), smallest_group=0.4),
+            FileColumn(name="sex", of_date=False, limits=None, category_rows=(n // 2, n - n // 2), smallest_group=0.5),
+        ),
+        n_rows=n,
+        cell=cell,
+    )
+    for n, cell in ((50, 0.05), (3000, 0.03), (100_000, 0.01))
+]
+
+
+@pytest.mark.parametrize("name", CRITERIA)
+def test_what_a_criterion_drafts_of_itself_is_valid(name: str) -> None:
+    for file in FILES:
+        found = list(CRITERIA[name].drafts(file))
+        assert bool(found) != bool(CRITERIA[name].no_draft)
+        for draft in found:
+            if isinstance(draft, CriterionDraft):
+                assert CRITERIA[name].model_validate(dict(draft.settings)).kind == name
+                assert draft.remark
+            else:
+                assert draft.strip()
+
+
 # --- Projections
 
 each_projection = pytest.mark.parametrize(("name", "number"), numbered(PROJECTIONS, PROJECTION_EXAMPLES))
@@ -509,12 +660,13 @@ def test_a_projection_keeps_the_number_of_rows_and_leaves_none_too_rare(
     try:
         projected = projection.project(table, np.random.default_rng(seed))
     except RejectedRound:
-        assert max(counts) < projection.minimum_count  # what is frequent enough can always be kept
+        assert max(counts) < projection.promised_count  # what is frequent enough can always be kept
         return
     assert list(table.dense()) == counts
     assert projected.layout == LAYOUT
     assert projected.total == sum(counts)
-    assert projected.counts.min() >= projection.minimum_count
+    assert projected.counts.min() >= projection.promised_count
+    assert projection.sentence.endswith(".")
     assert set(projected.codes) <= set(table.codes)
 
 

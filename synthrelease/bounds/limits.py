@@ -22,12 +22,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from synthrelease.criteria import Score
+from synthrelease.criteria import CRITERIA, Score
 from synthrelease.errors import InputError
 from synthrelease.published import PublishedRelease
 from synthrelease.randomness import noise_grid
 
-USABLE = ("absolute_marginal_error", "relative_marginal_error", "conditional_mean", "faithfulness")
+USABLE = tuple(kind for kind, criterion in CRITERIA.items() if not criterion.no_bounds)
 """Kinds of criteria that say something about other queries."""
 
 _SHARE_OF_ABSOLUTE = 0.5
@@ -73,19 +73,15 @@ def limits(release: PublishedRelease, confidence: float, acceptance: float | Non
     if not usable:
         raise InputError(f"{release.folder}: expected a criterion that bounds errors, such as {USABLE[0]!r}; found none.")
     return tuple(
-        Limit(index=i, score=score, limit=max(_limit(score, risk, acceptance), _LEAST.get(score.kind, 0.0)), risk=risk)
+        Limit(index=i, score=score, limit=max(_limit(score, risk, acceptance), CRITERIA[score.kind].best_figure), risk=risk)
         for i, risk in _risks(release, usable, 1 - confidence).items()
         for score in [release.criteria[i]]
     )
 
 
-_LEAST = {"relative_marginal_error": 1.0}
-"""The least that an exact figure can be, 0 unless named: a limit below it says no more, and no table would meet it."""
-
-
 def _risks(release: PublishedRelease, usable: list[int], risk: float) -> dict[int, float]:
     """The risk divided among the criteria by their kinds alone: their sum is the risk that any limit is wrong."""
-    absolute = [i for i in usable if release.criteria[i].kind == "absolute_marginal_error"]
+    absolute = [i for i in usable if CRITERIA[release.criteria[i].kind].bounds_every_cell]
     others = [i for i in usable if i not in absolute]
     if not absolute or not others:
         return {i: risk / len(usable) for i in usable}

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from synthrelease.bounds.limits import Limit
 from synthrelease.bounds.ranges import Step
+from synthrelease.criteria import CRITERIA
 
 MOST_STEPS = 5
-_SHARES_OF_ROWS = ("absolute_marginal_error", "faithfulness")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,7 +103,7 @@ def limit_in_words(limit: Limit, n_rows: int) -> str:
             f"{score.name}: no limit; the figure {score.value:.4g} is too close to its threshold {score.threshold:.4g} for its "
             f"noise (sd {score.noise_sd:.2g}): it may have passed by luck"
         )
-    rows = f", {math.floor(limit.limit * n_rows):,} rows" if score.kind in _SHARES_OF_ROWS else ""
+    rows = f", {math.floor(limit.limit * n_rows):,} rows" if CRITERIA[score.kind].counts_rows else ""
     return (
         f"{score.name}: at most {limit.limit:.4g}{rows} (figure {score.value:.4g}, noise sd {score.noise_sd:.2g}, threshold "
         f"{score.threshold:.4g})"

@@ -1,8 +1,13 @@
 """Acceptance criteria by the kind used in the acceptance file. To add one: one file, one line here."""
 
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
 from synthrelease.criteria.base import Criterion, Query, Score, Setting, fitted_before, scores_of
 from synthrelease.criteria.conditional_means import ConditionalMean
 from synthrelease.criteria.face_privacy import FacePrivacy
+from synthrelease.criteria.facts import Group, PublicColumn, PublicFacts
 from synthrelease.criteria.faithfulness import Faithfulness
 from synthrelease.criteria.fitted import Fitted
 from synthrelease.criteria.joint import JointTest
@@ -22,4 +27,33 @@ CRITERIA: dict[str, type[Criterion]] = {
     "face_privacy": FacePrivacy,
 }
 
-__all__ = ["Fitted", "fitted_before", "scores_of", "CRITERIA", "Criterion", "JointTest", "Query", "Score", "Setting"]
+
+def published_criterion(
+    kind: str, *, name: str, threshold: float, epsilon: str | Fraction, parameters: Mapping[str, Any]
+) -> Criterion | None:
+    """The criterion that a release was accepted by, from what is published of it; None for a kind that is not known here.
+
+    Raises
+    ------
+    ValidationError (a ValueError) : when the parameters are not those of this kind.
+    """
+    model = CRITERIA.get(kind)
+    stated = {"kind": kind, "name": name, "threshold": threshold, "epsilon": epsilon}
+    return None if model is None else model.model_validate({**parameters, **stated})
+
+
+__all__ = [
+    "CRITERIA",
+    "Criterion",
+    "Fitted",
+    "Group",
+    "JointTest",
+    "PublicColumn",
+    "PublicFacts",
+    "Query",
+    "Score",
+    "Setting",
+    "fitted_before",
+    "published_criterion",
+    "scores_of",
+]

@@ -13,7 +13,10 @@ from pydantic import Field
 
 from synthrelease.accounting.charges import Charge, mechanism
 from synthrelease.candidates.candidate import Candidate
+from synthrelease.criteria.drafts import CriterionDraft, FileFacts
+from synthrelease.criteria.facts import PublicFacts
 from synthrelease.criteria.fitted import Fitted, Regression
+from synthrelease.criteria.known_errors import KnownError
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.domain.schema import Binning, Schema, Transformation
@@ -94,7 +97,9 @@ class Setting:
 class Criterion(SpecTable):
     """One acceptance criterion, validated as it stands in the acceptance file.
 
-    Adding one takes one file with a subclass and one line in `CRITERIA`.
+    Adding one takes one file with a subclass and one line in `CRITERIA`. Everything public about a criterion stands on its
+    class: what cannot be said has a stated reason (`no_sensitivity`, `no_bounds`, `no_draft`), and tests/test_contracts.py
+    demands one or the other.
 
     Attributes
     ----------
@@ -109,6 +114,18 @@ class Criterion(SpecTable):
 
     figure_gets_noise: ClassVar[bool] = True
     """Whether the figure itself is released with Laplace noise, rather than computed from something already public."""
+    counts_rows: ClassVar[bool] = False
+    """Whether the figure is a share of the rows."""
+    best_figure: ClassVar[float] = 0.0
+    """The least that an exact figure can be: a limit below it says no more, and no table would meet it."""
+    bounds_every_cell: ClassVar[bool] = False
+    """Whether the figure bounds the error of every cell of small tables, on which all other bounds rest."""
+    no_sensitivity: ClassVar[str] = ""
+    """Why, or when, the sensitivity does not follow from what a bundle holds."""
+    no_bounds: ClassVar[str] = ""
+    """Why the figure says nothing about queries that no criterion named."""
+    no_draft: ClassVar[str] = ""
+    """Why `init` drafts no such criterion."""
     name: Line = Field(min_length=1, max_length=80)
     kind: str
     threshold: float = Field(gt=0, allow_inf_nan=False)
@@ -118,10 +135,44 @@ class Criterion(SpecTable):
     @property
     def figure_range(self) -> tuple[float, float]:
         """What the exact figure can be, from its best value to its worst."""
-        return 0.0, math.inf
+        return self.best_figure, math.inf
+
+    @property
+    def promised_count(self) -> int:
+        """How often each row of a candidate that passes occurs at least."""
+        return 1
+
+    def figure_unit(self, facts: PublicFacts) -> str:
+        """In what the figure is measured, empty for a plain number."""
+        raise NotImplementedError
+
+    def sentence(self, facts: PublicFacts) -> str:
+        """What the figure is, for readers of the card."""
+        raise NotImplementedError
+
+    def public_sensitivity(self, facts: PublicFacts) -> float | None:
+        """The sensitivity of the figure, from public facts alone; None where it does not follow from them."""
+        return None
+
+    def public_figure(self, facts: PublicFacts) -> float | None:
+        """The figure, where the released table alone decides it; None where it takes private counts."""
+        return None
+
+    def known_error(self, limit: float, facts: PublicFacts) -> KnownError | None:
+        """What follows about the original table when the exact figure is at most `limit`; None where nothing does."""
+        return None
+
+    @classmethod
+    def drafts(cls, file: FileFacts) -> Iterable[CriterionDraft | str]:
+        """Criteria of this kind for a public file; a text for what was left out, and why."""
+        return ()
 
     def mistakes(self, setting: Setting, others: Mapping[str, Criterion]) -> Iterable[Mistake]:
         """What is wrong with this table, given the schema and the criteria before it."""
+        return ()
+
+    def joint_test_mistakes(self) -> Iterable[Mistake]:
+        """What is wrong with this table where rounds are tested jointly, without figures of their own."""
         return ()
 
     def once(self) -> tuple[Charge, ...]:

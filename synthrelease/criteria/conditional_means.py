@@ -15,7 +15,11 @@ from pydantic import Field, model_validator
 
 from synthrelease.candidates.candidate import Candidate
 from synthrelease.criteria.base import Criterion, Mistake, Query, Setting, not_inside, unknown_columns, unnumbered
+from synthrelease.criteria.drafts import MOST_EPSILON, NOISE_SHARE, CriterionDraft, FileColumn, FileFacts, budget
+from synthrelease.criteria.facts import PublicFacts
 from synthrelease.criteria.fitted import Fitted
+from synthrelease.criteria.known_errors import MeanError
+from synthrelease.criteria.wording import shown, words
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.schema import Layout
 from synthrelease.randomness import noise_grid
@@ -64,6 +68,47 @@ class ConditionalMean(Criterion):
     @property
     def figure_range(self) -> tuple[float, float]:
         return 0.0, self.range[1] - self.range[0]
+
+    def figure_unit(self, facts: PublicFacts) -> str:
+        return facts.unit(self.column)
+
+    def sentence(self, facts: PublicFacts) -> str:
+        groups = f"over groups by {'; by '.join(_grouped(name, facts) for name in self.by)}" if self.by else ""
+        overall = "over all rows" if self.overall else ""
+        low, high = self.range
+        return (
+            f"The largest difference between released and original mean of {words(self.column)}, "
+            f"{' and '.join(part for part in (groups, overall) if part)}. Values count as {shown(low)} to {shown(high)}."
+        )
+
+    def public_sensitivity(self, facts: PublicFacts) -> float:
+        """The range over the smallest public group size (theory 3.3, conditional means)."""
+        lowest, highest = self.range
+        margin = math.ceil(self.size_margin * facts.n)
+        sizes = [facts.n] if self.overall else []
+        for name in self.by:
+            rows, groups = facts.cells((name,)), facts.by_name[name].groups
+            sizes += rows.tolist() if groups is None else [int(rows[np.array(group.inside)].sum()) for group in groups]
+        return (highest - lowest) / min(max(1, size - margin) for size in sizes)
+
+    def known_error(self, limit: float, facts: PublicFacts) -> MeanError:
+        return MeanError(
+            most=limit,
+            column=self.column,
+            by=self.by,
+            overall=self.overall,
+            lowest=self.range[0],
+            highest=self.range[1],
+            size_margin=self.size_margin,
+            criterion=self.name,
+        )
+
+    @classmethod
+    def drafts(cls, file: FileFacts) -> Iterable[CriterionDraft | str]:
+        """The means of the two columns of numbers with the most bins, dates apart."""
+        numeric = [column for column in file.columns if not column.of_date and len(column.limits or ()) > 2]
+        for column in sorted(numeric, key=lambda column: -len(column.limits or ()))[:2]:
+            yield _draft(column, file)
 
     @model_validator(mode="after")
     def _usable(self) -> ConditionalMean:
@@ -122,6 +167,38 @@ class ConditionalMean(Criterion):
         if self.overall:
             groups.append((0, np.zeros(layout.sizes[0], dtype=np.int64)))
         return groups
+
+
+def _grouped(name: str, facts: PublicFacts) -> str:
+    """A group-by column in words, with the labels of its groups where it has some."""
+    groups = facts.by_name[name].groups if name in facts.by_name else None
+    return words(name) if groups is None else f"{words(name)} ({', '.join(group.label for group in groups)})"
+
+
+def _draft(column: FileColumn, file: FileFacts) -> CriterionDraft | str:
+    """The mean of a column of numbers by up to three others, or why there is none."""
+    limits = column.limits or (0.0, 1.0)
+    low, high = limits[0], limits[-1]
+    sizes = {other.name: other.smallest_group for other in file.columns if other is not column and not other.of_date}
+    by = [name for name, smallest in sizes.items() if smallest > 3 * file.cell][:3]
+    smallest = min((sizes[name] for name in by), default=1.0)
+    threshold = float(f"{(high - low) * 0.05:.2g}")
+    epsilon = budget(NOISE_SHARE * (high - low) / (threshold * file.n_rows * (smallest - file.cell)))
+    if epsilon > MOST_EPSILON:
+        return f"mean {column.name}: with so few rows its noise would need a budget of {float(epsilon):g}"
+    return CriterionDraft(
+        settings={
+            "name": f"mean {column.name}",
+            "kind": "conditional_mean",
+            "column": column.name,
+            "by": by,
+            "range": [low, high],
+            "size_margin": file.cell,
+            "threshold": threshold,
+            "epsilon": epsilon,
+        },
+        remark="no mean of a group, nor the overall mean, may be off by more than this",
+    )
 
 
 def _sums(table: Counts, column: int, numbers: np.ndarray, group: tuple[int, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:

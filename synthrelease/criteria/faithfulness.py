@@ -5,16 +5,21 @@ Paper 4.5.5; theory 3.6, faithfulness.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Literal
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import ClassVar, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
 
 from synthrelease.candidates.candidate import Candidate
 from synthrelease.criteria.base import Criterion, Mistake, Query, Setting, unknown_columns
+from synthrelease.criteria.drafts import NOISE_SHARE, CriterionDraft, FileFacts, budget
+from synthrelease.criteria.facts import PublicFacts
 from synthrelease.criteria.fitted import Fitted
+from synthrelease.criteria.known_errors import Unmatched
 from synthrelease.criteria.matching import Step, maximum_matching
+from synthrelease.criteria.wording import shown, words
 from synthrelease.domain.schema import Transformation
 
 
@@ -40,6 +45,7 @@ class Faithfulness(Criterion):
     Sensitivity 1/n: a replaced record changes the size of a maximum matching by at most one pair (Proposition 10).
     """
 
+    counts_rows: ClassVar[bool] = True
     kind: Literal["faithfulness"]
     exact: tuple[str, ...]
     within_one_bin: tuple[str, ...]
@@ -49,6 +55,51 @@ class Faithfulness(Criterion):
     @property
     def figure_range(self) -> tuple[float, float]:
         return 0.0, 1.0
+
+    def figure_unit(self, facts: PublicFacts) -> str:
+        return "share of the rows"
+
+    def sentence(self, facts: PublicFacts) -> str:
+        within = shown(self.within_one_bin)
+        near = f" and, of {within}, all but {self.at_most}, which may be one bin apart" if self.at_most else f" and {within}"
+        exactly = "".join(
+            f" A bin of {words(name)} around {shown(value)} must be the same." for name, value in self.exact_around.items()
+        )
+        return (
+            "The share of the released rows that cannot be paired, one to one, with similar original records. Two are similar "
+            f"when they have the same {shown(self.exact)}{near}.{exactly}"
+        )
+
+    def public_sensitivity(self, facts: PublicFacts) -> float:
+        return 1 / facts.n
+
+    def known_error(self, limit: float, facts: PublicFacts) -> Unmatched:
+        """A share of unmatched rows is a whole number of them, and each of the others has a similar released row."""
+        tolerant = [facts.by_name[name] for name in self.within_one_bin if name in facts.by_name] if self.at_most else []
+        steps = {
+            column.name: tuple(
+                similar_to_next(
+                    len(column.labels), column.lower, column.upper, column.kind, self.exact_around.get(column.name)
+                ).tolist()
+            )
+            for column in tolerant
+        }
+        return Unmatched(rows=math.floor(facts.n * limit), steps=steps, criterion=self.name)
+
+    @classmethod
+    def drafts(cls, file: FileFacts) -> Iterable[CriterionDraft]:
+        threshold = 0.1 if file.n_rows >= 50_000 else 0.2
+        yield CriterionDraft(
+            settings={
+                "name": "faithfulness",
+                "kind": "faithfulness",
+                "exact": [column.name for column in file.columns if column.limits is None],
+                "within_one_bin": [column.name for column in file.columns if column.limits is not None],
+                "threshold": threshold,
+                "epsilon": budget(NOISE_SHARE / (file.n_rows * threshold)),
+            },
+            remark="the share of rows without a similar original row of their own",
+        )
 
     @model_validator(mode="after")
     def _disjoint(self) -> Faithfulness:
@@ -91,13 +142,23 @@ class Faithfulness(Criterion):
         """For each tolerant column: which bins may be matched with the next bin up."""
         steps = []
         for name in self.within_one_bin:
-            binning = transformation.binning(name)
-            allowed = np.ones(len(binning), dtype=bool)
-            allowed[-1] = False
-            if name in self.exact_around:
-                value, whole = self.exact_around[name], transformation.schema[name].kind == "integer"
-                lower, upper = np.array(binning.lower), np.array(binning.upper) - (1 if whole else 0)
-                strict = (lower < value) & (value < upper)
-                allowed &= ~strict & ~np.append(strict[1:], False)
+            binning, kind = transformation.binning(name), transformation.schema[name].kind
+            allowed = similar_to_next(len(binning), binning.lower, binning.upper, kind, self.exact_around.get(name))
             steps.append(Step(column=transformation.layout.index(name), allowed=allowed))
         return tuple(steps)
+
+
+def similar_to_next(n_bins: int, lower: Sequence[float], upper: Sequence[float], kind: str, around: float | None) -> np.ndarray:
+    """(n_bins,) whether a bin of a tolerant column is similar to the next one up.
+
+    Parameters
+    ----------
+    lower, upper : the edges of the bins, of which a column of categories has none.
+    around : a value whose bin must match exactly when it holds the value strictly inside; None for no such value.
+    """
+    allowed = np.arange(n_bins) < n_bins - 1
+    if around is not None:
+        highest = np.array(upper) - (1 if kind == "integer" else 0)
+        strict = (np.array(lower) < around) & (around < highest)
+        allowed &= ~strict & ~np.append(strict[1:], False)
+    return allowed

@@ -13,8 +13,10 @@ from pydantic import Field, model_validator
 from synthrelease.accounting.charges import Charge, mechanism
 from synthrelease.candidates.candidate import Candidate
 from synthrelease.criteria.base import Criterion, Mistake, Score, Setting, not_inside, unknown_columns
+from synthrelease.criteria.facts import PublicFacts
 from synthrelease.criteria.fitted import Fitted, Regression
 from synthrelease.criteria.functional_mechanism import Design, Prior, least_squares, private_least_squares, sub_table, too_large
+from synthrelease.criteria.wording import words
 from synthrelease.domain.counts import DENSE_LIMIT
 from synthrelease.domain.schema import Binning
 from synthrelease.enclave.door import PrivateCounts
@@ -76,6 +78,9 @@ class RegressionCoefficients(Criterion):
     """
 
     figure_gets_noise: ClassVar[bool] = False
+    no_sensitivity: ClassVar[str] = "The noise is in the private line; none is added to the figure."
+    no_bounds: ClassVar[str] = "A distance of slopes says nothing about single counts or means."
+    no_draft: ClassVar[str] = "Which line the data are for is known to their users, and not from a file."
     kind: Literal["regression_coefficients"]
     target: str
     features: tuple[str, ...] = Field(min_length=1)
@@ -108,6 +113,21 @@ class RegressionCoefficients(Criterion):
 
     def per_score(self) -> tuple[Charge, ...]:
         return () if self.fit == "once" else (self.charge,)
+
+    def figure_unit(self, facts: PublicFacts) -> str:
+        return facts.unit(self.target)
+
+    def sentence(self, facts: PublicFacts) -> str:
+        return (
+            f"The distance between the coefficients of the linear regression of {words(self.target)} on "
+            f"{', '.join(map(words, self.features))}, fitted on the released and, with noise, on the original records: the sum "
+            "of the absolute differences, per standard deviation of each feature."
+        )
+
+    def joint_test_mistakes(self) -> Iterable[Mistake]:
+        if self.fit == "every_round":
+            expected = '"once", because [selection] test = "joint" tests rounds without a fit of their own'
+            yield Mistake(field="fit", expected=expected, found='"every_round"')
 
     def mistakes(self, setting: Setting, others: Mapping[str, Criterion]) -> Iterable[Mistake]:
         schema = setting.schema

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
 
 from synthrelease.candidates.candidate import Candidate
 from synthrelease.criteria.base import Criterion, Mistake, Query, Setting
+from synthrelease.criteria.drafts import MOST_EPSILON, NOISE_SHARE, CriterionDraft, FileFacts, budget
+from synthrelease.criteria.facts import PublicFacts
 from synthrelease.criteria.fitted import Fitted
+from synthrelease.criteria.known_errors import CellError, RatioError
+from synthrelease.criteria.wording import shown
 from synthrelease.domain.counts import Counts, column_subsets, difference_lattice
 
 MAX_TABLES = 100_000
@@ -36,12 +40,44 @@ class AbsoluteMarginalError(Criterion):
     maximum of the sensitivities (Proposition 3).
     """
 
+    counts_rows: ClassVar[bool] = True
+    bounds_every_cell: ClassVar[bool] = True
     kind: Literal["absolute_marginal_error"]
     largest: int | None = Field(default=None, ge=1)
 
     @property
     def figure_range(self) -> tuple[float, float]:
         return 0.0, 1.0
+
+    def figure_unit(self, facts: PublicFacts) -> str:
+        return "share of the rows"
+
+    def sentence(self, facts: PublicFacts) -> str:
+        tables = f"at most {self.largest} columns" if self.largest else "any columns"
+        return (
+            f"The largest difference between released and original share of the rows, over all cells of all tables of {tables}."
+        )
+
+    def public_sensitivity(self, facts: PublicFacts) -> float:
+        return 1 / facts.n
+
+    def known_error(self, limit: float, facts: PublicFacts) -> CellError:
+        """Counts are whole numbers, so the limit is rounded down to rows."""
+        largest = self.largest or len(facts.columns)
+        return CellError(rows=math.floor(facts.n * limit), largest=largest, criterion=self.name)
+
+    @classmethod
+    def drafts(cls, file: FileFacts) -> Iterable[CriterionDraft]:
+        yield CriterionDraft(
+            settings={
+                "name": "absolute error of marginals",
+                "kind": "absolute_marginal_error",
+                "largest": min(3, len(file.columns)),
+                "threshold": file.cell,
+                "epsilon": budget(NOISE_SHARE / (file.n_rows * file.cell)),
+            },
+            remark="no cell of a table of up to three columns may be off by more than this share of all rows",
+        )
 
     def mistakes(self, setting: Setting, others: Mapping[str, Criterion]) -> Iterable[Mistake]:
         n_columns = len(setting.schema.columns)
@@ -75,12 +111,44 @@ class RelativeMarginalError(Criterion):
     every r moves by at most 1.
     """
 
+    best_figure: ClassVar[float] = 1.0
     kind: Literal["relative_marginal_error"]
     clip: float = Field(gt=1, allow_inf_nan=False)
 
     @property
     def figure_range(self) -> tuple[float, float]:
-        return 1.0, self.clip
+        return self.best_figure, self.clip
+
+    def figure_unit(self, facts: PublicFacts) -> str:
+        return "ratio"
+
+    def sentence(self, facts: PublicFacts) -> str:
+        return (
+            "The largest ratio between released and original count (each plus one), in either direction, over all bins of all "
+            f"columns. A ratio beyond {shown(self.clip)} counts as that."
+        )
+
+    def public_sensitivity(self, facts: PublicFacts) -> float:
+        return ratio_sensitivity(one_way(facts.table), self.clip)
+
+    def known_error(self, limit: float, facts: PublicFacts) -> RatioError | None:
+        """A limit at the clip says nothing: larger ratios were counted as the clip."""
+        return RatioError(factor=limit, criterion=self.name) if limit < self.clip else None
+
+    @classmethod
+    def drafts(cls, file: FileFacts) -> Iterable[CriterionDraft | str]:
+        """At a clip of 2 the sensitivity is about 4 over the rows of the rarest bin."""
+        shares = [times / file.n_rows for column in file.columns for times in column.category_rows]
+        step = 4 / max(1.0, file.n_rows * min([0.01, *shares]))
+        epsilon = budget(step / 0.1)
+        if epsilon > MOST_EPSILON:
+            yield "relative_marginal_error: with so few rows in the rarest bins its noise would need a large budget"
+            return
+        settings = {"kind": "relative_marginal_error", "threshold": 1.4, "clip": 2, "epsilon": epsilon}
+        yield CriterionDraft(
+            settings={"name": "relative error of single columns", **settings},
+            remark="no bin of one column may be off by more than this factor",
+        )
 
     @model_validator(mode="after")
     def _threshold_below_clip(self) -> RelativeMarginalError:

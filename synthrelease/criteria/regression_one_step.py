@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Literal
 
@@ -16,9 +17,11 @@ from pydantic import Field, model_validator
 from synthrelease.accounting.charges import Charge, mechanism
 from synthrelease.candidates.candidate import Candidate
 from synthrelease.criteria.base import Criterion, Mistake, Query, Setting
+from synthrelease.criteria.facts import PublicFacts
 from synthrelease.criteria.fitted import Fitted
-from synthrelease.criteria.functional_mechanism import least_squares, sub_table
+from synthrelease.criteria.functional_mechanism import Design, least_squares, sub_table
 from synthrelease.criteria.linear_regression import RegressionCoefficients
+from synthrelease.criteria.wording import words
 from synthrelease.domain.counts import Counts
 from synthrelease.errors import rejecting
 
@@ -50,6 +53,10 @@ class RegressionOneStep(RegressionCoefficients):
     """
 
     figure_gets_noise: ClassVar[bool] = True
+    no_sensitivity: ClassVar[str] = (
+        "It follows from the released table where the representation of every column is what was released; of other bins a "
+        "bundle holds the name alone."
+    )
     kind: Literal["regression_one_step"]  # type: ignore[assignment]
     range: tuple[float, float]
     fit: Literal["once"] = "once"
@@ -80,32 +87,69 @@ class RegressionOneStep(RegressionCoefficients):
         if self.prior is not None and self.fit_epsilon is None:
             yield Mistake(field="prior", expected="no prior without fit_epsilon: nothing is fitted", found="a prior")
 
+    def sentence(self, facts: PublicFacts) -> str:
+        return (
+            "How far one Newton step on the original records moves the coefficients of the linear regression of "
+            f"{words(self.target)} on {', '.join(map(words, self.features))} that was fitted on the released rows: the sum of "
+            "the absolute differences, per standard deviation of each feature. Where released and original records agree in "
+            "the spread and the correlation of the features, this is the distance between the coefficients of the two."
+        )
+
+    def public_sensitivity(self, facts: PublicFacts) -> float | None:
+        """From A_S, the residuals and what the raw rules allow, all on the released bins."""
+        columns = [facts.by_name[name] for name in self.columns]
+        if any(column.binning != self.representation[column.name] for column in columns):
+            return None
+        possible = facts.possible(self.columns)
+        numbers = tuple(np.array(column.numbers, dtype=float) for column in columns)
+        design = Design.of(numbers, possible, self.public_prior())
+        return _Step.of(design, facts.cells(self.columns), self.range).sensitivity(possible, facts.n, self.range)
+
     def query(self, n: int, candidate: Candidate, setting: Setting, fitted: Fitted) -> Query:  # type: ignore[override]
         regression = fitted.regression(self.name)
-        design = regression.design
         wanted = self.binnings(setting)
         present = tuple(candidate.transformation.binning(name) for name in self.columns)
-        synthetic = sub_table(candidate.counts, self.columns, present, wanted)
+        step = _Step.of(regression.design, sub_table(candidate.counts, self.columns, present, wanted), self.range)
+
+        def figure(counts: Counts) -> float:
+            table = sub_table(counts, self.columns, present, wanted).reshape(step.residuals.shape)
+            rows, places = np.nonzero(table)
+            shares = table[rows, places] * step.residuals[rows, places]
+            return math.fsum(abs(math.fsum((shares * each[rows]).tolist())) for each in step.steps.T) / n
+
+        return Query(sensitivity=step.sensitivity(regression.possible, n, self.range), figure=figure, void=step.void)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Step:
+    """What a record adds to the step, from the synthetic table alone.
+
+    `steps` (feature combinations, d) are A_S^-1 x, `residuals` (feature combinations, target values); `void` where the
+    synthetic table determines no line.
+    """
+
+    steps: np.ndarray
+    residuals: np.ndarray
+    void: bool
+
+    @classmethod
+    def of(cls, design: Design, synthetic: np.ndarray, allowed: tuple[float, float]) -> _Step:
+        """`synthetic` are the counts over the cells of the design, `allowed` the range that predictions are clipped to."""
         line, deviations = least_squares(design, synthetic)
         shape = (-1, len(design.numbers[-1]))  # (feature combinations, target values)
         features = design.cells(np.arange(0, synthetic.size, shape[1]))[0]
-        weights = synthetic.reshape(shape).sum(axis=1) / candidate.n
+        weights = synthetic.reshape(shape).sum(axis=1) / synthetic.sum()
         standard = (features - weights @ features) / np.where(deviations > 0, deviations, 1.0)
         products = (standard * weights[:, None]).T @ standard
         with rejecting(np.linalg.LinAlgError, because="the moments of the candidate have no eigenvalues"):
             void = not np.linalg.eigvalsh(products)[0] > _SINGULAR
             steps = standard @ np.linalg.pinv(products, hermitian=True)  # the intercept is orthogonal to centred features
-        predictions = np.clip(line.intercept + features @ line.coefficients, *self.range)
-        residuals = design.numbers[-1] - predictions[:, None]
-        largest = np.where(regression.possible.reshape(shape), np.abs(residuals), 0.0).max(axis=1)
-        widest = 2 * float((np.abs(steps).sum(axis=1) * largest).max())
+        predictions = np.clip(line.intercept + features @ line.coefficients, *allowed)
+        return cls(steps=steps, residuals=design.numbers[-1] - predictions[:, None], void=void)
+
+    def sensitivity(self, possible: np.ndarray, n: int, allowed: tuple[float, float]) -> float:
+        """2 max || v(z) ||_1 / n over the records that the raw rules allow."""
+        largest = np.where(possible.reshape(self.residuals.shape), np.abs(self.residuals), 0.0).max(axis=1)
+        widest = 2 * float((np.abs(self.steps).sum(axis=1) * largest).max())
         # without spread in S the figure is 0 and needs no noise; a little is added, because scale 0 cannot be drawn
-        sensitivity = max(widest, (self.range[1] - self.range[0]) * 2.0**-20) / n
-
-        def figure(counts: Counts) -> float:
-            table = sub_table(counts, self.columns, present, wanted).reshape(shape)
-            rows, places = np.nonzero(table)
-            shares = table[rows, places] * residuals[rows, places]
-            return math.fsum(abs(math.fsum((shares * step[rows]).tolist())) for step in steps.T) / n
-
-        return Query(sensitivity=sensitivity, figure=figure, void=void)
+        return max(widest, (allowed[1] - allowed[0]) * 2.0**-20) / n

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from pydantic import model_validator
 
 from synthrelease.candidates.candidate import Candidate
 from synthrelease.criteria.base import Criterion, Mistake, Query, Setting
+from synthrelease.criteria.facts import PublicFacts
 from synthrelease.criteria.fitted import Fitted
 from synthrelease.criteria.functional_mechanism import least_squares, sub_table
 from synthrelease.criteria.linear_regression import RegressionCoefficients
+from synthrelease.criteria.wording import shown
 from synthrelease.domain.counts import Counts
 from synthrelease.errors import closest, listing
 
@@ -40,6 +42,11 @@ class RegressionPrediction(Criterion):
     at least 2^-33 of that gap.
     """
 
+    no_sensitivity: ClassVar[str] = (
+        'With bound = "lines" it follows from the two lines, of which a bundle holds the released one alone.'
+    )
+    no_bounds: ClassVar[str] = "A difference of mean errors of two lines says nothing about single counts or means."
+    no_draft: ClassVar[str] = "It needs the private line of another criterion, which is not drafted either."
     kind: Literal["regression_prediction"]
     coefficients: str
     range: tuple[float, float]
@@ -48,6 +55,21 @@ class RegressionPrediction(Criterion):
     @property
     def figure_range(self) -> tuple[float, float]:
         return 0.0, self.range[1] - self.range[0]
+
+    def figure_unit(self, facts: PublicFacts) -> str:
+        partner = facts.criteria.get(self.coefficients)
+        return facts.unit(partner.target) if isinstance(partner, RegressionCoefficients) else ""
+
+    def sentence(self, facts: PublicFacts) -> str:
+        low, high = self.range
+        return (
+            "On the original records, the difference between the mean absolute errors of two linear predictions: by the line "
+            "that was fitted on the released rows and by the line that was fitted, with noise, on the original ones. "
+            f"Predictions are limited to {shown(low)} to {shown(high)}."
+        )
+
+    def public_sensitivity(self, facts: PublicFacts) -> float | None:
+        return 2 * (self.range[1] - self.range[0]) / facts.n if self.bound == "range" else None
 
     @model_validator(mode="after")
     def _increasing(self) -> RegressionPrediction:

@@ -7,6 +7,8 @@ import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
+from synthrelease.candidates.generators import GENERATORS
+from synthrelease.candidates.projections import PROJECTIONS
 from synthrelease.drafting.bins import bin_texts
 from synthrelease.drafting.columns import ColumnDraft, LeftOut
 from synthrelease.drafting.criteria import AcceptanceDraft
@@ -51,16 +53,8 @@ def configuration_text(
         '[transformations]               # which bins are tried; add "fine" where the rehearsal passes easily',
         *(f"{column.name} = {toml(['coarse'])}" for column in columns if column.bins),
         "",
-        "[[generators]]",
-        'family = "privbayes"',
-        'flavour = "theta"',
-        "theta = [4, 8, 20]",
-        "epsilon_split = [0.1, 0.3]",
-        "",
-        "[[projections]]",
-        'kind = "minimum_count"',
-        "minimum_count = 2",
-        "",
+        *_drafted("generators", "family", {name: family.draft for name, family in GENERATORS.items()}),
+        *_drafted("projections", "kind", {name: projection.draft for name, projection in PROJECTIONS.items()}),
         *_heading("Budget and selection. How much epsilon may be spent is a decision of the organisation, not of this draft."),
         "",
         "[budget]",
@@ -97,6 +91,15 @@ def acceptance_text(name: str, file: PublicFile, draft: AcceptanceDraft, columns
     for text in draft.left_out:
         lines += _comment(f"Not drafted: {text}.")
     return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _drafted(table: str, key: str, drafts: Mapping[str, Mapping[str, object]]) -> list[str]:
+    """A table for each entry of a dict of classes that drafts something of itself."""
+    lines = []
+    for name, settings in drafts.items():
+        if settings:
+            lines += [f"[[{table}]]", *(f"{each} = {toml(value)}" for each, value in {key: name, **settings}.items()), ""]
+    return lines
 
 
 def toml(value: object) -> str:

@@ -24,7 +24,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
 
-from synthrelease.criteria import Score
+from synthrelease.candidates.projections import published_projection
+from synthrelease.criteria import Criterion, Score, published_criterion
 from synthrelease.errors import Unexpected, cut
 from synthrelease.published.columns import BinPart, ColumnPart, RulePart
 from synthrelease.published.costs import ChargePart, DomainPart, GuaranteePart
@@ -71,6 +72,16 @@ class CriterionPart(Part):
     worst: Number | None
     interval: IntervalPart | None
     parameters: dict[str, Any]
+
+    def criterion(self) -> Criterion | None:
+        """The criterion itself; None for a kind that is not known here. Raises ValueError for parameters of another kind."""
+        return published_criterion(
+            self.kind,
+            name=self.name,
+            threshold=self.threshold,
+            epsilon=self.epsilon_exact,
+            parameters=self.parameters,
+        )
 
     @classmethod
     def of(cls, score: Score, figure_range: tuple[float, float], parameters: dict[str, Any]) -> CriterionPart:
@@ -177,12 +188,11 @@ class ReleaseDocument(Part):
     @property
     def minimum_count(self) -> int:
         """The least number of times that a row may occur: the projection's and the criteria's word."""
-        counts = [table.parameters.get("minimum_count", 1) for table in self.criteria if table.kind == "face_privacy"]
-        return int(max([self.configuration.get("projection", {}).get("minimum_count", 1), *counts]))
-
-    def criterion(self, kind: str) -> CriterionPart | None:
-        """The first criterion of a kind."""
-        return next((one for one in self.criteria if one.kind == kind), None)
+        promising = [
+            published_projection(self.configuration.get("projection", {})),
+            *(one.criterion() for one in self.criteria),
+        ]
+        return max((one.promised_count for one in promising if one is not None), default=1)
 
     def dumped(self) -> bytes:
         """The bytes of release.json."""

@@ -12,7 +12,7 @@ from synthrelease.accounting.charges import Charge
 from synthrelease.accounting.guarantee import Guarantee
 from synthrelease.errors import BudgetError, InputError, Unexpected, listing
 from synthrelease.published.columns import PublishedColumn
-from synthrelease.published.document import CriterionPart, ReleaseDocument, read_leniently
+from synthrelease.published.document import ReleaseDocument, read_leniently
 from synthrelease.published.release import Evaluation, PublishedRelease
 
 
@@ -47,7 +47,7 @@ def load(folder: str | Path) -> PublishedRelease:
         domain=document.domain,
         charges=charges,
         criteria=tuple(table.score() for table in document.criteria),
-        evaluation=_evaluation(document, columns),
+        evaluation=_evaluation(document),
         schema=columns,
         rules=tuple(document.rules),
         configuration=document.configuration,
@@ -80,37 +80,17 @@ def _read(path: Path) -> tuple[ReleaseDocument, Guarantee, Charge]:
     raise InputError(f"{path}: {problem}")
 
 
-def _evaluation(document: ReleaseDocument, columns: tuple[PublishedColumn, ...]) -> Evaluation:
+def _evaluation(document: ReleaseDocument) -> Evaluation:
     """The settings of every criterion, and which released bins make up each group."""
     bins = {table.name: table.bins for table in document.columns}
     return Evaluation(
-        settings=tuple(
-            {"name": table.name, "kind": table.kind, **table.parameters, "similar_to_next": _similar(table, columns)}
-            for table in document.criteria
-        ),
+        settings=tuple({"name": table.name, "kind": table.kind, **table.parameters} for table in document.criteria),
         groups={
             name: tuple(tuple(part.label for part in bins[name] if group.holds(part)) for group in groups)
             for name, groups in document.groups.items()
             if name in bins
         },
     )
-
-
-def _similar(table: CriterionPart, columns: tuple[PublishedColumn, ...]) -> dict[str, tuple[bool, ...]]:
-    """For the columns that may be one bin apart, whether each bin is similar to the next one up (`criteria.Faithfulness`)."""
-    found: dict[str, tuple[bool, ...]] = {}
-    if not table.parameters.get("at_most", 1):
-        return found
-    around = table.parameters.get("exact_around", {})
-    for column in columns:
-        if column.name in table.parameters.get("within_one_bin", ()):
-            allowed = np.arange(len(column.labels)) < len(column.labels) - 1
-            if column.name in around:
-                upper = np.array(column.upper) - (1 if column.kind == "integer" else 0)
-                strict = (np.array(column.lower) < around[column.name]) & (around[column.name] < upper)
-                allowed &= ~strict & ~np.append(strict[1:], False)
-            found[column.name] = tuple(allowed.tolist())
-    return found
 
 
 def _codes(path: Path, columns: tuple[PublishedColumn, ...], n_rows: int) -> np.ndarray:

@@ -89,7 +89,8 @@ def _check_generators(
         if problems.add_mistakes(where, generator.mistakes(space.common.layout, tied)):
             faulty.add(where)
         elif (shared or selection.publish_measurements) and not isinstance(generator, MeasuringGenerator):
-            expected = "a family that measures apart from modelling ('marginals'), as [selection] wants its measurements"
+            apart = listing(name for name, family in GENERATORS.items() if issubclass(family, MeasuringGenerator))
+            expected = f"a family that measures apart from modelling ({apart}), as [selection] wants its measurements"
             problems.add(f"{where}.family", expected, repr(generator.family))
             faulty.add(where)
         elif (generator.guarantee == "approximate") != (first.guarantee == "approximate"):

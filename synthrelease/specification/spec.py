@@ -18,7 +18,6 @@ from synthrelease.accounting.selection import SelectionRule
 from synthrelease.candidates.configuration import ConfigurationSpace
 from synthrelease.candidates.generators import LIBRARIES
 from synthrelease.criteria import CRITERIA, Criterion, JointTest, Setting
-from synthrelease.criteria.linear_regression import RegressionCoefficients
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.domain.rules import Domain, Rule, RuleError, parse_rule
 from synthrelease.domain.schema import MAX_ATOMIC_CELLS, Binning, Column, Schema
@@ -343,7 +342,6 @@ class _Builder:
             where = f"criteria[{index}]"
             if self.problems.add_mistakes(where, criterion.mistakes(setting, before), self.acceptance_file):
                 faulty.add(criterion.name)
-            if isinstance(criterion, RegressionCoefficients) and criterion.fit == "every_round" and self._joint_test():
-                expected = '"once", because [selection] test = "joint" tests rounds without a fit of their own'
-                self.problems.add(f"{where}.fit", expected, '"every_round"', file=self.acceptance_file)
+            if self._joint_test():
+                self.problems.add_mistakes(where, criterion.joint_test_mistakes(), self.acceptance_file)
             before[criterion.name] = criterion

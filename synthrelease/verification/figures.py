@@ -8,29 +8,33 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from synthrelease.bundle.document import interval_part
+from synthrelease.bundle.public import public_facts
 from synthrelease.bundle.table import ReleasedTable
+from synthrelease.criteria import PublicFacts
+from synthrelease.domain.plausibility import Plausibility
+from synthrelease.errors import RejectedRound
 from synthrelease.published.document import CriterionPart, ReleaseDocument
 from synthrelease.randomness import laplace_sd, noise_grid
 from synthrelease.verification.checks import Check
-from synthrelease.verification.sensitivities import public_sensitivity
 
 _RELATIVE = 1e-9
 """Figures that are computed again may differ by so much, from one machine to another."""
 
 
-def figures(document: ReleaseDocument, table: ReleasedTable) -> Check:
+def figures(document: ReleaseDocument, table: ReleasedTable, raw: Plausibility) -> Check:
     """Every criterion was met or passed the joint test, and everything beside its figure follows from public facts."""
     names = Counter(criterion.name for criterion in document.criteria)
     problems = [f"criterion {name!r}: expected once, found {count} times" for name, count in names.items() if count > 1]
+    facts = public_facts(document, table.counts, raw)
     for criterion in document.criteria:
-        problems += [f"criterion {criterion.name!r}: {problem}" for problem in _problems(criterion, document, table)]
+        problems += [f"criterion {criterion.name!r}: {problem}" for problem in _problems(criterion, facts)]
     beyond = sum(not criterion.decides and criterion.value > criterion.threshold for criterion in document.criteria)
     how = "all met" if document.selection.joint_test is None else "passed by the joint test"
     above = f"; {beyond} of the released figures above the threshold" if beyond else ""
     return Check(name="figures", found=f"{len(document.criteria)} criteria, {how}{above}", problems=tuple(problems))
 
 
-def _problems(criterion: CriterionPart, document: ReleaseDocument, table: ReleasedTable) -> Iterator[str]:
+def _problems(criterion: CriterionPart, facts: PublicFacts) -> Iterator[str]:
     if not criterion.passed:
         yield "was not met; a release has met all"
     if criterion.decides and not criterion.value <= criterion.threshold:
@@ -38,23 +42,24 @@ def _problems(criterion: CriterionPart, document: ReleaseDocument, table: Releas
     if (criterion.noise_sd is None) != (criterion.epsilon_exact == "0"):
         yield "has noise without epsilon, or epsilon without noise"
     if criterion.sensitivity is not None:
-        yield from _noise_problems(criterion, document, table)
-    if criterion.kind == "face_privacy":
-        rare = int((table.counts.counts < criterion.parameters.get("minimum_count", 1)).sum())
-        if criterion.value != rare:
-            yield f"its figure is {criterion.value}; the table has {rare} such rows"
+        yield from _noise_problems(criterion, facts)
+    known = criterion.criterion()
+    exact = None if known is None else known.public_figure(facts)
+    if exact is not None and criterion.value != exact:
+        yield f"its figure is {criterion.value}; from the table follows {exact:g}"
     if not _same_interval(criterion):
         yield "its interval does not follow from its figure and its noise"
 
 
-def _noise_problems(criterion: CriterionPart, document: ReleaseDocument, table: ReleasedTable) -> Iterator[str]:
+def _noise_problems(criterion: CriterionPart, facts: PublicFacts) -> Iterator[str]:
     sensitivity = float(criterion.sensitivity or 0)
     if not (sensitivity > 0 and criterion.epsilon_exact != "0"):
         yield "expected a sensitivity and an epsilon above 0"
         return
+    model = criterion.criterion()
     try:
-        known = public_sensitivity(criterion, document, table)
-    except (KeyError, ValueError, TypeError, IndexError):
+        known = None if model is None else model.public_sensitivity(facts)
+    except (LookupError, ValueError, TypeError, RejectedRound):
         known = math.nan
     if known is not None and not _near(known, sensitivity):
         yield f"its sensitivity is {sensitivity:g}; from the table and its parameters follows {known:g}"

@@ -22,10 +22,11 @@ _RELEASED = "released"
 
 @dataclass(frozen=True, kw_only=True)
 class Rebuilt:
-    """What the schema of release.json means."""
+    """What the schema of release.json means: its bins, and the rules on them for released rows and for private ones."""
 
     transformation: Transformation
     plausibility: Plausibility
+    raw: Plausibility
 
 
 class SchemaProblem(ValueError):
@@ -46,20 +47,24 @@ def rebuild(document: ReleaseDocument) -> Rebuilt:
     if problems:
         raise SchemaProblem(problems[0])
     domains = {column.name: _domain(column) for column in document.columns}
-    rules = [rule.never for rule in document.rules if "synthetic" in rule.applies_to]
-    parsed = [_parsed(text, domains) for text in rules]
-    for rule in document.rules:
-        _parsed(rule.never, domains)
-    schema = Schema(columns=tuple(_column(column, parsed) for column in document.columns))
+    rules = [(_parsed(rule.never, domains), rule.applies_to) for rule in document.rules]
+    schema = Schema(columns=tuple(_column(column, [rule for rule, _ in rules]) for column in document.columns))
     transformation = Transformation(schema=schema, binnings=tuple(column.alternatives[_RELEASED] for column in schema.columns))
-    problem = ""
+    return Rebuilt(
+        transformation=transformation,
+        plausibility=_masks([rule for rule, applies_to in rules if "synthetic" in applies_to], transformation),
+        raw=_masks([rule for rule, applies_to in rules if "raw" in applies_to], transformation),
+    )
+
+
+def _masks(rules: list[Rule], transformation: Transformation) -> Plausibility:
+    """Rules on the released bins."""
+    schema, problem = transformation.schema, ""
     try:
-        masks = Plausibility.from_rules(parsed, schema.columns, schema.layout)
+        return Plausibility.from_rules(rules, schema.columns, schema.layout).merge(transformation)
     except RuleError as error:
         problem = f"rules: {error}"
-    if problem:
-        raise SchemaProblem(problem)
-    return Rebuilt(transformation=transformation, plausibility=masks.merge(transformation))
+    raise SchemaProblem(problem)
 
 
 def _domain(column: ColumnPart) -> Domain:

@@ -18,8 +18,8 @@ from synthrelease.accounting.rows import NOT_COVERED, NUMBER_OF_ROWS, RowsRule, 
 from synthrelease.bundle import write_bundle
 from synthrelease.bundle.card.protection import domain_text, left_out_text, person_text, right_guess
 from synthrelease.bundle.document import release_document
-from synthrelease.bundle.model import ReleaseDocument
 from synthrelease.cli.terminal import ROWS_IN_WORDS
+from synthrelease.published.document import ReleaseDocument
 from synthrelease.releasing.release import Release, release
 from synthrelease.specification.spec import load_spec
 from synthrelease.verification.charges import charges as check_charges
@@ -104,7 +104,7 @@ def test_the_plan_shows_the_unit_and_the_reasons(tmp_path: Path, monkeypatch: py
 
 @pytest.mark.parametrize("way", ["whole", "counted", "stated", "exact"])
 def test_who_is_not_covered_is_said_just_where_the_number_is_exact(document: ReleaseDocument, way: str) -> None:
-    other = changed(document, domain={"rows": way, "file_rows": None if way == "exact" else 401})
+    other = changed(document, domain={"way": way, "file_rows": None if way == "exact" else 401})
     texts = [domain_text(other), *invariants(way, 401, document.n_rows)[-1:], ROWS_IN_WORDS[way]]
     assert [NOT_COVERED in text for text in texts] == [way == "exact"] * 3
 
@@ -118,9 +118,9 @@ def test_the_domain_names_the_file_and_never_how_many_rows_were_kept(document: R
     assert f"worked with {document.n_rows}, drawn at random" in counted
     assert "taking off 12, so that there were fewer with probability at most 0.001" in counted
     assert "400" not in counted or document.n_rows == 400  # 400 are kept
-    assert "stated beforehand" in domain_text(changed(document, domain={"rows": "stated"}))
-    assert domain_text(changed(document, domain={"rows": "whole"})).endswith("No row was left out.")
-    exact = domain_text(changed(document, domain={"rows": "exact", "file_rows": None}))
+    assert "stated beforehand" in domain_text(changed(document, domain={"way": "stated"}))
+    assert domain_text(changed(document, domain={"way": "whole"})).endswith("No row was left out.")
+    exact = domain_text(changed(document, domain={"way": "exact", "file_rows": None}))
     assert exact.startswith(f"Files of which exactly {document.n_rows} rows are complete, in range and plausible")
 
 
@@ -195,8 +195,8 @@ def test_a_right_guess_is_as_likely_as_the_best_test_between_two_files_allows(
         ("domain", {"file_rows": 402}, "expected the invariants"),
         ("domain", {"file_rows": None}, "expected the rows of the file"),
         ("domain", {"file_rows": 1}, "expected at most the 1 rows of the file"),
-        ("domain", {"rows": "whole"}, "(all, where none is left out)"),
-        ("domain", {"rows": "stated"}, "expected one just where the number of rows was counted"),
+        ("domain", {"way": "whole"}, "(all, where none is left out)"),
+        ("domain", {"way": "stated"}, "expected one just where the number of rows was counted"),
         ("guarantee", {"invariants": []}, "expected the invariants"),
         ("person", {"records": 3}, "for 3 records of a person follows"),
         ("person", {"epsilon_exact": "43/2"}, "for 2 records of a person follows"),
@@ -219,7 +219,7 @@ def test_a_number_that_needs_no_count_may_not_be_counted(document: ReleaseDocume
 
 def test_a_number_that_needs_a_count_may_not_go_without(document: ReleaseDocument) -> None:
     free = [part for part in document.charges.parts if part.name != NUMBER_OF_ROWS]
-    without = changed(document, charges={"parts": free}, domain={"rows": "whole", "margin": None, "shortfall": None})
+    without = changed(document, charges={"parts": free}, domain={"way": "whole", "margin": None, "shortfall": None})
     assert any("rows can be left out" in problem for problem in check_charges(without).problems)
 
 

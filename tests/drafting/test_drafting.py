@@ -17,9 +17,9 @@ import pandas as pd
 import pytest
 from jsonschema import Draft202012Validator
 
+from synthrelease.criteria.drafts import budget
 from synthrelease.drafting import draft, write_draft
 from synthrelease.drafting.bins import LEAST_SHARE, bin_texts, number_bins
-from synthrelease.drafting.criteria import budget
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import InputError, OutputError, RejectedRound, SynthreleaseError
 from synthrelease.releasing.attempt import attempt, prepare

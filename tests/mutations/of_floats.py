@@ -222,8 +222,8 @@ OF_FLOATS = (
         name="one step: shares in single precision",
         breaks="rounding moves the figure by more than is paid for",
         place="criteria.regression_one_step:RegressionOneStep.query.figure",
-        old="table[rows, places] * residuals[rows, places]",
-        new="(table[rows, places] * residuals[rows, places]).astype(np.float32)",
+        old="table[rows, places] * step.residuals[rows, places]",
+        new="(table[rows, places] * step.residuals[rows, places]).astype(np.float32)",
         tests=(f"{FLOATS}::test_the_sums_of_one_step_are_correctly_rounded",),
     ),
     Mutation(

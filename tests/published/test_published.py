@@ -17,6 +17,7 @@ import pytest
 
 import synthrelease
 from synthrelease.accounting.guarantee import Guarantee
+from synthrelease.bounds.knowledge import Knowledge
 from synthrelease.bundle import write_bundle
 from synthrelease.criteria.faithfulness import Faithfulness
 from synthrelease.errors import BudgetError, InputError, OutputError, RejectedRound
@@ -99,7 +100,8 @@ def test_the_document_says_what_every_figure_measures(survey: tuple[Release, Pub
     faithful = next(criterion for criterion in made.spec.criteria if isinstance(criterion, Faithfulness))
     names = made.spec.schema.names
     steps = {names[step.column]: tuple(step.allowed.tolist()) for step in faithful.steps(made.candidate.transformation)}
-    assert by_name["similar rows"]["similar_to_next"] == steps
+    (unmatched,) = Knowledge(loaded, 0.95).unmatched
+    assert unmatched.steps == steps
 
 
 def test_a_bound_on_the_survey_takes_its_criteria_groups_and_rules(survey: tuple[Release, PublishedRelease]) -> None:

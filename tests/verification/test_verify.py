@@ -23,6 +23,7 @@ from synthrelease.verification import Check, Report, verify_bundle
 from synthrelease.verification.charges import charges
 from synthrelease.verification.documents import first_difference
 from synthrelease.verification.figures import figures
+from synthrelease.verification.schema import rebuild
 from synthrelease.verification.verify import verify_files
 from tests.helpers.cards import rich_bundle, rich_release, write_files
 
@@ -145,8 +146,12 @@ def test_figures_that_were_released_after_a_joint_test_are_not_said_to_be_all_me
     test = JointTestPart(epsilon_exact="1", false_acceptance="1/50", margin=4)
     selection = found.selection.model_copy(update={"joint_test": test})
     joint = found.model_copy(update={"criteria": [above, *found.criteria[1:]], "selection": selection})
-    assert figures(found, table).found == "8 criteria, all met"
-    assert figures(joint, table).found == "8 criteria, passed by the joint test; 1 of the released figures above the threshold"
+    raw = rebuild(found).raw
+    assert figures(found, table, raw).found == "8 criteria, all met"
+    assert (
+        figures(joint, table, raw).found
+        == "8 criteria, passed by the joint test; 1 of the released figures above the threshold"
+    )
 
 
 FILES = ("data.csv", "data.parquet", "release.json", "datapackage.json", "deployment.yaml", "CITATION.cff", "README.html",

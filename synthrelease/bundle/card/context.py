@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from synthrelease.bundle.card import explanations, numbers, protection
-from synthrelease.bundle.card.pictures import band_columns, error_band
+from synthrelease.bundle.card.pictures import band_columns, error_band, of_every_cell
 from synthrelease.bundle.card.wording import Wording
 from synthrelease.bundle.checksums import sha256
 from synthrelease.bundle.interval import LEVEL
@@ -27,6 +27,7 @@ def context(document: ReleaseDocument, table: ReleasedTable, language: str) -> d
         "title_of": lambda name: wording.texts.columns.get(name, numbers.words(name)),
         "band": error_band(document),
         "band_columns": band_columns(document),
+        "band_criterion": of_every_cell(document),
         "counts": {name: table.one_way(index).tolist() for index, name in enumerate(table.names)},
         "files": file_lines(document),
         "fingerprint": sha256(document.dumped()),

@@ -8,17 +8,9 @@ from fractions import Fraction
 
 from synthrelease.accounting.charges import decimal_text
 from synthrelease.accounting.renyi import RenyiCurve
+from synthrelease.criteria.wording import figure as figure
+from synthrelease.criteria.wording import words as words
 from synthrelease.published.costs import ChargePart
-
-
-def figure(value: float | None, digits: int = 4) -> str:
-    """A figure to so many significant digits, whole numbers in full and with thousands set apart."""
-    if value is None:
-        return "not bounded"
-    if float(value).is_integer() and abs(value) < 1e15:
-        return f"{int(value):,}"
-    text = f"{value:.{digits}g}"
-    return f"{float(text):,.0f}" if "e" in text and abs(value) >= 1 else text
 
 
 def exact_epsilon(exact: str) -> str:
@@ -70,8 +62,3 @@ def worst_factor(epsilon: Fraction) -> str:
 def probability(exact: str) -> str:
     """An exact probability, such as "1/50", as a percentage."""
     return f"{float(100 * Fraction(exact)):.6g}%"
-
-
-def words(name: str) -> str:
-    """A name from a file as words."""
-    return name.replace("_", " ")

@@ -12,6 +12,7 @@ from synthrelease.accounting.charges import REPLACING, SELECTION, STATED, SUM
 from synthrelease.bundle.card.numbers import cost, figure, rounded_up, share, words
 from synthrelease.bundle.card.svg import BAND, BLUE, INK, LINE, MUTED, PAPER, RED, SOFT, Markup, Picture, shade, shortened
 from synthrelease.bundle.table import ReleasedTable
+from synthrelease.criteria import CRITERIA
 from synthrelease.published.costs import ChargePart
 from synthrelease.published.document import CriterionPart, ReleaseDocument
 
@@ -54,13 +55,19 @@ def figures(document: ReleaseDocument, table: ReleasedTable) -> Figures:
 
 def error_band(document: ReleaseDocument) -> float | None:
     """By how much any share in the table may differ from the original, at most; None when no criterion says."""
-    found = document.criterion("absolute_marginal_error")
+    found = of_every_cell(document)
     return None if found is None or found.interval is None or found.interval.high is None else float(found.interval.high)
+
+
+def of_every_cell(document: ReleaseDocument) -> CriterionPart | None:
+    """The first criterion that bounds the error of every share."""
+    bounding = {kind for kind, criterion in CRITERIA.items() if criterion.bounds_every_cell}
+    return next((one for one in document.criteria if one.kind in bounding), None)
 
 
 def band_columns(document: ReleaseDocument) -> int | None:
     """Of how many columns a combination may be for that band to hold; None when it holds for any."""
-    found = document.criterion("absolute_marginal_error")
+    found = of_every_cell(document)
     largest = None if found is None else found.parameters.get("largest")
     return largest if largest is not None and largest < len(document.columns) else None
 

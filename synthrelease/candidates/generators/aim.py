@@ -27,6 +27,11 @@ class AIM(LibraryGenerator):
     max_model_size : megabytes of the model's junction tree, at most. Example: `max_model_size = 20`.
     """
 
+    words: ClassVar[str] = (
+        "AIM (McKenna, Mullins, Sheldon and Miklau, PVLDB 2022): in every round the table that the model gets most wrong is "
+        "chosen privately and measured with noise; the rows follow a model of these tables."
+    )
+    no_draft: ClassVar[str] = "Its library is an extra, which is not always installed."
     family: Literal["aim"] = "aim"
     library_megabytes: ClassVar[int] = 1900
     degree: int = Field(default=2, ge=1, le=4)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Literal, Protocol
@@ -18,6 +18,8 @@ from synthrelease.enclave.door import PrivateCounts
 from synthrelease.toml.tables import Mistake, SpecTable
 
 Guaranteed = Literal["pure", "zCDP", "approximate"]
+
+_BYTES_OF_A_NUMBER = 8
 
 
 class Model(Protocol):
@@ -45,7 +47,8 @@ class Background:
 class Generator(SpecTable):
     """Hyperparameters of one family, validated as they stand in the configuration file.
 
-    Adding a family takes one file with a subclass and one line in `GENERATORS`.
+    Adding a family takes one file with a subclass and one line in `GENERATORS`. Its words, its memory, its work and how `init`
+    drafts it stand on the class, and tests/test_contracts.py demands them.
 
     Attributes
     ----------
@@ -55,6 +58,15 @@ class Generator(SpecTable):
     family: str
     guarantee: ClassVar[Guaranteed]
     """Differential privacy that is pure, zero-concentrated or approximate; it says what the budget of a fit is."""
+
+    words: ClassVar[str]
+    """What the family does and where it is from, in two sentences for the card."""
+
+    draft: ClassVar[Mapping[str, object]] = {}
+    """Hyperparameters that `init` drafts, by their keys; empty where it drafts none."""
+
+    no_draft: ClassVar[str] = ""
+    """Why `init` drafts no such generator."""
 
     library_megabytes: ClassVar[int] = 0
     """What the libraries of this family add to the memory of a process, measured (docs/benchmarks.md)."""
@@ -101,6 +113,10 @@ class Generator(SpecTable):
     def effort(self, layout: Layout) -> float:
         """How much work a fit is, in no particular unit: compares hyperparameters of one family on one layout."""
         return float(self.peak_cells(layout))
+
+    def megabytes(self, layout: Layout) -> int:
+        """What a fit or a sample adds to the memory of a process, at its peak."""
+        return self.library_megabytes + self.peak_cells(layout) * _BYTES_OF_A_NUMBER // 2**20
 
     def peak_cells(self, layout: Layout) -> int:
         """Largest number of cells that the fit or the sample holds at once, for the memory estimate."""

@@ -66,6 +66,11 @@ class DPGAN(Generator):
     generator_rate : length of the generator's steps (Adam). Example: `generator_rate = 0.001`.
     """
 
+    words: ClassVar[str] = (
+        "DPGAN (Xie, Lin, Wang, Wang and Zhou 2018): two neural networks are trained against each other, one makes rows, the "
+        "other tells them from the original records; what the second one learns from the records has noise."
+    )
+    no_draft: ClassVar[str] = "Its networks are tuned in a rehearsal, from a draft that runs without them."
     family: Literal["dpgan"] = "dpgan"
     guarantee: ClassVar[Guaranteed] = "zCDP"
     steps: int = Field(default=500, ge=1, le=100_000)

@@ -75,6 +75,11 @@ class Marginals(MeasuringGenerator):
         Example: `prior_weight = [100, 1000]`.
     """
 
+    words: ClassVar[str] = (
+        "Maximum entropy on measured marginals (after McKenna, Sheldon and Miklau, ICML 2019): a fixed set of small tables is "
+        "measured with noise, and the rows follow the table of largest entropy, or nearest to a public one, that matches them."
+    )
+    no_draft: ClassVar[str] = "Which tables are measured is a decision about the columns at hand."
     family: Literal["marginals"] = "marginals"
     tables: str = Field(min_length=1, max_length=10_000)
     prior: str | None = None

@@ -16,6 +16,11 @@ from synthrelease.randomness import SystemEntropy
 class MST(LibraryGenerator):
     """MST: all tables of one column, and pairs along a privately chosen tree (smartnoise-synth)."""
 
+    words: ClassVar[str] = (
+        "MST (McKenna, Miklau and Sheldon 2021): all single columns and, along a privately chosen tree, pairs of columns are "
+        "measured with noise; the rows follow a model of these tables."
+    )
+    no_draft: ClassVar[str] = "Its library is an extra, which is not always installed."
     family: Literal["mst"] = "mst"
     paper: ClassVar[str] = "McKenna, Miklau & Sheldon 2021"
 

@@ -32,6 +32,13 @@ from synthrelease.randomness import choose, discrete_laplace
 class MWEM(CountingQueries):
     """MWEM: multiplicative weights, corrected by cells that the exponential mechanism chooses."""
 
+    words: ClassVar[str] = (
+        "MWEM (Hardt, Ligett and McSherry, NIPS 2012): again and again the count that the model gets most wrong is chosen "
+        "privately and measured with noise, and the model is corrected by multiplicative weights."
+    )
+    no_draft: ClassVar[str] = (
+        "The numbers of queries and iterations are tuned in a rehearsal, from a draft that runs without them."
+    )
     family: Literal["mwem"] = "mwem"
     guarantee: ClassVar[Guaranteed] = "pure"
 

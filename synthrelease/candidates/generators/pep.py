@@ -37,6 +37,14 @@ _LARGEST = 100.0
 class PEP(CountingQueries):
     """PEP: private entropy projection, corrected by cells that a zero-concentrated choice finds."""
 
+    words: ClassVar[str] = (
+        "Private entropy projection (Liu, Vietri and Wu, NeurIPS 2021): again and again the count that the model gets most "
+        "wrong is chosen privately and measured with noise; the model is the table of largest entropy with the measured "
+        "counts."
+    )
+    no_draft: ClassVar[str] = (
+        "The numbers of queries and iterations are tuned in a rehearsal, from a draft that runs without them."
+    )
     family: Literal["pep"] = "pep"
     guarantee: ClassVar[Guaranteed] = "zCDP"
 

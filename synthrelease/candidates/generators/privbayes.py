@@ -10,7 +10,7 @@ paper and what it buys).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from itertools import combinations
 from typing import ClassVar, Literal
@@ -49,6 +49,11 @@ class PrivBayes(Generator):
     selector : the private choice mechanism for the structure. Example: `selector = "exponential"`.
     """
 
+    words: ClassVar[str] = (
+        "PrivBayes (Zhang et al., SIGMOD 2014): a Bayesian network is chosen privately, its small tables are measured with "
+        "noise, and rows are drawn column by column."
+    )
+    draft: ClassVar[Mapping[str, object]] = {"flavour": "theta", "theta": [4, 8, 20], "epsilon_split": [0.1, 0.3]}
     family: Literal["privbayes"] = "privbayes"
     flavour: Literal["theta", "degree"]
     theta: float | None = Field(default=None, gt=0)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -10,6 +11,8 @@ from pydantic import Field
 from synthrelease.candidates.projections.base import Projection
 from synthrelease.domain.counts import Counts, rare_first
 from synthrelease.errors import RejectedRound
+
+_KEPT = {"random": "drawn at random", "spread": "spread evenly over them, so that rare bins keep their size"}
 
 
 class MinimumCount(Projection):
@@ -23,9 +26,21 @@ class MinimumCount(Projection):
         Example: `keep = "spread"`.
     """
 
+    draft: ClassVar[Mapping[str, object]] = {"minimum_count": 2}
     kind: Literal["minimum_count"] = "minimum_count"
     minimum_count: int = Field(ge=1, le=1000)
     keep: Literal["random", "spread"] = "random"
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"Of the rows that occurred too seldom some were kept, {_KEPT[self.keep]}, and repeated up to the minimum count; "
+            "they take the place of the others."
+        )
+
+    @property
+    def promised_count(self) -> int:
+        return self.minimum_count
 
     def project(self, table: Counts, generator: np.random.Generator) -> Counts:
         """The projected table, of the same size.

@@ -1,0 +1,99 @@
+"""The public facts about a release that a criterion's sentence, its sensitivity and its use in bounds may rest on.
+
+They are made from release.json by `bundle.public`, and from a loaded release by `published.facts`; a criterion cannot tell.
+`criteria` holds criteria; which kind one is, a criterion that builds on another finds out by its class.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from synthrelease.domain.counts import Counts
+from synthrelease.domain.plausibility import Plausibility
+from synthrelease.domain.schema import Layout
+
+
+@dataclass(frozen=True, kw_only=True)
+class Group:
+    """A group of released bins of a column: its label, and (n_bins,) which bins lie in it."""
+
+    label: str
+    inside: tuple[bool, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PublicColumn:
+    """A column of the released table, on the released bins.
+
+    Attributes
+    ----------
+    kind : "integer", "real" or "category".
+    binning : the name of the alternative that was released; empty where it is not known.
+    numbers : the number that stands for each bin, or None.
+    lower, upper : each bin is [lower, upper); empty for categories.
+    groups : what the acceptance file groups the bins to; None where it names no groups of this column.
+    """
+
+    name: str
+    kind: str
+    unit: str
+    binning: str
+    labels: tuple[str, ...]
+    numbers: tuple[float | None, ...]
+    lower: tuple[float, ...] = ()
+    upper: tuple[float, ...] = ()
+    groups: tuple[Group, ...] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class PublicFacts:
+    """What is public about a released table.
+
+    Attributes
+    ----------
+    n : its number of rows.
+    criteria : the criteria that can be read, by name.
+    counts : the released table; None where only words are asked for.
+    raw : the rules for private rows on the released bins; None where they are not asked for.
+    """
+
+    n: int
+    columns: tuple[PublicColumn, ...]
+    criteria: Mapping[str, object]
+    counts: Counts | None = None
+    raw: Plausibility | None = None
+
+    @cached_property
+    def by_name(self) -> dict[str, PublicColumn]:
+        return {column.name: column for column in self.columns}
+
+    def unit(self, name: str) -> str:
+        """The unit of a column, empty where it has none."""
+        return self.by_name[name].unit if name in self.by_name else ""
+
+    @property
+    def table(self) -> Counts:
+        """The released table. Raises LookupError where these facts do not hold it."""
+        if self.counts is None:
+            raise LookupError("the released table is not among these facts")
+        return self.counts
+
+    def cells(self, names: tuple[str, ...]) -> np.ndarray:
+        """(n_cells,) counts over the product of the released bins of these columns, the last one varying fastest."""
+        sizes = tuple(len(self.by_name[name].labels) for name in names)
+        layout = Layout(columns=names, sizes=sizes)
+        digits = [self.table.digits(self.table.layout.index(name)) for name in names]
+        codes = sum(
+            (places * stride for places, stride in zip(digits, layout.strides, strict=True)), np.zeros(1, dtype=np.int64)
+        )
+        return Counts(layout, np.broadcast_to(codes, self.table.codes.shape), self.table.counts).dense()
+
+    def possible(self, names: tuple[str, ...]) -> np.ndarray:
+        """(n_cells,) over the product of the released bins: False where the raw rules exclude every record of the cell."""
+        if self.raw is None:
+            raise LookupError("the rules for private rows are not among these facts")
+        return ~self.raw.structural_zeros([self.raw.layout.index(name) for name in names]).ravel()

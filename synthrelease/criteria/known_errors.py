@@ -1,0 +1,55 @@
+"""What the limit of a criterion's true error says about the original table, as bounds take it (docs/bounds.md, 2)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True)
+class CellError:
+    """No cell of a table of at most `largest` columns is off by more than `rows`."""
+
+    rows: int
+    largest: int
+    criterion: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class RatioError:
+    """No bin of a 1-way table is off by more than this factor (of counts plus 1)."""
+
+    factor: float
+    criterion: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeanError:
+    """No mean of `column` is off by more than `most` in the groups of `by`, nor overall where `overall` says so.
+
+    `lowest` and `highest` clip the numbers; `size_margin` gives the sizes below which a group is filled up.
+    """
+
+    most: float
+    column: str
+    by: tuple[str, ...]
+    overall: bool
+    lowest: float
+    highest: float
+    size_margin: float
+    criterion: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unmatched:
+    """All but `rows` original rows have a similar released row for themselves.
+
+    `steps`: for the columns that may be one bin apart, whether each bin is similar to the next one up.
+    """
+
+    rows: int
+    steps: Mapping[str, tuple[bool, ...]]
+    criterion: str
+
+
+KnownError = CellError | RatioError | MeanError | Unmatched

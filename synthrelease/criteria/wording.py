@@ -1,0 +1,32 @@
+"""How names and figures are written in the sentences about a release."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+
+def words(name: str) -> str:
+    """A name from a file as words."""
+    return name.replace("_", " ")
+
+
+def figure(value: float | None, digits: int = 4) -> str:
+    """A figure to so many significant digits, whole numbers in full and with thousands set apart."""
+    if value is None:
+        return "not bounded"
+    if float(value).is_integer() and abs(value) < 1e15:
+        return f"{int(value):,}"
+    text = f"{value:.{digits}g}"
+    return f"{float(text):,.0f}" if "e" in text and abs(value) >= 1 else text
+
+
+def shown(value: Any) -> str:
+    """A setting in words: numbers, names, and lists or tables of them."""
+    if isinstance(value, Mapping):
+        return ", ".join(f"{words(str(key))}: {shown(inner)}" for key, inner in value.items())
+    if isinstance(value, list | tuple):
+        return ", ".join(shown(inner) for inner in value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return figure(value, 10) if isinstance(value, int | float) else words(str(value))

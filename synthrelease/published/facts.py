@@ -1,0 +1,52 @@
+"""From a loaded release to the public facts that criteria speak from."""
+
+from __future__ import annotations
+
+from synthrelease.criteria import Criterion, Group, PublicColumn, PublicFacts, published_criterion
+from synthrelease.errors import InputError
+from synthrelease.published.release import PublishedColumn, PublishedRelease
+
+
+def public_facts(release: PublishedRelease) -> PublicFacts:
+    """What a loaded release says. The names of its bins and its rules for private rows are not among it."""
+    return PublicFacts(
+        n=release.n_rows,
+        columns=tuple(_column(release, column) for column in release.schema),
+        criteria={},
+        counts=release.counts,
+    )
+
+
+def criterion_of(release: PublishedRelease, index: int) -> Criterion | None:
+    """The criterion behind a figure; None for a kind that is not known here.
+
+    Raises
+    ------
+    InputError : when its parameters are not those of its kind.
+    """
+    score, known = release.criteria[index], {"name", "kind"}
+    parameters = {key: value for key, value in release.evaluation.settings[index].items() if key not in known}
+    try:
+        return published_criterion(
+            score.kind, name=score.name, threshold=score.threshold, epsilon=score.epsilon, parameters=parameters
+        )
+    except ValueError:
+        pass
+    raise InputError(f"{release.folder}: criterion {score.name!r}: expected the parameters of a {score.kind}, found others.")
+
+
+def _column(release: PublishedRelease, column: PublishedColumn) -> PublicColumn:
+    groups = release.evaluation.groups.get(column.name)
+    return PublicColumn(
+        name=column.name,
+        kind=column.kind,
+        unit=column.unit,
+        binning="",
+        labels=column.labels,
+        numbers=column.numbers,
+        lower=column.lower,
+        upper=column.upper,
+        groups=None
+        if groups is None
+        else tuple(Group(label=", ".join(group), inside=tuple(label in group for label in column.labels)) for group in groups),
+    )
