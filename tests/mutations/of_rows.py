@@ -233,7 +233,7 @@ OF_THE_ROWS = (
         name="verify: a number that nobody paid for passes",
         breaks="a count without a charge",
         place="verification.charges:_domain_problems",
-        old='(charged is not None) != (domain.rows == "counted")',
+        old='(charged is not None) != (domain.way == "counted")',
         new="False",
         tests=(FORGED,),
     ),
