@@ -61,8 +61,8 @@ class RegressionPrediction(Criterion):
         low, high = self.range
         return (
             "On the original records, the difference between the mean absolute errors of two linear predictions: by the line "
-            "that was fitted on the released rows and by the line that was fitted, with noise, on the original ones. Predictions "
-            f"are limited to {shown(low)} to {shown(high)}."
+            "that was fitted on the released rows and by the line that was fitted, with noise, on the original ones. "
+            f"Predictions are limited to {shown(low)} to {shown(high)}."
         )
 
     def public_sensitivity(self, facts: PublicFacts) -> float | None:
