@@ -18,6 +18,7 @@ from tests.mutations.machinery import Mutation, main
 from tests.mutations.of_floats import OF_FLOATS
 from tests.mutations.of_leaks import OF_LEAKS
 from tests.mutations.of_ledger import OF_THE_LEDGER
+from tests.mutations.of_public_facts import OF_PUBLIC_FACTS
 from tests.mutations.of_rows import OF_THE_ROWS
 from tests.mutations.of_spending import OF_SPENDING
 
@@ -1063,7 +1064,7 @@ OF_THE_THEORY = (
     ),
 )
 
-MUTATIONS = OF_THE_THEORY + OF_THE_LEDGER + OF_LEAKS + OF_FLOATS + OF_THE_ROWS + OF_SPENDING
+MUTATIONS = OF_THE_THEORY + OF_THE_LEDGER + OF_LEAKS + OF_FLOATS + OF_THE_ROWS + OF_SPENDING + OF_PUBLIC_FACTS
 
 if __name__ == "__main__":
     sys.exit(main(MUTATIONS, sys.argv[1:]))
