@@ -64,7 +64,11 @@ CRITERION_EXAMPLES: dict[str, list[list[dict[str, Any]]]] = {
         [
             {"kind": "regression_coefficients", "name": "line", "fit": "once", **LINE},
             {"coefficients": "line", "range": [0, 3]},
-        ]
+        ],
+        [
+            {"kind": "regression_coefficients", "name": "line", "fit": "once", **LINE},
+            {"coefficients": "line", "range": [0, 3], "bound": "lines"},
+        ],
     ],
     "faithfulness": [
         [{"exact": ["a"], "within_one_bin": ["b", "c"], "exact_around": {"c": 1}}],

@@ -14,7 +14,8 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from synthrelease.candidates.candidate import Candidate
-from synthrelease.criteria.base import Criterion, Mistake, Query, Setting, not_inside, unknown_columns, unnumbered
+from synthrelease.criteria.base import Criterion, Mistake, Query, Setting
+from synthrelease.criteria.columns import not_inside, unknown_columns, unnumbered
 from synthrelease.criteria.drafts import MOST_EPSILON, NOISE_SHARE, CriterionDraft, FileColumn, FileFacts, budget
 from synthrelease.criteria.facts import PublicFacts
 from synthrelease.criteria.fitted import Fitted

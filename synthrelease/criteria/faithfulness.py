@@ -13,7 +13,8 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from synthrelease.candidates.candidate import Candidate
-from synthrelease.criteria.base import Criterion, Mistake, Query, Setting, unknown_columns
+from synthrelease.criteria.base import Criterion, Mistake, Query, Setting
+from synthrelease.criteria.columns import unknown_columns
 from synthrelease.criteria.drafts import NOISE_SHARE, CriterionDraft, FileFacts, budget
 from synthrelease.criteria.facts import PublicFacts
 from synthrelease.criteria.fitted import Fitted

@@ -12,7 +12,8 @@ from pydantic import Field, model_validator
 
 from synthrelease.accounting.charges import Charge, mechanism
 from synthrelease.candidates.candidate import Candidate
-from synthrelease.criteria.base import Criterion, Mistake, Score, Setting, not_inside, unknown_columns
+from synthrelease.criteria.base import Criterion, Mistake, Score, Setting
+from synthrelease.criteria.columns import not_inside, unknown_columns
 from synthrelease.criteria.facts import PublicFacts
 from synthrelease.criteria.fitted import Fitted, Regression
 from synthrelease.criteria.functional_mechanism import Design, Prior, least_squares, private_least_squares, sub_table, too_large

@@ -19,6 +19,7 @@ from tests.mutations.of_documents import OF_DOCUMENTS
 from tests.mutations.of_floats import OF_FLOATS
 from tests.mutations.of_leaks import OF_LEAKS
 from tests.mutations.of_ledger import OF_THE_LEDGER
+from tests.mutations.of_public_facts import OF_PUBLIC_FACTS
 from tests.mutations.of_rows import OF_THE_ROWS
 from tests.mutations.of_spending import OF_SPENDING
 
@@ -1064,7 +1065,7 @@ OF_THE_THEORY = (
     ),
 )
 
-MUTATIONS = OF_THE_THEORY + OF_THE_LEDGER + OF_LEAKS + OF_FLOATS + OF_THE_ROWS + OF_SPENDING + OF_DOCUMENTS
+MUTATIONS = OF_THE_THEORY + OF_THE_LEDGER + OF_LEAKS + OF_FLOATS + OF_THE_ROWS + OF_SPENDING + OF_DOCUMENTS + OF_PUBLIC_FACTS
 
 if __name__ == "__main__":
     sys.exit(main(MUTATIONS, sys.argv[1:]))

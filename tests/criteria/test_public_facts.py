@@ -1,0 +1,70 @@
+"""What criteria say about the original table at a limit of their figure, and what they read off released bins."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from synthrelease.criteria import CRITERIA, Criterion, PublicFacts, published_criterion
+from synthrelease.criteria.known_errors import CellError, MeanError, RatioError, Unmatched
+from tests.helpers.small import World
+
+WORLD = World({"a": 1, "b": 2, "c": 3})
+ROWS = [0, 0, 1, 5, 5, 5, 7, 13, 22, 23]
+
+
+def criterion(kind: str, **fields: object) -> Criterion:
+    return CRITERIA[kind].model_validate({"name": "it", "kind": kind, "threshold": 1.2, "epsilon": "0.7", **fields})
+
+
+def facts(*criteria: Criterion) -> PublicFacts:
+    return PublicFacts.of(WORLD.candidate(ROWS), WORLD.setting(*criteria))
+
+
+@pytest.mark.parametrize(("largest", "columns"), [(None, 3), (2, 2)])
+def test_an_absolute_error_is_a_whole_number_of_rows_in_tables_of_so_many_columns(largest: int | None, columns: int) -> None:
+    found = criterion("absolute_marginal_error", largest=largest).known_error(0.29, facts())
+    assert found == CellError(rows=2, largest=columns, criterion="it")
+
+
+def test_a_ratio_at_its_clip_says_nothing() -> None:
+    ratio = criterion("relative_marginal_error", clip=3)
+    assert ratio.known_error(2.99, facts()) == RatioError(factor=2.99, criterion="it")
+    assert ratio.known_error(3.0, facts()) is None
+    assert ratio.known_error(5.0, facts()) is None
+
+
+def test_a_mean_says_what_it_is_taken_over() -> None:
+    mean = criterion("conditional_mean", column="c", by=["a"], range=[0, 3], size_margin=0.1, overall=False)
+    assert mean.known_error(0.5, facts()) == MeanError(
+        most=0.5, column="c", by=("a",), overall=False, lowest=0, highest=3, size_margin=0.1, criterion="it"
+    )
+
+
+def test_pairs_say_which_bins_are_similar() -> None:
+    """Those of the columns that must be equal are left out; without tolerance none is similar to another."""
+    tolerant = criterion("faithfulness", exact=["a", "b"], within_one_bin=["c"])
+    assert tolerant.known_error(0.35, facts()) == Unmatched(rows=3, steps={"c": (True, True, True, False)}, criterion="it")
+    strict = criterion("faithfulness", exact=["a", "b"], within_one_bin=["c"], at_most=0)
+    assert strict.known_error(0.35, facts()) == Unmatched(rows=3, steps={}, criterion="it")
+
+
+@pytest.mark.parametrize("names", [("a",), ("c", "a"), ("b", "c", "a"), ("a", "b", "c")], ids=str)
+def test_cells_of_some_columns_are_counted_in_the_order_of_their_names(names: tuple[str, ...]) -> None:
+    """By counting rows one by one."""
+    layout = WORLD.layout
+    wanted = np.zeros([layout.sizes[layout.index(name)] for name in names], dtype=int)
+    for row in WORLD.counts(ROWS).expand():
+        wanted[tuple(row[layout.index(name)] for name in names)] += 1
+    assert facts().cells(names).tolist() == wanted.ravel().tolist()
+
+
+def test_a_criterion_is_read_back_from_what_is_published_of_it() -> None:
+    """And one of a kind that is not known here is none."""
+    for made in (criterion("faithfulness", exact=["a"], within_one_bin=["b"]), criterion("absolute_marginal_error")):
+        parameters = made.model_dump(mode="json", exclude={"name", "kind", "threshold", "epsilon", "reason"}, exclude_none=True)
+        same = published_criterion(made.kind, name=made.name, threshold=1.2, epsilon="7/10", parameters=parameters)
+        assert same == made
+    assert published_criterion("magic", name="it", threshold=1, epsilon="1", parameters={}) is None
+    with pytest.raises(ValueError, match="largest"):
+        published_criterion("absolute_marginal_error", name="it", threshold=1, epsilon="1", parameters={"largest": "many"})

@@ -1,0 +1,68 @@
+"""Mutations of what classes say of themselves: sensitivities from public facts, and what bounds take from a limit."""
+
+from __future__ import annotations
+
+from tests.mutations.machinery import Mutation
+
+CONTRACT = "tests/test_contracts.py::test_the_sensitivity_from_public_facts_is_the_one_of_the_noise"
+FORGED = "tests/verification/test_public_sensitivities.py"
+SAID = "tests/criteria/test_public_facts.py"
+
+OF_PUBLIC_FACTS = (
+    Mutation(
+        name="public facts: the sensitivity of one step is not recomputed",
+        breaks="a forged sensitivity, and with it too little noise, passes",
+        place="criteria.regression_one_step:RegressionOneStep.public_sensitivity",
+        old="any(column.binning != self.representation[column.name] for column in columns)",
+        new="True",
+        tests=(FORGED,),
+    ),
+    Mutation(
+        name="public facts: one step without the rules for private rows",
+        breaks="a right sensitivity is called wrong",
+        place="criteria.regression_one_step:RegressionOneStep.public_sensitivity",
+        old="facts.possible(self.columns)",
+        new="np.ones(facts.cells(self.columns).shape, dtype=bool)",
+        tests=(f"{FORGED}::test_the_sensitivity_of_one_step_is_the_largest_share_of_a_record_that_the_raw_rules_allow",),
+    ),
+    Mutation(
+        name="public facts: rules for released rows taken for those of private ones",
+        breaks="a right sensitivity is called wrong, or a wrong one right",
+        place="verification.schema:rebuild",
+        old='[rule for rule, applies_to in rules if "raw" in applies_to]',
+        new="[]",
+        tests=(FORGED,),
+    ),
+    Mutation(
+        name="public facts: groups as large as they are, without their margin",
+        breaks="a sensitivity of a mean that is too small passes",
+        place="criteria.conditional_means:ConditionalMean.public_sensitivity",
+        old="size - margin",
+        new="size",
+        tests=(CONTRACT,),
+    ),
+    Mutation(
+        name="public facts: a sensitivity of two lines as if it were that of the range",
+        breaks="a right sensitivity is called wrong",
+        place="criteria.regression_prediction:RegressionPrediction.public_sensitivity",
+        old='self.bound == "range"',
+        new="True",
+        tests=(CONTRACT,),
+    ),
+    Mutation(
+        name="public facts: a ratio at its clip is taken for a limit",
+        breaks="a bound that the original table may lie outside of",
+        place="criteria.marginals:RelativeMarginalError.known_error",
+        old="limit < self.clip",
+        new="True",
+        tests=(SAID,),
+    ),
+    Mutation(
+        name="public facts: rows that must match exactly are similar to the next bin",
+        breaks="a bound that the original table may lie outside of",
+        place="criteria.faithfulness:similar_to_next",
+        old="around is not None",
+        new="False",
+        tests=("tests/bounds/test_bounds.py", "tests/criteria/test_faithfulness.py"),
+    ),
+)
