@@ -498,7 +498,7 @@ def test_a_failure_that_nobody_foresaw_shows_no_value(tmp_path, monkeypatch, cap
     def fail(*_):
         raise error("SECRET-7461 74619")
 
-    monkeypatch.setattr(synthrelease.enclave.ingest, "_count", fail)
+    monkeypatch.setattr(synthrelease.enclave.ingest, "_encode", fail)
     assert_silent(write_csv(tmp_path / "people.csv", [Person(34, True, None, 1.64)]), capfd, recwarn)
 
 
