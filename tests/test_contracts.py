@@ -306,6 +306,7 @@ def test_sampling_is_free_and_gives_exactly_the_rows_asked_for_inside_the_layout
     assert len(witness.spent) == 1
 
 
+@pytest.mark.slow
 @each_generator
 def test_samples_differ_between_draws_and_repeat_with_the_generator(name: str, number: int) -> None:
     model = fitted(make_generator(name, number), WORLD, ROWS, RULES_FREE, BUDGET)
@@ -315,6 +316,7 @@ def test_samples_differ_between_draws_and_repeat_with_the_generator(name: str, n
     assert any(not np.array_equal(tables[0], table) for table in tables[1:4])
 
 
+@pytest.mark.slow
 @each_generator
 def test_two_fits_of_the_same_table_differ(name: str, number: int) -> None:
     """There is noise: at a small budget no two fits give the same sample."""

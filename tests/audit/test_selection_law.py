@@ -194,6 +194,7 @@ def test_no_ratio_is_above_its_claim(checks: list[LawCheck]) -> None:
     assert {check.cap is None for check in checks} == {True, False}
 
 
+@pytest.mark.slow
 def test_the_claims_are_not_idle(checks: list[LawCheck]) -> None:
     """Without a cap some pair comes within 1% of 2 eps1, and eps1 alone is never enough; a small cap costs T eps1."""
     shipped = [check for check in checks if check.cap is None]

@@ -194,6 +194,7 @@ def test_no_table_that_the_figures_allow_is_outside_the_bound(tables, limits: di
     assert found.high >= max(answers) - 1e-9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("query", [query for query in QUERIES if set(query) == {"query"}], ids=str)
 def test_counts_are_bounded_no_wider_than_they_can_be(tables, query: dict[str, str]) -> None:
     for limits in ({"absolute": 0.3}, {"absolute": 0.15, "ratio": 1.6}):

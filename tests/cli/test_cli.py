@@ -207,6 +207,7 @@ releasing.ingest = read_and_break
     assert left_in(tmp_path) == INPUTS | LEDGER
 
 
+@pytest.mark.slow
 def test_an_unforeseen_error_outside_private_code_shows_no_traceback_and_no_message(tmp_path: Path) -> None:
     broken = f"""
 import synthrelease.releasing.release as release

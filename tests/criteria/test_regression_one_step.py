@@ -195,6 +195,7 @@ def prediction(synthetic: Sequence[int], line: LinearModel, bound: str, possible
     return judged.query(3, SMALL.candidate(synthetic), where, Fitted(regressions={"line": replace(prepared, model=line)}))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("line", LINES, ids=["opposite", "near"])
 @pytest.mark.parametrize("excluded", [None, 2])
 def test_the_bound_of_the_two_lines_holds_is_attained_and_never_above_that_of_the_range(

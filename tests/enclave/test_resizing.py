@@ -73,6 +73,7 @@ def test_an_index_that_comes_twice_is_drawn_again_and_the_first_different_ones_c
     assert rows_of(uniform_subset(table(kept), 2, Given((2, 2, 0, 1)))) == (0, 2)
 
 
+@pytest.mark.slow
 def test_subsets_of_real_size_follow_the_hypergeometric_law() -> None:
     """Mean and variance of one cell, within five standard errors, for a small, a half and a nearly whole subset."""
     counts = np.array([700, 200, 95, 5])

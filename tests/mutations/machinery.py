@@ -18,7 +18,7 @@ from queue import Queue
 from tests.mutations.places import StaleMutation, changed, file_of
 
 ROOT = Path(__file__).resolve().parents[2]
-COPIED = ("synthrelease", "tests", "configs", "acceptance", "public_data", "pyproject.toml")
+COPIED = ("synthrelease", "tests", "configs", "acceptance", "public_data", "docs", "pyproject.toml")
 TABLE = ROOT / "docs" / "mutations.md"
 TIMEOUT = 900
 """Seconds; a mutated loop may not end."""

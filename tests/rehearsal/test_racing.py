@@ -351,6 +351,7 @@ def grid(world: MadeUp, attempts: int, keep: int) -> list[int]:
     return sorted(range(size), key=lambda c: -accepted[c])[:keep]
 
 
+@pytest.mark.slow
 def test_the_race_finds_what_a_full_grid_finds_with_a_fifth_of_the_attempts() -> None:
     """Five worlds of 200 configurations with 12 good ones; a grid of the cost of the race would do worse."""
     raced, searched, frugal, costs = [], [], [], []

@@ -141,6 +141,7 @@ def test_a_rehearsal_that_is_called_again_runs_no_attempt_twice(
     assert document(again) == document(found)
 
 
+@pytest.mark.slow
 def test_the_document_says_what_the_rehearsal_found(coins: tuple[Rehearsal, Path]) -> None:
     found, out = coins
     read_back = json.loads((out / "rehearsal.json").read_text())

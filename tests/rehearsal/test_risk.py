@@ -110,6 +110,7 @@ def intruder(
     }
 
 
+@pytest.mark.slow
 @given(
     ROWS,
     st.lists(ROWS, min_size=1, max_size=3),

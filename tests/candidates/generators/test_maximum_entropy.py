@@ -111,6 +111,7 @@ def precise(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_FINEST", 0.0)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("precise")
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("weight", [3.0, 30.0])
@@ -130,6 +131,7 @@ def test_the_fit_meets_the_conditions_of_the_minimum(seed: int, weight: float) -
     assert allowed(given, weight) < 0.05 * np.abs(slopes - np.log(found[possible] * possible.sum())).max()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("precise")
 @pytest.mark.parametrize("seed", range(4))
 def test_the_fit_from_a_prior_meets_the_conditions_of_the_minimum(seed: int) -> None:

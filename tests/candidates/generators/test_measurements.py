@@ -44,6 +44,7 @@ def measured(generator: Marginals, counts: Counts, noisy: bool = False):
     return generator.measure(private if noisy else private.rehearsed(NoNoise()), charge)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(where=coarsenings(), seed=st.integers(0, 10**6), tables=st.sampled_from(["all 2-way", "c2:c0 + c1", "all 3-way + c0"]))
 def test_merging_measurements_is_measuring_merged_counts(
