@@ -7,6 +7,7 @@ import pytest
 
 from synthrelease.criteria import CRITERIA, Criterion, PublicFacts, published_criterion
 from synthrelease.criteria.known_errors import CellError, MeanError, RatioError, Unmatched
+from tests.helpers.facts import facts_of
 from tests.helpers.small import World
 
 WORLD = World({"a": 1, "b": 2, "c": 3})
@@ -18,7 +19,7 @@ def criterion(kind: str, **fields: object) -> Criterion:
 
 
 def facts(*criteria: Criterion) -> PublicFacts:
-    return PublicFacts.of(WORLD.candidate(ROWS), WORLD.setting(*criteria))
+    return facts_of(WORLD.candidate(ROWS), WORLD.setting(*criteria))
 
 
 @pytest.mark.parametrize(("largest", "columns"), [(None, 3), (2, 2)])
