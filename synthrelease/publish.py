@@ -25,8 +25,9 @@ from synthrelease.releasing.attempt import read_priors
 from synthrelease.releasing.dry_run import DryRun, dry_run
 from synthrelease.releasing.memory import check_memory
 from synthrelease.releasing.release import Release, release
+from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.shortlist import narrowed, rehearsed_on
-from synthrelease.specification.spec import ReleaseSpec, load_spec
+from synthrelease.specification.spec import load_spec
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey

@@ -26,8 +26,9 @@ from synthrelease.ledger.account import load_ledger, open_ledger
 from synthrelease.publish import ReleaseRequest, publish
 from synthrelease.releasing.release import Release
 from synthrelease.resources import file_digest
+from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.shortlist import RehearsedTable, shortlist_text
-from synthrelease.specification.spec import ReleaseSpec, load_spec
+from synthrelease.specification.spec import load_spec
 from tests.helpers.tiny import EPSILON, write_config, write_data
 
 SECRET = "SECRET-7461"

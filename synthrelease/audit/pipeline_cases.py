@@ -12,7 +12,8 @@ import numpy as np
 from synthrelease.audit.cases import Case
 from synthrelease.audit.pipelines import Pipeline, pipelines
 from synthrelease.releasing.release import Release, release
-from synthrelease.specification.spec import ReleaseSpec, load_spec
+from synthrelease.specification.release_spec import ReleaseSpec
+from synthrelease.specification.spec import load_spec
 
 DRAWS = 200
 FAULTY_DRAWS = 1_000

@@ -22,7 +22,7 @@ from synthrelease.published.document import (
 )
 from synthrelease.published.parts import number
 from synthrelease.releasing.release import Release
-from synthrelease.specification.spec import ReleaseSpec
+from synthrelease.specification.release_spec import ReleaseSpec
 
 _PACKAGES = ("synthrelease", "numpy", "pandas", "scipy", "networkx", "joblib", "opendp", "pydantic", "pyarrow")
 

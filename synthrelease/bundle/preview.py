@@ -17,7 +17,7 @@ from synthrelease.candidates.candidate import Candidate
 from synthrelease.criteria import Score
 from synthrelease.domain.counts import Counts
 from synthrelease.releasing.release import Release, stated_guarantee
-from synthrelease.specification.spec import ReleaseSpec
+from synthrelease.specification.release_spec import ReleaseSpec
 
 
 def preview(spec: ReleaseSpec) -> dict[str, bytes]:

@@ -15,7 +15,7 @@ from synthrelease.cli.bundles import warn_of_gaps
 from synthrelease.cli.terminal import Config, Jobs, out, print_plan, print_plans, progress_line
 
 if TYPE_CHECKING:
-    from synthrelease.specification.spec import ReleaseSpec
+    from synthrelease.specification.release_spec import ReleaseSpec
 
 
 def plan(

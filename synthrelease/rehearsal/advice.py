@@ -18,7 +18,7 @@ from synthrelease.accounting.renyi import mean_rounds
 from synthrelease.criteria import Criterion
 from synthrelease.rehearsal.attempts import AttemptResult, passing
 from synthrelease.rehearsal.intervals import Estimate, clopper_pearson
-from synthrelease.specification.spec import ReleaseSpec
+from synthrelease.specification.release_spec import ReleaseSpec
 
 BUDGET_FACTORS = tuple(Fraction(factor) for factor in ("1/4", "1/2", "3/4", "1"))
 """Generation budgets that are tried, as shares of the planned one."""

@@ -16,7 +16,7 @@ from synthrelease.errors import RejectedRound
 from synthrelease.randomness import NoNoise, SeededEntropy, laplace_figure
 from synthrelease.releasing.attempt import Prepared, generate, prepare
 from synthrelease.releasing.threads import one_thread
-from synthrelease.specification.spec import ReleaseSpec
+from synthrelease.specification.release_spec import ReleaseSpec
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -31,8 +31,8 @@ from synthrelease.rehearsal.racing import Race, RaceGoal
 from synthrelease.rehearsal.store import RehearsalStore, open_store
 from synthrelease.releasing.attempt import read_priors
 from synthrelease.resources import file_digest
+from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.shortlist import RehearsedTable
-from synthrelease.specification.spec import ReleaseSpec
 
 STORE = "attempts.sqlite"
 CHUNK = 8

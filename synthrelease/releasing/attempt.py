@@ -16,7 +16,7 @@ from synthrelease.domain.counts import Counts
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.releasing.threads import one_thread
-from synthrelease.specification.spec import ReleaseSpec
+from synthrelease.specification.release_spec import ReleaseSpec
 
 
 @dataclass(frozen=True, kw_only=True)

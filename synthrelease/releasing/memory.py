@@ -7,7 +7,7 @@ import sys
 
 from synthrelease.domain.counts import DENSE_LIMIT
 from synthrelease.errors import ResourceError
-from synthrelease.specification.spec import ReleaseSpec
+from synthrelease.specification.release_spec import ReleaseSpec
 
 _BASE_MB = 330
 """Python with the packages that a release loads."""

@@ -20,7 +20,7 @@ from synthrelease.enclave.resizing import resize
 from synthrelease.errors import BudgetError
 from synthrelease.releasing.attempt import Attempt, Prepared, attempt, prepare, read_priors, released_figures
 from synthrelease.releasing.selection import select_by
-from synthrelease.specification.spec import ReleaseSpec
+from synthrelease.specification.release_spec import ReleaseSpec
 
 Progress = Callable[[str], None]
 

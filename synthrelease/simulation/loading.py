@@ -11,7 +11,7 @@ from synthrelease.simulation.bands import Units
 from synthrelease.simulation.facts import MAX_COLUMNS, FactColumn, FactsFile, ShareTable
 from synthrelease.simulation.published import Mistake, Published, published_means, published_shares
 from synthrelease.toml.reading import read_toml, shown
-from synthrelease.toml.tables import validated
+from synthrelease.toml.validation import validated
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,9 +15,10 @@ from synthrelease.candidates.configuration import ConfigurationSpace
 from synthrelease.candidates.generators import GENERATORS
 from synthrelease.candidates.projections import PROJECTIONS
 from synthrelease.errors import Problem, SpecError
-from synthrelease.specification.spec import ReleaseSpec
+from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.toml.reading import read_toml
-from synthrelease.toml.tables import SpecTable, validated
+from synthrelease.toml.tables import SpecTable
+from synthrelease.toml.validation import validated
 
 
 class ShortlistTable(SpecTable):

@@ -13,7 +13,8 @@ from synthrelease.candidates.projections import PROJECTIONS, Projection
 from synthrelease.domain.schema import Schema
 from synthrelease.errors import closest, listing
 from synthrelease.toml.problems import Problems
-from synthrelease.toml.tables import ReleaseFile, validated
+from synthrelease.toml.tables import ReleaseFile
+from synthrelease.toml.validation import validated
 
 MAX_CONFIGURATIONS = 100_000
 

@@ -12,7 +12,7 @@ from synthrelease.candidates.generators import GENERATORS
 from synthrelease.candidates.projections import PROJECTIONS
 from synthrelease.criteria import CRITERIA, Criterion
 from synthrelease.published.document import CriterionPart, ReleaseDocument
-from synthrelease.toml.tables import validated
+from synthrelease.toml.validation import validated
 from synthrelease.verification.checks import Check
 
 

@@ -24,7 +24,8 @@ from synthrelease.errors import RejectedRound
 from synthrelease.rehearsal.intervals import clopper_pearson
 from synthrelease.releasing.attempt import attempt, prepare
 from synthrelease.releasing.release import read_private
-from synthrelease.specification.spec import ReleaseSpec, load_spec
+from synthrelease.specification.release_spec import ReleaseSpec
+from synthrelease.specification.spec import load_spec
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -29,7 +29,8 @@ from synthrelease.domain.counts import Counts
 from synthrelease.enclave.door import Meter, PrivateCounts
 from synthrelease.releasing.attempt import Attempt, Prepared, attempt, prepare
 from synthrelease.releasing.release import read_private
-from synthrelease.specification.spec import ReleaseSpec, load_spec
+from synthrelease.specification.release_spec import ReleaseSpec
+from synthrelease.specification.spec import load_spec
 
 ROOT = Path(__file__).resolve().parents[2]
 WHOLE = mechanism("the whole table", Fraction(1), "simulated rows")

@@ -33,7 +33,8 @@ from synthrelease.randomness import NoNoise
 from synthrelease.rehearsal.intervals import clopper_pearson
 from synthrelease.releasing.attempt import attempt, prepare
 from synthrelease.releasing.release import Release, one_round
-from synthrelease.specification.spec import ReleaseSpec, load_spec
+from synthrelease.specification.release_spec import ReleaseSpec
+from synthrelease.specification.spec import load_spec
 from tests.helpers.queries import random_query
 
 ROOT = Path(__file__).resolve().parents[2]

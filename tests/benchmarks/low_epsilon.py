@@ -38,7 +38,8 @@ from synthrelease.rehearsal.intervals import clopper_pearson
 from synthrelease.releasing.attempt import prepare, read_priors
 from synthrelease.releasing.release import one_round
 from synthrelease.releasing.selection import select
-from synthrelease.specification.spec import ReleaseSpec, load_spec
+from synthrelease.specification.release_spec import ReleaseSpec
+from synthrelease.specification.spec import load_spec
 
 ROOT = Path(__file__).resolve().parents[2]
 

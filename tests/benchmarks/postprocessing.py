@@ -23,7 +23,8 @@ from synthrelease.enclave.door import PrivateCounts
 from synthrelease.rehearsal.intervals import clopper_pearson
 from synthrelease.releasing.attempt import attempt, prepare
 from synthrelease.releasing.release import read_private
-from synthrelease.specification.spec import ReleaseSpec, load_spec
+from synthrelease.specification.release_spec import ReleaseSpec
+from synthrelease.specification.spec import load_spec
 from tests.benchmarks.acceptance import label
 
 ROOT = Path(__file__).resolve().parents[2]

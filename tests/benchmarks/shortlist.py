@@ -17,8 +17,9 @@ from synthrelease.errors import RejectedRound
 from synthrelease.rehearsal.intervals import clopper_pearson
 from synthrelease.releasing.attempt import attempt, prepare, read_priors
 from synthrelease.releasing.release import read_private
+from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.shortlist import narrowed
-from synthrelease.specification.spec import ReleaseSpec, load_spec
+from synthrelease.specification.spec import load_spec
 
 
 def accepted(spec: ReleaseSpec, public: PrivateCounts, attempts: int) -> int:

@@ -24,7 +24,8 @@ from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import InputError, OutputError, RejectedRound, SynthreleaseError
 from synthrelease.releasing.attempt import attempt, prepare
 from synthrelease.releasing.release import read_private
-from synthrelease.specification.spec import ReleaseSpec, load_spec
+from synthrelease.specification.release_spec import ReleaseSpec
+from synthrelease.specification.spec import load_spec
 from tests.conftest import ROOT
 from tests.helpers.labour_force import simulated
 

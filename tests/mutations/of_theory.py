@@ -837,7 +837,7 @@ OF_THE_THEORY = (
     Mutation(
         name="plan: shared measurements are free",
         breaks="epsilon is spent and not charged",
-        place="specification.spec:ReleaseSpec.plan",
+        place="specification.release_spec:ReleaseSpec.plan",
         old="once, generation = [*once, *generation], []",
         new="generation = []",
         tests=(LOW,),

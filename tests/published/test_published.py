@@ -24,7 +24,8 @@ from synthrelease.errors import BudgetError, InputError, OutputError, RejectedRo
 from synthrelease.published import PublishedRelease, load
 from synthrelease.releasing.attempt import attempt, prepare
 from synthrelease.releasing.release import Release, read_private
-from synthrelease.specification.spec import ReleaseSpec, load_spec
+from synthrelease.specification.release_spec import ReleaseSpec
+from synthrelease.specification.spec import load_spec
 from tests.conftest import ROOT
 from tests.helpers.labour_force import write_survey
 from tests.helpers.tiny import EPSILON, write_config, write_data

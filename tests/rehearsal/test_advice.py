@@ -22,7 +22,8 @@ from synthrelease.rehearsal.advice import (
 )
 from synthrelease.rehearsal.attempts import AttemptResult
 from synthrelease.rehearsal.intervals import clopper_pearson
-from synthrelease.specification.spec import ReleaseSpec, load_spec
+from synthrelease.specification.release_spec import ReleaseSpec
+from synthrelease.specification.spec import load_spec
 from tests.helpers.tiny import EPSILON, write_config
 
 ERROR = CRITERIA["absolute_marginal_error"](name="error", kind="absolute_marginal_error", threshold=2.0, epsilon=Fraction(1, 2))

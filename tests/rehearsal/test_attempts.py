@@ -24,7 +24,8 @@ from synthrelease.randomness import SeededEntropy
 from synthrelease.rehearsal import attempts
 from synthrelease.rehearsal.attempts import AttemptResult, chance, passing, run_attempts
 from synthrelease.releasing.attempt import Prepared, attempt, generate, prepare
-from synthrelease.specification.spec import ReleaseSpec, load_spec
+from synthrelease.specification.release_spec import ReleaseSpec
+from synthrelease.specification.spec import load_spec
 from tests.helpers.tiny import write_config, write_data
 
 NUMBERS = {'categories = ["head", "tail"]': 'categories = ["head", "tail"]\nnumbers = { head = 0, tail = 1 }'}

@@ -14,7 +14,8 @@ from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import InputError, RejectedRound
 from synthrelease.rehearsal import copies
 from synthrelease.rehearsal.copies import Comparison, CopyFigures, copy_figures
-from synthrelease.specification.spec import ReleaseSpec, load_spec
+from synthrelease.specification.release_spec import ReleaseSpec
+from synthrelease.specification.spec import load_spec
 from tests.helpers.labour_force import write_survey
 
 

@@ -25,7 +25,8 @@ from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import BudgetError, InputError
 from synthrelease.releasing.attempt import Prepared, attempt, generate, prepare, read_priors, released_figures
 from synthrelease.releasing.release import Release, release
-from synthrelease.specification.spec import ReleaseSpec, load_spec
+from synthrelease.specification.release_spec import ReleaseSpec
+from synthrelease.specification.spec import load_spec
 from tests.conftest import ROOT
 from tests.criteria.test_joint import chance_of_passing
 from tests.helpers.small import World

@@ -23,7 +23,8 @@ from synthrelease.rehearsal.parallel import Workers
 from synthrelease.rehearsal.racing import RaceGoal
 from synthrelease.rehearsal.rehearse import rehearse
 from synthrelease.releasing.release import release
-from synthrelease.specification.spec import ReleaseSpec, load_spec
+from synthrelease.specification.release_spec import ReleaseSpec
+from synthrelease.specification.spec import load_spec
 from synthrelease.verification.verify import verify_bundle
 from tests.helpers.tiny import write_config, write_data
 

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from synthrelease.candidates.configuration import Configuration
 from synthrelease.errors import SpecError
+from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.shortlist import narrowed, shortlist_text
-from synthrelease.specification.spec import ReleaseSpec, load_spec
+from synthrelease.specification.spec import load_spec
 from tests.helpers.tiny import EPSILON, write_config
 
 SPACE = {

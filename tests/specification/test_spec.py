@@ -12,7 +12,8 @@ import pytest
 
 from synthrelease.candidates.configuration import Configuration
 from synthrelease.errors import BudgetError
-from synthrelease.specification.spec import ReleaseSpec, load_spec
+from synthrelease.specification.release_spec import ReleaseSpec
+from synthrelease.specification.spec import load_spec
 from tests.conftest import ROOT
 
 CONFIGS = sorted((ROOT / "configs").glob("*.toml"))

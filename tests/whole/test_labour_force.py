@@ -10,7 +10,8 @@ import pytest
 
 from synthrelease.bundle import write_bundle
 from synthrelease.releasing.release import Release, release
-from synthrelease.specification.spec import ReleaseSpec, load_spec
+from synthrelease.specification.release_spec import ReleaseSpec
+from synthrelease.specification.spec import load_spec
 from synthrelease.verification import verify_bundle
 from tests.helpers.labour_force import simulated, write_survey
 

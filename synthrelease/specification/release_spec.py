@@ -1,0 +1,123 @@
+"""What a release is, fixed and public before private data are read: one frozen value, with its plan."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+
+from synthrelease.accounting.charges import Charge, decimal_text, mechanism, zero_concentrated
+from synthrelease.accounting.plan import Plan, pure_epsilon
+from synthrelease.accounting.rows import RowsRule
+from synthrelease.accounting.selection import SelectionRule
+from synthrelease.candidates.configuration import ConfigurationSpace
+from synthrelease.candidates.generators import LIBRARIES
+from synthrelease.criteria import Criterion, JointTest, Setting
+from synthrelease.domain.plausibility import Plausibility
+from synthrelease.domain.schema import Schema
+from synthrelease.toml.card import CardTable
+from synthrelease.toml.tables import InputTable, RuleTable, UnitTable
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReleaseSpec:
+    """Everything that is fixed, and public, before private data are read.
+
+    Attributes
+    ----------
+    raw, synthetic : plausibility rules over atomic cells, for rows of the private file and for released rows.
+    setting : the public facts that criteria use.
+    generation_budget : of one generator fit: epsilon, or rho where a family is zero-concentrated; and `generation_delta`.
+    limit, delta : the largest epsilon and delta of the whole release; zero-concentrated guarantees are stated at delta.
+    shape : eta of a truncated negative binomial number of rounds; None for selection with a known threshold.
+    digest : sha256 of the content of both files, comments and [card] apart, and of the public tables that
+        generators start from.
+    joint_test : decides rounds in place of the noisy figures, which are then released after acceptance (theory 4, joint
+        test).
+    shared_measurements : the generators' measurements are made once, before the loop (theory 5, shared measurements).
+    publish_measurements : they become part of the release.
+    priors : the public tables that generators start from, by the name in the configuration.
+    rows : how many rows a release works with, and what that costs.
+    exact_domain : where the number of kept rows is published exactly, a digest of all that decides which rows are kept;
+        None otherwise. Exact releases of one dataset on different domains would give away an exact difference.
+    unit : what a record is, and in how many records a person can stand.
+    budget_reason : the steward's words on the budget.
+    """
+
+    title: str
+    description: str
+    path: str
+    digest: str
+    input: InputTable
+    schema: Schema
+    rules: tuple[RuleTable, ...]
+    raw: Plausibility
+    synthetic: Plausibility
+    space: ConfigurationSpace
+    criteria: tuple[Criterion, ...]
+    setting: Setting
+    generation_budget: Fraction
+    limit: Fraction | None
+    stop_probability: Fraction
+    card: CardTable
+    shape: Fraction | None = None
+    generation_delta: Fraction = Fraction(0)
+    delta: Fraction = Fraction(0)
+    joint_test: JointTest | None = None
+    shared_measurements: bool = False
+    publish_measurements: bool = False
+    priors: Mapping[str, Path] = field(default_factory=dict)
+    rows: RowsRule = RowsRule()
+    exact_domain: str | None = None
+    unit: UnitTable = UnitTable()
+    budget_reason: str = ""
+
+    @cached_property
+    def plan(self) -> Plan:
+        """The charge tree of a release."""
+        once = [
+            *([self.rows.charge] if self.rows.charge else []),
+            *(replace(charge, reason=each.reason) for each in self.criteria for charge in each.once()),
+        ]
+        figures = [replace(charge, reason=each.reason) for each in self.criteria for charge in each.per_score()]
+        generation = [replace(self.generation_charge, reason=self.budget_reason)]
+        if self.shared_measurements:
+            once, generation = [*once, *generation], []
+        after: list[Charge] = []
+        if self.joint_test is not None:
+            figures, after = [self.joint_test.charge], figures
+        return Plan.of(
+            once=tuple(once),
+            per_round=(*generation, *figures),
+            after=tuple(after),
+            rule=self.selection_rule,
+            delta=self.delta,
+        )
+
+    @property
+    def selection_rule(self) -> SelectionRule:
+        """How rounds are repeated."""
+        return SelectionRule(stop_probability=self.stop_probability, shape=self.shape)
+
+    @property
+    def generation_charge(self) -> Charge:
+        """What one fit costs; what all rounds share costs it once."""
+        families = ", ".join(sorted({generator.family for generator in self.space.generators}))
+        because = f"measured once for all rounds ({families})" if self.shared_measurements else ""
+        because = because or f"one fit of the drawn generator ({families})"
+        if families in LIBRARIES:
+            return self.space.generators[0].charge(self.generation_budget)  # its own charge shows the library's part
+        if self.generation_unit == "rho":
+            charge = zero_concentrated("generation", self.generation_budget, because)
+            if pure := sorted({each.family for each in self.space.generators if each.guarantee == "pure"}):
+                beside = f"{charge.because}; {', '.join(pure)} at epsilon = {decimal_text(pure_epsilon(charge))}"
+                return replace(charge, because=beside)
+            return charge
+        return mechanism("generation", self.generation_budget, because, self.generation_delta)
+
+    @property
+    def generation_unit(self) -> str:
+        """What the budget of a fit is: "epsilon", or "rho" where a family is zero-concentrated."""
+        return "rho" if any(generator.guarantee == "zCDP" for generator in self.space.generators) else "epsilon"
