@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from tests.mutations.machinery import Mutation
 
-RESIZING, SUBSETS, PRIVATE, INGEST = (f"synthrelease/{name}.py" for name in ("resizing", "subsets", "private", "ingest"))
-SPEC, CHARGES = "synthrelease/specification/spec.py", "synthrelease/verification/charges.py"
-PROTECTION, PRIVACY = "synthrelease/bundle/card/protection.py", "synthrelease/accounting/plan.py"
 ROWS, READ = "tests/enclave/test_resizing.py", "tests/enclave/test_ingest.py"
 ENUMERATED = "tests/audit/test_left_out_rows.py"
 TEXTS = "tests/bundle/test_protection.py"
