@@ -1,4 +1,4 @@
-"""Which sets of columns a column of a Bayesian network may have as parents: the maximal ones that fit, or a public choice of them.
+"""Which sets of columns may be the parents of a column in a Bayesian network: the maximal ones, or a public choice of them.
 
 PrivBayes, Algorithms 5 and 6 (Zhang, Cormode, Procopiuc, Srivastava & Xiao, TODS 2017), one column at a time. Nothing here sees
 data: all of it is a function of the sizes of the columns, of which are already placed, and of two bounds.
