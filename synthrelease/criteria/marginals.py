@@ -12,7 +12,8 @@ from pydantic import Field, model_validator
 from synthrelease.candidates.candidate import Candidate
 from synthrelease.criteria.base import Criterion, Mistake, Query, Setting
 from synthrelease.criteria.fitted import Fitted
-from synthrelease.domain.counts import Counts, column_subsets, difference_lattice
+from synthrelease.domain.counts import Counts
+from synthrelease.domain.sub_tables import differences
 
 MAX_TABLES = 100_000
 """Tables that a criterion looks at: all those of sixteen columns; more would take hours."""
@@ -91,10 +92,8 @@ class RelativeMarginalError(Criterion):
 
 def largest_difference(left: Counts, right: Counts, largest: int) -> int:
     """Largest difference of two tables' counts over all cells of all tables of at most `largest` columns."""
-    differences = difference_lattice(left, right)
     worst = 0
-    for columns in column_subsets(len(left.layout.sizes), largest):
-        values = differences.values(columns)
+    for _, values in differences(left, right, largest):
         worst = max(worst, int(values.max(initial=0)), -int(values.min(initial=0)))
     return worst
 

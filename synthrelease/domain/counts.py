@@ -8,9 +8,8 @@ from __future__ import annotations
 import hashlib
 import math
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cached_property
-from itertools import combinations
 
 import numpy as np
 
@@ -69,7 +68,7 @@ class Counts:
 
     def dense(self) -> np.ndarray:
         """(layout.n_cells,) the count of every cell of the domain, in the order of the codes."""
-        return _bincount(self.codes, self.counts, self.layout.n_cells)
+        return dense_sums(self.codes, self.counts, self.layout.n_cells)
 
     def keep(self, mask: np.ndarray) -> Counts:
         """The rows of the cells where `mask` (n_cells,) is True."""
@@ -93,15 +92,16 @@ class Counts:
 def _collect(codes: np.ndarray, values: np.ndarray, n_cells: int) -> tuple[np.ndarray, np.ndarray]:
     """Unique codes, increasing, with the sum of their values; zero sums are left out."""
     if n_cells <= DENSE_LIMIT:
-        dense = _bincount(codes, values, n_cells)
+        dense = dense_sums(codes, values, n_cells)
         unique = np.flatnonzero(dense)
         return unique, dense[unique]
-    unique, sums = _sum_by_code(codes, values)
+    unique, sums = sum_by_code(codes, values)
     occurs = sums != 0
     return unique[occurs], sums[occurs]
 
 
-def _sum_by_code(codes: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def sum_by_code(codes: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The codes that occur, increasing, with the sums of their values, which may be 0."""
     if not len(codes):
         return codes, values
     order = np.argsort(codes, kind="stable")
@@ -110,7 +110,7 @@ def _sum_by_code(codes: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.
     return ordered[starts], np.add.reduceat(values[order], starts)
 
 
-def _bincount(codes: np.ndarray, values: np.ndarray, n_cells: int) -> np.ndarray:
+def dense_sums(codes: np.ndarray, values: np.ndarray, n_cells: int) -> np.ndarray:
     """Exact integer sums: bincount adds doubles, which is exact while the absolute sum stays below 2**53."""
     if len(values) and float(np.abs(values).sum(dtype=float)) >= 2.0**53:
         dense = np.zeros(n_cells, dtype=np.int64)
@@ -133,9 +133,9 @@ class Lattice:
         self._digits: dict[int, np.ndarray] = {}
         self._prefix: tuple[tuple[int, ...], np.ndarray] | None = None
         if layout.n_cells <= DENSE_LIMIT:
-            self._whole = _Kept(self._full, _bincount(codes, values, layout.n_cells).reshape(layout.sizes))
+            self._whole = _Kept(self._full, dense_sums(codes, values, layout.n_cells).reshape(layout.sizes))
         else:
-            self._whole = _Kept(self._full, _sum_by_code(codes, values))
+            self._whole = _Kept(self._full, sum_by_code(codes, values))
 
     def get(self, columns: tuple[int, ...]) -> np.ndarray:
         """The full array of the sub-table of `columns` (increasing)."""
@@ -166,14 +166,18 @@ class Lattice:
         codes = self._prefix[1] * shape[-1]
         codes += self._digits_of(last)
         if self._weights is None:
-            return _bincount(codes, self._whole.table[1], math.prod(shape)).reshape(shape)
+            return dense_sums(codes, self._whole.table[1], math.prod(shape)).reshape(shape)
         return np.bincount(codes, weights=self._weights, minlength=math.prod(shape)).astype(np.int64).reshape(shape)
 
     @cached_property
     def _weights(self) -> np.ndarray | None:
-        """The values of the cells that occur as doubles; None where their sums might not be exact (`_bincount`)."""
+        """The values of the cells that occur as doubles; None where their sums might not be exact (`dense_sums`)."""
         values = self._whole.table[1].astype(float)
         return values if np.abs(values).sum() < 2.0**53 else None
+
+    def coded(self, columns: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
+        """Of a table above DENSE_LIMIT: codes over `columns` (the last fastest), which may repeat, with their values."""
+        return self._codes_of(columns), self._whole.table[1]
 
     def _table(self, columns: tuple[int, ...]) -> Table:
         if columns == self._full:
@@ -202,8 +206,8 @@ class Lattice:
                 i = parent.columns.index(column)
                 reduced += (parent.table[0] // source.strides[i]) % source.sizes[i] * stride
         if target.n_cells <= DENSE_LIMIT:
-            return _bincount(reduced, parent.table[1], target.n_cells).reshape(target.sizes)
-        return _sum_by_code(reduced, parent.table[1])
+            return dense_sums(reduced, parent.table[1], target.n_cells).reshape(target.sizes)
+        return sum_by_code(reduced, parent.table[1])
 
     def _codes_of(self, columns: tuple[int, ...]) -> np.ndarray:
         """(n_cells,) int64 codes over `columns`, the last varying fastest, of the cells that occur in the whole table."""
@@ -257,15 +261,6 @@ def lattice(table: Counts) -> Lattice:
     return Lattice(table.layout, table.codes, table.counts)
 
 
-def difference_lattice(left: Counts, right: Counts) -> Lattice:
-    """The marginals of left minus right, over every cell that occurs in either."""
-    return Lattice(
-        left.layout,
-        np.concatenate([left.codes, right.codes]),
-        np.concatenate([left.counts, -right.counts]),
-    )
-
-
 def rare_first(digits: Sequence[np.ndarray], weights: np.ndarray) -> np.ndarray:
     """An order of cells in which those of a rare bin stand together: by the rarest bin that each is in, then by their bins.
 
@@ -282,9 +277,3 @@ def rare_first(digits: Sequence[np.ndarray], weights: np.ndarray) -> np.ndarray:
         rarer = totals < rarest
         rarest, column_of = np.where(rarer, totals, rarest), np.where(rarer, column, column_of)
     return np.lexsort([*reversed(digits), column_of, rarest])
-
-
-def column_subsets(n_columns: int, largest: int) -> Iterator[tuple[int, ...]]:
-    """All non-empty column subsets of at most `largest` columns, larger ones first."""
-    for size in range(min(n_columns, largest), 0, -1):
-        yield from combinations(range(n_columns), size)

@@ -271,8 +271,8 @@ def _conditional(table: np.ndarray, column_totals: np.ndarray, allowed: np.ndarr
 def _parent_marginal(families: Sequence[Family], parents: tuple[int, ...], drawn: Frontier) -> np.ndarray:
     """Pr[parents] under the network built so far, axes in the order of `parents`.
 
-    Only the parents and their ancestors matter; all other columns sum to 1. It is exact as long as the tables on the way have at
-    most DENSE_LIMIT cells, as they have up to some twenty columns. Beyond that it is the shares among the rows of `drawn`.
+    Only the parents and their ancestors matter; all other columns sum to 1. It is exact as long as the tables on the way have
+    at most DENSE_LIMIT cells, as they have up to some twenty columns. Beyond that it is the shares among the rows of `drawn`.
     """
     if not parents:
         return np.ones(())

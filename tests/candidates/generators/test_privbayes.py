@@ -327,6 +327,29 @@ def test_the_first_column_is_uniform_and_the_structure_covers_all_columns() -> N
     assert min(firsts.values()) > 60  # 100 each; 40 is 4.9 standard deviations
 
 
+def test_the_same_pairs_compete_for_every_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tables that have nothing in common, the same choices: how many pairs compete may depend on nothing else, limit or not."""
+    world = World({"a": 1, "b": 2, "c": 1, "d": 1, "e": 1})
+    competed: list[list[int]] = []
+
+    def choose(scores: list[int], **_: object) -> int:
+        competed[-1].append(len(scores))
+        return len(scores) // 2
+
+    monkeypatch.setattr(privbayes, "choose", choose)
+    for limit in (2048, 6):
+        monkeypatch.setattr(privbayes, "MOST_PAIRS", limit)
+        competed.clear()
+        for rows in ([0] * 40, [47] * 40, list(range(40)), [0, 47] * 20, [5] * 13 + [6] * 27):
+            competed.append([])
+            generator = PrivBayes(flavour="degree", degree=2, epsilon_split=Fraction(1, 2))
+            charge = generator.charge(exact(4))
+            private = world.private(rows, [charge], FromTheFirst())
+            generator.fit(private, charge, Background(plausibility=no_rules(world.layout)))
+        assert all(each == competed[0] for each in competed)
+        assert max(competed[0]) <= limit
+
+
 def test_a_failing_structure_choice_is_opaque(monkeypatch: pytest.MonkeyPatch) -> None:
     world = World({"a": 1, "b": 1})
     monkeypatch.setattr(privbayes, "choose", lambda *args, **kwargs: 1 // 0)
