@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.mutations.machinery import Mutation
 
 SETS = "tests/candidates/generators/test_parent_sets.py"
-MAXIMAL = f"{SETS}::test_parent_sets_are_all_the_maximal_ones"
+MAXIMAL = f"{SETS}::test_parent_sets_of_four_columns_are_the_maximal_ones_at_every_bound"
 COMPETING = f"{SETS}::test_what_competes_is_all_maximal_sets_or_as_many_of_them_as_may"
 FIT = "tests/candidates/generators/test_privbayes.py"
 WIDE = "tests/candidates/generators/test_elimination.py"
@@ -68,12 +68,12 @@ OF_WIDTH = (
         tests=(WIDE,),
     ),
     Mutation(
-        name="elimination: the size of the largest table is that of the last",
+        name="elimination: the largest table first",
         breaks="a table that does not fit into memory",
         place="candidates.generators.elimination:elimination_order",
         old="min(open_columns, key=lambda each: (_cells(joined(each), sizes), each))",
         new="max(open_columns, key=lambda each: (_cells(joined(each), sizes), each))",
-        tests=(f"{WIDE}::test_a_chain_of_two_hundred_columns_needs_small_tables",),
+        tests=(f"{WIDE}::test_a_star_of_forty_columns_is_summed_from_its_ends",),
     ),
     Mutation(
         name="frontier: the parents' bins are those of other columns",
@@ -124,8 +124,8 @@ OF_WIDTH = (
         name="sub-tables: of cells that occur, the wrong column is summed out",
         breaks="another figure",
         place="domain.sub_tables:_without",
-        old="sizes[place + 1 :]",
-        new="sizes[place:]",
+        old="below = math.prod(sizes[place + 1 :])",
+        new="below = math.prod(sizes[place:])",
         tests=(DIFFERENCES,),
     ),
     Mutation(

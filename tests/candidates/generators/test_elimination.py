@@ -73,6 +73,17 @@ def test_a_chain_of_two_hundred_columns_needs_small_tables() -> None:
     assert marginal(factors, [0, 199], order) == pytest.approx(product)
 
 
+def test_a_star_of_forty_columns_is_summed_from_its_ends() -> None:
+    """Starting with the column in the middle would join all others in one table of 2^40 cells."""
+    generator = np.random.default_rng(1)
+    rays = [generator.dirichlet(np.ones(2), 2) for _ in range(40)]
+    factors = [Factor(columns=(40,), values=np.array([0.3, 0.7]))]
+    factors += [Factor(columns=(40, i), values=ray) for i, ray in enumerate(rays)]
+    order, largest = elimination_order([frozenset(f.columns) for f in factors], frozenset({5, 9}), dict.fromkeys(range(41), 2))
+    assert largest <= 8
+    assert marginal(factors, [9, 5], order) == pytest.approx(rays[9].T @ np.diag([0.3, 0.7]) @ rays[5])
+
+
 def test_parents_that_are_too_many_for_an_exact_law_are_estimated(monkeypatch: pytest.MonkeyPatch) -> None:
     """The model of eight columns with and without room for exact tables: parents' shares from 100,000 rows."""
     sizes = [3, 2, 4, 2, 3, 2, 3, 2]
@@ -120,7 +131,7 @@ def test_a_sum_that_ends_just_below_its_total_leaves_nothing_to_an_impossible_ce
     assert np.cumsum(shares)[-1] < 1
     assert round_within_rows(shares, np.array([7]), Half())[0, -1] == 0  # type: ignore[arg-type]
     assert round_within_rows(shares, np.array([7]), Half()).sum() == 7  # type: ignore[arg-type]
-    expected = np.array([0.1] * 6 + [0.0])
+    expected = np.array([0.1] * 10 + [0.0])
     for n in range(1, 200):
         rounded = systematic_rounding(expected, n, Half())  # type: ignore[arg-type]
         assert rounded[-1] == 0

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import time
-from itertools import combinations
+from itertools import combinations, combinations_with_replacement
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,16 +14,17 @@ from synthrelease.candidates.generators.parent_sets import competing_sets, maxim
 
 
 def brute_force_parent_sets(sizes: list[int], placed: list[int], bound: float, most: int) -> set[tuple[int, ...]]:
-    fits = lambda s: np.prod([sizes[i] for i in s]) <= bound  # noqa: E731
+    fits = lambda s: math.prod(sizes[i] for i in s) <= bound  # noqa: E731
     subsets = [s for k in range(most + 1) for s in combinations(sorted(placed), k) if k == 0 or fits(s)]
     return {s for s in subsets if not any(set(s) < set(t) for t in subsets)}
 
 
 SIZES = st.lists(st.integers(1, 6), min_size=1, max_size=6)
+BOUNDS = st.floats(0.5, 2000) | st.integers(0, 40).map(float)
 
 
 @settings(max_examples=200, deadline=None)
-@given(SIZES, st.floats(0.5, 2000), st.integers(0, 6), st.integers(0, 63))
+@given(SIZES, BOUNDS, st.integers(0, 6), st.integers(0, 63))
 def test_parent_sets_are_all_the_maximal_ones(sizes: list[int], bound: float, most: int, chosen: int) -> None:
     placed = [column for column in range(len(sizes)) if chosen >> column & 1]
     found = maximal_parent_sets(sizes, placed[::-1], bound, most)
@@ -31,8 +32,17 @@ def test_parent_sets_are_all_the_maximal_ones(sizes: list[int], bound: float, mo
     assert set(found) == brute_force_parent_sets(sizes, placed, bound, min(most, len(sizes)))
 
 
+@pytest.mark.parametrize("most", [2, 4])
+def test_parent_sets_of_four_columns_are_the_maximal_ones_at_every_bound(most: int) -> None:
+    for sizes in combinations_with_replacement(range(1, 7), 4):
+        for bound in range(41):
+            found = maximal_parent_sets(sizes, range(4), bound, most)
+            assert len(found) == len(set(found))
+            assert set(found) == brute_force_parent_sets(list(sizes), list(range(4)), bound, most)
+
+
 @settings(max_examples=200, deadline=None)
-@given(SIZES, st.floats(0.5, 2000), st.integers(0, 6), st.integers(1, 8))
+@given(SIZES, BOUNDS, st.integers(0, 6), st.integers(1, 8))
 def test_what_competes_is_all_maximal_sets_or_as_many_of_them_as_may(
     sizes: list[int], bound: float, most: int, limit: int
 ) -> None:
