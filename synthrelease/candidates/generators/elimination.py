@@ -1,7 +1,7 @@
 """Products of tables with all but some columns summed out, in an order that keeps what is held small (variable elimination).
 
 Zhang & Poole, "A simple approach to Bayesian network computations" (1994); the next column is the one that leads to the
-smallest table. Columns are numbered as they like: numpy.einsum, which can tell 52 axes apart, sees those of two tables at a time.
+smallest table. Columns are numbered as they like: numpy.einsum can tell 52 axes apart, and sees those of two tables at a time.
 """
 
 from __future__ import annotations
