@@ -16,7 +16,8 @@ from synthrelease.criteria.facts import PublicFacts
 from synthrelease.criteria.fitted import Fitted
 from synthrelease.criteria.known_errors import CellError, RatioError
 from synthrelease.criteria.wording import shown
-from synthrelease.domain.counts import Counts, column_subsets, difference_lattice
+from synthrelease.domain.counts import Counts
+from synthrelease.domain.sub_tables import differences
 
 MAX_TABLES = 100_000
 """Tables that a criterion looks at: all those of sixteen columns; more would take hours."""
@@ -167,10 +168,8 @@ class RelativeMarginalError(Criterion):
 
 def largest_difference(left: Counts, right: Counts, largest: int) -> int:
     """Largest difference of two tables' counts over all cells of all tables of at most `largest` columns."""
-    differences = difference_lattice(left, right)
     worst = 0
-    for columns in column_subsets(len(left.layout.sizes), largest):
-        values = differences.values(columns)
+    for _, values in differences(left, right, largest):
         worst = max(worst, int(values.max(initial=0)), -int(values.min(initial=0)))
     return worst
 

@@ -45,9 +45,9 @@ def as_measured(tables: Sequence, free: Sequence, n: int) -> Sequence:
     return tables
 
 
-def without_rules(tables: Sequence, n: int, layout: object, plausibility: Plausibility) -> object:
+def without_rules(tables: Sequence, n: int, layout: object, plausibility: Plausibility, generator: object) -> object:
     """A network that gives mass to implausible cells; the filter drops such rows later."""
-    return _build(tables, n, layout, Plausibility(layout=plausibility.layout, masks=()))
+    return _build(tables, n, layout, Plausibility(layout=plausibility.layout, masks=()), generator)
 
 
 _build = bayesian_network.build_network

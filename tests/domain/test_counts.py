@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from synthrelease.domain import counts as table_module
-from synthrelease.domain.counts import Counts, column_subsets, difference_lattice, lattice, rare_first
+from synthrelease.domain.counts import Counts, lattice, rare_first
 from tests.helpers.small import layout_of
 
 LAYOUT = layout_of(3, 2, 4)
@@ -57,13 +57,30 @@ def test_every_marginal_equals_the_slow_one() -> None:
 
 
 @pytest.mark.usefixtures("limit")
-def test_differences_keep_cells_that_only_one_table_has() -> None:
-    left, right = rows(2, 20), rows(3, 20)
-    right[:, 0] = 2  # cells of the left table with first column 0 or 1 are absent on the right
-    differences = difference_lattice(counted(left), counted(right))
-    for columns in column_subsets(3, 3):
-        expected = slow_marginal(left, columns) - slow_marginal(right, columns)
-        assert max(abs(differences.values(columns))) == abs(expected).max()
+def test_every_joint_table_has_its_axes_in_the_order_asked_for() -> None:
+    data = rows(1, 60)
+    marginals = lattice(counted(data))
+    for first in [(), (0,), (2,), (1, 0), (0, 1), (2, 1), (1,)]:
+        for last in set(range(3)) - set(first):
+            if np.prod([LAYOUT.sizes[column] for column in (*first, last)]) <= table_module.DENSE_LIMIT:
+                columns = tuple(sorted((*first, last)))
+                expected = slow_marginal(data, columns).transpose([columns.index(column) for column in (*first, last)])
+                assert np.array_equal(marginals.joint(first, last), expected)
+
+
+@pytest.mark.usefixtures("limit")
+@pytest.mark.parametrize(("tables", "cells"), [(1, 10**6), (100, 1), (2, 12)])
+def test_a_lattice_keeps_few_tables_and_forgets_none_of_the_answers(
+    tables: int, cells: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(table_module, "KEPT_TABLES", tables)
+    monkeypatch.setattr(table_module, "KEPT_CELLS", cells)
+    data = rows(1, 60)
+    marginals = lattice(counted(data))
+    for columns in [(0, 1), (1, 2), (0,), (0, 1), (2,), (1,), (0, 2), (0,), (1, 2)]:
+        assert np.array_equal(marginals.get(columns), slow_marginal(data, columns))
+        assert len(marginals._kept) <= tables
+        assert sum(kept.cells for kept in marginals._kept.values()) <= cells or len(marginals._kept) == 1
 
 
 @pytest.mark.usefixtures("limit")
@@ -79,11 +96,6 @@ def test_merge_moves_every_row_to_its_coarser_cell() -> None:
 def test_counts_above_two_to_the_53_stay_exact() -> None:
     table = Counts(LAYOUT, np.array([5, 5, 6]), np.array([2**60, 1, 2**60]))
     assert list(table.counts) == [2**60 + 1, 2**60]
-
-
-def test_subsets_are_complete_and_bounded() -> None:
-    assert len(list(column_subsets(6, 6))) == 63
-    assert max(len(columns) for columns in column_subsets(6, 2)) == 2
 
 
 def weighted_cells(seed: int) -> tuple[list[np.ndarray], np.ndarray]:

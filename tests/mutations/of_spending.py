@@ -202,14 +202,6 @@ OF_SPENDING = (
         new="pass",
         tests=(f"{OF_DRY}::test_a_run_that_needs_more_memory_than_there_is_is_refused",),
     ),
-    Mutation(
-        name="PrivBayes: any number of columns",
-        breaks="einsum ends every round",
-        place="candidates.generators.privbayes:PrivBayes.mistakes",
-        old="len(layout.sizes) > MOST_COLUMNS",
-        new="len(layout.sizes) > 1000",
-        tests=(f"{OF_DRY}::test_more_columns_than_einsum_has_letters_are_refused_before_the_charge",),
-    ),
     # --- Broken rounds
     Mutation(
         name="round: a broken one is rejected",

@@ -22,6 +22,7 @@ from tests.mutations.of_ledger import OF_THE_LEDGER
 from tests.mutations.of_public_facts import OF_PUBLIC_FACTS
 from tests.mutations.of_rows import OF_THE_ROWS
 from tests.mutations.of_spending import OF_SPENDING
+from tests.mutations.of_width import OF_WIDTH
 
 SENSITIVITY = "tests/criteria/test_sensitivity.py"
 VALUES = "tests/criteria/test_values.py"
@@ -318,18 +319,6 @@ OF_THE_THEORY = (
         old="bool(self.scores) and all(score.passed for score in self.scores)",
         new="any(score.passed for score in self.scores)",
         tests=(VALUES,),
-    ),
-    Mutation(
-        name="difference lattice: cells absent from one side dropped",
-        breaks="a sensitivity of several times the claim",
-        place="domain.counts:difference_lattice",
-        old="Lattice(left.layout, np.concatenate([left.codes, right.codes]), np.concatenate([left.counts, -right.counts]))",
-        new=(
-            "Lattice(left.layout, np.intersect1d(left.codes, right.codes), left.counts[np.isin(left.codes, "
-            "right.codes)] - right.counts[np.isin(right.codes, left.codes)])"
-        ),
-        tests=("tests/domain/test_counts.py::test_differences_keep_cells_that_only_one_table_has",),
-        core=True,
     ),
     Mutation(
         name="verdict: a value that is not a number passes",
@@ -1065,7 +1054,9 @@ OF_THE_THEORY = (
     ),
 )
 
-MUTATIONS = OF_THE_THEORY + OF_THE_LEDGER + OF_LEAKS + OF_FLOATS + OF_THE_ROWS + OF_SPENDING + OF_DOCUMENTS + OF_PUBLIC_FACTS
+MUTATIONS = (
+    OF_THE_THEORY + OF_THE_LEDGER + OF_LEAKS + OF_FLOATS + OF_THE_ROWS + OF_SPENDING + OF_DOCUMENTS + OF_PUBLIC_FACTS + OF_WIDTH
+)
 
 if __name__ == "__main__":
     sys.exit(main(MUTATIONS, sys.argv[1:]))

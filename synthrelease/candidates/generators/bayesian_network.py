@@ -11,22 +11,22 @@ Three steps make the most of the same measurements (docs/generators.md has the g
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
+from synthrelease.candidates.generators.elimination import Factor, elimination_order, marginal
 from synthrelease.domain.counts import DENSE_LIMIT, Counts, rare_first
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.domain.schema import Layout
 from synthrelease.errors import RejectedRound
 
-if TYPE_CHECKING:
-    import networkx as nx
-
 _DYKSTRA_STEPS = 30
+_ROWS_OF_SHARES, _CELLS_OF_SHARES = 100_000, 2**17
+"""Rows, at least, from which the law of parents is estimated; cells up to which their expected counts are exact."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,40 +54,79 @@ class BayesianNetwork:
     families: tuple[Family, ...]
     plausibility: Plausibility
     frontier_limit: ClassVar[int] = DENSE_LIMIT
+    """Cells that sampling holds at once, up to `frontier_columns` columns; fewer in proportion where there are more."""
+    frontier_columns: ClassVar[int] = 6
 
     def sample(self, n: int, generator: np.random.Generator) -> Counts:
-        """n rows by ancestral sampling on expected counts.
+        """n rows by ancestral sampling on expected counts."""
+        frontier = self.rows(n, generator)
+        codes = np.zeros(len(frontier.expected), dtype=np.int64)
+        for column, stride in enumerate(self.layout.strides):
+            codes += frontier.digits[column] * np.int64(stride)
+        return Counts(self.layout, codes, frontier.expected.astype(np.int64))
 
-        Cells and their expected counts are extended by one column at a time. When the next extension would exceed
-        `frontier_limit` cells, the expected counts are rounded to whole rows first; otherwise only once, at the end.
-        """
-        digits: dict[int, np.ndarray] = {}
-        expected = np.array([float(n)])
-        whole = False
-        for family in self.families:
-            size = self.layout.sizes[family.column]
-            if not whole and len(expected) * size > self.frontier_limit:
-                expected, digits, whole = self._rounded(digits, expected, n, generator)
-            rows = family.conditional[tuple(digits[parent] for parent in family.parents)]
-            rows = np.broadcast_to(rows, (len(expected), size))
-            if whole:
-                counts = round_within_rows(rows, expected.astype(np.int64), generator)
+    def rows(self, n: int, generator: np.random.Generator) -> Frontier:
+        """n whole rows as distinct cells, for any number of columns, also where no code would fit into 64 bits."""
+        cells = self.frontier_limit * self.frontier_columns // max(self.frontier_columns, len(self.families))
+        frontier = Frontier(sizes=self.layout.sizes, n=n, cells=max(1, cells), generator=generator)
+        frontier.extend(self.families)
+        frontier.finish()
+        return frontier
+
+
+class Frontier:
+    """Cells of the first columns of a network with their expected counts, extended by one column at a time.
+
+    When the next extension would exceed `cells` cells, the expected counts are rounded to n whole rows first; from then on each
+    row is extended by a draw of its own. A cell of probability 0 never gets anything.
+
+    Attributes
+    ----------
+    digits : column -> (n_cells,) its bins, in the smallest type that holds them.
+    expected : (n_cells,) expected or whole counts.
+    """
+
+    def __init__(self, *, sizes: Sequence[int], n: int, cells: int, generator: np.random.Generator):
+        self.sizes, self.digits, self.expected = dict(enumerate(sizes)), dict[int, np.ndarray](), np.array([float(n)])
+        self._n, self._cells, self._generator, self._whole = n, cells, generator, False
+
+    def extend(self, families: Sequence[Family]) -> None:
+        """By the columns of further families, in sampling order."""
+        for family in families:
+            size = self.sizes[family.column]
+            if len(self.expected) * size > self._cells:
+                self.finish()
+            rows = family.conditional[tuple(self.digits[parent] for parent in family.parents)]
+            rows = np.broadcast_to(rows, (len(self.expected), size))
+            if self._whole:
+                counts = round_within_rows(rows, self.expected.astype(np.int64), self._generator)
             else:
-                counts = expected[:, None] * rows
+                counts = self.expected[:, None] * rows
             cells, values = np.nonzero(counts)
-            digits = {column: known[cells] for column, known in digits.items()} | {family.column: values}
-            expected = counts[cells, values]
-        if not whole:
-            expected, digits, _ = self._rounded(digits, expected, n, generator)
-        codes = sum(digits[column] * stride for column, stride in enumerate(self.layout.strides))
-        return Counts(self.layout, np.asarray(codes, dtype=np.int64), expected.astype(np.int64))
+            self.digits = {column: known[cells] for column, known in self.digits.items()}
+            self.digits[family.column] = values.astype(np.min_scalar_type(size - 1))
+            self.expected = counts[cells, values]
 
-    def _rounded(self, digits: dict[int, np.ndarray], expected: np.ndarray, n: int, generator: np.random.Generator):
+    def finish(self) -> None:
         """Whole rows in place of expected counts; cells are ordered so that those that are alike trade rows."""
-        order = rare_first([digits[column] for column in sorted(digits)], expected) if digits else slice(None)
-        counts = systematic_rounding(expected[order], n, generator)
+        if self._whole:
+            return
+        bins = [self.digits[column] for column in sorted(self.digits)]
+        order = rare_first(bins, self.expected) if bins else np.arange(1)
+        counts = systematic_rounding(self.expected[order], self._n, self._generator)
         kept = np.flatnonzero(counts)
-        return counts[kept].astype(float), {c: known[order][kept] for c, known in digits.items()}, True
+        self.expected = counts[kept].astype(float)
+        self.digits = {column: known[order][kept] for column, known in self.digits.items()}
+        self._whole = True
+
+    def shares(self, columns: tuple[int, ...]) -> np.ndarray:
+        """The share of every combination of some of its columns, as an array with their axes."""
+        shape = tuple(self.sizes[column] for column in columns)
+        codes = np.zeros(len(self.expected), dtype=np.int64)
+        for column, size in zip(columns, shape, strict=True):
+            codes = codes * size + self.digits[column]
+        found = np.bincount(codes, weights=self.expected, minlength=math.prod(shape))
+        return found.reshape(shape) / found.sum()
 
 
 def systematic_rounding(expected: np.ndarray, n: int, generator: np.random.Generator) -> np.ndarray:
@@ -100,7 +139,7 @@ def systematic_rounding(expected: np.ndarray, n: int, generator: np.random.Gener
     if not (np.isfinite(total) and total > 0):
         raise RejectedRound("the network gives no mass to any cell")
     edges = np.floor(np.cumsum(expected) * (n / total) + generator.random()).astype(np.int64)
-    edges[-1] = n
+    edges[np.flatnonzero(expected)[-1] :] = n  # a sum that ends just below n must not leave a row to a cell of 0
     return np.diff(np.minimum(edges, n), prepend=0)
 
 
@@ -110,21 +149,30 @@ def round_within_rows(shares: np.ndarray, totals: np.ndarray, generator: np.rand
     The offsets must be independent: rows with one record each and the same shares would otherwise all choose alike.
     """
     edges = np.floor(np.cumsum(shares, axis=1) * totals[:, None] + generator.random(len(totals))[:, None])
-    edges[:, -1] = totals
+    last = shares.shape[1] - 1 - np.argmax(shares[:, ::-1] > 0, axis=1)
+    edges = np.where(np.arange(shares.shape[1]) >= last[:, None], totals[:, None], edges)  # as above, for each row
     return np.diff(np.minimum(edges, totals[:, None]), axis=1, prepend=0)
 
 
-def build_network(tables: Sequence[NoisyTable], n: int, layout: Layout, plausibility: Plausibility) -> BayesianNetwork:
-    """The network for measured tables in sampling order (each table's parents come before it)."""
+def build_network(
+    tables: Sequence[NoisyTable], n: int, layout: Layout, plausibility: Plausibility, generator: np.random.Generator
+) -> BayesianNetwork:
+    """The network for measured tables in sampling order (each table's parents come before it).
+
+    Parameters
+    ----------
+    generator : for rows of the model itself, where the law of some parents is too large to work out exactly.
+    """
     free = [~plausibility.structural_zeros(table.columns) for table in tables]
     agreed = agree(tables, free, n)
     families: list[Family] = []
+    drawn = Frontier(sizes=layout.sizes, n=max(n, _ROWS_OF_SHARES), cells=_CELLS_OF_SHARES, generator=generator)
     for table, allowed in zip(agreed, free, strict=True):
         parents, column = table.columns[:-1], table.columns[-1]
         rows = table.values.reshape(-1, table.values.shape[-1])
         allowed_rows = allowed.reshape(rows.shape)
         column_totals = nearest_on_simplex(rows.sum(axis=0), float(n), np.asarray(allowed_rows.any(axis=0)))
-        row_totals = n * _parent_marginal(families, parents, layout).ravel()
+        row_totals = n * _parent_marginal(families, parents, drawn).ravel()
         projected = nearest_with_margins(rows, row_totals, column_totals, allowed_rows)
         conditional = _conditional(projected, column_totals, allowed_rows)
         families.append(Family(column=column, parents=parents, conditional=conditional.reshape(table.values.shape)))
@@ -158,12 +206,9 @@ def agree(tables: Sequence[NoisyTable], free: Sequence[np.ndarray], n: int) -> l
 
 def _shared_sets(column_sets: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
     """All intersections of two or more tables' columns, the empty set first, small sets before large ones."""
-    closure: set[frozenset[int]] = {frozenset(columns) for columns in column_sets}
-    while True:
-        more = {a & b for a, b in combinations(closure, 2)} - closure
-        if not more:
-            break
-        closure |= more
+    closure: set[frozenset[int]] = set()
+    for columns in column_sets:  # every intersection of the tables so far, with and without one more
+        closure |= {known & set(columns) for known in closure} | {frozenset(columns)}
     shared = {s for s in closure if sum(s <= set(columns) for columns in column_sets) > 1} | {frozenset[int]()}
     return sorted((tuple(sorted(s)) for s in shared), key=lambda s: (len(s), s))
 
@@ -223,31 +268,21 @@ def _conditional(table: np.ndarray, column_totals: np.ndarray, allowed: np.ndarr
     return np.divide(filled, sums, out=uniform, where=sums > 0)
 
 
-def directed_graph(families: Sequence[Family]) -> nx.DiGraph:
-    """The network as a directed graph over column indices; each node carries its family."""
-    import networkx as nx  # half a second to import: only when a model is fitted
-
-    graph = nx.DiGraph()
-    for family in families:
-        graph.add_node(family.column, family=family)
-        graph.add_edges_from((parent, family.column) for parent in family.parents)
-    return graph
-
-
-def _parent_marginal(families: Sequence[Family], parents: tuple[int, ...], layout: Layout) -> np.ndarray:
+def _parent_marginal(families: Sequence[Family], parents: tuple[int, ...], drawn: Frontier) -> np.ndarray:
     """Pr[parents] under the network built so far, axes in the order of `parents`.
 
-    Only the parents and their ancestors matter; all other columns sum to 1.
+    Only the parents and their ancestors matter; all other columns sum to 1. It is exact as long as the tables on the way have
+    at most DENSE_LIMIT cells, as they have up to some twenty columns. Beyond that it is the shares among the rows of `drawn`.
     """
     if not parents:
         return np.ones(())
-    import networkx as nx
-
-    graph = directed_graph(families)
-    needed = set(parents).union(*(nx.ancestors(graph, parent) for parent in parents))
-    operands: list[np.ndarray | list[int]] = []
-    for column in sorted(needed):
-        family = graph.nodes[column]["family"]
-        operands += [family.conditional, [*family.parents, column]]
-    path, _ = np.einsum_path(*operands, list(parents), optimize="greedy")
-    return np.einsum(*operands, list(parents), optimize=path)
+    needed, factors = set(parents), []
+    for family in reversed(families):  # children before their parents
+        if family.column in needed:
+            needed.update(family.parents)
+            factors.append(Factor(columns=(*family.parents, family.column), values=family.conditional))
+    order, largest = elimination_order([frozenset(factor.columns) for factor in factors], frozenset(parents), drawn.sizes)
+    if largest <= DENSE_LIMIT:
+        return marginal(factors, parents, order)
+    drawn.extend(families[len(drawn.digits) :])
+    return drawn.shares(parents)

@@ -10,9 +10,8 @@ paper and what it buys).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from itertools import combinations
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -22,14 +21,14 @@ from synthrelease.accounting.charges import Charge, exact, mechanism
 from synthrelease.accounting.plan import pure_epsilon
 from synthrelease.candidates.generators.base import Background, Generator, Guaranteed
 from synthrelease.candidates.generators.bayesian_network import BayesianNetwork, NoisyTable, build_network
+from synthrelease.candidates.generators.parent_sets import competing_sets
 from synthrelease.domain.counts import DENSE_LIMIT, Counts, Lattice, lattice
 from synthrelease.domain.schema import Layout
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.randomness import SYSTEM, SystemEntropy, choose, discrete_laplace
-from synthrelease.toml.tables import Mistake
 
-MOST_COLUMNS = 52
-"""Letters of numpy.einsum, which sums over the ancestors of a column's parents (`bayesian_network`)."""
+MOST_PAIRS = 2048
+"""About how many (parents, column) pairs compete in a choice of the structure: each column gets an equal share of them."""
 
 ParentSets = Callable[[int, Sequence[int]], list[tuple[int, ...]]]
 
@@ -69,11 +68,6 @@ class PrivBayes(Generator):
             raise ValueError(f"flavour {self.flavour!r} needs {wanted!r} and must not have {other!r}")
         return self
 
-    def mistakes(self, layout: Layout, tied: Iterable[tuple[int, ...]]) -> Iterable[Mistake]:
-        if len(layout.sizes) > MOST_COLUMNS:
-            expected = f"at most {MOST_COLUMNS} columns for {self.family!r}, as many as numpy.einsum can tell apart"
-            yield Mistake(field="family", expected=expected, found=f"{len(layout.sizes)}")
-
     def charge(self, epsilon: Fraction) -> Charge:
         return mechanism(
             "generation",
@@ -100,7 +94,9 @@ class PrivBayes(Generator):
             network = _choose_structure(marginals, private.n, parent_sets, epsilon_structure, self.selector, private.entropy)
             return _measure(marginals, network, epsilon_tables, private.entropy)
 
-        return build_network(private.spend(charge, measured), private.n, private.layout, background.plausibility)
+        return build_network(
+            private.spend(charge, measured), private.n, private.layout, background.plausibility, private.entropy.generator()
+        )
 
     def effort(self, layout: Layout) -> float:
         return float(self.degree or 0) + (1 / self.theta if self.theta else 0.0)
@@ -109,33 +105,28 @@ class PrivBayes(Generator):
         return 6 * min(layout.n_cells, BayesianNetwork.frontier_limit)
 
     def _parent_sets(self, n: int, layout: Layout, epsilon_tables: Fraction) -> ParentSets:
-        """The parent sets that each column may choose from the columns already placed. Public: depends on n alone."""
+        """The parent sets that each column may choose from the columns already placed.
+
+        All maximal ones, or, where that is more than the column's share of `MOST_PAIRS`, as many by the rule of `parent_sets`.
+
+        Privacy
+        -------
+        No private data: a function of n, the sizes, the hyperparameters and the columns placed before.
+        """
         sizes = layout.sizes
         if self.theta is None:
             most, bound = int(self.degree or 0), float(DENSE_LIMIT)
         else:
             most, bound = len(sizes), min(n * float(epsilon_tables) / (2 * len(sizes) * self.theta), DENSE_LIMIT)
-        return lambda column, placed: maximal_parent_sets(sizes, placed, bound / sizes[column], most)
+        # a column of one bin tells nothing, and an array has only so many axes
+        telling = [column for column, size in enumerate(sizes) if size > 1]
 
+        def sets(column: int, placed: Sequence[int]) -> list[tuple[int, ...]]:
+            limit = max(1, MOST_PAIRS // (len(sizes) - len(placed)))
+            there = [other for other in telling if other in placed]
+            return competing_sets(sizes, there, bound / sizes[column], most, limit)
 
-def maximal_parent_sets(sizes: Sequence[int], placed: Sequence[int], bound: float, most: int) -> list[tuple[int, ...]]:
-    """All sets of at most `most` placed columns with at most `bound` joint cells that cannot be extended.
-
-    The empty set is always allowed, so that every column has a choice (PrivBayes, Algorithm 5).
-    """
-    placed = sorted(placed)
-    fitting = [
-        subset
-        for length in range(min(most, len(placed)) + 1)
-        for subset in combinations(placed, length)
-        if length == 0 or np.prod([sizes[i] for i in subset], dtype=float) <= bound
-    ]
-    known = set(fitting)
-    return [
-        subset
-        for subset in fitting
-        if not any(tuple(sorted((*subset, extra))) in known for extra in placed if extra not in subset)
-    ]
+        return sets
 
 
 def dependence_score(joint: np.ndarray, n: int) -> int:
@@ -173,7 +164,10 @@ def _choose_structure(
     Privacy
     -------
     eps-DP: the first column is drawn uniformly; each of the d - 1 further choices gets eps / (d - 1) and scores of
-    sensitivity 6n + 4 (theory 6.2, structure); which pairs compete depends only on public sizes and earlier choices.
+    sensitivity 6n + 4 (theory 6.2, structure). Which pairs compete depends only on public sizes and earlier choices, whether
+    all maximal sets compete or a part of them (`parent_sets` gets nothing else): so, whatever was chosen before, two neighbours
+    choose among the same pairs, each choice is eps / (d - 1)-DP for every value of the earlier ones, and adaptive composition
+    adds them up. The scores that are kept from earlier choices are the exact ones and are looked at by further choices alone.
     """
     sizes = marginals.layout.sizes
     first = entropy.pick(len(sizes))
@@ -183,9 +177,8 @@ def _choose_structure(
     scores: dict[tuple[tuple[int, ...], int], int] = {}
     while left:
         pairs = [(parents, column) for column in left for parents in parent_sets(column, placed)]
-        for parents, column in pairs:
-            if (parents, column) not in scores:
-                scores[parents, column] = dependence_score(_joint(marginals, parents, column), n)
+        for parents, column in sorted(pair for pair in pairs if pair not in scores):  # same parents one after the other
+            scores[parents, column] = dependence_score(_joint(marginals, parents, column), n)
         chosen = choose(
             [scores[pair] for pair in pairs],
             sensitivity=score_sensitivity(n),
@@ -221,6 +214,4 @@ def _measure(
 
 def _joint(marginals: Lattice, parents: tuple[int, ...], column: int) -> np.ndarray:
     """Counts over (parents..., column) with the column on the last axis."""
-    columns = tuple(sorted((*parents, column)))
-    order = [columns.index(parent) for parent in parents] + [columns.index(column)]
-    return marginals.get(columns).transpose(order)
+    return marginals.joint(parents, column)

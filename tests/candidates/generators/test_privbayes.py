@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from fractions import Fraction
-from itertools import combinations
 
 import numpy as np
 import pytest
@@ -26,7 +25,8 @@ from synthrelease.candidates.generators.bayesian_network import (
     round_within_rows,
     systematic_rounding,
 )
-from synthrelease.candidates.generators.privbayes import PrivBayes, dependence_score, maximal_parent_sets, score_sensitivity
+from synthrelease.candidates.generators.parent_sets import competing_sets
+from synthrelease.candidates.generators.privbayes import PrivBayes, dependence_score, score_sensitivity
 from synthrelease.domain.counts import Counts, lattice
 from synthrelease.domain.plausibility import Mask, Plausibility
 from synthrelease.errors import PrivateFailure
@@ -62,21 +62,6 @@ def test_score_comes_close_to_its_sensitivity_with_three_bins(n: int, first: int
     neighbour[1, 0] += 1
     step = abs(dependence_score(table, n) - dependence_score(neighbour, n))
     assert 0.92 * score_sensitivity(n) < step <= score_sensitivity(n)
-
-
-def brute_force_parent_sets(sizes: list[int], placed: list[int], bound: float, most: int) -> set[tuple[int, ...]]:
-    fits = lambda s: np.prod([sizes[i] for i in s]) <= bound  # noqa: E731
-    subsets = [s for k in range(most + 1) for s in combinations(sorted(placed), k) if k == 0 or fits(s)]
-    return {s for s in subsets if not any(set(s) < set(t) for t in subsets)}
-
-
-@settings(max_examples=60, deadline=None)
-@given(st.lists(st.integers(1, 6), min_size=1, max_size=5), st.floats(0.5, 200), st.integers(0, 5))
-def test_parent_sets_are_all_the_maximal_ones(sizes: list[int], bound: float, most: int) -> None:
-    placed = list(range(len(sizes)))
-    found = maximal_parent_sets(sizes, placed, bound, most)
-    assert len(found) == len(set(found))
-    assert set(found) == brute_force_parent_sets(sizes, placed, bound, min(most, len(sizes)))
 
 
 def test_tables_change_by_two_per_table_when_a_record_is_replaced() -> None:
@@ -132,12 +117,12 @@ def test_the_budget_is_split_between_structure_and_tables(monkeypatch: pytest.Mo
         spent.append(epsilon)
         return 0
 
-    def sets(sizes: list[int], placed: list[int], bound: float, most: int) -> list[tuple[int, ...]]:
+    def sets(sizes: list[int], placed: list[int], bound: float, most: int, limit: int) -> list[tuple[int, ...]]:
         bounds.append(bound)
-        return maximal_parent_sets(sizes, placed, bound, most)
+        return competing_sets(sizes, placed, bound, most, limit)
 
     monkeypatch.setattr(privbayes, "choose", choose)
-    monkeypatch.setattr(privbayes, "maximal_parent_sets", sets)
+    monkeypatch.setattr(privbayes, "competing_sets", sets)
     generator = PrivBayes(flavour="theta", theta=2, epsilon_split=Fraction(1, 4))
     charge = generator.charge(exact(4))
     entropy = FromTheFirst()
@@ -280,7 +265,7 @@ def test_a_network_from_exact_tables_gives_back_the_joint() -> None:
         NoisyTable(columns=(1, 2), values=n * joint.sum(axis=0)),
         NoisyTable(columns=(1, 0), values=n * joint.sum(axis=2).T),
     ]
-    network = build_network(tables, n, layout, no_rules(layout))
+    network = build_network(tables, n, layout, no_rules(layout), np.random.default_rng(9))
     sample = network.sample(10**6, np.random.default_rng(0)).dense() / 10**6
     assert sample == pytest.approx(joint.ravel(), abs=1e-5)
 
@@ -293,7 +278,12 @@ def test_structural_zeros_get_no_rows() -> None:
         NoisyTable(columns=(0,), values=np.array([40.0, 60.0])),
         NoisyTable(columns=(0, 1), values=np.array([[10.0, 30.0, 5.0], [20.0, 30.0, 25.0]])),
     ]
-    sample = build_network(noisy, 100, layout, rules).sample(1000, np.random.default_rng(0)).dense().reshape(2, 3)
+    sample = (
+        build_network(noisy, 100, layout, rules, np.random.default_rng(9))
+        .sample(1000, np.random.default_rng(0))
+        .dense()
+        .reshape(2, 3)
+    )
     assert np.all(sample[forbidden] == 0)
     assert np.all(sample[~forbidden] > 0)
 
@@ -308,7 +298,7 @@ def test_wildly_noisy_tables_still_give_a_network() -> None:
             NoisyTable(columns=(1, 2), values=generator.laplace(0, 1e4, (3, 2))),
             NoisyTable(columns=(1, 2, 0), values=generator.laplace(0, 1e4, (3, 2, 2))),
         ]
-        assert build_network(tables, 50, layout, no_rules(layout)).sample(50, generator).total == 50
+        assert build_network(tables, 50, layout, no_rules(layout), np.random.default_rng(9)).sample(50, generator).total == 50
 
 
 @pytest.mark.parametrize("fields", [{"flavour": "theta", "theta": 1.0}, {"flavour": "degree", "degree": 2}])
@@ -335,6 +325,29 @@ def test_the_first_column_is_uniform_and_the_structure_covers_all_columns() -> N
         assert sorted(column for _, column in network) == [0, 1, 2]
         firsts[network[0][1]] += 1
     assert min(firsts.values()) > 60  # 100 each; 40 is 4.9 standard deviations
+
+
+def test_the_same_pairs_compete_for_every_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tables that have nothing in common, the same choices: how many pairs compete may depend on nothing else, limit or not."""
+    world = World({"a": 1, "b": 2, "c": 1, "d": 1, "e": 1})
+    competed: list[list[int]] = []
+
+    def choose(scores: list[int], **_: object) -> int:
+        competed[-1].append(len(scores))
+        return len(scores) // 2
+
+    monkeypatch.setattr(privbayes, "choose", choose)
+    for limit in (2048, 6):
+        monkeypatch.setattr(privbayes, "MOST_PAIRS", limit)
+        competed.clear()
+        for rows in ([0] * 40, [47] * 40, list(range(40)), [0, 47] * 20, [5] * 13 + [6] * 27):
+            competed.append([])
+            generator = PrivBayes(flavour="degree", degree=2, epsilon_split=Fraction(1, 2))
+            charge = generator.charge(exact(4))
+            private = world.private(rows, [charge], FromTheFirst())
+            generator.fit(private, charge, Background(plausibility=no_rules(world.layout)))
+        assert all(each == competed[0] for each in competed)
+        assert max(competed[0]) <= limit
 
 
 def test_a_failing_structure_choice_is_opaque(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,110 @@
+"""All sub-tables of at most so many columns of one table of integers, one after the other, with one branch in memory.
+
+A table is summed over one column at a time, depth first: what is alive is a chain of ever smaller tables, not all of them.
+Where the table is too large for a full array and few columns are wanted, its columns are put into groups, every few groups are
+counted at once from the cells that occur, and the sub-tables are summed from these.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+
+import numpy as np
+
+from synthrelease.domain.counts import DENSE_LIMIT, Counts, Lattice, Table, dense_sums, sum_by_code
+from synthrelease.domain.schema import Layout
+
+GROUP_CELLS = 2**17
+"""Cells of the tables that are counted from the cells that occur, where columns are few enough to share such a table."""
+
+
+def differences(left: Counts, right: Counts, largest: int) -> Iterator[tuple[tuple[int, ...], np.ndarray]]:
+    """Columns and values of left minus right, for every table of 1 to `largest` columns, each once.
+
+    Every cell that occurs in either is there, with 0 or a negative number where the left one has less; of tables with at most
+    DENSE_LIMIT cells every cell. Tables come in no particular order.
+    """
+    whole = Lattice(
+        left.layout,
+        np.concatenate([left.codes, right.codes]),
+        np.concatenate([left.counts, -right.counts]),
+    )
+    yield from sub_tables(whole, largest)
+
+
+def sub_tables(whole: Lattice, largest: int) -> Iterator[tuple[tuple[int, ...], np.ndarray]]:
+    """Columns (increasing) and values of every sub-table of 1 to `largest` columns, each once."""
+    sizes = whole.layout.sizes
+    largest = min(largest, len(sizes))
+    if whole.layout.n_cells <= DENSE_LIMIT or largest == len(sizes):
+        groups = [tuple(range(len(sizes)))]
+    else:
+        groups = column_groups(sizes, largest)
+    together = min(largest, len(groups))
+    for chosen in combinations(range(len(groups)), together):
+        columns = tuple(sorted(column for number in chosen for column in groups[number]))
+        # large columns first: the branch that sums out the first of them is the one with the most tables below
+        order = tuple(sorted(columns, key=lambda column: (-sizes[column], column)))
+        group_of = {column: number for number in chosen for column in groups[number]}
+        for found, table in _below(whole.layout, _ordered(whole, columns, order), order, 0, largest):
+            if together == 1 or _belongs(chosen, {group_of[column] for column in found}):
+                yield tuple(sorted(found)), table[1] if isinstance(table, tuple) else table.ravel()
+
+
+def column_groups(sizes: Sequence[int], together: int) -> list[tuple[int, ...]]:
+    """Neighbouring columns put together so that `together` groups have about `GROUP_CELLS` cells; at least one column each."""
+    room, groups, cells = max(2.0, GROUP_CELLS ** (1 / together)), list[list[int]](), math.inf
+    for column, size in enumerate(sizes):
+        if cells * size > room:
+            groups.append([])
+            cells = 1
+        groups[-1].append(column)
+        cells *= size
+    return [tuple(group) for group in groups]
+
+
+def _belongs(chosen: tuple[int, ...], touched: set[int]) -> bool:
+    """Whether these groups are the first that hold a table with columns of the `touched` ones: it is met with others too."""
+    missing = len(chosen) - len(touched)
+    first = [number for number in range(chosen[-1] + 1) if number not in touched][:missing]
+    return set(chosen) == touched | set(first)
+
+
+def _below(
+    layout: Layout, table: Table, columns: tuple[int, ...], kept: int, largest: int
+) -> Iterator[tuple[tuple[int, ...], Table]]:
+    """The table itself, if it has few enough columns, and all below it that still have its first `kept` columns."""
+    if len(columns) <= largest:
+        yield columns, table
+    if len(columns) == 1:
+        return
+    for place in range(kept, min(len(columns) - 1, largest) + 1):
+        rest = columns[:place] + columns[place + 1 :]
+        yield from _below(layout, _without(layout, table, columns, place), rest, place, largest)
+
+
+def _without(layout: Layout, table: Table, columns: tuple[int, ...], place: int) -> Table:
+    """The table summed over the column at this place."""
+    if not isinstance(table, tuple):
+        return table.sum(axis=place)
+    codes, values = table
+    sizes = [layout.sizes[column] for column in columns]
+    below = math.prod(sizes[place + 1 :])
+    reduced = codes // (below * sizes[place]) * below + codes % below
+    return _dense_if_small(reduced, values, sizes[:place] + sizes[place + 1 :])
+
+
+def _ordered(whole: Lattice, columns: tuple[int, ...], order: tuple[int, ...]) -> Table:
+    """The sub-table of these columns with its axes in another order."""
+    if whole.layout.n_cells <= DENSE_LIMIT:
+        return np.ascontiguousarray(whole.get(columns).transpose([columns.index(column) for column in order]))
+    codes, values = whole.coded(order)
+    return _dense_if_small(codes, values, [whole.layout.sizes[column] for column in order])
+
+
+def _dense_if_small(codes: np.ndarray, values: np.ndarray, sizes: Sequence[int]) -> Table:
+    if math.prod(sizes) <= DENSE_LIMIT:
+        return dense_sums(codes, values, math.prod(sizes)).reshape(sizes)
+    return sum_by_code(codes, values)

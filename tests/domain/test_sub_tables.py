@@ -1,0 +1,111 @@
+"""All sub-tables, depth first, against dictionaries that are filled row by row."""
+
+from __future__ import annotations
+
+import weakref
+from collections import Counter
+from itertools import combinations, product
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from synthrelease.criteria.marginals import largest_difference
+from synthrelease.domain import counts as counts_module
+from synthrelease.domain import sub_tables as module
+from synthrelease.domain.counts import Counts
+from synthrelease.domain.sub_tables import column_groups, differences
+from tests.helpers.small import layout_of
+
+LIMITS = st.sampled_from([1, 6, 20, 10**6])
+SHAPES = st.lists(st.integers(1, 4), min_size=1, max_size=6)
+
+
+def two_tables(sizes: list[int], seed: int) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]]:
+    """Rows of two tables that share few cells."""
+    generator = np.random.default_rng(seed)
+    return [[tuple(map(int, row)) for row in generator.integers(0, sizes, (n, len(sizes)))] for n in (12, 9)]  # type: ignore[return-value]
+
+
+def counted(sizes: list[int], rows: list[tuple[int, ...]]) -> Counts:
+    layout = layout_of(*sizes)
+    return Counts(layout, np.array(rows) @ np.array(layout.strides))
+
+
+def slow_differences(left: list[tuple[int, ...]], right: list[tuple[int, ...]], columns: tuple[int, ...]) -> Counter:
+    found = Counter(tuple(row[c] for c in columns) for row in left)
+    found.subtract(Counter(tuple(row[c] for c in columns) for row in right))
+    return found
+
+
+@settings(max_examples=200, deadline=None)
+@given(SHAPES, st.integers(0, 10**6), st.integers(1, 7), LIMITS, st.sampled_from([2, 16, 200]))
+def test_every_difference_of_every_table_is_there_once(
+    sizes: list[int], seed: int, largest: int, limit: int, group: int
+) -> None:
+    """As full arrays, as cells that occur, and by groups of columns; the largest is the same integer."""
+    left, right = two_tables(sizes, seed)
+    wanted = [c for k in range(1, min(largest, len(sizes)) + 1) for c in combinations(range(len(sizes)), k)]
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(counts_module, "DENSE_LIMIT", limit)
+        patched.setattr(module, "DENSE_LIMIT", limit)
+        patched.setattr(module, "GROUP_CELLS", group)
+        found = list(differences(counted(sizes, left), counted(sizes, right), largest))
+        worst = largest_difference(counted(sizes, left), counted(sizes, right), largest)
+    assert sorted(columns for columns, _ in found) == sorted(wanted)
+    for columns, values in found:
+        expected = slow_differences(left, right, columns)
+        assert sorted(v for v in values.tolist() if v) == sorted(v for v in expected.values() if v)
+    assert worst == max(abs(v) for columns in wanted for v in slow_differences(left, right, columns).values())
+
+
+def test_values_stand_in_the_cells_of_their_columns() -> None:
+    """One row on the left, one on the right: where they are in a table of one column tells the axes apart."""
+    left, right = counted([2, 3, 4], [(1, 2, 3)]), counted([2, 3, 4], [(0, 1, 0)])
+    tables = dict(differences(left, right, 1))
+    assert [tables[(c,)].tolist() for c in range(3)] == [[-1, 1], [0, -1, 1], [-1, 0, 0, 1]]
+
+
+def test_few_tables_are_alive_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Six columns of four bins: no more arrays at a time than there are columns."""
+    known: list[weakref.ref[np.ndarray]] = []
+    most = 0
+    kept = module._without
+
+    def without(*arguments: Any) -> Any:
+        nonlocal most
+        table = kept(*arguments)
+        known.append(weakref.ref(table))
+        most = max(most, sum(reference() is not None for reference in known))
+        return table
+
+    monkeypatch.setattr(module, "_without", without)
+    n_tables = sum(1 for _ in differences(counted([4] * 6, [(1,) * 6]), counted([4] * 6, [(0,) * 6]), 6))
+    assert n_tables == 63
+    assert 5 <= most <= 6  # the consumer still holds one
+
+
+def test_groups_cover_every_column_once_and_are_small_together() -> None:
+    sizes = [2, 3, 2, 4, 12, 2, 5, 3, 6, 2] * 3
+    groups = column_groups(sizes, 3)
+    assert [column for group in groups for column in group] == list(range(30))
+    cells = sorted((int(np.prod([sizes[c] for c in group])) for group in groups), reverse=True)
+    assert np.prod(cells[:3]) <= module.GROUP_CELLS
+    assert len(groups) < 15
+
+
+def test_sixty_columns_are_looked_at_in_threes() -> None:
+    """Far more than can be summed out from each other; one table of one cell differs from nothing by its rows."""
+    layout = layout_of(*[2] * 60)
+    generator = np.random.default_rng(0)
+    left, right = (Counts(layout, generator.integers(0, 2**60, 200)) for _ in range(2))
+    bits = [np.stack([table.digits(c) for c in range(60)], axis=1) for table in (left, right)]
+    worst = 0
+    for trio in [(0, 1, 2), (5, 40, 59), (17, 18, 33)]:
+        for cell in product((0, 1), repeat=3):
+            counts = [int((rows[:, trio] == cell).all(axis=1).sum()) for rows in bits]
+            worst = max(worst, abs(counts[0] - counts[1]))
+    assert largest_difference(left, right, 2) <= largest_difference(left, right, 3)
+    assert worst <= largest_difference(left, right, 3) <= 200

@@ -1,0 +1,155 @@
+"""Mutations of what many columns need: parent sets, sums in a bounded space, sub-tables one branch at a time."""
+
+from __future__ import annotations
+
+from tests.mutations.machinery import Mutation
+
+SETS = "tests/candidates/generators/test_parent_sets.py"
+MAXIMAL = f"{SETS}::test_parent_sets_of_four_columns_are_the_maximal_ones_at_every_bound"
+COMPETING = f"{SETS}::test_what_competes_is_all_maximal_sets_or_as_many_of_them_as_may"
+FIT = "tests/candidates/generators/test_privbayes.py"
+WIDE = "tests/candidates/generators/test_elimination.py"
+DIFFERENCES = "tests/domain/test_sub_tables.py::test_every_difference_of_every_table_is_there_once"
+COUNTS = "tests/domain/test_counts.py"
+
+OF_WIDTH = (
+    # --- Parent sets
+    Mutation(
+        name="parent sets: a maximal set is left out",
+        breaks="fewer parents compete than the paper's",
+        place="candidates.generators.parent_sets:_maximal_sets",
+        old="room // rest[i] >= left_out",
+        new="room // rest[i] >= left_out - 1",
+        tests=(MAXIMAL,),
+    ),
+    Mutation(
+        name="parent sets: sets that can be extended are among them",
+        breaks="sets that are not maximal compete",
+        place="candidates.generators.parent_sets:_maximal_sets",
+        old="room < min(left_out, spans[start] if start < n else math.inf)",
+        new="room < (spans[start] if start < n else math.inf)",
+        tests=(MAXIMAL,),
+    ),
+    Mutation(
+        name="parent sets: more compete than may",
+        breaks="the limit on a choice",
+        place="candidates.generators.parent_sets:competing_sets",
+        old="len(chosen) == limit",
+        new="len(chosen) == limit + 1",
+        tests=(COMPETING,),
+    ),
+    Mutation(
+        name="parent sets: the public choice is not of maximal sets",
+        breaks="sets that are not maximal compete",
+        place="candidates.generators.parent_sets:_filled",
+        old="len(taken) == most",
+        new="len(taken) == most or sizes[column] > room",
+        tests=(COMPETING,),
+    ),
+    Mutation(
+        name="PrivBayes: the limit on candidates depends on the data",
+        breaks="neighbours choose among different pairs",
+        place="candidates.generators.privbayes:_choose_structure",
+        old="[(parents, column) for column in left for parents in parent_sets(column, placed)]",
+        new=(
+            "[(parents, column) for column in left for parents in "
+            "parent_sets(column, placed)[: 1 + int(marginals.get((column,)).max()) % 2]]"
+        ),
+        tests=(f"{FIT}::test_the_same_pairs_compete_for_every_table",),
+        core=True,
+    ),
+    # --- Sums
+    Mutation(
+        name="elimination: a factor is forgotten",
+        breaks="the law of the parents is another",
+        place="candidates.generators.elimination:marginal",
+        old="_product([factor for factor in left if column in factor.columns])",
+        new="_product([factor for factor in left if column in factor.columns][:1])",
+        tests=(WIDE,),
+    ),
+    Mutation(
+        name="elimination: the largest table first",
+        breaks="a table that does not fit into memory",
+        place="candidates.generators.elimination:elimination_order",
+        old="min(open_columns, key=lambda each: (_cells(joined(each), sizes), each))",
+        new="max(open_columns, key=lambda each: (_cells(joined(each), sizes), each))",
+        tests=(f"{WIDE}::test_a_star_of_forty_columns_is_summed_from_its_ends",),
+    ),
+    Mutation(
+        name="frontier: the parents' bins are those of other columns",
+        breaks="rows do not follow the model",
+        place="candidates.generators.bayesian_network:Frontier.shares",
+        old="codes * size + self.digits[column]",
+        new="codes + size * self.digits[column]",
+        tests=(WIDE,),
+    ),
+    Mutation(
+        name="rounding within rows: the last bin takes what is missing",
+        breaks="a row in a cell that the rules exclude",
+        place="candidates.generators.bayesian_network:round_within_rows",
+        old="np.argmax(shares[:, ::-1] > 0, axis=1)",
+        new="0 * np.argmax(shares[:, ::-1] > 0, axis=1)",
+        tests=(WIDE,),
+    ),
+    Mutation(
+        name="systematic rounding: the last cell takes what is missing",
+        breaks="a row in a cell that the rules exclude",
+        place="candidates.generators.bayesian_network:systematic_rounding",
+        old="np.flatnonzero(expected)[-1]",
+        new="-1",
+        tests=(WIDE,),
+    ),
+    # --- Sub-tables
+    Mutation(
+        name="differences: cells absent from one side dropped",
+        breaks="a sensitivity of several times the claim",
+        place="domain.sub_tables:differences",
+        old=("Lattice(left.layout, np.concatenate([left.codes, right.codes]), np.concatenate([left.counts, -right.counts]))"),
+        new=(
+            "Lattice(left.layout, np.intersect1d(left.codes, right.codes), left.counts[np.isin(left.codes, "
+            "right.codes)] - right.counts[np.isin(right.codes, left.codes)])"
+        ),
+        tests=(DIFFERENCES,),
+        core=True,
+    ),
+    Mutation(
+        name="sub-tables: summed over the wrong axis",
+        breaks="another figure",
+        place="domain.sub_tables:_without",
+        old="table.sum(axis=place)",
+        new="table.sum(axis=-1 - place)",
+        tests=(DIFFERENCES,),
+    ),
+    Mutation(
+        name="sub-tables: of cells that occur, the wrong column is summed out",
+        breaks="another figure",
+        place="domain.sub_tables:_without",
+        old="below = math.prod(sizes[place + 1 :])",
+        new="below = math.prod(sizes[place:])",
+        tests=(DIFFERENCES,),
+    ),
+    Mutation(
+        name="sub-tables: a branch is left out",
+        breaks="a figure that is too small: its sensitivity is no longer of what is claimed",
+        place="domain.sub_tables:_below",
+        old="min(len(columns) - 1, largest) + 1",
+        new="min(len(columns) - 1, largest)",
+        tests=(DIFFERENCES,),
+    ),
+    Mutation(
+        name="lattice: everything is kept",
+        breaks="memory grows with what was asked for",
+        place="domain.counts:Lattice._table",
+        old="len(self._kept) > KEPT_TABLES or (cells > KEPT_CELLS and len(self._kept) > 1)",
+        new="len(self._kept) > 10**9",
+        tests=(f"{COUNTS}::test_a_lattice_keeps_few_tables_and_forgets_none_of_the_answers",),
+    ),
+    Mutation(
+        name="lattice: what was counted for other columns is used",
+        breaks="the joint table of other columns",
+        place="domain.counts:Lattice.joint",
+        old="self._prefix is None or self._prefix[0] != first",
+        new="self._prefix is None",
+        tests=(f"{COUNTS}::test_every_joint_table_has_its_axes_in_the_order_asked_for",),
+    ),
+)
