@@ -33,6 +33,12 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 
+SPENT = (
+    "Nothing was published. The whole planned budget counts as spent, because the file was opened; `synthrelease check --data` "
+    "finds this beforehand."
+)
+
+
 @dataclass(frozen=True, kw_only=True)
 class ReleaseRequest:
     """What a steward asks for.
@@ -232,6 +238,8 @@ def _spent(checked: Checked, request: ReleaseRequest, listener: Listener) -> Pub
         return Published(release=result, folder=folder, archive=archive)
     except KeyboardInterrupt:
         problem = Interrupted()
+    except InputError as error:  # the file does not fit, which is known only now
+        problem = InputError(str(error) if request.nobodys else f"{error} {SPENT}")
     except SynthreleaseError:
         raise
     except Exception as error:

@@ -297,14 +297,24 @@ def test_other_ledgers_nearby_are_told_of_where_none_is_named(tmp_path: Path, mo
         assert synthrelease.release(config, data, tmp_path / "more", ledger=places[0]) is not None
 
 
+def test_a_file_that_does_not_fit_is_said_to_have_cost_the_budget(tmp_path: Path) -> None:
+    config, data = write_config(tmp_path), write_data(tmp_path)
+    open_ledger(tmp_path / "coins.ledger", "coins", 100)
+    for text in ("face,year\nhead,1\n", "face,year\n" + "head,old\n" * 500, "face\nhead\n"):
+        data.write_text(text)
+        with pytest.raises(InputError, match="The whole planned budget counts as spent") as caught:
+            synthrelease.release(config, data, tmp_path / "out", ledger=tmp_path / "coins.ledger")
+        assert (caught.value.__cause__, caught.value.__context__) == (None, None)
+
+
 # --- The archive
 
 
 def test_the_archive_of_a_folder_is_the_same_bytes_and_tells_no_time(tmp_path: Path) -> None:
     folder = tmp_path / "release"
     folder.mkdir()
-    for name in ("b.csv", "README.html", "a.csv"):
-        (folder / name).write_text(name * 100)
+    for name, times in (("b.csv", 300), ("README.html", 100), ("a.csv", 500)):  # by size they stand in another order
+        (folder / name).write_text(name * times)
     first = write_archive(folder, tmp_path / "first.zip").read_bytes()
     os.utime(folder / "a.csv")
     (folder / "b.csv").chmod(0o644)
@@ -315,7 +325,7 @@ def test_the_archive_of_a_folder_is_the_same_bytes_and_tells_no_time(tmp_path: P
         assert {(entry.date_time, entry.external_attr >> 16, entry.extra, entry.comment) for entry in found} == {
             ((1980, 1, 1, 0, 0, 0), 0o100600, b"", b"")
         }
-        assert archive.read("release/a.csv") == b"a.csv" * 100
+        assert archive.read("release/a.csv") == b"a.csv" * 500
     if sys.platform != "win32":
         assert (tmp_path / "first.zip").stat().st_mode & 0o777 == 0o600
     assert (tmp_path / "first.zip").stat().st_mtime == 315_532_800

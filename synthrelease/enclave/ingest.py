@@ -53,7 +53,8 @@ def ingest(path: str | Path, schema: Schema, policy: InputTable, raw: Plausibili
 
     Raises
     ------
-    InputError : with columns, no value, no row, and no cause or frame of the code that saw values.
+    InputError : with columns, no value, and no cause or frame of the code that saw values. A line that is no CSV is named by
+        its number; a value that does not fit never is.
 
     Privacy
     -------

@@ -48,7 +48,8 @@ _EXPECTED = "expected a file with a header and rows"
 def pieces(path: Path, schema: Schema, policy: InputTable) -> Iterator[Piece]:
     """The pieces of the file, in order.
 
-    Blank lines of a CSV file are not rows. A piece has at most ROWS_PER_PIECE rows, so memory does not grow with the file.
+    Blank lines of a CSV file are not rows, unless it has one column, where each is a row with an empty cell. A piece has at
+    most ROWS_PER_PIECE rows, so memory does not grow with the file.
 
     Raises
     ------
@@ -96,8 +97,10 @@ def _csv(path: Path, needed: list[str], policy: InputTable, compressed: bool) ->
             first = next(filter(str.strip, lines), "")
             lines.check_header()
             _check_delimiter(first, needed, policy.delimiter)
-            records = filter(None, _reader(chain([first], lines), policy.delimiter, strict=True))
-            header = [name if name in needed else name.strip() for name in next(records, [])]
+            reader = _reader(chain([first], lines), policy.delimiter, strict=True)
+            header = [name if name in needed else name.strip() for name in next(filter(None, reader), [])]
+            # in a file of one column an empty line is a row with an empty cell: how many rows there are must not depend on it
+            records = (record or [""] for record in reader) if len(header) == 1 else filter(None, reader)
             lines.check_header()
             check_header(header, needed)
             places = [header.index(name) for name in needed]

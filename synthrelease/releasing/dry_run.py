@@ -91,13 +91,14 @@ def dry_run(spec: ReleaseSpec, priors: Mapping[str, Counts], jobs: int = 1) -> D
 def made_up(spec: ReleaseSpec) -> Counts:
     """The made-up table over atomic cells. Raises SpecError when the rules for private rows leave none."""
     layout, generator = spec.schema.layout, SeededEntropy(ROWS).generator()
-    digits = [generator.integers(size, size=ROWS) for size in layout.sizes]
+    rows = min(ROWS, spec.rows.stated or ROWS)
+    digits = [generator.integers(size, size=rows) for size in layout.sizes]
     for mask in spec.raw.masks:  # no two share a column
         allowed = np.flatnonzero(~mask.forbidden)
         if not len(allowed):
             columns = ", ".join(layout.columns[column] for column in mask.columns)
             raise _mistake(spec, "rules", "rules that allow some row of the private file", f"ones that forbid all of {columns}")
-        drawn = np.unravel_index(generator.choice(allowed, size=ROWS), mask.forbidden.shape)
+        drawn = np.unravel_index(generator.choice(allowed, size=rows), mask.forbidden.shape)
         for column, bins in zip(mask.columns, drawn, strict=True):
             digits[column] = bins
     codes = sum(bins * stride for bins, stride in zip(digits, layout.strides, strict=True))

@@ -16,11 +16,16 @@ _BYTES_PER_CELL = 90
 """Peak bytes per cell of an attempt's layout: a few 64-bit arrays of all marginals, the sampler and the matching."""
 
 
+_BYTES_PER_DRAWN_ROW = 50
+"""Peak bytes per row of a stated number while they are drawn: their numbers, sorted, and where each came first."""
+
+
 def peak_megabytes(spec: ReleaseSpec, jobs: int = 1) -> int:
     """An estimate of the peak memory of a release, all processes together. Measured in docs/benchmarks.md."""
     layout = max((transformation.layout for transformation in spec.space.transformations), key=lambda each: each.n_cells)
     fits = max(generator.megabytes(layout) for generator in spec.space.generators)
     attempt = _BASE_MB + fits + min(layout.n_cells, DENSE_LIMIT) * _BYTES_PER_CELL // 2**20
+    attempt += (spec.rows.stated or 0) * _BYTES_PER_DRAWN_ROW // 2**20
     return attempt if jobs == 1 else _BASE_MB + jobs * attempt
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +43,11 @@ def load_spec(path: str | Path) -> ReleaseSpec:
     if isinstance(release, list) or isinstance(acceptance, list):
         raise SpecError(located(problems, file) + (acceptance if isinstance(acceptance, list) else []))
     return _Builder(file, release, acceptance_path, acceptance).build()
+
+
+def _texts_of(column: Column) -> list[tuple[str, str]]:
+    """Each text of the file that stands for a category, with that category."""
+    return sorted((text, column.atoms.labels[index]) for text, index in column.values.items())
 
 
 class _Builder:
@@ -85,6 +90,8 @@ class _Builder:
         self._check_criteria(criteria, setting)
         self.problems.stop()
         rows = self._rows_rule(schema, raw)
+        self._check_stated(rows, space, criteria)
+        self.problems.stop()
         return ReleaseSpec(
             title=self.release.title,
             description=self.release.description,
@@ -127,10 +134,22 @@ class _Builder:
             return RowsRule(way="exact")
         return RowsRule(way="counted", epsilon=self.release.budget.rows)
 
+    def _check_stated(self, rows: RowsRule, space: ConfigurationSpace, criteria: Sequence[Criterion]) -> None:
+        """A stated number of rows of which no table can keep what is promised about each of its rows."""
+        promised = max(
+            min(projection.promised_count for projection in space.projections),
+            max((criterion.promised_count for criterion in criteria), default=1),
+        )
+        if rows.stated is not None and rows.stated < promised:
+            self.problems.add("input.rows", f"at least {promised}, as often as each released row must occur", str(rows.stated))
+
     def _domain(self, schema: Schema) -> str:
-        """A digest of everything in the configuration that decides which rows of a file are kept."""
+        """A digest of everything in the configuration that decides which rows of a file are kept.
+
+        Rules speak of released names and categories, so these are part of it, and which text of the file is which category.
+        """
         read = [
-            [each.source, each.part, each.kind, each.bounds, sorted(each.values), each.missing, each.outside]
+            [each.name, each.source, each.part, each.kind, each.bounds, _texts_of(each), each.missing, each.outside]
             for each in schema.columns
         ]
         raw = sorted(rule.never for rule in self.release.rules if "raw" in rule.applies_to)

@@ -234,7 +234,7 @@ class BudgetTable(SpecTable):
     generation_delta: Fraction = Field(default=Fraction(0), ge=0, lt=1)
     limit: Fraction | None = Field(default=None, gt=0)
     delta: Fraction = Field(default=Fraction(0), ge=0, lt=1)
-    rows: Fraction = Field(default=Fraction(1, 20), gt=0)
+    rows: Fraction = Field(default=Fraction(1, 20), ge=Fraction(1, 10**6))
     reason: Reason = ""
 
 

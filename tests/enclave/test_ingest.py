@@ -314,6 +314,15 @@ def test_a_private_file_without_a_plausible_row_is_read_like_any_other(tmp_path,
         read_public(path, schema, InputTable(), no_old_men(schema))
 
 
+@pytest.mark.parametrize("last", ["34", "NA", "", '""'])
+def test_the_number_of_rows_of_a_file_does_not_depend_on_what_stands_in_them(tmp_path, last):
+    """Also in a file of one column, in which a missing value may be an empty line."""
+    path = text_file(tmp_path / "people.csv", "age", *["34"] * 5, last)
+    policy = InputTable(missing="drop")
+    schema = schema_of("age", policy=policy)
+    assert ingest(path, schema, policy, anything(schema)).n_file == 6
+
+
 def test_what_does_not_fit_is_told_for_all_columns_without_rows_or_numbers_of_rows(tmp_path):
     """The same text wherever the values stand and however often: it depends on which columns have them alone."""
     wrong, right = "old,M,1990-04-01,9.5", "34,F,1990-04-01,1.64"

@@ -18,7 +18,7 @@ from synthrelease.domain.schema import Layout
 from synthrelease.enclave.door import PrivateRows
 from synthrelease.enclave.resizing import FillerRows, resize
 from synthrelease.enclave.subsets import uniform_subset
-from synthrelease.errors import InputError
+from synthrelease.errors import InputError, SpecError
 from synthrelease.randomness import SystemEntropy
 from synthrelease.releasing.release import read_private
 from synthrelease.specification.spec import load_spec
@@ -244,6 +244,21 @@ def test_the_specification_decides_where_the_number_comes_from(tmp_path: Path, c
     assert (spec.exact_domain is not None) == (way == "exact")
 
 
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"rows = 400": "rows = 1"}, "input.rows: expected at least 2, as often as each released row must occur; found 1"),
+        ({"rows = 400": "", "generation = 10": "generation = 10\nrows = 1e-18"}, "budget.rows: expected a number of at least"),
+    ],
+)
+def test_a_number_of_rows_that_no_release_can_come_of_is_a_mistake(
+    tmp_path: Path, changes: dict[str, str], problem: str
+) -> None:
+    """Both would be found after the charge: by rounds that are all rejected, and by noise that cannot be drawn."""
+    with pytest.raises(SpecError, match=problem):
+        load_spec(write_config(tmp_path, changes))
+
+
 def test_the_domain_of_an_exact_release_is_what_decides_which_rows_are_kept(tmp_path: Path) -> None:
     exact = {"rows = 400": 'rows = "exact"'}
     found = {
@@ -255,6 +270,8 @@ def test_the_domain_of_an_exact_release_is_what_decides_which_rows_are_kept(tmp_
             "another rule": {"year > 6": "year > 5"},
             "other bounds": {"bounds = [1, 8]": "bounds = [0, 8]", '"1-2"': '"0-2"'},
             "missing ones dropped": {'rows = "exact"': 'rows = "exact"\nmissing = "drop"'},
+            "categories that change places": {'["head", "tail"]': '{ tail = ["head"], head = ["tail"] }'},
+            "another name for a column": {"[columns.year]": '[columns.age]\nsource = "year"', "and year > 6": "and age > 6"},
         }.items()
     }
     same = {name for name, domain in found.items() if domain == found["as it is"]}

@@ -63,7 +63,7 @@ OF_SPENDING = (
         name="release: delta is not compared with the number of rows",
         breaks="whole records may be published at that delta",
         place="releasing.release:release",
-        old="check_delta(spec.plan.total.delta, private.n_file, spent=True)",
+        old="check_delta(spec.plan.total.delta, n_public, spent=True)",
         new="pass",
         tests=(f"{OF_PUBLISH}::test_a_delta_that_is_too_large_for_so_many_rows_is_refused_after_reading",),
         core=True,

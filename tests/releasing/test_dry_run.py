@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import synthrelease
+from synthrelease.accounting.rows import RowsRule
 from synthrelease.candidates.generators import GENERATORS
 from synthrelease.errors import RejectedRound, ResourceError, SpecError
 from synthrelease.releasing import dry_run as module
@@ -139,7 +140,8 @@ def test_a_run_that_needs_more_memory_than_there_is_is_refused(tmp_path: Path, m
 def test_made_up_rows_are_plausible_and_always_the_same(tmp_path: Path) -> None:
     spec = load_spec(write_config(tmp_path))
     table = made_up(spec)
-    assert table.total == ROWS
+    assert table.total == spec.rows.stated == 400  # as many as are stated, up to ROWS
+    assert made_up(replace(spec, rows=RowsRule())).total == ROWS
     assert not spec.raw.forbidden(table.all_digits()).any()
     assert len(table.codes) == spec.schema.layout.n_cells - 1  # every other cell occurs, so every group has rows
     assert 0.5 < table.counts.min() / table.counts.mean() <= 1
