@@ -113,8 +113,8 @@ def test_every_part_is_in_the_document(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_an_audit_in_which_anything_contradicts_a_claim_does_not_pass() -> None:
-    """One record alone attains no bound of a mean: the enumeration says so, and the audit does not pass."""
-    found = run_audit(parts=("sensitivity",), only="mean of a by b, margin", most_records=1)
+    """One record alone does not attain the bound of a regression: the enumeration says so, and the audit does not pass."""
+    found = run_audit(parts=("sensitivity",), only="prediction, opposite line, 2 x 3", most_records=1)
     assert found.sensitivities[0].largest < 1
     assert not found.passed
     honest = audit_cases([laplace_case("right", (0,), (1,), epsilon=Fraction(1))], effort=Effort(draws=300))

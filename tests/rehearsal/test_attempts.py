@@ -272,7 +272,13 @@ def test_two_budgets_have_noise_of_their_own(fitted: Setup, monkeypatch: pytest.
 
 
 def test_an_attempt_without_a_candidate_is_not_accepted_and_has_no_figures(tmp_path: Path) -> None:
-    where = setup(tmp_path, {'kind = "minimum_count"\nminimum_count = 2': 'kind = "minimum_count"\nminimum_count = 500'})
+    where = setup(
+        tmp_path,
+        {
+            'kind = "minimum_count"\nminimum_count = 2': 'kind = "minimum_count"\nminimum_count = 500',
+            "rows = 400": 'rows = "exact"',
+        },
+    )
     (result,) = run(where, 1, [(0, 0)])
     assert (result.accepted, result.chance) == (False, 0.0)
     assert (result.figures, result.sensitivities, result.passed) == ((None, None), (None, None), (False, False))

@@ -69,11 +69,13 @@ def test_a_rehearsal_writes_a_report_and_a_shortlist_that_a_release_can_draw_fro
         "report.html",
         "shortlist.toml",
     }
+    private = tmp_path / "private.csv"  # not the file of the rehearsal, which a release refuses
+    private.write_text(Path(command[3]).read_text() + "head,1\n")
     released = run(
         "release",
         command[1],
         "--data",
-        command[3],
+        private,
         "--out",
         tmp_path / "out",
         "--shortlist",

@@ -35,7 +35,10 @@ SPACE = {
     "generation = 10": "generation = 1",
 }
 HOPELESS = {"threshold = 0.9": "threshold = 0.0001", "generation = 10": "generation = 0.1"}
-IMPOSSIBLE = {'kind = "minimum_count"\nminimum_count = 2': 'kind = "minimum_count"\nminimum_count = 500'}
+IMPOSSIBLE = {
+    'kind = "minimum_count"\nminimum_count = 2': 'kind = "minimum_count"\nminimum_count = 500',
+    "rows = 400": 'rows = "exact"',
+}
 GOAL = RaceGoal(keep=2, width=0.6)
 NOISE_LEVEL = 0.05
 
