@@ -19,7 +19,7 @@ from synthrelease.domain.counts import Counts
 from synthrelease.enclave.protection import protected
 from synthrelease.enclave.same_file import PublicFile, check_not_public
 from synthrelease.errors import InputError, InternalError, Interrupted, SynthreleaseError, failure_of
-from synthrelease.ledger.account import ledger_beside, reserve_for_release
+from synthrelease.ledger.account import ledger_beside, place_beside, reserve_for_release
 from synthrelease.ledger.entries import Statement
 from synthrelease.releasing.attempt import read_priors
 from synthrelease.releasing.dry_run import DryRun, dry_run
@@ -207,7 +207,7 @@ def reserve(spec: ReleaseSpec, request: ReleaseRequest, listener: Listener) -> N
 
 def ledgers_near(request: ReleaseRequest) -> tuple[Path, ...]:
     """Other ledgers beside the output, beside the private file and in the working folder. They are not opened."""
-    own = request.out.absolute().with_name(request.out.name + ".ledger")
+    own = place_beside(request.out)
     folders = dict.fromkeys((own.parent, request.data.absolute().parent, Path.cwd()))
     found: set[Path] = set()
     for folder in folders:

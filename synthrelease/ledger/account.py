@@ -279,12 +279,17 @@ def ledger_beside(out: str | Path, plan: Plan, title: str, limit: Fraction | Non
     Its dataset is the release's title, its limit that of the specification or, without one, the cost of the plan: a second
     run into the same folder's name adds to the first. It knows nothing of runs into other folders.
     """
-    out = Path(out).absolute()
-    path = out.with_name(out.name + ".ledger")
+    path = place_beside(out)
     if not os.path.exists(path):
         dataset = printable(title, 100) or "without a title"
         open_ledger(path, dataset, plan.total.epsilon if limit is None else limit, delta_limit=plan.total.delta)
     return path
+
+
+def place_beside(out: str | Path) -> Path:
+    """Where the ledger of releases into `out` is kept when none is named: `<out>.ledger`."""
+    out = Path(out).absolute()
+    return out.with_name(out.name + ".ledger")
 
 
 def _resolved(path: str | Path) -> Path:

@@ -102,7 +102,7 @@ OF_THE_LEDGER = (
     Mutation(
         name="release: every run gets a ledger of its own",
         breaks="a second run into the same folder costs nothing",
-        place="ledger.account:ledger_beside",
+        place="ledger.account:place_beside",
         old='out.name + ".ledger"',
         new='out.name + f".{os.urandom(4).hex()}.ledger"',
         tests=(f"{TESTS}::test_a_release_without_a_ledger_gets_one_beside_its_output_that_remembers_the_folder",),
