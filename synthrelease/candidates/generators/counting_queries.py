@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
+from typing import ClassVar
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -170,6 +171,9 @@ class CountingQueries(Generator):
     marginal : queries are cells of tables of at most so many columns. Example: `marginal = [2, 3]`.
     """
 
+    no_draft: ClassVar[str] = (
+        "The numbers of queries and iterations are tuned in a rehearsal, from a draft that runs without them."
+    )
     queries: int = Field(ge=1, le=100_000)
     iterations: int = Field(ge=1, le=10_000)
     inner_updates: int = Field(default=25, ge=1, le=1000)

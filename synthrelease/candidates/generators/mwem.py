@@ -36,9 +36,6 @@ class MWEM(CountingQueries):
         "MWEM (Hardt, Ligett and McSherry, NIPS 2012): again and again the count that the model gets most wrong is chosen "
         "privately and measured with noise, and the model is corrected by multiplicative weights."
     )
-    no_draft: ClassVar[str] = (
-        "The numbers of queries and iterations are tuned in a rehearsal, from a draft that runs without them."
-    )
     family: Literal["mwem"] = "mwem"
     guarantee: ClassVar[Guaranteed] = "pure"
 

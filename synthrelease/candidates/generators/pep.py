@@ -42,9 +42,6 @@ class PEP(CountingQueries):
         "wrong is chosen privately and measured with noise; the model is the table of largest entropy with the measured "
         "counts."
     )
-    no_draft: ClassVar[str] = (
-        "The numbers of queries and iterations are tuned in a rehearsal, from a draft that runs without them."
-    )
     family: Literal["pep"] = "pep"
     guarantee: ClassVar[Guaranteed] = "zCDP"
 
