@@ -251,7 +251,5 @@ def sub_table(table: Counts, columns: tuple[str, ...], present: tuple[Binning, .
     """(n_cells,) counts over the product of the wanted bins of `columns`, the last column varying fastest."""
     into = {table.layout.index(column): now.map_to(then) for column, now, then in zip(columns, present, wanted, strict=True)}
     layout = Layout(columns=columns, sizes=tuple(len(binning) for binning in wanted))
-    codes = np.zeros(len(table.codes), dtype=np.int64)
-    for (index, bins), stride in zip(into.items(), layout.strides, strict=True):
-        codes += (bins * stride)[table.digits(index)]
+    codes = layout.codes([bins[table.digits(index)] for index, bins in into.items()])
     return Counts(layout, codes, table.counts).dense()

@@ -6,7 +6,7 @@ any table, private or synthetic, is public (theory 10, statement of the guarante
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -109,6 +109,13 @@ class Layout:
             strides.append(product)
             product *= size
         return tuple(reversed(strides))
+
+    def codes(self, digits: Sequence[np.ndarray]) -> np.ndarray:
+        """(n_rows,) int64 codes of the cells of rows that are given by the (n_rows,) bins of every column, at least one."""
+        codes = np.zeros(len(digits[0]), dtype=np.int64)
+        for bins, stride in zip(digits, self.strides, strict=True):
+            codes += bins * np.int64(stride)
+        return codes
 
     def index(self, column: str) -> int:
         return self.columns.index(column)

@@ -130,8 +130,7 @@ def _read(path: Path, schema: Schema, policy: InputTable, raw: Plausibility) -> 
 def _count(digits: list[np.ndarray], schema: Schema, raw: Plausibility) -> Counts:
     kept = np.all([digit >= 0 for digit in digits], axis=0)
     digits = [digit[kept] for digit in digits]
-    codes = sum(digit * stride for digit, stride in zip(digits, schema.layout.strides, strict=True))
-    return Counts(schema.layout, np.asarray(codes, dtype=np.int64)[~raw.forbidden(digits)])
+    return Counts(schema.layout, schema.layout.codes(digits)[~raw.forbidden(digits)])
 
 
 def _encode(cells: Texts, column: Column, policy: InputTable) -> np.ndarray:

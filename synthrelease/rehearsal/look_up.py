@@ -88,10 +88,7 @@ def _from(diagonal: np.ndarray, step: int, size: int) -> np.ndarray:
 
 def _project(table: Counts, columns: tuple[int, ...]) -> Counts:
     layout = table.layout.subset(columns)
-    codes = np.zeros(len(table.codes), dtype=np.int64)
-    for column, stride in zip(columns, layout.strides, strict=True):
-        codes += table.digits(column) * stride
-    return Counts(layout, codes, table.counts)
+    return Counts(layout, layout.codes([table.digits(column) for column in columns]), table.counts)
 
 
 def _counts_at(table: Counts, codes: np.ndarray) -> np.ndarray:

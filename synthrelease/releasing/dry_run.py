@@ -101,8 +101,7 @@ def made_up(spec: ReleaseSpec) -> Counts:
         drawn = np.unravel_index(generator.choice(allowed, size=rows), mask.forbidden.shape)
         for column, bins in zip(mask.columns, drawn, strict=True):
             digits[column] = bins
-    codes = sum(bins * stride for bins, stride in zip(digits, layout.strides, strict=True))
-    return Counts(layout, np.asarray(codes, dtype=np.int64))
+    return Counts(layout, layout.codes(digits))
 
 
 def extremes(spec: ReleaseSpec) -> Iterator[Configuration]:

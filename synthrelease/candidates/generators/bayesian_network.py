@@ -60,10 +60,8 @@ class BayesianNetwork:
     def sample(self, n: int, generator: np.random.Generator) -> Counts:
         """n rows by ancestral sampling on expected counts."""
         frontier = self.rows(n, generator)
-        codes = np.zeros(len(frontier.expected), dtype=np.int64)
-        for column, stride in enumerate(self.layout.strides):
-            codes += frontier.digits[column] * np.int64(stride)
-        return Counts(self.layout, codes, frontier.expected.astype(np.int64))
+        digits = [frontier.digits[column] for column in range(len(self.layout.sizes))]
+        return Counts(self.layout, self.layout.codes(digits), frontier.expected.astype(np.int64))
 
     def rows(self, n: int, generator: np.random.Generator) -> Frontier:
         """n whole rows as distinct cells, for any number of columns, also where no code would fit into 64 bits."""
