@@ -5,25 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-CONFIG = """
-title = "Coins"
-acceptance = "acceptance.toml"
-
-[input]
-rows = 400
-
-[columns.face]
-kind = "category"
-categories = ["head", "tail"]
-
-[columns.year]
-kind = "integer"
-bounds = [1, 8]
-alternatives.pairs = ["1-2", "3-4", "5-6", "7-8"]
-
-[[rules]]
-never = "face == 'tail' and year > 6"
-
+PIPELINE = """
 [[generators]]
 family = "privbayes"
 flavour = "degree"
@@ -41,6 +23,30 @@ limit = 25
 [selection]
 stop_probability = 0.001
 """
+"""What follows the columns: a generator, a projection, and what they may cost."""
+
+CONFIG = (
+    """
+title = "Coins"
+acceptance = "acceptance.toml"
+
+[input]
+rows = 400
+
+[columns.face]
+kind = "category"
+categories = ["head", "tail"]
+
+[columns.year]
+kind = "integer"
+bounds = [1, 8]
+alternatives.pairs = ["1-2", "3-4", "5-6", "7-8"]
+
+[[rules]]
+never = "face == 'tail' and year > 6"
+"""
+    + PIPELINE
+)
 
 ACCEPTANCE = """
 [[criteria]]

@@ -14,11 +14,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-SHARED = Path("/dev/shm")
-EPSILON = 21
-"""What the release of an enclave costs: 2 x (10 + 0.5)."""
+from tests.helpers.tiny import ACCEPTANCE, PIPELINE
 
-CONFIG = """
+SHARED = Path("/dev/shm")
+
+CONFIG = (
+    """
 title = "Accounts"
 acceptance = "acceptance.toml"
 
@@ -46,36 +47,9 @@ alternatives.two = ["<500000000000", ">=500000000000"]
 kind = "integer"
 bounds = [0, 999999999999]
 alternatives.two = ["0-499999999999", "500000000000-999999999999"]
-
-[[generators]]
-family = "privbayes"
-flavour = "degree"
-degree = 1
-epsilon_split = 0.5
-
-[[projections]]
-kind = "minimum_count"
-minimum_count = 2
-
-[budget]
-generation = 10
-limit = 25
-
-[selection]
-stop_probability = 0.001
 """
-ACCEPTANCE = """
-[[criteria]]
-name = "marginals"
-kind = "absolute_marginal_error"
-threshold = 0.9
-epsilon = 0.5
-
-[[criteria]]
-name = "face privacy"
-kind = "face_privacy"
-minimum_count = 2
-"""
+    + PIPELINE
+)
 
 
 @dataclass(frozen=True, kw_only=True)

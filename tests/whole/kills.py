@@ -17,7 +17,8 @@ from contextlib import suppress
 from pathlib import Path
 from tempfile import mkdtemp
 
-from tests.whole.enclave import EPSILON, Enclave
+from tests.helpers.tiny import EPSILON
+from tests.whole.enclave import Enclave
 from tests.whole.talker import Talker, end_session, talking
 
 MARK = """

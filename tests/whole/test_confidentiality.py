@@ -17,8 +17,9 @@ if sys.platform == "win32":
     pytest.skip("forks, signals and permissions of POSIX", allow_module_level=True)
 
 from tests.conftest import ROOT
+from tests.helpers.tiny import EPSILON
 from tests.whole import crashes
-from tests.whole.enclave import EPSILON, Enclave
+from tests.whole.enclave import Enclave
 from tests.whole.kills import MARK, kills
 from tests.whole.talker import Talker, talking
 
