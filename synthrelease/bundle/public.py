@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 from synthrelease.criteria import Group, PublicColumn, PublicFacts
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.plausibility import Plausibility
@@ -29,7 +27,7 @@ def public_facts(document: ReleaseDocument, counts: Counts | None = None, raw: P
 
 
 def _column(part: ColumnPart, groups: list[BinPart] | None) -> PublicColumn:
-    edges = [_edges(one) for one in part.bins] if part.kind != "category" else []
+    edges = [one.edges for one in part.bins] if part.kind != "category" else []
     return PublicColumn(
         name=part.name,
         kind=part.kind,
@@ -41,17 +39,5 @@ def _column(part: ColumnPart, groups: list[BinPart] | None) -> PublicColumn:
         upper=tuple(high for _, high in edges),
         groups=None
         if groups is None
-        else tuple(Group(label=group.label, inside=tuple(_inside(one, group) for one in part.bins)) for group in groups),
+        else tuple(Group(label=group.label, inside=tuple(group.holds(one) for one in part.bins)) for group in groups),
     )
-
-
-def _inside(one: BinPart, group: BinPart) -> bool:
-    """Whether a released bin lies in a group."""
-    if group.categories is not None:
-        return set(one.categories or ()) <= set(group.categories)
-    (low, high), (lowest, highest) = _edges(one), _edges(group)
-    return lowest <= low and high <= highest
-
-
-def _edges(one: BinPart) -> tuple[float, float]:
-    return -math.inf if one.lower is None else float(one.lower), math.inf if one.below is None else float(one.below)
