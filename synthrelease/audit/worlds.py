@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations_with_replacement
 
@@ -16,7 +17,7 @@ from synthrelease.candidates.projections.minimum_count import MinimumCount
 from synthrelease.criteria import Criterion, Setting
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.plausibility import Plausibility
-from synthrelease.domain.schema import Column, Schema, Transformation
+from synthrelease.domain.schema import Binning, Column, Schema, Transformation
 from synthrelease.enclave.door import Meter, PrivateCounts, PrivateRows
 from synthrelease.randomness import SYSTEM, SystemEntropy
 from synthrelease.specification.columns import build_column, group_binning
@@ -29,20 +30,45 @@ def integer_column(name: str, low: int, high: int, groups: Sequence[str] | None 
     return build_column(name, table, InputTable(), [], groups)
 
 
+def with_missing(column: Column) -> Column:
+    """The column with one more bin in every binning, for records without a value."""
+    return replace(
+        column,
+        missing="bin",
+        atoms=_one_more(column.atoms),
+        alternatives={name: _one_more(binning) for name, binning in column.alternatives.items()},
+    )
+
+
+def _one_more(binning: Binning) -> Binning:
+    missing = len(binning)
+    return replace(
+        binning,
+        labels=(*binning.labels, "missing"),
+        numbers=(*binning.numbers, None),
+        of_atom=(*binning.of_atom, missing),
+        missing=missing,
+    )
+
+
 class World:
     """Integer columns from 0 to a highest value with single-value bins, no rules, and any criteria.
 
-    A cell's code counts all combinations of values, the last column varying fastest.
+    Columns named `missing` have one more bin, the last, for records without a value. A cell's code counts all combinations of
+    values, the last column varying fastest.
     """
 
-    def __init__(self, highs: Mapping[str, int], groups: Mapping[str, list[str]] | None = None):
-        groups = groups or {}
-        self.schema = Schema(columns=tuple(integer_column(name, 0, high, groups.get(name)) for name, high in highs.items()))
+    def __init__(self, highs: Mapping[str, int], groups: Mapping[str, list[str]] | None = None, missing: Collection[str] = ()):
+        groups, self.missing = groups or {}, frozenset(missing)
+        plain = {name: integer_column(name, 0, high, groups.get(name)) for name, high in highs.items()}
+        columns = tuple(with_missing(column) if name in self.missing else column for name, column in plain.items())
+        self.schema = Schema(columns=columns)
         self.transformation = Transformation(
             schema=self.schema, binnings=tuple(column.alternatives["single"] for column in self.schema.columns)
         )
         self.layout = self.transformation.layout
-        self.groups = {name: group_binning(self.schema[name], bins) for name, bins in groups.items()}
+        binned = {name: group_binning(plain[name], bins) for name, bins in groups.items()}
+        self.groups = {name: _one_more(bins) if name in self.missing else bins for name, bins in binned.items()}
 
     def setting(self, *criteria: Criterion) -> Setting:
         return Setting(
