@@ -7,7 +7,7 @@ any table, private or synthetic, is public (theory 10, statement of the guarante
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -24,7 +24,13 @@ class Binning:
     labels : one text per bin.
     numbers : one number per bin, or None where the bin has none (an unordered category).
     of_atom : (n_atoms,) the bin index of each atomic bin.
-    lower, upper : edges of each bin [lower, upper) for numeric columns; empty for categories.
+    lower, upper : edges of each bin [lower, upper) for numeric columns, the missing bin apart; empty for categories.
+    missing : the index of the bin of missing values, always the last; None where the column has none. It holds the missing
+        atom and nothing else, and its number is None.
+
+    Raises
+    ------
+    ValueError : when the missing bin is not the last one, holds a value or has a number.
     """
 
     name: str
@@ -33,9 +39,32 @@ class Binning:
     of_atom: tuple[int, ...]
     lower: tuple[float, ...] = ()
     upper: tuple[float, ...] = ()
+    missing: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.missing is None:
+            return
+        alone = self.of_atom.count(self.missing) == 1 and self.of_atom[-1] == self.missing
+        if self.missing != len(self.labels) - 1 or not alone or self.numbers[-1] is not None:
+            raise ValueError(f"the binning {self.name!r} needs its missing bin last, without values in it and without a number")
 
     def __len__(self) -> int:
         return len(self.labels)
+
+    def with_missing(self, label: str) -> Binning:
+        """The same bins and, after them, one of missing values, for one more atomic bin."""
+        return replace(
+            self,
+            labels=(*self.labels, label),
+            numbers=(*self.numbers, None),
+            of_atom=(*self.of_atom, len(self.labels)),
+            missing=len(self.labels),
+        )
+
+    @property
+    def present(self) -> int:
+        """Number of bins that hold values: all but the missing bin."""
+        return len(self) - (self.missing is not None)
 
     def refines(self, coarser: Binning) -> bool:
         """Whether every bin lies inside one bin of `coarser`."""
@@ -64,7 +93,9 @@ class Column:
     edges : inner edges of the atomic bins of a numeric column, increasing; atom i is [edges[i-1], edges[i]).
     values : for categories, the text in the file -> atomic index.
     missing, outside : the public rule for missing values and for values outside the bounds or categories:
-        "drop" the row, "clip" (numeric only), or stop with an "error".
+        "drop" the row, "clip" (numeric only), or stop with an "error"; missing values may have a "bin" of their own.
+    missing_label : how that bin is called in the release; empty where there is none.
+    missing_values : texts of the file that mean a missing value in this column, beside those of the whole file.
     ordered : whether neighbouring bins are one step apart (needed by faithfulness).
     atoms : the atomic bins as a binning of their own.
     alternatives : name -> binning that a transformation may choose.
@@ -84,6 +115,8 @@ class Column:
     ordered: bool
     atoms: Binning
     alternatives: Mapping[str, Binning]
+    missing_label: str = ""
+    missing_values: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -171,5 +204,5 @@ class Transformation:
         return tuple(np.asarray(binning.of_atom, dtype=np.int64) for binning in self.binnings)
 
     def numbers(self, column: str) -> np.ndarray:
-        """(n_bins,) the number that stands for each bin; NaN where the specification gives none."""
+        """(n_bins,) the number that stands for each bin; NaN for missing values and where the specification gives none."""
         return np.array([np.nan if x is None else x for x in self.binning(column).numbers], dtype=float)
