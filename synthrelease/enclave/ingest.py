@@ -44,7 +44,7 @@ _DATE = re.compile(r"(?P<year>\d{4})-(?P<month>\d{2})-(?P<day>\d{2})([T ]\d{2}:\
 ADVICE = (
     "Neither rows nor values are shown, and how many rows it concerns is not told. What this message says comes from the "
     "private file and is not paid for: do not change bounds, bins or categories because of it. What works for any file: "
-    'outside = "clip" or "drop", missing = "drop", or a category of its own for missing values.'
+    'outside = "clip" or "drop", missing = "bin" or "drop".'
 )
 
 
@@ -142,7 +142,7 @@ def _encode(cells: Texts, column: Column, policy: InputTable) -> np.ndarray:
 def _forbidden_kinds(column: Column) -> Iterator[int]:
     """What must not occur in a column; the other rows without a bin are left out."""
     yield _WRONG
-    if column.missing != "drop":
+    if column.missing == "error":
         yield _MISSING
     if column.outside != "drop":  # clipped numbers are inside by now
         yield _OUTSIDE
@@ -164,17 +164,19 @@ def _problem(column: Column, kind: int) -> str:
 
 
 def _bin_of_text(column: Column, policy: InputTable) -> Callable[[str | None], int]:
-    """The reading of one text: its atomic bin, or one of _MISSING, _OUTSIDE and _WRONG."""
-    missing = {form for text in policy.missing_values for form in (text, text.strip())}
+    """The reading of one text: its atomic bin, that of missing values included, or one of _MISSING, _OUTSIDE and _WRONG."""
+    missing = {form for text in policy.missing_values + column.missing_values for form in (text, text.strip())}
+    absent = _MISSING if column.atoms.missing is None else column.atoms.missing
     values = {text.strip(): index for text, index in column.values.items()} | dict(column.values)
 
     def bin_of(text: str | None) -> int:
-        forms = list(_forms(text or ""))
-        index = next((values[form] for form in forms if form in values), None)
-        if index is not None:
-            return index
-        if text is None or any(form in missing for form in forms):
-            return _MISSING
+        for form in _forms(text or ""):
+            if form in values:
+                return values[form]
+            if form in missing:
+                return absent
+        if text is None:
+            return absent
         return _OUTSIDE if column.kind == "category" else _bin_of_number(_number(text.strip(), column), column)
 
     return bin_of

@@ -42,7 +42,7 @@ class LookUp:
             near = bins[:, None] == bins
             if name in within:
                 numbers = public.numbers("within", name)
-                near = np.abs(numbers[:, None] - numbers) <= within[name]
+                near = near | (np.abs(numbers[:, None] - numbers) <= within[name])  # missing values are near each other alone
             steps = {step: np.diagonal(near, step) for step in range(1 - len(bins), len(bins))}
             windows.append({step: _from(mask, step, len(bins)) for step, mask in steps.items() if mask.any()})
         return cls(public=public, columns=columns, windows=tuple(windows))

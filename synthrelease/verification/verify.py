@@ -10,7 +10,7 @@ import numpy as np
 from synthrelease.bundle.checksums import sha256
 from synthrelease.bundle.table import ReleasedTable, TableError, csv_bytes, read_csv, read_parquet
 from synthrelease.errors import Unexpected
-from synthrelease.published.document import FORMAT, ReleaseDocument, read_strictly
+from synthrelease.published.document import FORMATS, ReleaseDocument, read_strictly
 from synthrelease.verification.charges import charges
 from synthrelease.verification.checks import Check, Report
 from synthrelease.verification.configuration import configuration
@@ -50,7 +50,7 @@ def verify_files(files: Mapping[str, bytes], public_key: str | Path | None = Non
     read = _document(files)
     if isinstance(read, Check):
         return _report(checks, read, signed.signed_by)
-    checks.append(Check(name="release.json", found=f"format {FORMAT}, {read.title!r}"))
+    checks.append(Check(name="release.json", found=f"format {read.format}, {read.title!r}"))
     rebuilt = _schema(read)
     if isinstance(rebuilt, Check):
         return _report(checks, rebuilt, signed.signed_by)
@@ -93,7 +93,7 @@ def _document(files: Mapping[str, bytes]) -> ReleaseDocument | Check:
     try:
         document = read_strictly(files[name])
     except Unexpected as error:
-        return Check(name=name, problems=(f"{name}: {error} (this program reads format {FORMAT})",))
+        return Check(name=name, problems=(f"{name}: {error} (this program reads format {' and '.join(map(str, FORMATS))})",))
     if document.dumped() != files[name]:
         return Check(name=name, problems=(f"{name}: expected the layout in which it was written, found another",))
     return document
