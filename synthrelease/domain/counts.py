@@ -149,7 +149,7 @@ class Counts:
         return other if other.counts.all() else other.keep(other.counts != 0)
 
     def find(self, digits: Sequence[np.ndarray]) -> np.ndarray:
-        """(n_rows,) where the row with these bins (one array per column) stands among the cells; -1 where it is none of them."""
+        """(n_rows,) where a row with these bins (one array per column) stands among the cells; -1 where it is none."""
         return places_in([self.codes] if self.layout.has_codes else self.layout.pack(self.bins), self.layout.pack(digits))
 
     def __add__(self, other: Counts) -> Counts:

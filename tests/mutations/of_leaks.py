@@ -275,9 +275,9 @@ OF_LEAKS = (
     Mutation(
         name="output: rows in the order of the sampler",
         breaks="an order that nothing covers",
-        place="bundle.table:_frame",
-        old="table.counts.expand()",
-        new="np.random.default_rng(7).permutation(table.counts.expand())",
+        place="bundle.table:csv_bytes",
+        old='"".join(rows)',
+        new='"".join(rows[::-1])',
         tests=(f"{BUNDLE}::test_the_table_has_the_labels_of_the_schema_in_sorted_order",),
     ),
     Mutation(
