@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations_with_replacement
+from typing import Literal
 
 import numpy as np
 
@@ -17,38 +17,19 @@ from synthrelease.candidates.projections.minimum_count import MinimumCount
 from synthrelease.criteria import Criterion, Setting
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.plausibility import Plausibility
-from synthrelease.domain.schema import Binning, Column, Schema, Transformation
+from synthrelease.domain.schema import Column, Schema, Transformation
 from synthrelease.enclave.door import Meter, PrivateCounts, PrivateRows
 from synthrelease.randomness import SYSTEM, SystemEntropy
 from synthrelease.specification.columns import build_column, group_binning
 from synthrelease.toml.tables import ColumnTable, InputTable
 
 
-def integer_column(name: str, low: int, high: int, groups: Sequence[str] | None = None) -> Column:
-    """A column of whole numbers with one bin for each."""
-    table = ColumnTable(kind="integer", bounds=(low, high), alternatives={"single": [f"{low}..{high}"]})
+def integer_column(name: str, low: int, high: int, groups: Sequence[str] | None = None, *, missing: bool = False) -> Column:
+    """A column of whole numbers with one bin for each, and one for missing values where there can be such."""
+    alternatives: dict[str, list[str] | dict[str, list[str]]] = {"single": [f"{low}..{high}"]}
+    policy: Literal["bin", "error"] = "bin" if missing else "error"
+    table = ColumnTable(kind="integer", bounds=(low, high), alternatives=alternatives, missing=policy)
     return build_column(name, table, InputTable(), [], groups)
-
-
-def with_missing(column: Column) -> Column:
-    """The column with one more bin in every binning, for records without a value."""
-    return replace(
-        column,
-        missing="bin",
-        atoms=_one_more(column.atoms),
-        alternatives={name: _one_more(binning) for name, binning in column.alternatives.items()},
-    )
-
-
-def _one_more(binning: Binning) -> Binning:
-    missing = len(binning)
-    return replace(
-        binning,
-        labels=(*binning.labels, "missing"),
-        numbers=(*binning.numbers, None),
-        of_atom=(*binning.of_atom, missing),
-        missing=missing,
-    )
 
 
 class World:
@@ -60,15 +41,16 @@ class World:
 
     def __init__(self, highs: Mapping[str, int], groups: Mapping[str, list[str]] | None = None, missing: Collection[str] = ()):
         groups, self.missing = groups or {}, frozenset(missing)
-        plain = {name: integer_column(name, 0, high, groups.get(name)) for name, high in highs.items()}
-        columns = tuple(with_missing(column) if name in self.missing else column for name, column in plain.items())
-        self.schema = Schema(columns=columns)
+        self.schema = Schema(
+            columns=tuple(
+                integer_column(name, 0, high, groups.get(name), missing=name in self.missing) for name, high in highs.items()
+            )
+        )
         self.transformation = Transformation(
             schema=self.schema, binnings=tuple(column.alternatives["single"] for column in self.schema.columns)
         )
         self.layout = self.transformation.layout
-        binned = {name: group_binning(plain[name], bins) for name, bins in groups.items()}
-        self.groups = {name: _one_more(bins) if name in self.missing else bins for name, bins in binned.items()}
+        self.groups = {name: group_binning(self.schema[name], bins) for name, bins in groups.items()}
 
     def setting(self, *criteria: Criterion) -> Setting:
         return Setting(
