@@ -61,8 +61,26 @@ FURTHEST = {
     "joint test, marginals and ratios, 2 x 3": _tables((0, 0, 0), (0, 0, 1), (0, 1, 1)),
     "joint test, means and faithfulness, 2 x 3": _tables((0, 0, 3), (0, 0, 3), (0, 0, 5)),
     "joint test, five criteria, 2 x 3": _tables((0, 0, 3), (0, 0, 1), (0, 1, 1)),
+    "absolute, 2 x 3, named tables": _tables((0, 0, 0), (0, 0, 1), (0, 1, 1)),
+    "mean of tables, 2 x 3": _tables((0, 0, 0), (0, 0, 4), (0, 4, 4)),
+    "quantile 0.7 of tables, 2 x 3": _tables((0, 0, 0), (0, 0, 1), (0, 1, 1)),
+    "median of b by a, 2 x 3": _tables((0, 0, 3), (0, 0, 3), (0, 0, 4)),
+    "quartiles of all, 6": _tables((0, 0, 0), (0, 0, 1), (0, 1, 1)),
+    "proportion of b by a, 2 x 3": _tables((0, 0, 3), (0, 0, 0), (0, 0, 4)),
+    "proportion of grouped b by a and of all, 2 x 3": _tables((0, 0, 3), (0, 0, 0), (0, 0, 4)),
+    "logistic step, 1, 2 x 2": _tables((0, 1, 2, 3), (0, 0, 0, 0), (0, 0, 0, 1)),
+    "mean of a by b, with missing values, 2 x 2": _tables((0, 0, 1), (0, 0, 1), (0, 0, 4)),
+    "median of b, with missing values, 2 x 2": _tables((0, 0, 0), (0, 0, 1), (0, 1, 1)),
+    "proportion of b by a, with missing values, 2 x 2": _tables((0, 0, 2), (0, 0, 3), (0, 0, 4)),
+    "faithfulness, a ignored, with missing values, 2 x 2": _tables((0, 2, 2), (0, 0, 0), (0, 0, 2)),
+    "one step, with missing values, 2 x 2": _tables((0, 2, 4), (0, 1, 1), (0, 1, 3)),
+    "prediction, with missing values, 2 x 2": _tables((0, 0, 0), (0, 2, 2), (0, 2, 3)),
+    "joint test, with missing values, 2 x 2": _tables((0, 0, 3), (0, 3, 3), (3, 3, 5)),
 }
-"""Sweeps, and tables of three records that move their figures furthest: found by enumeration, which a test repeats."""
+"""Sweeps, and tables of three records (four, where three determine no fit) that move their figures furthest.
+
+They were found by enumeration, which a test repeats.
+"""
 
 _LINE = {"target": "b", "features": ["a"], "representation": {"a": "single", "b": "single"}}
 _SYNTHETIC = (0, 1, 5)

@@ -40,6 +40,13 @@ def faulty_cases() -> Iterator[Case]:
     yield choice_case("exponential", "factor 2 forgotten", (0, -20), (-10, -10), SENSITIVITY, Fraction(2), spent=Fraction(4))
     yield scoring_case("absolute, 2 x 3, all tables", Fraction(1), spent=Fraction(2))
     yield scoring_case("joint test, five criteria, 2 x 3", Fraction(1), spent=Fraction(2))
+    for name in (
+        "mean of tables, 2 x 3",
+        "median of b by a, 2 x 3",
+        "proportion of b by a, with missing values, 2 x 2",
+        "logistic step, 1, 2 x 2",
+    ):
+        yield scoring_case(name, Fraction(1), spent=Fraction(2))
     yield fit_case("degree 1", "a lone record moves", Fraction(1), spent=Fraction(30))
     yield asked_case("MWEM", "a lone record moves", Fraction(1), spent=Fraction(40))
     yield gradient_case(1.0, Fraction(1, 10), spent=Fraction(40))

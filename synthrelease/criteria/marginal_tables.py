@@ -29,9 +29,15 @@ WIDE, LARGEST_WHEN_WIDE = 8, 3
 ALL_COLUMNS = "all columns"
 
 
-def no_tables_beyond(n_columns: int) -> int:
-    """Of how many columns the compared tables are at most where nothing is said."""
-    return n_columns if n_columns <= WIDE else LARGEST_WHEN_WIDE
+def usual_largest(n_columns: int) -> int:
+    """Of how many columns the compared tables are at most where nothing is said; fewer where even those are too many."""
+    if n_columns <= WIDE:
+        return n_columns
+    return next(size for size in range(LARGEST_WHEN_WIDE, 0, -1) if _tables_up_to(size, n_columns) <= MAX_TABLES)
+
+
+def _tables_up_to(largest: int, n_columns: int) -> int:
+    return sum(math.comb(n_columns, size) for size in range(1, largest + 1))
 
 
 class MarginalCriterion(Criterion):
@@ -39,8 +45,9 @@ class MarginalCriterion(Criterion):
 
     Attributes
     ----------
-    largest : all tables of at most so many columns are compared. Left out: all tables of up to eight columns, those of at most
-        three columns of wider tables; none beside `tables`. Example: `largest = 3`.
+    largest : all tables of at most so many columns are compared. Left out: every table where there are up to eight columns,
+        those of at most three columns where there are more (two above 84, which have 100,000 of three); none beside `tables`.
+        Example: `largest = 3`.
     tables : tables that are compared by name, beside those of `largest`: the columns of a table joined by ":", "all 2-way" for
         every table of exactly two columns, "all columns" for the one table of all columns, which shows whole rows and costs
         little however wide it is. Example: `tables = ["diabetes:hospital", "age:sex:region"]`.
@@ -65,7 +72,7 @@ class MarginalCriterion(Criterion):
     def up_to(self, n_columns: int) -> int:
         """Of how many columns all tables are compared; 0 where only named ones are."""
         if self.largest is None:
-            return 0 if self.tables else no_tables_beyond(n_columns)
+            return 0 if self.tables else usual_largest(n_columns)
         return min(self.largest, n_columns)
 
     def named(self, layout: Layout) -> tuple[tuple[int, ...], ...]:
@@ -78,7 +85,7 @@ class MarginalCriterion(Criterion):
     def n_tables(self, layout: Layout) -> int:
         """How many tables are compared."""
         width = len(layout.sizes)
-        return sum(math.comb(width, size) for size in range(1, self.up_to(width) + 1)) + len(self.named(layout))
+        return _tables_up_to(self.up_to(width), width) + len(self.named(layout))
 
     def effort(self, layout: Layout, n: int) -> float:
         """Of each table as many numbers are summed as it has cells, or as there are rows, if these are fewer."""

@@ -14,7 +14,14 @@ import pytest
 
 from synthrelease.audit.sensitivity import Sweep, criterion, enumerate_sweep
 from synthrelease.criteria import Criterion, Fitted
-from synthrelease.criteria.functional_mechanism import Design, LinearModel, Prior, private_least_squares
+from synthrelease.criteria.functional_mechanism import (
+    Design,
+    LinearModel,
+    Prior,
+    least_squares,
+    private_least_squares,
+    sub_table,
+)
 from synthrelease.randomness import NoNoise
 from tests.helpers.small import World
 
@@ -35,9 +42,11 @@ FITTED = LinearModel(intercept=9.0, coefficients=np.array([-9.0]))
 def cases() -> Iterator[tuple[int, Sweep]]:
     """(largest number of records, sweep); every bound is attained. These worlds are not those of `synthrelease audit`."""
 
-    def sweep(highs: dict[str, int], *criteria: Criterion, fitted: LinearModel | None = None) -> Sweep:
+    def sweep(
+        highs: dict[str, int], *criteria: Criterion, fitted: LinearModel | None = None, missing: tuple[str, ...] = ()
+    ) -> Sweep:
         groups = {name: values for name, values in GROUPS.items() if highs[name] == 2}
-        return Sweep(name=criteria[-1].kind, highs=highs, groups=groups, criteria=criteria, fitted=fitted)
+        return Sweep(name=criteria[-1].kind, highs=highs, groups=groups, criteria=criteria, fitted=fitted, missing=missing)
 
     yield 3, sweep(TWO_BY_THREE_HIGHS, criterion("absolute_marginal_error"))
     yield 3, sweep(TWO_BY_THREE_HIGHS, criterion("absolute_marginal_error", largest=1))
@@ -53,6 +62,25 @@ def cases() -> Iterator[tuple[int, Sweep]]:
     faithful = {"exact": ["a"], "within_one_bin": ["b"]}
     yield 3, sweep(TWO_BY_THREE_HIGHS, criterion("faithfulness", **faithful))
     yield 3, sweep(TWO_BY_THREE_HIGHS, criterion("faithfulness", exact=["a", "b"], within_one_bin=[], at_most=0))
+    yield 3, sweep(TWO_BY_THREE_HIGHS, criterion("absolute_marginal_error", tables=["b", "all 2-way"]))
+    yield 3, sweep(TWO_BY_THREE_HIGHS, criterion("mean_marginal_error"))
+    yield 3, sweep(TWO_BY_TWO_HIGHS, criterion("mean_marginal_error", tables=["a", "all columns"]))
+    yield 3, sweep(TWO_BY_THREE_HIGHS, criterion("quantile_marginal_error", quantile=0.6))
+    yield 3, sweep(TWO_BY_THREE_HIGHS, criterion("conditional_median", column="b", by=["a"], quantiles=[0.5, 0.9]))
+    yield 3, sweep(TWO_BY_THREE_HIGHS, criterion("conditional_median", column="a", by=["b"]))
+    share = {"column": "a", "bins": ["1"], "by": ["b"], "overall": True}
+    yield 3, sweep(TWO_BY_THREE_HIGHS, criterion("difference_in_proportions", **share))
+    odds = {"target": "b", "features": ["a"], "representation": {"a": "single", "b": "single"}}
+    yield 4, sweep(TWO_BY_TWO_HIGHS, criterion("logistic_regression", positive=["1"], **odds))
+    for lacking in ("a", "b"):
+        missing = {"missing": (lacking,)}
+        yield 2, sweep(TWO_BY_TWO_HIGHS, criterion("absolute_marginal_error"), **missing)
+        yield 2, sweep(TWO_BY_TWO_HIGHS, criterion("conditional_mean", size_margin=0.2, **mean), **missing)
+        yield 2, sweep(TWO_BY_TWO_HIGHS, criterion("conditional_median", column="b", by=["a"]), **missing)
+        yield 2, sweep(TWO_BY_TWO_HIGHS, criterion("difference_in_proportions", **share), **missing)
+        yield 2, sweep(TWO_BY_TWO_HIGHS, criterion("faithfulness", exact=["a"], ignored=["b"]), **missing)
+        yield 2, sweep(TWO_BY_TWO_HIGHS, criterion("faithfulness", **faithful), **missing)
+        yield 2, sweep(TWO_BY_TWO_HIGHS, criterion("regression_one_step", range=(0, 1), **odds), **missing)
     fit = {"target": "b", "features": ["a"], "representation": {"a": "single", "b": "single"}, "fit": "once"}
     partner = criterion("regression_coefficients", **fit)
     prediction = criterion("regression_prediction", coefficients="regression_coefficients", range=(0, 2))
@@ -79,6 +107,29 @@ def test_cells_missing_from_one_side_count() -> None:
     assert score([0] * large, [3] * large).value == pytest.approx(1.0, abs=0.01)
     assert score([3] * large, [0] * large).value == pytest.approx(1.0, abs=0.01)
     assert score([0] * (large // 2) + [3] * (large // 2), [0] * large).value == pytest.approx(0.5, abs=0.01)
+
+
+def test_moments_of_records_that_may_lack_a_column() -> None:
+    """They add nothing, and how many do not is one of the sums; the line is that of the records with both columns."""
+    world = World({"a": 1, "b": 2}, missing=("a", "b"))
+    judged = criterion("regression_coefficients", target="b", features=["a"], representation={"a": "single", "b": "single"})
+    design = judged.design(world.setting(judged), np.ones(6, dtype=bool))
+    binnings = world.transformation.binnings
+    sums = {}
+    for table in world.all_tables(2):
+        cells = sub_table(world.counts(table), ("a", "b"), binnings, binnings)
+        moments = private_least_squares(design, cells, Fraction(1), NoNoise())
+        sums[table] = np.rint(moments.sums * design.scales).astype(int)
+        assert moments.sums[0] == pytest.approx(cells.sum())
+    distances = {(table, other): np.abs(sums[table] - sums[other]).sum() for table in sums for other in world.neighbours(table)}
+    assert max(distances.values()) <= design.sensitivity
+    assert max(distances.values()) > 0.5 * design.sensitivity
+    table = [0, 1, 4, 4, 5, 6, 3, 7, 11, 11, 2]  # codes of a and b, of 3 and 4 bins; two records or more lack each column
+    cells = sub_table(world.counts(table), ("a", "b"), binnings, binnings)
+    line = private_least_squares(design, cells, Fraction(1), NoNoise()).solve(len(table))
+    plain, _ = least_squares(design, cells)
+    assert line.intercept == pytest.approx(plain.intercept, abs=1e-3)
+    assert line.coefficients == pytest.approx(plain.coefficients, abs=1e-3)
 
 
 @pytest.mark.parametrize("prior", [None, GUESS], ids=["none", "guess"])

@@ -20,6 +20,7 @@ def facts_of(candidate: Candidate, setting: Setting) -> PublicFacts:
             numbers=binning.numbers,
             lower=binning.lower,
             upper=binning.upper,
+            missing=binning.missing,
             groups=_groups(binning, setting.groups.get(column.name)),
         )
         for column, binning in zip(transformation.schema.columns, transformation.binnings, strict=True)
