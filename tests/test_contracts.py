@@ -20,10 +20,21 @@ from synthrelease.accounting.charges import Charge, exact, mechanism
 from synthrelease.candidates.candidate import sample_plausible
 from synthrelease.candidates.generators import GENERATORS, Background, Generator, Model
 from synthrelease.candidates.projections import PROJECTIONS, Projection
-from synthrelease.criteria import CRITERIA, Criterion, Fitted, PublicFacts, Score, Setting, fitted_before, scores_of
+from synthrelease.criteria import (
+    CRITERIA,
+    Criterion,
+    Fitted,
+    PublicFacts,
+    PublicTable,
+    Score,
+    Setting,
+    fitted_before,
+    scores_of,
+)
 from synthrelease.criteria.drafts import CriterionDraft, FileColumn, FileFacts
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.plausibility import Mask, Plausibility
+from synthrelease.domain.schema import Layout
 from synthrelease.enclave.door import Meter, PrivateCounts
 from synthrelease.errors import BudgetError, RejectedRound
 from tests.helpers.facts import facts_of
@@ -173,8 +184,13 @@ def test_no_example_is_left_over(registry: Mapping[str, object], examples: Mappi
 
 FACTS: dict[type, tuple[tuple[str, ...], dict[str, str]]] = {
     Criterion: (
-        ("sentence", "figure_unit"),
-        {"public_sensitivity": "no_sensitivity", "known_error": "no_bounds", "drafts": "no_draft"},
+        ("sentence", "figure_unit", "effort"),
+        {
+            "public_sensitivity": "no_sensitivity",
+            "known_error": "no_bounds",
+            "drafts": "no_draft",
+            "offender": "no_offender",
+        },
     ),
     Generator: (("words", "peak_cells"), {"draft": "no_draft"}),
     Projection: (("sentence", "promised_count"), {"draft": "no_draft"}),
@@ -216,6 +232,10 @@ def test_a_class_that_leaves_a_fact_out_is_found() -> None:
         no_sensitivity = "It is a test."
         no_bounds = "It is a test."
         no_draft = "It is a test."
+        no_offender = "It is a test."
+
+        def effort(self, layout: Layout, n: int) -> float:
+            return 1.0
 
         def figure_unit(self, facts: PublicFacts) -> str:
             return ""
@@ -232,7 +252,9 @@ def test_a_class_that_leaves_a_fact_out_is_found() -> None:
     class Kind(Projection):
         no_draft = "It is a test."
 
-    assert lacking(Silent, Criterion) == ["sentence", "figure_unit", "public_sensitivity", "known_error", "drafts"]
+    assert lacking(Silent, Criterion) == [
+        *("sentence", "figure_unit", "effort", "public_sensitivity", "known_error", "drafts", "offender"),
+    ]
     assert lacking(Excused, Criterion) == []
     assert lacking(InOthersWords, Criterion) == ["sentence"]
     assert lacking(Family, Generator) == ["words", "peak_cells", "draft"]
@@ -625,6 +647,19 @@ def test_a_criterion_speaks_of_its_figure_and_of_its_use_in_bounds(name: str, nu
     assert error is None or error.criterion == judged.name
     assert judged.figure_range[0] == judged.best_figure
     assert judged.counts_rows == (judged.figure_unit(facts) == "share of the rows")
+
+
+@each_criterion
+def test_a_criterion_says_what_it_costs_and_names_its_offender_on_public_rows(name: str, number: int) -> None:
+    """More rows cost more; the worst part is named in the words of the table, or the class says why there is none."""
+    stage, candidate = Stage(name, number), WORLD.candidate(SYNTHETIC)
+    here = stage.judged.effort(WORLD.layout, 10)
+    assert 0 < here <= stage.judged.effort(WORLD.layout, 20) < math.inf
+    found = stage.judged.offender(PublicTable(counts=WORLD.counts(ROWS)), candidate, stage.setting, stage.prepare())
+    assert found is not None or stage.judged.no_offender or name == "face_privacy"
+    if found is not None:
+        assert str(found) == f"{found.where}: {found.released} against {found.original}"
+        assert any(column in found.where for column in WORLD.layout.columns) or "all rows" in found.where
 
 
 FILES = [

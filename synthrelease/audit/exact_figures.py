@@ -7,13 +7,14 @@ numerators and one denominator, so that comparisons of figures and of their diff
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
 
+from synthrelease.audit.exact_regressions import logistic, one_step, prediction
+from synthrelease.audit.exact_values import ExactFigures, digits, members, valued_cells
 from synthrelease.audit.worlds import World
 from synthrelease.criteria import Criterion
 from synthrelease.criteria.conditional_means import ConditionalMean
@@ -28,36 +29,8 @@ from synthrelease.criteria.regression_one_step import RegressionOneStep
 from synthrelease.criteria.regression_prediction import RegressionPrediction
 from synthrelease.criteria.typical_marginals import MeanMarginalError, QuantileMarginalError
 
-_SMALLEST = Fraction(1, 2**20)
-"""Least sensitivity of a figure that a candidate may make constant, as a share of the whole range."""
-
 _LOWEST = -(2**30)
 """The slack of a candidate that no private table can make pass."""
-
-
-@dataclass(frozen=True)
-class ExactFigures:
-    """Figures of all tables against one synthetic table: numerators (n_tables,) int64 over one denominator.
-
-    `bound` is the sensitivity that theory 3, acceptance criteria, proves, as a fraction. Figures and bound are in units of
-    `unit`, where that is not
-    a fraction (a standard deviation). `void`: no private table passes, whatever the figure.
-    """
-
-    numerators: np.ndarray
-    denominator: int
-    bound: Fraction
-    unit: float = 1.0
-    void: bool = False
-
-    @property
-    def values(self) -> np.ndarray:
-        return self.numerators / self.denominator * self.unit
-
-
-def digits(world: World) -> np.ndarray:
-    """(n_cells, n_columns) the value of every column in every cell."""
-    return np.stack(np.unravel_index(np.arange(world.layout.n_cells), world.layout.sizes), axis=1)
 
 
 def absolute(criterion: AbsoluteMarginalError, world: World, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
@@ -157,33 +130,15 @@ def conditional_mean(criterion: ConditionalMean, world: World, tables: np.ndarra
     return ExactFigures(numerators=worst, denominator=common * unit, bound=(high - low) / min(sizes), void=void)
 
 
-def _members(world: World, column: str, values: np.ndarray, *, grouped: bool = True) -> list[np.ndarray]:
-    """For every group of a column: (n_cells,) 1 for its cells."""
-    of_value = values[:, world.layout.index(column)]
-    if grouped and column in world.groups:
-        of_value = np.array(world.groups[column].of_atom)[of_value]
-    return [(of_value == group).astype(np.int64) for group in range(int(of_value.max()) + 1)]
-
-
-def _valued(world: World, columns: Iterable[str], values: np.ndarray) -> np.ndarray:
-    """(n_cells,) 1 for cells with a value in all of these columns: the last bin of a column that may lack one holds none."""
-    found = np.ones(len(values), dtype=np.int64)
-    for column in columns:
-        place = world.layout.index(column)
-        if column in world.missing:
-            found *= values[:, place] < world.layout.sizes[place] - 1
-    return found
-
-
 def _groups(
     criterion: ConditionalMean | ConditionalMedian | DifferenceInProportions, world: World, values: np.ndarray
 ) -> list[np.ndarray]:
     """For every group of `by`, and for all rows if `overall`: (n_cells,) 1 for its cells that have a value of the column."""
-    valued = _valued(world, [criterion.column], values)
+    valued = valued_cells(world, [criterion.column], values)
     groups = []
     for name in criterion.by:
-        members = _members(world, name, values)
-        groups += [member * valued for member in (members[:-1] if name in world.missing else members)]
+        found = members(world, name, values)
+        groups += [member * valued for member in (found[:-1] if name in world.missing else found)]
     return [*groups, valued] if criterion.overall else groups
 
 
@@ -211,7 +166,7 @@ def proportions(criterion: DifferenceInProportions, world: World, tables: np.nda
     values = digits(world)
     if criterion.column in world.groups:
         labels = world.groups[criterion.column].labels
-        meets = sum(_members(world, criterion.column, values)[labels.index(label)] for label in criterion.bins)
+        meets = sum(members(world, criterion.column, values)[labels.index(label)] for label in criterion.bins)
     else:
         meets = np.isin(values[:, world.layout.index(criterion.column)], [int(label) for label in criterion.bins])
     groups = _groups(criterion, world, values)
@@ -224,35 +179,6 @@ def proportions(criterion: DifferenceInProportions, world: World, tables: np.nda
             worst = np.maximum(worst, excess * (common // size**2))
     void = min(sizes) == 0
     return ExactFigures(numerators=worst, denominator=common, bound=Fraction(1, max(1, min(sizes))), void=void)
-
-
-def logistic(criterion: LogisticRegression, world: World, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
-    """|sum of v| / m for one feature a of two values and a binary target b (theory 3.13, one-step logistic regression).
-
-    The fit then gives each value of a the share p of its rows that are positive, and the slope's step is the difference of
-    (y - p) / (p (1 - p) rows) between a = 1 and a = 0; times the deviation of a, in units of which the figure is. Bound: the
-    distance of the largest and the smallest v, 0 among them, over m. Void where a share is 0 or 1, or a value has no rows.
-    """
-    values = digits(world)
-    valued = _valued(world, ("a", "b"), values)
-    m = max(1, int(synthetic @ valued))
-    y = np.isin(values[:, 1], [int(label) for label in criterion.positive]).astype(np.int64)
-    rows = [int(synthetic @ (valued * (values[:, 0] == a))) for a in (0, 1)]
-    hits = [int(synthetic @ (valued * y * (values[:, 0] == a))) for a in (0, 1)]
-    if any(not 0 < hit < size for hit, size in zip(hits, rows, strict=True)):
-        return ExactFigures(np.zeros(len(tables), dtype=np.int64), 1, _SMALLEST / m, void=True)
-    steps = []
-    for (a, _), outcome, there in zip(values, y, valued, strict=True):
-        if not there:
-            steps.append(Fraction(0))
-            continue
-        p, size = Fraction(hits[a], rows[a]), rows[a]
-        steps.append((1 if a else -1) * (int(outcome) - p) / (p * (1 - p) * Fraction(size, m)))
-    common = math.lcm(*(step.denominator for step in steps))
-    sums = tables @ np.array([int(step * common) for step in steps])
-    deviation = math.sqrt(Fraction(rows[1], m) * Fraction(rows[0], m))
-    widest = max(Fraction(0), *steps) - min(Fraction(0), *steps)
-    return ExactFigures(np.abs(sums), m * common, widest / m, unit=deviation)
 
 
 def faithfulness(criterion: Faithfulness, world: World, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
@@ -286,60 +212,6 @@ def _similar(criterion: Faithfulness, world: World, a: np.ndarray, b: np.ndarray
     return near and len(apart) <= criterion.at_most
 
 
-def prediction(
-    criterion: RegressionPrediction, world: World, tables: np.ndarray, synthetic: np.ndarray, fitted: LinearModel
-) -> ExactFigures:
-    """|MAE_R(fitted) - MAE_R(w(S))| for one feature a and the target b (theory 3.5, regression prediction).
-
-    Bound 2 (U - L) / n, or what the two lines leave of it: (largest - smallest gap of a record) / n. Here n are the synthetic
-    rows that have both columns; a record that lacks one has a gap of 0.
-    """
-    values = digits(world)
-    valued = _valued(world, ("a", "b"), values)
-    n, synthetic = max(1, int(synthetic @ valued)), synthetic * valued
-    low, high = (Fraction(str(end)) for end in criterion.range)
-    lines = (Fraction(fitted.intercept), Fraction(float(fitted.coefficients[0]))), _least_squares(values, synthetic)
-    gaps = []
-    for (a, b), there in zip(values, valued, strict=True):
-        errors = [abs(int(b) - min(max(line[0] + line[1] * int(a), low), high)) for line in lines]
-        gaps.append((errors[0] - errors[1]) * int(there))
-    common = math.lcm(*(gap.denominator for gap in gaps))
-    sums = tables @ np.array([int(gap * common) for gap in gaps])
-    widest = 2 * (high - low)
-    if criterion.bound == "lines":
-        widest = max(max(gaps) - min(gaps), widest * _SMALLEST)
-    return ExactFigures(numerators=np.abs(sums), denominator=n * common, bound=widest / n, void=not synthetic.any())
-
-
-def one_step(criterion: RegressionOneStep, world: World, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
-    """|sum of (a - mean_S a) r| / (n sd_S a), r = b - clip(line of S), for one feature a and the target b.
-
-    Theory 3.4, one-step regression.
-
-    Bound 2 max |(a - mean_S a) r| / (n sd_S a). In units of 1 / sd_S a.
-
-    Where a is constant in S there is no slope: the figure is 0, and never passes. n are the synthetic rows that have both
-    columns; a record that lacks one adds 0.
-    """
-    values = digits(world)
-    valued = _valued(world, ("a", "b"), values)
-    n, synthetic = max(1, int(synthetic @ valued)), synthetic * valued
-    low, high = (Fraction(str(end)) for end in criterion.range)
-    intercept, slope = _least_squares(values, synthetic)
-    mean = Fraction(int(synthetic @ values[:, 0]), n)
-    variance = Fraction(int(synthetic @ values[:, 0] ** 2), n) - mean**2
-    if not variance:
-        return ExactFigures(np.zeros(len(tables), dtype=np.int64), 1, (high - low) * _SMALLEST / n, void=True)
-    steps = [
-        (int(a) - mean) * (int(b) - min(max(intercept + slope * int(a), low), high)) * int(there)
-        for (a, b), there in zip(values, valued, strict=True)
-    ]
-    common = math.lcm(*(step.denominator for step in steps))
-    sums = tables @ np.array([int(step * common) for step in steps])
-    bound = 2 * max(abs(step) for step in steps) / n
-    return ExactFigures(np.abs(sums), n * common, bound, unit=1 / math.sqrt(variance))
-
-
 def least_slack(
     criteria: Sequence[Criterion], world: World, tables: np.ndarray, synthetic: np.ndarray, fitted: LinearModel | None
 ) -> ExactFigures:
@@ -362,10 +234,10 @@ def slack(
     t, d = threshold.numerator, threshold.denominator
     if isinstance(criterion, RelativeMarginalError):
         values = digits(world)
-        members = [group for name in world.layout.columns for group in _members(world, name, values, grouped=False)]
+        every = [group for name in world.layout.columns for group in members(world, name, values, grouped=False)]
         inside = [
             np.minimum(t * t * (synthetic @ group + 1) - t * d * r, t * d * r - d * d * (synthetic @ group + 1))
-            for group in members
+            for group in every
             for r in [tables @ group + 1]
         ]
         return ExactFigures(numerators=np.min(inside, axis=0), denominator=t * d, bound=Fraction(1))
@@ -377,16 +249,6 @@ def slack(
     whole = found.bound * found.denominator
     numerators = (t * found.denominator - d * found.numerators) * whole.denominator
     return ExactFigures(numerators=numerators, denominator=d * whole.numerator, bound=Fraction(1))
-
-
-def _least_squares(values: np.ndarray, synthetic: np.ndarray) -> tuple[Fraction, Fraction]:
-    """Intercept and slope of the line through a synthetic table; slope 0 where the feature is constant."""
-    n = max(1, int(synthetic.sum()))
-    a, b = (Fraction(int(synthetic @ values[:, column]), n) for column in (0, 1))
-    variance = Fraction(int(synthetic @ values[:, 0] ** 2), n) - a**2
-    covariance = Fraction(int(synthetic @ (values[:, 0] * values[:, 1])), n) - a * b
-    slope = covariance / variance if variance else Fraction(0)
-    return b - slope * a, slope
 
 
 def exact_figures(

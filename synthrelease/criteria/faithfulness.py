@@ -70,19 +70,18 @@ class Faithfulness(Criterion):
 
     def sentence(self, facts: PublicFacts) -> str:
         within = shown(self.within_one_bin)
-        if not self.within_one_bin:
-            near = ""
-        elif self.at_most:
-            near = f" and, of {within}, all but {self.at_most}, which may be one bin apart"
-        else:
-            near = f" and {within}"
-        ignored = f" {shown(self.ignored)} may differ." if self.ignored else ""
+        parts = [f"the same {shown(self.exact)}"] if self.exact else []
+        if self.within_one_bin and self.at_most:
+            parts.append(f"of {within}, all but {self.at_most} the same, which may be one bin apart")
+        elif self.within_one_bin:
+            parts.append(f"the same {within}")
         exactly = "".join(
             f" A bin of {words(name)} around {shown(value)} must be the same." for name, value in self.exact_around.items()
         )
+        ignored = f" Not compared: {shown(self.ignored)}." if self.ignored else ""
         return (
             "The share of the released rows that cannot be paired, one to one, with similar original records. Two are similar "
-            f"when they have the same {shown(self.exact)}{near}.{exactly}{ignored}"
+            f"when they have {' and, '.join(parts)}.{exactly}{ignored}"
         )
 
     def public_sensitivity(self, facts: PublicFacts) -> float:

@@ -101,7 +101,7 @@ FAULTS: dict[str, tuple[str, object, str, Any]] = {
         lambda left, right, steps: int(left.counts[0] == right.counts[0])),
     "cells that one side lacks are dropped": (
         "absolute, 2 x 2, all tables", marginals, "largest_difference",
-        lambda left, right, largest: max(
+        lambda left, right, largest, named: max(
             (abs(int(left.dense()[code] - right.dense()[code])) for code in np.intersect1d(left.codes, right.codes)),
             default=0)),
     "the line of the synthetic table is forgotten": (

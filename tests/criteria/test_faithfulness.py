@@ -8,12 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synthrelease.criteria import CRITERIA
+from synthrelease.audit.sensitivity import criterion
+from synthrelease.criteria import CRITERIA, Fitted, Query
 from synthrelease.criteria.matching import Step, maximum_matching
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.schema import Transformation
 from synthrelease.specification.spec import load_spec
-from tests.helpers.small import layout_of
+from tests.helpers.facts import facts_of
+from tests.helpers.small import World, layout_of
 
 LAYOUT = layout_of(2, 4, 3)
 
@@ -95,3 +97,44 @@ def test_all_columns_must_be_named_once() -> None:
         CRITERIA["faithfulness"].model_validate(
             {"name": "f", "kind": "faithfulness", "threshold": 1, "epsilon": 1, "exact": ["a"], "within_one_bin": ["a"]}
         )
+
+
+@settings(max_examples=100, deadline=None)
+@given(codes, codes)
+def test_rows_are_paired_by_the_columns_that_are_not_ignored(left: list[int], right: list[int]) -> None:
+    """Against pairs of rows; missing values of the tolerant column are similar to none but each other."""
+    right = (right * len(left))[: len(left)]
+    world = World({"a": 1, "b": 2, "c": 2}, missing=("b",))
+    judged = criterion("faithfulness", exact=["a"], within_one_bin=["b"], ignored=["c"])
+    query = judged.query(len(left), world.candidate(right), world.setting(judged), Fitted())
+    assert isinstance(query, Query)
+    step = Step(column=1, allowed=np.array([True, True, False, False]))
+    kept = layout_of(2, 4)
+    a, b = (Counts(kept, np.array(table) // 3) for table in (left, right))
+    assert query.figure(world.counts(left)) == pytest.approx(1 - matched_rows(a, b, (step,)) / len(left))
+    assert judged.steps(world.transformation)[0].allowed.tolist() == step.allowed.tolist()
+
+
+def test_every_column_is_named_and_some_are_compared() -> None:
+    world = World({"a": 1, "b": 2, "c": 2})
+    (mistake,) = criterion("faithfulness", exact=["a"]).mistakes(world.setting(), {})
+    assert (mistake.field, mistake.found) == ("exact", "them in none")
+    assert "'b', 'c'" in mistake.expected or "b, c" in mistake.expected
+    assert [*criterion("faithfulness", exact=["a"], ignored=["b", "c"]).mistakes(world.setting(), {})] == []
+    with pytest.raises(ValueError, match="compared"):
+        criterion("faithfulness", ignored=["a", "b", "c"])
+
+
+def test_the_card_says_what_is_compared_and_what_is_not() -> None:
+    world = World({"a": 1, "b": 2, "c": 2})
+    facts = facts_of(world.candidate([0]), world.setting())
+    ending = {
+        "the same a and, of b, all but 1 the same, which may be one bin apart. Not compared: c.": {
+            "exact": ["a"], "within_one_bin": ["b"], "ignored": ["c"],
+        },
+        "the same a, b. Not compared: c.": {"exact": ["a", "b"], "ignored": ["c"]},
+        "the same a and, the same b, c.": {"exact": ["a"], "within_one_bin": ["b", "c"], "at_most": 0},
+        "of b, all but 1 the same, which may be one bin apart. Not compared: a, c.": {"within_one_bin": ["b"], "ignored": ["a", "c"]},
+    }  # fmt: skip
+    for words, fields in ending.items():
+        assert criterion("faithfulness", **fields).sentence(facts).endswith(f"when they have {words}")

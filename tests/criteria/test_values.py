@@ -11,6 +11,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -334,3 +335,40 @@ def test_a_marginal_criterion_that_would_take_hours_is_a_mistake(columns: int, l
     assert (mistake.field, mistake.found) == ("largest", f"{tables} tables")
     for fine in (2, None):  # where nothing is said, three columns beyond eight
         assert [*criterion.model_copy(update={"largest": fine}).mistakes(world.setting(criterion), {})] == []
+
+
+@random_tables
+@given(synthetic=st.lists(cells, min_size=1, max_size=60), minimum=st.integers(1, 6), columns=st.integers(1, 3))
+def test_rare_combinations_are_counted_over_every_choice_of_columns(synthetic: list[int], minimum: int, columns: int) -> None:
+    """By hand; and where none of so many columns is rare, none of fewer is."""
+    fields = {"minimum_count": minimum, "threshold": 0, "epsilon": 0}
+    found = score(WORLD, [0], synthetic, criterion("face_privacy", columns=columns, **fields))
+    seen = Counter(
+        (chosen, tuple(row[column] for column in chosen))
+        for row in rows(WORLD, synthetic)
+        for chosen in combinations(range(3), columns)
+    )
+    assert found.value == sum(1 for times in seen.values() if times < minimum)
+    assert found.passed == (found.value == 0)
+    if found.passed and columns > 1:
+        assert score(WORLD, [0], synthetic, criterion("face_privacy", columns=columns - 1, **fields)).passed
+
+
+def test_face_privacy_over_too_many_choices_is_a_mistake() -> None:
+    setting = World({f"c{number}": 1 for number in range(60)}).setting()
+    judged = criterion("face_privacy", minimum_count=2, columns=5, threshold=0, epsilon=0)
+    (mistake,) = judged.mistakes(setting, {})
+    assert (mistake.field, mistake.found) == ("columns", "5461512 tables")
+    assert [*judged.model_copy(update={"columns": 2}).mistakes(setting, {})] == []
+    (mistake,) = judged.model_copy(update={"columns": 61}).mistakes(setting, {})
+    assert mistake.found == "61"
+    assert (judged.promised_count, judged.model_copy(update={"columns": None}).promised_count) == (1, 2)
+
+
+@random_tables
+@given(tables=pairs_of_tables, quantile=st.sampled_from([0.3, 0.5, 1.0]))
+def test_distances_of_tables_are_rows_that_would_have_to_move(tables: tuple[list[int], list[int]], quantile: float) -> None:
+    original, synthetic = tables
+    for judged in (criterion("mean_marginal_error"), criterion("quantile_marginal_error", quantile=quantile)):
+        found, expected = score(WORLD, original, synthetic, judged), exact(WORLD, original, synthetic, judged)
+        assert found.value == on_grid(expected.values[0], found)
