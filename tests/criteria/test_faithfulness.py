@@ -134,7 +134,9 @@ def test_the_card_says_what_is_compared_and_what_is_not() -> None:
         },
         "the same a, b. Not compared: c.": {"exact": ["a", "b"], "ignored": ["c"]},
         "the same a and, the same b, c.": {"exact": ["a"], "within_one_bin": ["b", "c"], "at_most": 0},
-        "of b, all but 1 the same, which may be one bin apart. Not compared: a, c.": {"within_one_bin": ["b"], "ignored": ["a", "c"]},
+        "of b, all but 1 the same, which may be one bin apart. Not compared: a, c.": {
+            "within_one_bin": ["b"], "ignored": ["a", "c"],
+        },
     }  # fmt: skip
     for words, fields in ending.items():
         assert criterion("faithfulness", **fields).sentence(facts).endswith(f"when they have {words}")

@@ -1,0 +1,202 @@
+"""Mutations of the criteria of medians, shares, typical tables and logistic steps, and of records that lack a value."""
+
+from __future__ import annotations
+
+from tests.mutations.machinery import Mutation
+
+NEIGHBOURS = "tests/criteria/test_sensitivity.py::test_no_neighbour_moves_a_figure_by_more_than_its_sensitivity"
+MOMENTS = "tests/criteria/test_sensitivity.py::test_moments_of_records_that_may_lack_a_column"
+GROUPED = "tests/criteria/test_medians_and_shares.py"
+LOGISTIC = "tests/criteria/test_logistic_regression.py"
+NAMED = "tests/criteria/test_tables_by_name.py"
+FAITHFUL = "tests/criteria/test_faithfulness.py"
+VALUES = "tests/criteria/test_values.py"
+
+OF_CRITERIA = (
+    # --- Typical tables
+    Mutation(
+        name="mean of tables: sensitivity halved",
+        breaks="half the noise that the claim needs",
+        place="criteria.typical_marginals:MeanMarginalError.query",
+        old="sensitivity=1 / n",
+        new="sensitivity=0.5 / n",
+        tests=(NEIGHBOURS,),
+        core=True,
+    ),
+    Mutation(
+        name="mean of tables: summed, not averaged",
+        breaks="a figure that a record moves once for every table",
+        place="criteria.typical_marginals:MeanMarginalError.query",
+        old="2 * n * tables",
+        new="2 * n",
+        tests=(NEIGHBOURS,),
+    ),
+    Mutation(
+        name="quantile of tables: sensitivity halved",
+        breaks="half the noise that the claim needs",
+        place="criteria.typical_marginals:QuantileMarginalError.query",
+        old="sensitivity=1 / n",
+        new="sensitivity=0.5 / n",
+        tests=(NEIGHBOURS,),
+    ),
+    Mutation(
+        name="quantile of tables: one table too low",
+        breaks="fewer tables are so near than is said",
+        place="criteria.typical_marginals:QuantileMarginalError.query",
+        old="[place]",
+        new="[max(0, place - 1)]",
+        tests=(NEIGHBOURS,),
+    ),
+    Mutation(
+        name="tables by name: left out",
+        breaks="a table that was agreed on is not looked at",
+        place="criteria.marginals:AbsoluteMarginalError.query",
+        old="self.named(layout)",
+        new="()",
+        tests=(NEIGHBOURS,),
+    ),
+    Mutation(
+        name="tables by name: bounds take them for all tables of their width",
+        breaks="a bound that does not hold",
+        place="criteria.known_errors:CellError.holds_for",
+        old="frozenset(columns) in self.tables",
+        new="len(columns) in map(len, self.tables)",
+        tests=(NAMED,),
+    ),
+    # --- Medians
+    Mutation(
+        name="medians: sensitivity halved",
+        breaks="half the noise that the claim needs",
+        place="criteria.conditional_medians:ConditionalMedian.query",
+        old="sensitivity=1 / n",
+        new="sensitivity=0.5 / n",
+        tests=(NEIGHBOURS,),
+        core=True,
+    ),
+    Mutation(
+        name="medians: rows above the window are not looked at",
+        breaks="a median that lies above passes",
+        place="criteria.conditional_medians:_Windows.excess",
+        old="np.maximum(under * below - over * rows, under * above - (under - over) * rows)",
+        new="under * below - over * rows",
+        tests=(GROUPED,),
+    ),
+    Mutation(
+        name="medians: the window is that of the private table",
+        breaks="a window that moves with a record",
+        place="criteria.conditional_medians:_Windows.excess",
+        old="self.middle[np.maximum(groups, 0)]",
+        new="_quantile_bins(counts, self.grouping, self.column, self.present, self.q)[np.maximum(groups, 0)]",
+        tests=(GROUPED,),
+    ),
+    Mutation(
+        name="medians: missing values count as the highest",
+        breaks="rows without a value in the figure",
+        place="criteria.conditional_medians:_Windows.excess",
+        old="values = bins < self.present",
+        new="values = bins <= self.present",
+        tests=(NEIGHBOURS,),
+    ),
+    # --- Shares
+    Mutation(
+        name="proportions: sensitivity of the largest group",
+        breaks="too little noise for small groups",
+        place="criteria.proportions:DifferenceInProportions.query",
+        old="min(int(share.rows.min()) for share in shares)",
+        new="max(int(share.rows.max()) for share in shares)",
+        tests=(NEIGHBOURS,),
+        core=True,
+    ),
+    Mutation(
+        name="proportions: the share of the private group itself",
+        breaks="a group of one record moves by as much as a share can",
+        place="criteria.proportions:_Shares.excess",
+        old="hits * self.rows - self.hits * rows",
+        new="(hits * self.rows - self.hits * rows) * self.rows // np.maximum(rows, 1)",
+        tests=(NEIGHBOURS,),
+    ),
+    Mutation(
+        name="groups: rows without a group are in the first",
+        breaks="rows that lack a value are counted",
+        place="criteria.groupings:groupings",
+        old="np.where(present(binning), binning.map_to(coarser), -1)",
+        new="np.where(present(binning), binning.map_to(coarser), 0)",
+        tests=(NEIGHBOURS,),
+    ),
+    # --- Logistic steps
+    Mutation(
+        name="logistic step: only positive shares in the sensitivity",
+        breaks="less noise than a record moves",
+        place="criteria.logistic_regression:_Steps.sensitivity",
+        old="self.steps * lowest",
+        new="self.steps * highest",
+        tests=(NEIGHBOURS,),
+    ),
+    Mutation(
+        name="logistic step: half of what a record moves",
+        breaks="half the noise that the claim needs",
+        place="criteria.logistic_regression:_Steps.sensitivity",
+        old="max(widest, _SMALLEST) / self.rows",
+        new="max(widest / 2, _SMALLEST) / self.rows",
+        tests=(NEIGHBOURS,),
+        core=True,
+    ),
+    Mutation(
+        name="logistic step: a table without a fit is none the less scored",
+        breaks="a figure of nothing is accepted",
+        place="criteria.logistic_regression:_Steps.of",
+        old="not fit.converged or not np.linalg.eigvalsh(fit.information)[0] > _SINGULAR",
+        new="bool(np.isnan(fit.information).any())",
+        tests=(f"{LOGISTIC}::test_a_candidate_that_determines_no_fit_fails_and_is_paid_for",),
+    ),
+    # --- Records that lack a value
+    Mutation(
+        name="conditional mean: rows without a value count in the size of a group",
+        breaks="a resize parameter above the rows of a group",
+        place="criteria.conditional_means:_sums",
+        old="(groups >= 0) & np.isfinite(numbers)[bins]",
+        new="groups >= 0",
+        tests=(NEIGHBOURS,),
+    ),
+    Mutation(
+        name="functional mechanism: the records with all columns are not counted with noise",
+        breaks="a line of the wrong number of records",
+        place="criteria.linear_regression:RegressionCoefficients.design",
+        old="counted=counted",
+        new="counted=False",
+        tests=(MOMENTS,),
+    ),
+    Mutation(
+        name="one step: divided by all rows, not by those with all columns",
+        breaks="a figure and its sensitivity that are not those of the text",
+        place="criteria.regression_one_step:_Step.of",
+        old="rows = max(1, int(synthetic.sum()))",
+        new="rows = max(1, int(synthetic.sum()) + 1)",
+        tests=(NEIGHBOURS,),
+    ),
+    Mutation(
+        name="faithfulness: a missing value is near the highest bin",
+        breaks="rows that lack a value are paired with others",
+        place="criteria.faithfulness:similar_to_next",
+        old="np.arange(n_bins) < present - 1",
+        new="np.arange(n_bins) < n_bins - 1",
+        tests=(FAITHFUL,),
+    ),
+    Mutation(
+        name="faithfulness: ignored columns are compared",
+        breaks="rows are not paired that should be",
+        place="criteria.faithfulness:Faithfulness.compared",
+        old="name not in self.ignored",
+        new="name",
+        tests=(FAITHFUL,),
+    ),
+    # --- Rare combinations
+    Mutation(
+        name="face privacy: rare combinations of the first columns alone",
+        breaks="a rare combination of other columns passes",
+        place="criteria.face_privacy:FacePrivacy._rare_parts",
+        old="len(columns) == width",
+        new="columns == tuple(range(width))",
+        tests=(VALUES,),
+    ),
+)
