@@ -107,7 +107,7 @@ class Faithfulness(Criterion):
 
     def effort(self, layout: Layout, n: int) -> float:
         """The distinct rows of both tables, and the pairs of similar ones, of which a row has two for each tolerant column."""
-        return 2.0 * min(n, layout.n_cells) * (len(layout.sizes) + 2 * len(self.within_one_bin) * self.at_most)
+        return 2.0 * min(n, layout.n_cells) * (len(self.compared(layout)) + 2 * len(self.within_one_bin) * self.at_most)
 
     @classmethod
     def drafts(cls, file: FileFacts) -> Iterable[CriterionDraft]:

@@ -8,6 +8,7 @@ counted at once from the cells that occur, and the sub-tables are summed from th
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
@@ -27,13 +28,19 @@ def differences(
     """Columns and values of left minus right, for every table of 1 to `largest` columns, and for those named, each once.
 
     Every cell that occurs in either is there, with 0 or a negative number where the left one has less; of tables with at most
-    DENSE_LIMIT cells every cell. Tables come in no particular order.
+    DENSE_LIMIT cells every cell. Tables come in no particular order. Where half of all tables of a width are named, they are
+    met on the way through all of them; otherwise each is summed up by itself.
     """
     whole = difference(left, right)
-    if largest:
-        yield from sub_tables(whole, largest)
+    wanted, width = set(named), len(left.layout.sizes)
+    sizes = Counter(len(columns) for columns in wanted)
+    swept = {size for size, number in sizes.items() if 2 * number >= math.comb(width, size) and size < width}
+    for columns, values in sub_tables(whole, max((largest, *swept))) if largest or swept else ():
+        if len(columns) <= largest or (len(columns) in swept and columns in wanted):
+            yield columns, values
     for columns in named:
-        yield columns, whole.values(columns)
+        if largest < len(columns) not in swept:
+            yield columns, whole.values(columns)
 
 
 def sub_tables(whole: Lattice, largest: int) -> Iterator[tuple[tuple[int, ...], np.ndarray]]:

@@ -81,6 +81,9 @@ def figures(**limits: float) -> list:
         "mean_full_size": ("conditional_mean", {"column": "b", "by": ["a"], "range": [0, 2], "size_margin": 0.0}),
         "mean_by_a": ("conditional_mean", {"column": "b", "by": ["a"], "overall": False, "range": [0, 2], "size_margin": 0.2}),
         "unmatched": ("faithfulness", {"exact": ["a"], "within_one_bin": ["b"], "exact_around": {"b": 3}}),  # see `WIDE`
+        "absolute_of_a_and_b": ("absolute_marginal_error", {"tables": ["b:a"]}),
+        "unmatched_by_a": ("faithfulness", {"exact": ["a"], "ignored": ["b"]}),
+        "unmatched_by_b": ("faithfulness", {"within_one_bin": ["b"], "ignored": ["a"], "exact_around": {"b": 3}}),
     }
     return [(score(name, made[name][0], value, threshold=900), made[name][1]) for name, value in limits.items()]
 
@@ -95,6 +98,9 @@ def allowed(**limits: float) -> list[Table]:
         "mean_full_size": lambda t: mean_error(t, tuple(SYNTHETIC), 0.0),
         "mean_by_a": lambda t: mean_error(t, tuple(SYNTHETIC), 0.2, overall=False),
         "unmatched": lambda t: unmatched(t, tuple(SYNTHETIC)),
+        "absolute_of_a_and_b": lambda t: max(abs(t.count(cell) - SYNTHETIC.count(cell)) / N for cell in CELLS),
+        "unmatched_by_a": lambda t: abs(sum(a for a, _ in t) - sum(a for a, _ in SYNTHETIC)) / N,  # a is 0 or 1
+        "unmatched_by_b": lambda t: unmatched(tuple((0, b) for _, b in t), tuple((0, b) for _, b in SYNTHETIC)),
     }
     tables = list(combinations_with_replacement(CELLS, N))
     return [table for table in tables if all(checks[name](table) <= limit + 1e-9 for name, limit in limits.items())]
@@ -111,6 +117,9 @@ WORLDS = [
     {"ratio": 1.4, "mean": 0.2},
     {"mean_full_size": 0.2},  # allows a table whose mean in a == 1 is off by 0.25: that group is filled up with a 1
     {"mean_by_a": 0.35},
+    {"absolute_of_a_and_b": 0.15},
+    {"unmatched_by_a": 0.15},
+    {"unmatched_by_b": 0.15, "absolute": 0.3},
 ]
 MEETS: dict[str, Callable[[int, int], bool]] = {
     "": lambda a, b: True,

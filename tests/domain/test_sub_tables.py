@@ -62,6 +62,23 @@ def test_every_difference_of_every_table_is_there_once(
     assert worst == max(abs(v) for columns in wanted for v in slow_differences(left, right, columns).values())
 
 
+@settings(max_examples=100, deadline=None)
+@given(SHAPES, st.integers(0, 10**6), st.integers(0, 2), st.data())
+def test_tables_by_name_are_there_once_beside_those_of_so_many_columns(
+    sizes: list[int], seed: int, largest: int, data: st.DataObject
+) -> None:
+    """Some of a width, most of a width, the table of all columns: however they are met, with their own values."""
+    left, right = two_tables(sizes, seed)
+    beyond = [c for k in range(largest + 1, len(sizes) + 1) for c in combinations(range(len(sizes)), k)]
+    named = tuple(data.draw(st.lists(st.sampled_from(beyond), unique=True, max_size=12))) if beyond else ()
+    found = list(differences(counted(sizes, left), counted(sizes, right), largest, named))
+    small = [c for k in range(1, min(largest, len(sizes)) + 1) for c in combinations(range(len(sizes)), k)]
+    assert sorted(columns for columns, _ in found) == sorted([*small, *named])
+    for columns, values in found:
+        expected = slow_differences(left, right, columns)
+        assert sorted(v for v in values.tolist() if v) == sorted(v for v in expected.values() if v)
+
+
 def test_values_stand_in_the_cells_of_their_columns() -> None:
     """One row on the left, one on the right: where they are in a table of one column tells the axes apart."""
     left, right = counted([2, 3, 4], [(1, 2, 3)]), counted([2, 3, 4], [(0, 1, 0)])

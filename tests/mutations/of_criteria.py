@@ -43,8 +43,8 @@ OF_CRITERIA = (
         name="quantile of tables: one table too low",
         breaks="fewer tables are so near than is said",
         place="criteria.typical_marginals:QuantileMarginalError.query",
-        old="[place]",
-        new="[max(0, place - 1)]",
+        old="math.ceil(Fraction(str(self.quantile)) * self.n_tables(candidate.counts.layout)) - 1",
+        new="max(0, math.ceil(Fraction(str(self.quantile)) * self.n_tables(candidate.counts.layout)) - 2)",
         tests=(NEIGHBOURS,),
     ),
     Mutation(
@@ -189,6 +189,14 @@ OF_CRITERIA = (
         old="name not in self.ignored",
         new="name",
         tests=(FAITHFUL,),
+    ),
+    Mutation(
+        name="bounds: pairs are taken to agree on columns that were not compared",
+        breaks="a bound that does not hold",
+        place="bounds.building:_Builder.add_unmatched",
+        old="found(inside, axis=ignored, keepdims=True)",
+        new="found(inside, axis=(), keepdims=True)",
+        tests=("tests/bounds/test_bounds.py",),
     ),
     # --- Rare combinations
     Mutation(
