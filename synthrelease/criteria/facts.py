@@ -34,6 +34,7 @@ class PublicColumn:
     binning : the name of the alternative that was released; empty where it is not known.
     numbers : the number that stands for each bin, or None.
     lower, upper : each bin is [lower, upper); empty for categories.
+    missing : the index of the bin of missing values, the last one; None where the column has none.
     groups : what the acceptance file groups the bins to; None where it names no groups of this column.
     """
 
@@ -46,6 +47,12 @@ class PublicColumn:
     lower: tuple[float, ...] = ()
     upper: tuple[float, ...] = ()
     groups: tuple[Group, ...] | None = None
+    missing: int | None = None
+
+    @property
+    def present(self) -> int:
+        """Number of bins that hold values."""
+        return len(self.labels) - (self.missing is not None)
 
 
 @dataclass(frozen=True, kw_only=True)

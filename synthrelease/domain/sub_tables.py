@@ -21,13 +21,19 @@ GROUP_CELLS = 2**17
 """Cells of the tables that are counted from the cells that occur, where columns are few enough to share such a table."""
 
 
-def differences(left: Counts, right: Counts, largest: int) -> Iterator[tuple[tuple[int, ...], np.ndarray]]:
-    """Columns and values of left minus right, for every table of 1 to `largest` columns, each once.
+def differences(
+    left: Counts, right: Counts, largest: int, named: Sequence[tuple[int, ...]] = ()
+) -> Iterator[tuple[tuple[int, ...], np.ndarray]]:
+    """Columns and values of left minus right, for every table of 1 to `largest` columns, and for those named, each once.
 
     Every cell that occurs in either is there, with 0 or a negative number where the left one has less; of tables with at most
     DENSE_LIMIT cells every cell. Tables come in no particular order.
     """
-    yield from sub_tables(difference(left, right), largest)
+    whole = difference(left, right)
+    if largest:
+        yield from sub_tables(whole, largest)
+    for columns in named:
+        yield columns, whole.values(columns)
 
 
 def sub_tables(whole: Lattice, largest: int) -> Iterator[tuple[tuple[int, ...], np.ndarray]]:
