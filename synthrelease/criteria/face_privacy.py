@@ -22,7 +22,8 @@ from synthrelease.criteria.fitted import Fitted
 from synthrelease.criteria.marginal_tables import MAX_TABLES
 from synthrelease.criteria.offenders import Offender, PublicTable
 from synthrelease.criteria.wording import words
-from synthrelease.domain.counts import Counts, lattice
+from synthrelease.domain.counts import Counts
+from synthrelease.domain.lattice import lattice
 from synthrelease.domain.schema import Layout
 from synthrelease.domain.sub_tables import sub_tables
 
