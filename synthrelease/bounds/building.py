@@ -160,7 +160,7 @@ class _Builder:
         synthetic = self.knowledge.release.counts.marginal([self.places[axis] for axis in axes]).astype(float)
         table = " x ".join(self.names[axis] for axis in axes)
         for error in self.knowledge.cells:
-            if len(axes) <= error.largest:
+            if error.holds_for([self.names[axis] for axis in axes]):
                 what = "bin" if len(axes) == 1 else "cell"
                 source = self._source(f"each {what} of {table} is off by at most {error.rows:,} rows", error.criterion)
                 yield np.maximum(0.0, synthetic - error.rows), np.minimum(self.n, synthetic + error.rows), source

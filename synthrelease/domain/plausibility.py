@@ -91,7 +91,7 @@ class Plausibility:
 
     def filter(self, table: Counts) -> Counts:
         """The rows of a table that are plausible."""
-        return table.keep(~self.forbidden(table.all_digits())) if self.masks else table
+        return table.keep(~self.forbidden(table.bins)) if self.masks else table
 
     def structural_zeros(self, columns: Sequence[int]) -> np.ndarray:
         """Boolean array over the bins of `columns` (in that order): the cells that the rules alone exclude."""

@@ -6,13 +6,15 @@ any table, private or synthetic, is public (theory 10, statement of the guarante
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
-MAX_ATOMIC_CELLS = 2**62
+CODED_CELLS = 2**62
+"""Tables of at most so many cells have a code for each that fits into 64 bits, with a bit to spare for sums of two."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,7 +123,11 @@ class Column:
 
 @dataclass(frozen=True, kw_only=True)
 class Layout:
-    """Column names and the number of bins of each: the public shape of a table of counts."""
+    """Column names and the number of bins of each: the public shape of a table of counts, of any width.
+
+    Cells are ordered by the bin of the first column, then by that of the second, and so on. Where the layout `has_codes`, a
+    cell's code is its place in this order. Wider rows are compared as a few `words`, each the code of neighbouring columns.
+    """
 
     columns: tuple[str, ...]
     sizes: tuple[int, ...]
@@ -143,12 +149,49 @@ class Layout:
             product *= size
         return tuple(reversed(strides))
 
+    @property
+    def has_codes(self) -> bool:
+        """Whether every cell has a code, which fits into 64 bits."""
+        return self.n_cells <= CODED_CELLS
+
+    @cached_property
+    def words(self) -> tuple[tuple[int, ...], ...]:
+        """Neighbouring columns, as many in each as have a code together: one word where the layout has codes."""
+        return self.words_within(CODED_CELLS)
+
+    def words_within(self, room: int) -> tuple[tuple[int, ...], ...]:
+        """Neighbouring columns, as many in each as have at most `room` combinations of bins; at least one."""
+        found, cells = list[list[int]](), math.inf
+        for column, size in enumerate(self.sizes):
+            if cells * size > room:
+                found.append([])
+                cells = 1
+            found[-1].append(column)
+            cells *= size
+        return tuple(tuple(word) for word in found)
+
     def codes(self, digits: Sequence[np.ndarray]) -> np.ndarray:
-        """(n_rows,) int64 codes of the cells of rows that are given by the (n_rows,) bins of every column, at least one."""
+        """(n_rows,) int64 codes of the cells of rows that are given by the (n_rows,) bins of every column, at least one.
+
+        Raises
+        ------
+        ValueError : where the layout has no codes.
+        """
+        if not self.has_codes:
+            raise ValueError(f"expected a layout of at most {CODED_CELLS} cells, found {self.n_cells}: it has no codes")
+        return self.word(digits, range(len(self.sizes)))
+
+    def word(self, digits: Sequence[np.ndarray], columns: Iterable[int]) -> np.ndarray:
+        """(n_rows,) int64 codes of some columns of these rows, the last varying fastest; they must have codes together."""
         codes = np.zeros(len(digits[0]), dtype=np.int64)
-        for bins, stride in zip(digits, self.strides, strict=True):
-            codes += bins * np.int64(stride)
+        for column in columns:
+            codes *= self.sizes[column]
+            codes += digits[column]
         return codes
+
+    def pack(self, digits: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """The (n_rows,) codes of every word of these rows: rows are in the order of the cells just when their words are."""
+        return [self.word(digits, word) for word in self.words]
 
     def index(self, column: str) -> int:
         return self.columns.index(column)

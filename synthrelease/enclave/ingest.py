@@ -23,7 +23,7 @@ from pathlib import Path
 
 import numpy as np
 
-from synthrelease.domain.counts import Counts
+from synthrelease.domain.counts import Counts, Tally
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.domain.schema import Column, Schema
 from synthrelease.enclave.door import PrivateRows
@@ -103,7 +103,7 @@ def _counts_or_problem(path: str | Path, schema: Schema, policy: InputTable, raw
 
 
 def _read(path: Path, schema: Schema, policy: InputTable, raw: Plausibility) -> _Rows:
-    kept = Counts(schema.layout, np.zeros(0, dtype=np.int64))
+    kept = Tally(schema.layout)
     n_file = 0
     problems: set[tuple[int, int]] = set()
     for _, columns in pieces(path, schema, policy):
@@ -118,19 +118,20 @@ def _read(path: Path, schema: Schema, policy: InputTable, raw: Plausibility) -> 
             if (found == kind).any()
         }
         if not problems:
-            kept = kept + _count(digits, schema, raw)
+            kept.add(_count(digits, schema, raw))
     if problems:  # of the whole file, in the order of the columns, whatever the order of the rows
         found_in = [_problem(schema.columns[place], kind) for place, kind in sorted(problems)]
         raise InputError("\n  ".join(["the file does not fit the specification.", *found_in]) + f"\n{ADVICE}")
     if not n_file:
         raise InputError("expected rows after the header, found none.")
-    return _Rows(kept=kept, n_file=n_file)
+    return _Rows(kept=kept.total(), n_file=n_file)
 
 
 def _count(digits: list[np.ndarray], schema: Schema, raw: Plausibility) -> Counts:
     kept = np.all([digit >= 0 for digit in digits], axis=0)
     digits = [digit[kept] for digit in digits]
-    return Counts(schema.layout, schema.layout.codes(digits)[~raw.forbidden(digits)])
+    plausible = ~raw.forbidden(digits)
+    return Counts.of(schema.layout, [digit[plausible] for digit in digits])
 
 
 def _encode(cells: Texts, column: Column, policy: InputTable) -> np.ndarray:

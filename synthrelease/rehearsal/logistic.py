@@ -51,8 +51,8 @@ class StackedDesign:
     @classmethod
     def of(cls, public: PublicTable, copy: Counts) -> StackedDesign:
         stacked = public.counts + copy
-        synthetic = np.zeros(len(stacked.codes))
-        synthetic[np.searchsorted(stacked.codes, copy.codes)] = copy.counts
+        synthetic = np.zeros(len(stacked))
+        synthetic[stacked.find(copy.bins)] = copy.counts
         rows = stacked.counts.astype(float)
         cells = np.arange(len(rows))
         blocks, starts = [sparse.csr_matrix(np.ones((len(rows), 1)))], [np.array([logit(synthetic.sum() / rows.sum())])]
@@ -137,4 +137,4 @@ def _products(public: PublicTable, stacked: Counts) -> np.ndarray:
         if spread > 1e-12 * np.abs(numbers).max():
             standard.append(centred / spread)
     pairs = [left * right for left, right in combinations(standard, 2)]
-    return np.column_stack(pairs) if pairs else np.empty((len(stacked.codes), 0))
+    return np.column_stack(pairs) if pairs else np.empty((len(stacked), 0))

@@ -15,7 +15,7 @@ from synthrelease.candidates.configuration import ConfigurationSpace
 from synthrelease.criteria import CRITERIA, Criterion, JointTest, Setting
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.domain.rules import Domain, Rule, RuleError, parse_rule
-from synthrelease.domain.schema import MAX_ATOMIC_CELLS, Binning, Column, Schema
+from synthrelease.domain.schema import Binning, Column, Schema
 from synthrelease.errors import SpecError, closest, listing
 from synthrelease.resources import file_digest
 from synthrelease.specification.categories import ColumnError
@@ -200,8 +200,6 @@ class _Builder:
         if self.problems.found:
             return Schema(columns=()), {}
         schema = Schema(columns=tuple(columns))
-        if schema.layout.n_cells > MAX_ATOMIC_CELLS:
-            self.problems.add("columns", f"at most {MAX_ATOMIC_CELLS} atomic cells", f"{schema.layout.n_cells}")
         groups = {name: group_binning(schema[name], bins) for name, bins in self.acceptance.groups.items()}
         return schema, groups
 
