@@ -93,8 +93,8 @@ OF_CRITERIA = (
         name="medians: missing values count as the highest",
         breaks="rows without a value in the figure",
         place="criteria.conditional_medians:_Windows.excess",
-        old="values = bins < self.present",
-        new="values = bins <= self.present",
+        old="bins < self.present",
+        new="bins <= self.present",
         tests=(NEIGHBOURS,),
     ),
     # --- Shares
