@@ -46,6 +46,7 @@ def _column(release: PublishedRelease, column: PublishedColumn) -> PublicColumn:
         numbers=column.numbers,
         lower=column.lower,
         upper=column.upper,
+        missing=column.missing,
         groups=None
         if groups is None
         else tuple(Group(label=", ".join(group), inside=tuple(label in group for label in column.labels)) for group in groups),
