@@ -57,11 +57,24 @@ def build_facts(
     return builder.facts()
 
 
-def smallest_groups(knowledge: Knowledge, name: str) -> tuple[int, ...]:
-    """How many original rows each group of a column has at least, from the column's 1-way table."""
-    masks = knowledge.groups(name)
-    facts = build_facts(knowledge, [name], masks, means=False)
-    lowest = (-maximum(facts, -mask.astype(float)).value for mask in masks)
+def smallest_groups(knowledge: Knowledge, name: str | None, averaged: str) -> tuple[int, ...]:
+    """How many original rows with a value of `averaged` each group of a column has at least; or, for None, all rows together.
+
+    From the 1-way table of the column; where values of the averaged column can be missing, from that of both.
+    """
+    present = knowledge.release.by_name[averaged].present
+    whole = present == len(knowledge.release.by_name[averaged].labels)
+    if whole and name is None:
+        return (knowledge.n,)
+    wanted = {*([] if name is None else [name]), *([] if whole else [averaged])}
+    columns = [column for column in knowledge.release.schema if column.name in wanted]
+    places = np.indices([len(column.labels) for column in columns])
+    axis = {column.name: places[index] for index, column in enumerate(columns)}
+    known = np.ones(places.shape[1:], dtype=bool) if whole else axis[averaged] < present
+    groups = (known,) if name is None else tuple(group[axis[name]] & known for group in knowledge.groups(name))
+    masks = [mask.ravel() for mask in groups]
+    facts = build_facts(knowledge, wanted, masks, means=False)
+    lowest = (-maximum(facts, -mask[facts.representative].astype(float)).value for mask in masks)
     return tuple(max(0, math.ceil(value - 1e-6)) for value in lowest)
 
 
@@ -82,7 +95,7 @@ class _Builder:
         self.sizes = tuple(int(into.max()) + 1 for into in self.into)
         self.axes = tuple(range(len(self.shape)))
         self.synthetic = self._sum(release.counts.marginal(self.places).astype(float), self.axes)
-        self.smallest: dict[str, tuple[int, ...]] = {}
+        self.smallest: dict[tuple[str | None, str], tuple[int, ...]] = {}
         self.sources: list[Source] = []
         self.low, self.high = np.zeros(len(self.synthetic)), np.full(len(self.synthetic), float(self.n))
         self.low_source = np.full(len(self.synthetic), self._source("cells cannot hold fewer than 0 rows"))
@@ -173,8 +186,7 @@ class _Builder:
     def add_mean(self, error: MeanError) -> None:
         """The conditional means inside these columns; only where the bins of the averaged column are not merged.
 
-        They run over the rows in which the averaged column is not missing. How many there are is not known beforehand, so that
-        a group of a column with missing values may be as small as you like; nothing is said of groups of missing values.
+        They run over the rows in which the averaged column is not missing. Nothing is said of groups of missing values.
         """
         if (
             error.column not in self.names
@@ -187,29 +199,28 @@ class _Builder:
         )
         bins = self._cell_of((axis,))
         numbers, present = numbers[bins], bins < self.schema[axis].present
-        whole = bool(present.all())
         for name in error.by:
             if name in self.names:
                 missing = self.schema[self.names.index(name)].missing
                 source = self._source(
                     f"each mean of {error.column} by {name} is off by at most {error.most:.4g}", error.criterion
                 )
-                for mask, smallest in zip(self.knowledge.groups(name), self._smallest_groups(name), strict=True):
+                for mask, smallest in zip(self.knowledge.groups(name), self._smallest(name, error.column), strict=True):
                     if missing is not None and mask[missing]:
                         continue
                     into = self.into[self.names.index(name)]
                     inside = np.bincount(into[mask], minlength=int(into.max()) + 1) > 0
                     if (inside[into] == mask).all():  # the group was not torn apart by the merging
                         rows = present & inside[self._cell_of((self.names.index(name),))]
-                        self._mean(numbers, rows, smallest if whole else 0, error, source)
+                        self._mean(numbers, rows, smallest, error, source)
         if error.overall:
             source = self._source(f"the mean of {error.column} is off by at most {error.most:.4g}", error.criterion)
-            self._mean(numbers, present, self.n if whole else 0, error, source)
+            self._mean(numbers, present, self._smallest(None, error.column)[0], error, source)
 
-    def _smallest_groups(self, name: str) -> tuple[int, ...]:
-        if name not in self.smallest:
-            self.smallest[name] = smallest_groups(self.knowledge, name)
-        return self.smallest[name]
+    def _smallest(self, name: str | None, averaged: str) -> tuple[int, ...]:
+        if (name, averaged) not in self.smallest:
+            self.smallest[name, averaged] = smallest_groups(self.knowledge, name, averaged)
+        return self.smallest[name, averaged]
 
     def _mean(self, numbers: np.ndarray, cells: np.ndarray, smallest: int, error: MeanError, source: int) -> None:
         """The mean of a group that has at least `smallest` rows in R.

@@ -37,7 +37,7 @@ def _column(part: ColumnPart, groups: list[BinPart] | None) -> PublicColumn:
         numbers=tuple(one.number for one in part.bins),
         lower=tuple(low for low, _ in edges),
         upper=tuple(high for _, high in edges),
-        missing=next((place for place, one in enumerate(part.bins) if one.missing), None),
+        missing=next((index for index, one in enumerate(part.bins) if one.missing), None),
         groups=None
         if groups is None
         else tuple(Group(label=group.label, inside=tuple(group.holds(one) for one in part.bins)) for group in groups),

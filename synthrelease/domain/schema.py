@@ -13,6 +13,8 @@ from functools import cached_property
 
 import numpy as np
 
+from synthrelease.domain.dates import DateFormat
+
 CODED_CELLS = 2**62
 """Tables of at most so many cells have a code for each that fits into 64 bits, with a bit to spare for sums of two."""
 
@@ -90,7 +92,9 @@ class Column:
     ----------
     kind : "integer", "real" or "category".
     description, unit : the steward's words, for the documents of the release.
-    source, part : the column of the file, and "year", "month" or "day" where only that part of a date is used.
+    source, part : the column of the file, and "year" or another of `dates.PARTS` where only that part of a date is used.
+    minus : a column of the file with a date from which the days to that of `source` are counted; None where there is none.
+    dates : how dates are written, where dates are read.
     bounds : public (lowest, highest) value of a numeric column.
     edges : inner edges of the atomic bins of a numeric column, increasing; atom i is [edges[i-1], edges[i]).
     values : for categories, the text in the file -> atomic index.
@@ -119,6 +123,13 @@ class Column:
     alternatives: Mapping[str, Binning]
     missing_label: str = ""
     missing_values: tuple[str, ...] = ()
+    minus: str | None = None
+    dates: DateFormat | None = None
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The columns of the file that it is read from."""
+        return (self.source,) if self.minus is None else (self.source, self.minus)
 
 
 @dataclass(frozen=True, kw_only=True)

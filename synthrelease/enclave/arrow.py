@@ -61,7 +61,7 @@ def as_texts(array: Any) -> Texts:
 
     if types.is_float16(array.type):  # which pyarrow cannot encode
         numbers, codes = np.unique(array.to_numpy(zero_copy_only=False), return_inverse=True)
-        return Texts(texts=number_texts(numbers), codes=codes.astype(np.int64))
+        return Texts(texts=number_texts(numbers), codes=codes.astype(np.int64), typed=True)
     encoded = array.dictionary_encode()
     values = encoded.dictionary
     if types.is_floating(values.type):
@@ -69,7 +69,7 @@ def as_texts(array: Any) -> Texts:
     else:
         texts = [_as_text(value) for value in values]
     codes = encoded.indices.fill_null(len(texts)).to_numpy(zero_copy_only=False).astype(np.int64)
-    return Texts(texts=[*texts, None], codes=codes)
+    return Texts(texts=[*texts, None], codes=codes, typed=not (is_text(values.type) or types.is_string_view(values.type)))
 
 
 def number_texts(values: np.ndarray) -> list[str | None]:

@@ -44,7 +44,7 @@ def pieces(path: Path, schema: Schema, policy: InputTable) -> Iterator[Piece]:
     InputError : when the file cannot be read, its header does not fit, or a row has not as many fields as the header.
         The content of a row is never quoted; names from the header are. The caller adds the name of the file.
     """
-    needed = list(dict.fromkeys(column.source for column in schema.columns))
+    needed = list(dict.fromkeys(name for column in schema.columns for name in column.sources))
     start = start_of(path)
     if start.startswith(MARK):
         yield from parquet_pieces(path, needed, ROWS_PER_PIECE, CHARACTERS_PER_PIECE)

@@ -180,11 +180,12 @@ def _as_texts(values: np.ndarray, write: Callable[[np.ndarray], list[str | None]
     if values.dtype == object:
         known: dict[Any, int] = {}
         codes = np.fromiter((known.setdefault(value, len(known)) for value in values), dtype=np.int64, count=len(values))
-        return Texts(texts=[object_text(value, write) for value in known], codes=codes)
+        typed = write is not None or not any(isinstance(value, str) for value in known)
+        return Texts(texts=[object_text(value, write) for value in known], codes=codes, typed=typed)
     encoded = pa.array(values, from_pandas=True).dictionary_encode()
     texts = (write or number_texts)(encoded.dictionary.to_numpy(zero_copy_only=False))
     codes = encoded.indices.fill_null(len(texts)).to_numpy(zero_copy_only=False).astype(np.int64)
-    return Texts(texts=[*texts, None], codes=codes)
+    return Texts(texts=[*texts, None], codes=codes, typed=True)
 
 
 def object_text(value: Any, write: Callable[[np.ndarray], list[str | None]] | None) -> str | None:

@@ -19,10 +19,13 @@ class Texts:
     texts : (n_texts,) the texts; None stands for a null, also the system-missing value of SPSS. Some may occur twice, or in no
         row.
     codes : (n_rows,) the index into `texts` of each row.
+    typed : whether the texts were made from values that the file knows as numbers, dates and so on. Those of a CSV file never
+        are: how it writes numbers, the specification says.
     """
 
     texts: Sequence[str | None]
     codes: np.ndarray
+    typed: bool = False
 
 
 NO_VALUE = "\0"

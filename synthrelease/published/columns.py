@@ -9,11 +9,12 @@ from typing import Annotated, Any, Literal, cast
 
 from pydantic import AliasChoices, Field, SerializerFunctionWrapHandler, model_serializer
 
+from synthrelease.domain.dates import ISO
 from synthrelease.domain.schema import Binning, Column
 from synthrelease.published.parts import Number, Part, number
 
 Kind = Literal["integer", "real", "category"]
-DatePart = Literal["year", "month", "day"] | None
+DatePart = Literal["year", "quarter", "month", "week", "day", "weekday"] | None
 MissingPolicy = Literal["drop", "bin", "error"]
 OutsidePolicy = Literal["drop", "clip", "error"]
 
@@ -113,6 +114,8 @@ class ColumnPart(Part):
     bounds : public bounds of the values behind the bins.
     missing, outside : what was done with a row whose value was missing or outside: "drop", "clip", or "error" (the file was
         refused); missing values may have a "bin" of their own, the last one.
+    minus : where the number is the days between two dates, the column of the private file with the earlier one.
+    date_format : how dates are written there, where it is not yyyy-mm-dd.
     missing_values : texts of the file that mean a missing value in this column, beside those of the whole file.
     texts : for categories, the texts in the file that each stands for.
     """
@@ -132,11 +135,13 @@ class ColumnPart(Part):
     bounds: Annotated[list[Number], Field(min_length=2, max_length=2)] | None
     bins: Annotated[list[BinPart], Field(min_length=1)]
     missing_values: list[str] = []
+    minus: str | None = None
+    date_format: str = ISO
 
     @model_serializer(mode="wrap")
     def _what_there_is(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        absent = set() if self.missing_values else {"missing_values"}
-        return {name: value for name, value in dump(self).items() if name not in absent}
+        absent: dict[str, object] = {"missing_values": [], "minus": None, "date_format": ISO}
+        return {name: value for name, value in dump(self).items() if name not in absent or value != absent[name]}
 
     @classmethod
     def of(cls, column: Column, binning: Binning) -> ColumnPart:
@@ -157,6 +162,8 @@ class ColumnPart(Part):
             bounds=None if column.bounds is None else [number(bound) for bound in column.bounds],
             bins=list(BinPart.all_of(column, binning)),
             missing_values=list(column.missing_values),
+            minus=column.minus,
+            date_format=ISO if column.dates is None else column.dates.text,
         )
 
     def published(self) -> PublishedColumn:

@@ -1,7 +1,7 @@
 """release.json as one set of models: the documents of a bundle are written from it, `verify` and `load` read it back.
 
 **The promise.** A document carries the number of its format, the lowest of `FORMATS` that can say what it says. Format 4 is
-format 3 with columns that have a bin of missing values.
+format 3 with columns that have a bin of missing values or take a quarter, week or weekday from a date, or days between two.
 
 - Without a new number only optional fields may be added: fields with a default that says what documents without them say, and
   that are not written where they say just that. So every later version reads every document of the number, and `load` of
@@ -212,7 +212,8 @@ class ReleaseDocument(Part):
 
 def format_of(columns: Sequence[ColumnPart]) -> Format:
     """The lowest format that has the words for these columns."""
-    return 4 if any(column.missing == "bin" for column in columns) else 3
+    of_3 = (None, "year", "month", "day")
+    return 4 if any(each.missing == "bin" or each.part not in of_3 or each.minus is not None for each in columns) else 3
 
 
 class _Head(BaseModel):

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from synthrelease.domain.bins import MAX_BINS, Interval, parse_bins
+from synthrelease.domain.dates import ISO, DateFormat
 from synthrelease.domain.rules import Rule, edges
 from synthrelease.domain.schema import Binning, Column
 from synthrelease.errors import Unexpected
@@ -75,6 +76,7 @@ def _numeric_column(name: str, table: ColumnTable, policy: InputTable, rules: Se
             raise ColumnError(field, f"no {field} in a numeric column", "some")
     if not table.alternatives:
         raise ColumnError("alternatives", "at least one list of bins", "none")
+    dates = _dates(table)
     parsed: dict[str, tuple[Interval, ...]] = {}
     n_bins = 0
     for key, bins in table.alternatives.items():
@@ -94,6 +96,8 @@ def _numeric_column(name: str, table: ColumnTable, policy: InputTable, rules: Se
         unit=table.unit,
         source=table.source or name,
         part=table.part,
+        minus=table.minus,
+        dates=dates,
         bounds=bounds,
         edges=tuple(sorted(inner)),
         values={},
@@ -104,6 +108,26 @@ def _numeric_column(name: str, table: ColumnTable, policy: InputTable, rules: Se
         alternatives={key: _binning(key, intervals, atoms) for key, intervals in parsed.items()},
         missing_values=table.missing_values,
     )
+
+
+def _dates(table: ColumnTable) -> DateFormat | None:
+    """How the dates of a column are written; None where it reads none."""
+    of_dates = [field for field in ("part", "minus") if getattr(table, field) is not None]
+    if not of_dates:
+        if table.format is not None:
+            raise ColumnError("format", "it beside part or minus alone (it says how dates are written)", repr(table.format))
+        return None
+    if table.kind != "integer":
+        raise ColumnError(of_dates[0], "it in a column of whole numbers (kind = 'integer') alone", f"kind = {table.kind!r}")
+    if len(of_dates) > 1:
+        raise ColumnError("minus", "either part, of one date, or minus, between two", "both")
+    try:
+        found = DateFormat(ISO if table.format is None else table.format)
+    except Unexpected as error:
+        raise ColumnError("format", error.expected, error.found) from None
+    if found.lacks(table.part):
+        raise ColumnError("format", f"a date format that tells the {table.part or 'day'}", repr(table.format))
+    return found
 
 
 def group_binning(column: Column, bins: Bins) -> Binning:

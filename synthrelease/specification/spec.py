@@ -152,13 +152,14 @@ class _Builder:
 
         Rules speak of released names and categories, so these are part of it, and which text of the file is which category.
         """
-        read = [
+        read: list[list[object]] = [
             [each.name, each.source, each.part, each.kind, each.bounds, _texts_of(each), each.missing, each.outside]
-            + ([sorted(each.missing_values)] if each.missing_values else [])
+            + [more for more in (sorted(each.missing_values), each.minus, each.dates and each.dates.text) if more]
             for each in schema.columns
         ]
         raw = sorted(rule.never for rule in self.release.rules if "raw" in rule.applies_to)
         content = [sorted(read, key=str), sorted(self.release.input.missing_values), raw]
+        content += [[","]] if self.release.input.decimal == "," else []
         return hashlib.sha256(json.dumps(content, default=str).encode()).hexdigest()
 
     def _known_columns(self, where: str, table: Mapping[str, object], file: str) -> None:

@@ -149,6 +149,8 @@ class InputTable(SpecTable):
     delimiter : what stands between two cells of a CSV file, one character; other formats need none. Example: `delimiter = ";"`.
     encoding : of the letters of a CSV file: "utf-8", "latin-1" (ISO 8859-1), "windows-1252" or "utf-16"; also of texts in files
         of Stata, SAS and SPSS that do not tell it. Example: `encoding = "latin-1"`.
+    decimal : what stands before the fraction of a number that is written as a text: "." or ",". Numbers of files that know
+        numbers as such have none. Example: `decimal = ","`.
     missing_values : texts of the file that stand for a missing value, in every column, also with spaces around them. A list
         replaces the whole default, so write the empty text into it if empty cells are missing values.
         Example: `missing_values = ["", "-9", "unknown"]`.
@@ -166,6 +168,7 @@ class InputTable(SpecTable):
 
     delimiter: str = Field(default=",", min_length=1, max_length=1)
     encoding: Encoding = "utf-8"
+    decimal: Literal[".", ","] = "."
     missing_values: tuple[str, ...] = ("", "NA", "NaN", "nan", "null", "NULL", "None", ".")
     missing: Literal["drop", "bin", "error"] = "error"
     outside: Literal["drop", "clip", "error"] = "error"
@@ -193,7 +196,12 @@ class ColumnTable(SpecTable):
         Example: `description = "Age in full years"`.
     unit : in what the numbers are measured, for the data card. Example: `unit = "years"`.
     source : the column's name in the private file, where it is another one. Example: `source = "date_of_birth"`.
-    part : reads one part of a date written yyyy-mm-dd as the number, in a numeric column. Example: `part = "month"`.
+    part : reads one part of a date as the number, in a column of whole numbers: the year, quarter (1 to 4), month, week (1 to
+        53, of ISO 8601), day or weekday (1, Monday, to 7). Example: `part = "month"`.
+    minus : the column of the file with another date: the number is the days from that one to the one in `source`, in a column
+        of whole numbers. Example: `source = "discharged"`, `minus = "admitted"`.
+    format : how dates are written, of %Y (a year of four digits), %m (a month as a number) or %b (Jan to Dec), and %d (a day).
+        Left out, yyyy-mm-dd. Files that know dates as such give them as yyyy-mm-dd. Example: `format = "%d.%m.%Y"`.
     bounds : the lowest and the highest value of a numeric column, both included; required for it. Example: `bounds = [15, 74]`.
     categories : the categories, each a text of the file; or a table of each released category with all the texts of the file
         that stand for it. Required for the kind "category". A text that stands here is never a missing value.
@@ -225,7 +233,9 @@ class ColumnTable(SpecTable):
     description: str = ""
     unit: str = ""
     source: str | None = None
-    part: Literal["year", "month", "day"] | None = None
+    part: Literal["year", "quarter", "month", "week", "day", "weekday"] | None = None
+    minus: str | None = None
+    format: str | None = Field(default=None, max_length=50)
     bounds: tuple[float, float] | None = None
     categories: _Categories = None
     codes: _Codes = None

@@ -26,7 +26,8 @@ from synthrelease.enclave import arrow, reading
 from synthrelease.enclave.door import PrivateRows
 from synthrelease.enclave.ingest import ingest, read_public
 from synthrelease.errors import InputError
-from synthrelease.toml.tables import InputTable
+from synthrelease.specification.columns import build_column
+from synthrelease.toml.tables import ColumnTable, InputTable
 from tests.helpers.people import (
     HEADER,
     ROW,
@@ -510,7 +511,7 @@ def test_a_failure_that_nobody_foresaw_shows_no_value(tmp_path, monkeypatch, cap
     def fail(*_):
         raise error("SECRET-7461 74619")
 
-    monkeypatch.setattr(synthrelease.enclave.ingest, "_encode", fail)
+    monkeypatch.setattr(synthrelease.enclave.ingest, "atomic_bins", fail)
     assert_silent(write_csv(tmp_path / "people.csv", [Person(34, True, None, 1.64)]), capfd, recwarn)
 
 
@@ -613,3 +614,111 @@ def test_codes_are_read_by_their_texts_and_no_missing_text_is_a_code(tmp_path):
     for text in ("2", "Male", "1.5", "01"):  # labels are no texts of the file, and 2 is not 02
         with pytest.raises(InputError, match="expected one of the categories '1', '02', 'NA', found something else"):
             column_of(tmp_path, "sex", text, missing="bin", **changes)
+
+
+# --- Dates in other formats, days between dates, decimal commas -------------------------------------------------------------
+
+STAY = {
+    "kind": "integer",
+    "source": "out",
+    "minus": "in",
+    "bounds": (0, 30),
+    "alternatives": {"days": ["0..9", ">9"]},
+    "missing_values": ["9999-99-99"],
+}
+
+
+def stays(tmp_path: Path, rows: list[tuple[str | None, str | None]], *, parquet: bool = False, **changes) -> list[int]:
+    """The bins of the days between two dates, increasing."""
+    policy = InputTable(missing="bin")
+    schema = Schema(columns=(build_column("stay", ColumnTable(**(STAY | changes)), policy, [], None),))
+    if parquet:
+        path = tmp_path / "stays.parquet"
+        pq.write_table(pa.table({name: pa.array([row[i] for row in rows]) for i, name in enumerate(("in", "out"))}), path)
+    else:
+        path = text_file(tmp_path / "stays.csv", "in,out", *(f"{start or ''},{end or ''}" for start, end in rows))
+    return sorted(bin_ for (bin_,), count in read(path, schema, policy).items() for _ in range(count))
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.tuples(*[st.none() | st.dates(date(2020, 2, 1), date(2020, 3, 9))] * 2), min_size=1, max_size=9))
+def test_days_between_two_dates_are_counted_as_the_calendar_does(tmp_path_factory, pairs):
+    folder = tmp_path_factory.mktemp("stays")
+    expected = [11 if None in pair else min(max((pair[1] - pair[0]).days, 0), 10) for pair in pairs]
+    for text, parquet in (("%Y-%m-%d", True), ("%Y-%m-%d", False), ("%d.%m.%Y", False)):
+        rows = [tuple(None if day is None else day.strftime(text) for day in pair) for pair in pairs]
+        assert stays(folder, rows, parquet=parquet, outside="clip", format=text) == sorted(expected)
+
+
+@pytest.mark.parametrize(
+    ("row", "bin_"),
+    [
+        (("2020-01-01", "2020-01-01"), 0),
+        (("2020-02-28 23:59", "2020-03-01T00:01"), 2),
+        (("9999-99-99", "2020-01-01"), 11),
+        (("2020-01-01", "NA"), 11),
+    ],
+)
+def test_a_date_that_is_missing_leaves_no_number_of_days(tmp_path, row, bin_):
+    assert stays(tmp_path, [row]) == [bin_]
+
+
+@pytest.mark.parametrize("row", [("2020-02-30", "2020-03-01"), ("9999-99-99", "soon"), ("2020-02-30", ""), ("1.2.2020", "")])
+def test_what_is_no_date_is_refused_also_beside_a_missing_one(tmp_path, row):
+    with pytest.raises(InputError, match="columns 'out', 'in': expected dates such as 2014-12-31, found something else"):
+        stays(tmp_path, [("2020-01-01", "2020-01-02"), row])
+
+
+def test_days_beyond_the_bounds_are_outside(tmp_path):
+    backwards = ("2020-01-02", "2020-01-01")
+    with pytest.raises(InputError, match="columns 'out', 'in': expected values within the public bounds 0 to 30, found other"):
+        stays(tmp_path, [backwards])
+    assert stays(tmp_path, [backwards, ("2020-01-01", "2020-01-04")], outside="drop") == [3]
+
+
+def test_a_column_that_is_only_counted_from_must_be_in_the_file(tmp_path):
+    policy = InputTable(missing="bin")
+    schema = Schema(columns=(build_column("stay", ColumnTable(**STAY), policy, [], None),))
+    assert "found no 'in' in the header" in refusal(text_file(tmp_path / "a.csv", "out", "2020-01-01"), schema, policy)
+
+
+@pytest.mark.parametrize(
+    ("part", "bins", "expected"),
+    [("quarter", ["1..4"], 3), ("week", ["1..53"], 49), ("weekday", ["1..7"], 0), ("year", ["2019..2021"], 1)],
+)
+def test_parts_of_a_date_in_its_format(tmp_path, part, bins, expected):
+    low, high = (int(end) for end in bins[0].split(".."))
+    changes = {"part": part, "format": "%d.%m.%Y", "bounds": (low, high), "alternatives": {"each": bins}}
+    assert column_of(tmp_path, "month", "7.12.2020", " 07.12.2020 08:15 ", **changes) == [expected] * 2
+    with pytest.raises(InputError, match="expected dates such as 31.12.2014, found something else"):
+        column_of(tmp_path, "month", "2020-12-07", **changes)
+
+
+COMMA = InputTable(delimiter=";", decimal=",", missing="bin")
+
+
+@pytest.mark.parametrize(("text", "bin_"), [("0,5", 0), ("1,", 1), (",7", 1), ("1,5", 2), ("15e-1", 2), ("2", 2), ("", 3)])
+def test_decimal_commas_are_read_where_they_are_declared(tmp_path, text, bin_):
+    schema = schema_of("height", policy=COMMA)
+    assert read(text_file(tmp_path / "a.csv", "height;note", f"{text};"), schema, COMMA) == {(bin_,): 1}
+
+
+@pytest.mark.parametrize("text", ["1.5", "1.234,5", "1,234,5", "1 234,5"])
+def test_a_point_in_a_number_with_a_decimal_comma_is_not_guessed_at(tmp_path, text):
+    schema = schema_of("height", policy=COMMA)
+    message = refusal(text_file(tmp_path / "a.csv", "height;note", f"{text};"), schema, COMMA)
+    assert "column 'height': expected numbers such as 1,5, found something else" in message
+
+
+def test_whole_numbers_and_codes_with_a_decimal_comma(tmp_path):
+    policy = COMMA.model_copy(update={"missing_values": ("99",)})
+    schema = schema_of("age", "sex", policy=policy)
+    path = text_file(tmp_path / "a.csv", "age;sex", "12,0;1,0", "99,0;0")
+    assert read(path, schema, policy) == {(1, 1): 1, (13, 0): 1}
+
+
+def test_numbers_of_a_file_that_knows_numbers_have_no_decimal_comma(tmp_path):
+    pq.write_table(pa.table({"height": pa.array([0.5, 1.75, None])}), tmp_path / "a.parquet")
+    pq.write_table(pa.table({"height": pa.array(["0,5", "1,75", None])}), tmp_path / "b.parquet")
+    for name in ("a", "b"):
+        assert read(tmp_path / f"{name}.parquet", schema_of("height", policy=COMMA), COMMA) == {(0,): 1, (2,): 1, (3,): 1}

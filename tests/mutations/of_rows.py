@@ -146,7 +146,7 @@ OF_THE_ROWS = (
         place="enclave.ingest:_read",
         old=(
             "if problems:\n"
-            "    found_in = [_problem(schema.columns[place], kind) for place, kind in sorted(problems)]\n"
+            "    found_in = [_problem(schema.columns[place], kind, policy.decimal) for place, kind in sorted(problems)]\n"
             "    raise InputError('\\n  '.join(['the file does not fit the specification.', *found_in]) + "
             "f'\\n{ADVICE}')"
         ),
@@ -154,7 +154,7 @@ OF_THE_ROWS = (
             "if problems:\n"
             "    raise InputError(f'row {n_file} does not fit.')\n"
             "if problems:\n"
-            "    found_in = [_problem(schema.columns[place], kind) for place, kind in sorted(problems)]\n"
+            "    found_in = [_problem(schema.columns[place], kind, policy.decimal) for place, kind in sorted(problems)]\n"
             "    raise InputError('\\n  '.join(['the file does not fit the specification.', *found_in]) + "
             "f'\\n{ADVICE}')"
         ),

@@ -17,6 +17,8 @@ from sklearn.linear_model import LogisticRegression
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.schema import Transformation
 from synthrelease.rehearsal.combining import combine
+from synthrelease.rehearsal.logistic import StackedDesign
+from synthrelease.rehearsal.look_up import LookUp
 from synthrelease.rehearsal.propensity import PropensityScore, pair_scores, propensity_score
 from synthrelease.rehearsal.public_table import PublicTable
 from synthrelease.rehearsal.regression import INTERCEPT, compare_regressions, fit_line
@@ -440,3 +442,66 @@ def test_a_pair_of_constant_columns_comes_last_and_fails_nothing() -> None:
 
 def test_a_score_without_a_null_expectation_is_nan_and_not_good() -> None:
     assert math.isnan(PropensityScore(pmse=0.0, null_expectation=0.0, n_parameters=1).ratio)
+
+
+# --- missing values ---
+
+GAPS = Transformation(
+    schema=WORLD.schema, binnings=tuple(binning.with_missing("missing") for binning in WORLD.transformation.binnings)
+)
+"""WORLD with a fifth bin in both columns, for missing values."""
+ROWS = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=1, max_size=25)
+
+
+def with_gaps(rows: Sequence[tuple[int, int]]) -> PublicTable:
+    return PublicTable(
+        counts=Counts.of(GAPS.layout, [np.array([row[i] for row in rows]) for i in range(2)]),
+        transformation=GAPS,
+        public_because="made up here",
+    )
+
+
+@settings(max_examples=60, deadline=None)
+@given(ROWS)
+def test_a_line_is_that_of_the_rows_without_gaps(rows: list[tuple[int, int]]) -> None:
+    complete = [row for row in rows if 4 not in row]
+    found = fit_line(with_gaps(rows), with_gaps(rows).counts, "y", ["x"])
+    if not complete:
+        assert not found.determined
+        return
+    expected = fit_line(public(WORLD, complete), table(WORLD, complete), "y", ["x"])
+    assert found.degrees_of_freedom == expected.degrees_of_freedom
+    np.testing.assert_allclose(found.estimates, expected.estimates)
+    np.testing.assert_allclose(found.standard_errors, expected.standard_errors)
+
+
+@settings(max_examples=60, deadline=None)
+@given(ROWS, ROWS)
+def test_products_of_the_propensity_model_are_0_where_a_number_is_missing(
+    rows: list[tuple[int, int]], others: list[tuple[int, int]]
+) -> None:
+    original, copy = with_gaps(rows), with_gaps(others).counts
+    products = StackedDesign.of(original, copy).products
+    both = [*rows, *others]
+    standard = []
+    for column in range(2):
+        known = np.array([row[column] for row in both if row[column] != 4], dtype=float)
+        if len(known) and known.std() > 0:
+            standard.append({value: (value - known.mean()) / known.std() for value in range(4)} | {4: 0.0})
+    assert products.shape[1] == (len(standard) == 2)
+    if len(standard) == 2:
+        cells = sorted(set(both))
+        np.testing.assert_allclose(products[:, 0], [standard[0][x] * standard[1][y] for x, y in cells], atol=1e-12)
+
+
+@settings(max_examples=60, deadline=None)
+@given(ROWS, ROWS)
+def test_a_missing_value_is_near_missing_values_alone(rows: list[tuple[int, int]], others: list[tuple[int, int]]) -> None:
+    original = with_gaps(rows)
+    found = LookUp.of(original, ["x", "y"], {"x": 1.0}).matching(with_gaps(others).counts)
+
+    def near(one: int, other: int) -> bool:
+        return one == other if 4 in (one, other) else abs(one - other) <= 1
+
+    expected = [sum(near(x, u) and y == v for u, v in others) for x, y in sorted(set(rows))]
+    assert found.tolist() == expected

@@ -129,6 +129,12 @@ def test_rules_compare_with_labels(tmp_path: Path) -> None:
     )
 
 
+def test_rules_that_leave_nothing_but_missing_values_are_refused(tmp_path: Path) -> None:
+    rule = "\n[[rules]]\nnever = \"sex in ['Male', 'Female', 'Other']\"\n"
+    message = "release.toml: rules: expected rules that leave some raw row possible; found rules that exclude every row."
+    assert mistake(tmp_path, columns='missing = "bin"\n' + rule).splitlines()[0] == message
+
+
 CASES = tomllib.loads((Path(__file__).parent / "bad_codelists.toml").read_text(encoding="utf-8"))
 
 

@@ -260,3 +260,30 @@ def test_filling_gaps_from_other_private_records_is_refused_with_the_three_ways(
     message = str(caught.value)
     for way in ("looks at one record alone", "released with differential privacy", "from a public table"):
         assert way in message.replace("\n", " ")
+
+
+# --- Dates ----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"part": "month", "kind": "real"}, "part: expected it in a column of whole numbers .* alone, found kind = 'real'"),
+        ({"part": "month", "minus": "in"}, "minus: expected either part, of one date, or minus, between two, found both"),
+        ({"format": "%Y"}, "format: expected it beside part or minus alone"),
+        ({"part": "month", "format": "%d.%m.%y"}, "format: expected a date format of %Y.*do not tell the century"),
+        ({"part": "month", "format": "%Y"}, "format: expected a date format that tells the month, found '%Y'"),
+        ({"minus": "in", "format": "%Y-%m"}, "format: expected a date format that tells the day, found '%Y-%m'"),
+    ],
+)
+def test_what_is_wrong_with_a_column_of_dates(fields: dict[str, object], message: str) -> None:
+    bins = ["<5", ">=5"]
+    table = ColumnTable.model_validate({"kind": "integer", "bounds": (0, 19), "alternatives": {"a": bins}} | fields)
+    with pytest.raises(ColumnError, match=message):
+        build_column("x", table, InputTable(), [], None)
+
+
+@pytest.mark.parametrize(("field", "value"), [("part", "month"), ("minus", "in"), ("format", "%Y")])
+def test_categories_read_no_dates(field: str, value: str) -> None:
+    with pytest.raises(ColumnError, match=f"{field}: expected no {field} in a column of categories"):
+        category(None, **{field: value})

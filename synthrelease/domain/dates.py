@@ -1,0 +1,90 @@
+"""Dates as they are written, and the numbers that a column may take from them.
+
+A format is made of the directives %Y (four digits), %m and %d (one or two digits), %b (Jan to Dec, in English, in any case),
+and of other characters, which stand for themselves. Months and days have two digits where two directives touch each other, and
+in yyyy-mm-dd, as ISO 8601 wants it. After a date a time of day may follow, behind T, a space or a colon; it is not looked at,
+nor is a time zone. Two-digit years are refused, because they do not tell the century, and so are names of months in other
+languages, because the same file would be read otherwise elsewhere.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import date
+from functools import cached_property
+
+from synthrelease.errors import Unexpected
+
+ISO = "%Y-%m-%d"
+MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+PARTS = {
+    "year": lambda day: day.year,
+    "quarter": lambda day: (day.month + 2) // 3,
+    "month": lambda day: day.month,
+    "week": lambda day: day.isocalendar().week,
+    "day": lambda day: day.day,
+    "weekday": lambda day: day.isoweekday(),
+}
+"""What a column may take from a date: quarter 1 to 4, ISO week 1 to 53, weekday 1 (Monday) to 7."""
+_NEEDS = {"year": "Y", "quarter": "Ym", "month": "Ym"}
+"""Directives without which a part cannot be told; all three for the others."""
+_DIRECTIVE = re.compile("%(.?)", re.DOTALL)
+_DIGITS = {"Y": "[0-9]{4}", "m": "[0-9]{1,2}", "d": "[0-9]{1,2}", "b": "[A-Za-z]{3}"}
+_TWO_DIGITS = ("{1,2}", "{2}")
+_TIME = "([T :][0-9]{1,2}:[0-9]{2}.*)?"
+
+
+@dataclass(frozen=True)
+class DateFormat:
+    """How dates are written, in the directives of strptime: "%d.%m.%Y".
+
+    Raises
+    ------
+    Unexpected : for directives that are not understood, that occur twice, or that leave no date.
+    """
+
+    text: str
+
+    def __post_init__(self) -> None:
+        found = _DIRECTIVE.findall(self.text)
+        names = ["m" if name == "b" else name for name in found]
+        if unknown := [name for name in found if name not in _DIGITS]:
+            reason = " (two digits do not tell the century)" if unknown[0] == "y" else ""
+            raise Unexpected("a date format of %Y, %m (or %b) and %d" + reason, repr(self.text))
+        if "Y" not in names or ("d" in names and "m" not in names) or len(set(names)) < len(names):
+            raise Unexpected("a date format with one year %Y, and at most one month and one day of it", repr(self.text))
+
+    def lacks(self, part: str | None) -> bool:
+        """Whether dates in this format do not tell a part; None stands for the whole date."""
+        known = self.text.replace("%b", "%m")
+        return any(f"%{letter}" not in known for letter in _NEEDS.get(part or "", "Ymd"))
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        """A regular expression with a group for each directive."""
+        pieces = re.split("(%[Ymdb])", self.text)  # directives at odd places
+        for index in range(1, len(pieces), 2):
+            letter = pieces[index][1]
+            touches = (index > 1 and not pieces[index - 1]) or (index < len(pieces) - 2 and not pieces[index + 1])
+            digits = _DIGITS[letter].replace(*_TWO_DIGITS) if touches or self.text == ISO else _DIGITS[letter]
+            pieces[index] = f"(?P<{letter}>{digits})"
+        pieces[::2] = map(re.escape, pieces[::2])
+        return re.compile("".join(pieces) + _TIME, re.DOTALL)
+
+    def read(self, text: str) -> date | None:
+        """The date of a text, the first of the month or year where the format says no more; None where there is none."""
+        found = self.pattern.fullmatch(text)
+        if found is None:
+            return None
+        groups = {"m": "1", "d": "1"} | found.groupdict()
+        try:
+            month = MONTHS.index(groups["b"].lower()) + 1 if "b" in groups else int(groups["m"])
+            return date(int(groups["Y"]), month, int(groups["d"]))
+        except ValueError:  # such as 30 February
+            return None
+
+    @property
+    def example(self) -> str:
+        """The last day of 2014 as it would be written."""
+        return self.text.replace("%Y", "2014").replace("%m", "12").replace("%b", "Dec").replace("%d", "31")

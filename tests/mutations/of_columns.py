@@ -1,0 +1,217 @@
+"""Mutations of how columns are read: bins of missing values, rules about them, codes and codelists, dates."""
+
+from __future__ import annotations
+
+from tests.mutations.machinery import Mutation
+
+COLUMNS = "tests/specification/test_columns.py"
+CODES = "tests/specification/test_codelists.py"
+READ = "tests/enclave/test_ingest.py"
+RULES = "tests/domain/test_plausibility.py"
+DATES = "tests/domain/test_dates.py"
+BOUNDS = "tests/bounds/test_missing_values.py"
+UTILITY = "tests/rehearsal/test_utility.py"
+WHOLE = "tests/whole/test_missing_values.py"
+
+OF_COLUMNS = (
+    # --- Bins of missing values
+    Mutation(
+        name="missing: merged with the last bin of values",
+        breaks="the number of missing values is lost",
+        place="domain.schema:Binning.with_missing",
+        old="of_atom=(*self.of_atom, len(self.labels))",
+        new="of_atom=(*self.of_atom, self.of_atom[-1])",
+        also=(("domain.schema:Binning.__post_init__", "self.missing is None", "True"),),
+        tests=(f"{COLUMNS}::test_missing_values_are_the_last_bin_alone_in_every_binning",),
+    ),
+    Mutation(
+        name="missing: a bin that holds values too is accepted",
+        breaks="missing values are taken for values",
+        place="domain.schema:Binning.__post_init__",
+        old="not alone",
+        new="False",
+        tests=(f"{COLUMNS}::test_a_binning_whose_missing_bin_holds_a_value_or_has_a_number_cannot_be_made",),
+    ),
+    Mutation(
+        name="missing: the bin has the number 0",
+        breaks="means and regressions read a missing value as 0",
+        place="domain.schema:Binning.with_missing",
+        old="numbers=(*self.numbers, None)",
+        new="numbers=(*self.numbers, 0.0)",
+        also=(("domain.schema:Binning.__post_init__", "self.numbers[-1] is not None", "False"),),
+        tests=(f"{COLUMNS}::test_missing_values_are_the_last_bin_alone_in_every_binning",),
+    ),
+    Mutation(
+        name="missing: a common refinement forgets it",
+        breaks="measurements for all configurations take it for a category",
+        place="candidates.configuration:join",
+        old="None if column.atoms.missing is None else of_atom[-1]",
+        new="None",
+        tests=(f"{COLUMNS}::test_the_common_refinement_of_binnings_keeps_missing_values_apart",),
+    ),
+    Mutation(
+        name="missing: rows are left out all the same",
+        breaks="whether a record is complete is not protected, although nothing is counted",
+        place="enclave.values:_absent",
+        old="MISSING if column.atoms.missing is None else column.atoms.missing",
+        new="MISSING",
+        tests=(f"{READ}::test_persons_with_gaps_are_counted_in_the_bins_of_missing_values",),
+    ),
+    Mutation(
+        name="missing: it counts as a reason to leave rows out",
+        breaks="epsilon is spent on counting rows of which all are kept",
+        place="specification.spec:_Builder._rows_rule",
+        old='"drop" in (column.missing, column.outside)',
+        new='column.missing != "error" or column.outside == "drop"',
+        tests=(f"{WHOLE}::test_nothing_is_left_out_so_nothing_is_counted",),
+    ),
+    Mutation(
+        name="missing: gaps may be filled from other private records",
+        breaks="one person moves many rows",
+        place="toml.tables:_missing_rule",
+        old="isinstance(value, str)",
+        new="False",
+        tests=(f"{COLUMNS}::test_filling_gaps_from_other_private_records_is_refused_with_the_three_ways",),
+    ),
+    Mutation(
+        name="missing: a text that a column calls missing is read as a number",
+        breaks="97 stands for a person of 97 years",
+        place="enclave.values:_missing_texts",
+        old="policy.missing_values + column.missing_values",
+        new="policy.missing_values",
+        tests=(f"{READ}::test_texts_that_mean_missing_in_one_column_are_read_before_they_are_numbers",),
+    ),
+    # --- Rules
+    Mutation(
+        name="rules: a negation is true of a missing value",
+        breaks="incomplete rows are left out, or kept out of the release",
+        place="domain.plausibility:_evaluate",
+        old="(present & ~met).reshape(shape)",
+        new="(~met).reshape(shape)",
+        tests=(f"{RULES}::test_neither_a_comparison_nor_its_negation_forbids_a_missing_value",),
+        core=True,
+    ),
+    Mutation(
+        name="rules: what is false is taken for what is true",
+        breaks="the wrong rows are left out",
+        place="domain.plausibility:_evaluate",
+        old="np.logical_or.reduce(true_parts), np.logical_and.reduce(false_parts)",
+        new="np.logical_or.reduce(true_parts), np.logical_or.reduce(false_parts)",
+        tests=(f"{RULES}::test_with_missing_values_a_cell_is_forbidden_just_when_a_rule_is_true_and_not_unknown",),
+    ),
+    Mutation(
+        name="rules: those that no known value escapes are accepted",
+        breaks="a release of missing values alone",
+        place="specification.spec:_Builder._plausibility",
+        old="np.arange(column.atoms.present)",
+        new="np.arange(len(column.atoms))",
+        tests=(f"{CODES}::test_rules_that_leave_nothing_but_missing_values_are_refused",),
+    ),
+    # --- What is said about the original table
+    Mutation(
+        name="bounds: a condition holds for missing values",
+        breaks="a query is answered as if missing values were low numbers",
+        place="bounds.conditions:_with_missing",
+        old="surely & ~absent",
+        new="surely | absent",
+        tests=(BOUNDS,),
+    ),
+    Mutation(
+        name="bounds: the negation of a condition holds for missing values",
+        breaks="a query is answered as if missing values were known to be others",
+        place="bounds.conditions:_with_missing",
+        old="surely & ~absent, possibly",
+        new="surely & ~absent, possibly & ~absent",
+        tests=(BOUNDS,),
+    ),
+    Mutation(
+        name="bounds: a mean reads missing values as 0",
+        breaks="another answer than that of the rows with a value",
+        place="bounds.answer:_Measure._range",
+        old="given & first & self._present(columns)",
+        new="given & first",
+        tests=(BOUNDS,),
+    ),
+    Mutation(
+        name="bounds: the limit of a mean speaks of all rows",
+        breaks="a bound that the original table may lie outside of",
+        place="bounds.building:_Builder.add_mean",
+        old="self._mean(numbers, present, self._smallest(None, error.column)[0], error, source)",
+        new="self._mean(numbers, present, self.n, error, source)",
+        tests=(BOUNDS,),
+    ),
+    Mutation(
+        name="rehearsal: a regression reads missing values as numbers",
+        breaks="advice rests on another regression",
+        place="rehearsal.regression:fit_line",
+        old="np.isfinite(np.column_stack([response, *columns])).all(axis=1)",
+        new="np.isfinite(np.column_stack([response, *columns])).any(axis=1)",
+        tests=(f"{UTILITY}::test_a_line_is_that_of_the_rows_without_gaps",),
+    ),
+    # --- Codes
+    Mutation(
+        name="codes: a missing text is read as a code",
+        breaks="a code that nobody wrote",
+        place="enclave.values:_bin_of_text.bin_of",
+        old="if form in missing:\n    return absent",
+        new="if form in missing:\n    return 0",
+        tests=(f"{READ}::test_codes_are_read_by_their_texts_and_no_missing_text_is_a_code",),
+    ),
+    Mutation(
+        name="codes: a missing text may be a code as well",
+        breaks="which of the two it is depends on the program",
+        place="specification.columns:_check_missing_values",
+        old="text.strip() in texts",
+        new="False",
+        tests=(f"{CODES}::test_a_mistake_in_a_column_of_codes_is_told_at_its_place",),
+    ),
+    Mutation(
+        name="codelists: levels that do not nest are accepted",
+        breaks="a municipality in two states",
+        place="specification.codelists:_check_nesting",
+        old="first.setdefault(group, code)",
+        new="code",
+        tests=(f"{CODES}::test_a_mistake_in_a_codelist_is_told_with_its_line",),
+    ),
+    Mutation(
+        name="codelists: the content is not part of the specification",
+        breaks="two specifications pass as one",
+        place="specification.spec:_Builder._digest",
+        old='exclude={"card"}',
+        new='exclude={"card": True, "columns": {"place"}}',
+        tests=(f"{CODES}::test_a_changed_codelist_is_a_changed_specification",),
+    ),
+    # --- Dates
+    Mutation(
+        name="dates: days from the later date to the earlier",
+        breaks="the sign of every duration",
+        place="enclave.values:_days_between",
+        old="end - start",
+        new="start - end",
+        tests=(f"{READ}::test_days_between_two_dates_are_counted_as_the_calendar_does",),
+    ),
+    Mutation(
+        name="dates: what is no date is missing",
+        breaks="a file that does not fit is taken",
+        place="enclave.values:_days_between",
+        old="bins[bad_end | bad_start] = WRONG",
+        new="bins[bad_end | bad_start] = _absent(column)",
+        tests=(f"{READ}::test_what_is_no_date_is_refused_also_beside_a_missing_one",),
+    ),
+    Mutation(
+        name="dates: the week of the year in place of that of ISO 8601",
+        breaks="weeks 0 and others than the statistics office counts",
+        place="domain.dates",
+        old="day.isocalendar().week",
+        new='int(day.strftime("%W"))',
+        tests=(f"{DATES}::test_parts_are_those_of_the_calendar",),
+    ),
+    Mutation(
+        name="numbers: a point passes where a decimal comma is declared",
+        breaks="1.234 is guessed to be a little more than 1",
+        place="enclave.values:_with_point",
+        old='"" if "." in text else text.replace(decimal, ".")',
+        new='text.replace(decimal, ".")',
+        tests=(f"{READ}::test_a_point_in_a_number_with_a_decimal_comma_is_not_guessed_at",),
+    ),
+)
