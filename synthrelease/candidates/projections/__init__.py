@@ -4,10 +4,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from synthrelease.candidates.projections.base import Projection
+from synthrelease.candidates.projections.frequent_combinations import FrequentCombinations
 from synthrelease.candidates.projections.minimum_count import MinimumCount
 
 PROJECTIONS: dict[str, type[Projection]] = {
     "minimum_count": MinimumCount,
+    "frequent_combinations": FrequentCombinations,
 }
 
 
