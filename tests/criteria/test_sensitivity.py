@@ -62,6 +62,10 @@ def cases() -> Iterator[tuple[int, Sweep]]:
     faithful = {"exact": ["a"], "within_one_bin": ["b"]}
     yield 3, sweep(TWO_BY_THREE_HIGHS, criterion("faithfulness", **faithful))
     yield 3, sweep(TWO_BY_THREE_HIGHS, criterion("faithfulness", exact=["a", "b"], within_one_bin=[], at_most=0))
+    fit = {"target": "b", "features": ["a"], "representation": {"a": "single", "b": "single"}, "fit": "once"}
+    partner = criterion("regression_coefficients", **fit)
+    prediction = criterion("regression_prediction", coefficients="regression_coefficients", range=(0, 2))
+    yield 3, sweep(TWO_BY_THREE_HIGHS, partner, prediction, fitted=FITTED)
     yield 3, sweep(TWO_BY_THREE_HIGHS, criterion("absolute_marginal_error", tables=["b", "all 2-way"]))
     yield 3, sweep(TWO_BY_THREE_HIGHS, criterion("mean_marginal_error"))
     yield 3, sweep(TWO_BY_TWO_HIGHS, criterion("mean_marginal_error", tables=["a", "all columns"]))
@@ -81,10 +85,6 @@ def cases() -> Iterator[tuple[int, Sweep]]:
         yield 2, sweep(TWO_BY_TWO_HIGHS, criterion("faithfulness", exact=["a"], ignored=["b"]), **missing)
         yield 2, sweep(TWO_BY_TWO_HIGHS, criterion("faithfulness", **faithful), **missing)
         yield 2, sweep(TWO_BY_TWO_HIGHS, criterion("regression_one_step", range=(0, 1), **odds), **missing)
-    fit = {"target": "b", "features": ["a"], "representation": {"a": "single", "b": "single"}, "fit": "once"}
-    partner = criterion("regression_coefficients", **fit)
-    prediction = criterion("regression_prediction", coefficients="regression_coefficients", range=(0, 2))
-    yield 3, sweep(TWO_BY_THREE_HIGHS, partner, prediction, fitted=FITTED)
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ OF_CRITERIA = (
         place="criteria.typical_marginals:MeanMarginalError.query",
         old="sensitivity=1 / n",
         new="sensitivity=0.5 / n",
-        tests=(NEIGHBOURS,),
+        tests=(f"{NEIGHBOURS}[mean_marginal_error-n3-case12]",),
         core=True,
     ),
     Mutation(
@@ -29,7 +29,7 @@ OF_CRITERIA = (
         place="criteria.typical_marginals:MeanMarginalError.query",
         old="2 * n * tables",
         new="2 * n",
-        tests=(NEIGHBOURS,),
+        tests=(f"{NEIGHBOURS}[mean_marginal_error-n3-case12]",),
     ),
     Mutation(
         name="quantile of tables: sensitivity halved",
@@ -37,7 +37,7 @@ OF_CRITERIA = (
         place="criteria.typical_marginals:QuantileMarginalError.query",
         old="sensitivity=1 / n",
         new="sensitivity=0.5 / n",
-        tests=(NEIGHBOURS,),
+        tests=(f"{NEIGHBOURS}[quantile_marginal_error-n3-case14]",),
     ),
     Mutation(
         name="quantile of tables: one table too low",
@@ -45,7 +45,7 @@ OF_CRITERIA = (
         place="criteria.typical_marginals:QuantileMarginalError.query",
         old="math.ceil(Fraction(str(self.quantile)) * self.n_tables(candidate.counts.layout)) - 1",
         new="max(0, math.ceil(Fraction(str(self.quantile)) * self.n_tables(candidate.counts.layout)) - 2)",
-        tests=(NEIGHBOURS,),
+        tests=(f"{NEIGHBOURS}[quantile_marginal_error-n3-case14]",),
     ),
     Mutation(
         name="tables by name: left out",
@@ -53,7 +53,7 @@ OF_CRITERIA = (
         place="criteria.marginals:AbsoluteMarginalError.query",
         old="self.named(layout)",
         new="()",
-        tests=(NEIGHBOURS,),
+        tests=(f"{NEIGHBOURS}[absolute_marginal_error-n3-case11]",),
     ),
     Mutation(
         name="tables by name: bounds take them for all tables of their width",
@@ -61,7 +61,7 @@ OF_CRITERIA = (
         place="criteria.known_errors:CellError.holds_for",
         old="frozenset(columns) in self.tables",
         new="len(columns) in map(len, self.tables)",
-        tests=(NAMED,),
+        tests=(f"{NAMED}::test_bounds_take_the_named_tables_and_no_others",),
     ),
     # --- Medians
     Mutation(
@@ -70,7 +70,7 @@ OF_CRITERIA = (
         place="criteria.conditional_medians:ConditionalMedian.query",
         old="sensitivity=1 / n",
         new="sensitivity=0.5 / n",
-        tests=(NEIGHBOURS,),
+        tests=(f"{NEIGHBOURS}[conditional_median-n3-case15]",),
         core=True,
     ),
     Mutation(
@@ -95,7 +95,7 @@ OF_CRITERIA = (
         place="criteria.conditional_medians:_Windows.excess",
         old="bins < self.present",
         new="bins <= self.present",
-        tests=(NEIGHBOURS,),
+        tests=(f"{NEIGHBOURS}[conditional_median-n2-case28]",),
     ),
     # --- Shares
     Mutation(
@@ -104,7 +104,7 @@ OF_CRITERIA = (
         place="criteria.proportions:DifferenceInProportions.query",
         old="min(int(share.rows.min()) for share in shares)",
         new="max(int(share.rows.max()) for share in shares)",
-        tests=(NEIGHBOURS,),
+        tests=(f"{NEIGHBOURS}[difference_in_proportions-n3-case17]",),
         core=True,
     ),
     Mutation(
@@ -113,7 +113,7 @@ OF_CRITERIA = (
         place="criteria.proportions:_Shares.excess",
         old="hits * self.rows - self.hits * rows",
         new="(hits * self.rows - self.hits * rows) * self.rows // np.maximum(rows, 1)",
-        tests=(NEIGHBOURS,),
+        tests=(f"{NEIGHBOURS}[difference_in_proportions-n3-case17]",),
     ),
     Mutation(
         name="groups: rows without a group are in the first",
@@ -121,7 +121,7 @@ OF_CRITERIA = (
         place="criteria.groupings:groupings",
         old="np.where(present(binning), binning.map_to(coarser), -1)",
         new="np.where(present(binning), binning.map_to(coarser), 0)",
-        tests=(NEIGHBOURS,),
+        tests=(f"{NEIGHBOURS}[difference_in_proportions-n2-case29]",),
     ),
     # --- Logistic steps
     Mutation(
@@ -130,7 +130,7 @@ OF_CRITERIA = (
         place="criteria.logistic_regression:_Steps.sensitivity",
         old="self.steps * lowest",
         new="self.steps * highest",
-        tests=(NEIGHBOURS,),
+        tests=(f"{NEIGHBOURS}[logistic_regression-n4-case18]",),
     ),
     Mutation(
         name="logistic step: half of what a record moves",
@@ -138,7 +138,7 @@ OF_CRITERIA = (
         place="criteria.logistic_regression:_Steps.sensitivity",
         old="max(widest, _SMALLEST) / self.rows",
         new="max(widest / 2, _SMALLEST) / self.rows",
-        tests=(NEIGHBOURS,),
+        tests=(f"{NEIGHBOURS}[logistic_regression-n4-case18]",),
         core=True,
     ),
     Mutation(
@@ -156,7 +156,7 @@ OF_CRITERIA = (
         place="criteria.conditional_means:_sums",
         old="(groups >= 0) & np.isfinite(numbers)[bins]",
         new="groups >= 0",
-        tests=(NEIGHBOURS,),
+        tests=(f"{NEIGHBOURS}[conditional_mean-n2-case20]",),
     ),
     Mutation(
         name="functional mechanism: the records with all columns are not counted with noise",
@@ -172,7 +172,7 @@ OF_CRITERIA = (
         place="criteria.regression_one_step:_Step.of",
         old="rows = max(1, int(synthetic.sum()))",
         new="rows = max(1, int(synthetic.sum()) + 1)",
-        tests=(NEIGHBOURS,),
+        tests=(f"{NEIGHBOURS}[regression_one_step-n2-case25]",),
     ),
     Mutation(
         name="faithfulness: a missing value is near the highest bin",
@@ -180,7 +180,7 @@ OF_CRITERIA = (
         place="criteria.faithfulness:similar_to_next",
         old="np.arange(n_bins) < present - 1",
         new="np.arange(n_bins) < n_bins - 1",
-        tests=(FAITHFUL,),
+        tests=(f"{FAITHFUL}::test_rows_are_paired_by_the_columns_that_are_not_ignored",),
     ),
     Mutation(
         name="faithfulness: ignored columns are compared",
@@ -188,7 +188,7 @@ OF_CRITERIA = (
         place="criteria.faithfulness:Faithfulness.compared",
         old="name not in self.ignored",
         new="name",
-        tests=(FAITHFUL,),
+        tests=(f"{FAITHFUL}::test_rows_are_paired_by_the_columns_that_are_not_ignored",),
     ),
     Mutation(
         name="bounds: pairs are taken to agree on columns that were not compared",
@@ -205,6 +205,6 @@ OF_CRITERIA = (
         place="criteria.face_privacy:FacePrivacy._rare_parts",
         old="len(columns) == width",
         new="columns == tuple(range(width))",
-        tests=(VALUES,),
+        tests=(f"{VALUES}::test_rare_combinations_are_counted_over_every_choice_of_columns",),
     ),
 )
