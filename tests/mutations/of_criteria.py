@@ -130,7 +130,7 @@ OF_CRITERIA = (
         place="criteria.logistic_regression:_Steps.sensitivity",
         old="self.steps * lowest",
         new="self.steps * highest",
-        tests=(f"{NEIGHBOURS}[logistic_regression-n4-case18]",),
+        tests=(f"{LOGISTIC}::test_no_record_moves_the_figure_by_more_than_the_sensitivity_and_some_nearly_does",),
     ),
     Mutation(
         name="logistic step: half of what a record moves",
