@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -189,11 +190,10 @@ class _Builder:
 
     def _schema(self, rules: list[tuple[Rule, tuple[str, ...]]]) -> tuple[Schema, dict[str, Binning]]:
         columns: list[Column] = []
+        listed = {name: bins for name, bins in self.acceptance.groups.items() if not isinstance(bins, str)}
         for name, table in self.release.columns.items():
             try:
-                columns.append(
-                    build_column(name, table, self.release.input, [rule for rule, _ in rules], self.acceptance.groups.get(name))
-                )
+                columns.append(build_column(name, table, self.release.input, [rule for rule, _ in rules], listed.get(name)))
             except ColumnError as error:
                 in_groups = error.place == "groups"
                 where = f"groups.{name}" if in_groups else f"columns.{name}.{error.place}"
@@ -201,7 +201,16 @@ class _Builder:
         if self.problems.found:
             return Schema(columns=()), {}
         schema = Schema(columns=tuple(columns))
-        groups = {name: group_binning(schema[name], bins) for name, bins in self.acceptance.groups.items()}
+        groups: dict[str, Binning] = {}
+        for name, bins in self.acceptance.groups.items():
+            if not isinstance(bins, str):
+                groups[name] = group_binning(schema[name], bins)
+            elif found := schema[name].alternatives.get(bins):
+                groups[name] = replace(found, name="groups")
+            else:
+                known = schema[name].alternatives
+                expected = f"bins, or the name of an alternative of the column ({listing(known)})"
+                self.problems.add(f"groups.{name}", expected, repr(bins), closest(bins, known), self.acceptance_file)
         return schema, groups
 
     def _plausibility(self, schema: Schema, rules: list[tuple[Rule, tuple[str, ...]]], kind: str) -> Plausibility:

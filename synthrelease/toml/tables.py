@@ -42,6 +42,10 @@ def _bins(value: Any) -> Any:
     raise Unexpected("a list of bins such as ['<18', '18-19'], or a table of groups of categories")
 
 
+def _groups(value: Any) -> Any:
+    return value if isinstance(value, str) else _bins(value)
+
+
 def _categories(value: Any) -> Any:
     if value is None or _is_texts(value) or (isinstance(value, Mapping) and all(_is_texts(texts) for texts in value.values())):
         return value
@@ -81,6 +85,8 @@ _BINS_IN_JSON = {
     ]
 }
 _Bins = Annotated[list[str] | dict[str, list[str]], BeforeValidator(_bins), WithJsonSchema(_BINS_IN_JSON)]
+_GROUPS_IN_JSON = {"anyOf": [{"type": "string"}, _BINS_IN_JSON]}
+_Groups = Annotated[str | list[str] | dict[str, list[str]], BeforeValidator(_groups), WithJsonSchema(_GROUPS_IN_JSON)]
 _CODES_IN_JSON = {"anyOf": [{"type": "string"}, {"type": "object", "additionalProperties": {"type": "string"}}]}
 _Codes = Annotated[str | dict[str, str] | None, BeforeValidator(_codes), WithJsonSchema(_CODES_IN_JSON)]
 _Categories = Annotated[list[str] | dict[str, list[str]] | None, BeforeValidator(_categories)]
@@ -267,7 +273,8 @@ class RuleTable(SpecTable):
 
     Attributes
     ----------
-    never : a condition on columns, with comparisons, `and`, `or`, `not` and `in`: rows that meet it are left out.
+    never : a condition on columns, with comparisons, `and`, `or`, `not`, `in` and `is missing`: rows that meet it are left out.
+        A comparison with a missing value is neither true nor false, and neither is its negation: no rule fires because of it.
         Example: `never = "mother_age < 20 and parity > 3"`.
     applies_to : "raw" leaves such rows of the private file out, "synthetic" keeps such rows out of the released table.
         Example: `applies_to = ["raw"]`.
@@ -429,11 +436,12 @@ class AcceptanceFile(SpecTable):
     ----------
     description : what the release must be good for, in one sentence. Example: `description = "Means by age."`.
     groups : bins that criteria group by, for a column: each must be made up of whole bins of every alternative. For categories
-        a table of groups. Example: `groups.age = ["<=24", "25-34", ">=35"]`.
+        (and the labels of codes) a table of groups. The name of an alternative stands for its bins: `"state"`, for a level of a
+        codelist. Example: `groups.age = ["<=24", "25-34", ">=35"]`.
     criteria : the criteria; their settings follow below. All are scored in every round.
         Example: `criteria = [{ name = "rare rows", kind = "face_privacy", minimum_count = 2 }]`.
     """
 
     description: str = ""
-    groups: dict[str, _Bins] = Field(default_factory=dict)
+    groups: dict[str, _Groups] = Field(default_factory=dict)
     criteria: list[dict[str, Any]] = Field(min_length=1, max_length=MAX_TABLES)

@@ -20,8 +20,10 @@ from synthrelease.errors import Unexpected
 from synthrelease.published import load
 from synthrelease.published.columns import BinPart, ColumnPart
 from synthrelease.published.costs import ChargePart, DomainPart, GuaranteePart
-from synthrelease.published.document import CriterionPart, ReleaseDocument, read_leniently, read_strictly
+from synthrelease.published.document import CriterionPart, ReleaseDocument, format_of, read_leniently, read_strictly
 from synthrelease.published.parts import Part
+from synthrelease.specification.columns import build_column
+from synthrelease.toml.tables import ColumnTable, InputTable
 from synthrelease.verification import verify_bundle
 from tests.helpers.cards import rich_bundle, rich_release, write_files
 
@@ -208,3 +210,26 @@ def test_a_bin_holds_just_the_bins_whose_values_it_holds() -> None:
             assert one.holds(other) == (inside(other) <= inside(one)), (one, other)
     a, both = BinPart(label="", categories=["a"]), BinPart(label="", categories=["a", "b"])
     assert (both.holds(a), a.holds(both), a.holds(a)) == (True, False, True)
+
+
+@pytest.mark.parametrize(
+    ("fields", "written", "number"),
+    [
+        ({}, {}, 3),
+        ({"part": "year"}, {}, 3),
+        ({"part": "year", "format": "%d.%m.%Y"}, {"date_format": "%d.%m.%Y"}, 3),
+        ({"part": "week"}, {}, 4),
+        ({"minus": "in"}, {"minus": "in"}, 4),
+        ({"missing": "bin", "missing_values": ["9"]}, {"missing_values": ["9"]}, 4),
+    ],
+)
+def test_a_document_has_the_lowest_format_with_words_for_its_columns(
+    fields: dict[str, Any], written: dict[str, Any], number: int
+) -> None:
+    table = ColumnTable.model_validate({"kind": "integer", "bounds": (0, 9), "alternatives": {"a": ["<5", ">=5"]}} | fields)
+    column = build_column("x", table, InputTable(), [], None)
+    part = ColumnPart.of(column, column.alternatives["a"])
+    dumped = part.model_dump(mode="json", by_alias=True)
+    assert {name: dumped[name] for name in ("minus", "date_format", "missing_values") if name in dumped} == written
+    assert ColumnPart.model_validate_json(json.dumps(dumped)) == part
+    assert format_of([part]) == number

@@ -135,6 +135,29 @@ def test_rules_that_leave_nothing_but_missing_values_are_refused(tmp_path: Path)
     assert mistake(tmp_path, columns='missing = "bin"\n' + rule).splitlines()[0] == message
 
 
+def test_groups_may_name_a_level_or_list_labels(tmp_path: Path) -> None:
+    path = written(tmp_path, columns='missing = "bin"\n')
+    for groups in ('place = "country"\nsex = "codes"', 'place = { D = ["Aach", "Calw"], CH = ["Bern", "Dorn"] }'):
+        (tmp_path / "acceptance.toml").write_text(f"[groups]\n{groups}\n{ACCEPTANCE}")
+        spec = load_spec(path)
+        found = spec.setting.groups["place"]
+        assert (found.name, groups_of(found, spec.schema["place"])) == (
+            "groups",
+            {"D": {"Aach", "Calw"}, "CH": {"Bern", "Dorn"}},
+        )
+        if "sex" in spec.setting.groups:
+            assert spec.setting.groups["sex"].labels == ("Male", "Female", "Other", "missing")
+    for groups, message in (
+        ('place = "states"', "found 'states'. Did you mean 'state'?"),
+        ('place = { D = ["01"] }', "('Aach', 'Bern', 'Calw', 'Dorn'); found '01'."),
+    ):
+        (tmp_path / "acceptance.toml").write_text(f"[groups]\n{groups}\n{ACCEPTANCE}")
+        with pytest.raises(SpecError) as caught:
+            load_spec(path)
+        assert str(caught.value).startswith(f"{tmp_path}/acceptance.toml: groups.place: expected ")
+        assert message in str(caught.value)
+
+
 CASES = tomllib.loads((Path(__file__).parent / "bad_codelists.toml").read_text(encoding="utf-8"))
 
 
