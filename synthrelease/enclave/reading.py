@@ -27,6 +27,8 @@ from synthrelease.errors import InputError
 from synthrelease.toml.tables import InputTable
 
 ROWS_PER_PIECE = 100_000
+FIELDS_PER_PIECE = 600_000
+"""A piece of a wide file has fewer rows, so that its texts stay near the processor."""
 CHARACTERS_PER_PIECE = 2**25
 """A piece ends after so many characters, too, so that long texts do not fill the memory."""
 MAX_LINE = 10_000_000
@@ -104,14 +106,16 @@ def _csv(path: Path, needed: list[str], policy: InputTable, compressed: bool) ->
             lines.check_header()
             check_header(header, needed)
             places = [header.index(name) for name in needed]
+            whole = places == list(range(len(header)))
+            most = max(1, min(ROWS_PER_PIECE, FIELDS_PER_PIECE // len(needed)))
             row, lines.length = 1, 0
             for record in records:
                 if len(record) != len(header):
                     raise _ragged(len(header), len(record))
-                rows.append([record[place] for place in places])
+                rows.append(record if whole else [record[place] for place in places])
                 characters += lines.length
                 lines.length = 0
-                if len(rows) == ROWS_PER_PIECE or characters > CHARACTERS_PER_PIECE:
+                if len(rows) == most or characters > CHARACTERS_PER_PIECE:
                     yield row, _columns(needed, rows)
                     row, rows, characters = row + len(rows), [], 0
             if rows:
