@@ -215,8 +215,6 @@ def test_rounding_is_right_on_average() -> None:
     assert rows == pytest.approx(shares * np.array([[1], [3]]), abs=0.03)
 
 
-@settings(max_examples=40, deadline=None)
-@given(st.lists(st.floats(-20, 20), min_size=2, max_size=6), st.floats(0.5, 30))
 def test_single_rows_draw_their_bins_by_the_shares_of_their_parents() -> None:
     """The shares of each combination of parents' bins, on average; a bin of share 0 never, not even at the ends."""
     conditional = np.array([[[0.2, 0.0, 0.8, 0.0], [0.0, 1.0, 0.0, 0.0]], [[0.25, 0.25, 0.25, 0.25], [0.0, 0.5, 0.0, 0.5]]])
@@ -232,6 +230,8 @@ def test_single_rows_draw_their_bins_by_the_shares_of_their_parents() -> None:
         assert last.tolist() == [1 if end == 0 else 2] * 3
 
 
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.floats(-20, 20), min_size=2, max_size=6), st.floats(0.5, 30))
 def test_nearest_vector_on_the_simplex(values: list[float], total: float) -> None:
     """Against scipy's general solver."""
     found = nearest_on_simplex(np.array(values), total, np.ones(len(values), dtype=bool))
