@@ -19,7 +19,7 @@ from synthrelease.criteria.fitted import Fitted, Regression
 from synthrelease.criteria.known_errors import KnownError
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.plausibility import Plausibility
-from synthrelease.domain.schema import Binning, Schema, Transformation
+from synthrelease.domain.schema import Binning, Layout, Schema, Transformation
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.randomness import laplace_figure
 from synthrelease.toml.tables import Line, Mistake, Reason, SpecTable
@@ -214,6 +214,10 @@ class Criterion(SpecTable):
         """
         found = self.query(private.n, candidate, setting, fitted)
         return found if isinstance(found, Score) else self._release(private, found)
+
+    def seconds(self, layout: Layout, rows: int) -> float:
+        """An estimate of how long a score takes on one core, beyond a few passes through the cells that occur."""
+        return 0.0
 
     def slack(self, query: Query, counts: Counts) -> float:
         """How far a private table is from failing this query; sensitivity 1 (see `Query`). Not a number never passes."""

@@ -17,7 +17,8 @@ from synthrelease.criteria.fitted import Fitted
 from synthrelease.criteria.known_errors import CellError, RatioError
 from synthrelease.criteria.wording import shown
 from synthrelease.domain.counts import Counts
-from synthrelease.domain.sub_tables import differences
+from synthrelease.domain.schema import Layout
+from synthrelease.domain.sub_tables import differences, seconds_of_differences
 
 MAX_TABLES = 100_000
 """Tables that a criterion looks at: all those of sixteen columns; more would take hours."""
@@ -90,6 +91,9 @@ class AbsoluteMarginalError(Criterion):
                 expected=f"a number of columns that leads to at most {MAX_TABLES} tables",
                 found=f"{n_tables} tables",
             )
+
+    def seconds(self, layout: Layout, rows: int) -> float:
+        return seconds_of_differences(layout, self.largest or len(layout.sizes), rows)
 
     def query(self, n: int, candidate: Candidate, setting: Setting, fitted: Fitted) -> Query:
         largest = self.largest or len(candidate.counts.layout.sizes)

@@ -9,13 +9,16 @@ import numpy as np
 SIZES = (2, 5, 30, 3, 12, 2, 7, 4, 20, 2, 9, 3, 15, 2, 6, 25, 4, 10, 2, 8)
 
 
-def write_register(folder: Path, columns: int, rows: int, public_rows: int, generator: str, largest: int = 2) -> Path:
+def write_register(
+    folder: Path, columns: int, rows: int, public_rows: int, generator: str, largest: int = 2, minimum_count: int = 1
+) -> Path:
     """Write the files of a register of 2 to 30 bins a column; returns the configuration.
 
     Parameters
     ----------
     generator : the TOML text of [[generators]].
     largest : tables of so many columns are compared.
+    minimum_count : of the projection.
     """
     sizes = [SIZES[place % len(SIZES)] for place in range(columns)]
     for name, n, seed in (("data.csv", rows, 1), ("public.csv", public_rows, 2)):
@@ -23,7 +26,15 @@ def write_register(folder: Path, columns: int, rows: int, public_rows: int, gene
     lines = ['title = "A wide register"', 'acceptance = "acceptance.toml"', "", "[input]", 'missing = "drop"', ""]
     for place, size in enumerate(sizes):
         lines += [f"[columns.c{place:02d}]", f'description = "Made up, {size} values"', *_column(size), ""]
-    lines += ["[budget]", "limit = 20", "generation = 4", "", "[[projections]]", 'kind = "minimum_count"', "minimum_count = 1"]
+    lines += [
+        "[budget]",
+        "limit = 20",
+        "generation = 4",
+        "",
+        "[[projections]]",
+        'kind = "minimum_count"',
+        f"minimum_count = {minimum_count}",
+    ]
     lines += ["", "[[generators]]", generator]
     (folder / "wide.toml").write_text("\n".join(lines) + "\n")
     (folder / "acceptance.toml").write_text(

@@ -57,6 +57,16 @@ class BayesianNetwork:
     """Cells that sampling holds at once, up to `frontier_columns` columns; fewer in proportion where there are more."""
     frontier_columns: ClassVar[int] = 6
 
+    @classmethod
+    def most_cells(cls, n_columns: int) -> int:
+        """Cells that sampling so many columns holds at once."""
+        return max(1, cls.frontier_limit * cls.frontier_columns // max(cls.frontier_columns, n_columns))
+
+    @classmethod
+    def peak_cells(cls, layout: Layout) -> int:
+        """Numbers that sampling holds at once, at its peak: six for every cell."""
+        return 6 * min(layout.n_cells, cls.most_cells(len(layout.sizes)))
+
     def sample(self, n: int, generator: np.random.Generator) -> Counts:
         """n rows by ancestral sampling on expected counts."""
         frontier = self.rows(n, generator)
@@ -65,8 +75,8 @@ class BayesianNetwork:
 
     def rows(self, n: int, generator: np.random.Generator) -> Frontier:
         """n whole rows as distinct cells, for any number of columns, also where no code would fit into 64 bits."""
-        cells = self.frontier_limit * self.frontier_columns // max(self.frontier_columns, len(self.families))
-        frontier = Frontier(sizes=self.layout.sizes, n=n, cells=max(1, cells), generator=generator)
+        cells = self.most_cells(len(self.families))
+        frontier = Frontier(sizes=self.layout.sizes, n=n, cells=cells, generator=generator)
         frontier.extend(self.families)
         frontier.finish()
         return frontier
