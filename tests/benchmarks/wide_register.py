@@ -1,7 +1,13 @@
-"""A made-up register of many columns, as the files that a steward would have: data.csv, public.csv and two TOML files."""
+"""A made-up register of many columns, as the files that a steward would have: data.csv, public.csv and two TOML files.
+
+    python -m tests.benchmarks.wide_register FOLDER [--columns 60] [--rows 1000000]
+
+Then `synthrelease check`, `release`, `verify` and so on with FOLDER/wide.toml and FOLDER/data.csv.
+"""
 
 from __future__ import annotations
 
+import argparse
 from pathlib import Path
 
 import numpy as np
@@ -77,3 +83,17 @@ def _write_rows(path: Path, sizes: list[int], rows: int, seed: int) -> None:
                     np.array([str(value) for value in range(size)], dtype=object)[(shares * size).astype(int)].tolist()
                 )
             file.writelines(",".join(row) + "\n" for row in zip(*texts, strict=True))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--columns", type=int, default=60)
+    parser.add_argument("--rows", type=int, default=1_000_000)
+    options = parser.parse_args()
+    options.folder.mkdir(parents=True, exist_ok=True)
+    print(write_register(options.folder, options.columns, options.rows, 20_000, chain(options.columns)))
+
+
+if __name__ == "__main__":
+    main()
