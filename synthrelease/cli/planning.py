@@ -24,24 +24,28 @@ def plan(
     ],
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs instead of a tree.")] = False,
     jobs: Jobs = 1,
+    rows: Annotated[
+        int | None, typer.Option(min=1, help="Rows of the file, for the estimates of time and memory. [default: 100000]")
+    ] = None,
 ) -> None:
-    """Show what a release would cost: privacy, number of configurations, memory. Reads no data."""
+    """Show what a release would cost: privacy, number of configurations, time and memory. Reads no data."""
     from synthrelease.releasing.memory import check_memory, peak_megabytes
     from synthrelease.specification.spec import load_spec
 
     specs = [load_spec(config) for config in configs]
     if as_json:
-        documents = [_document(spec, jobs) for spec in specs]
+        documents = [_document(spec, jobs, rows) for spec in specs]
         print(json.dumps(documents[0] if len(documents) == 1 else documents, indent=2))
     elif len(specs) == 1:
         print_plan(specs[0])
-        out.print(f"Configurations: {len(specs[0].space)}   Memory: about {peak_megabytes(specs[0], jobs)} MB")
+        out.print(f"Configurations: {len(specs[0].space)}   Memory: about {peak_megabytes(specs[0], jobs, rows)} MB")
+        _print_estimates(specs[0], rows)
         warn_of_gaps(specs[0])
     else:
         print_plans([(config.name, spec.plan.total) for config, spec in zip(configs, specs, strict=True)])
     for spec in specs:
         spec.plan.check_limit(spec.limit)
-        check_memory(spec, jobs)
+        check_memory(spec, jobs, rows)
 
 
 TOLD = (
@@ -50,8 +54,23 @@ TOLD = (
 )
 
 
-def _document(spec: ReleaseSpec, jobs: int) -> dict[str, Any]:
+def _print_estimates(spec: ReleaseSpec, rows: int | None) -> None:
+    from synthrelease.releasing.estimates import estimates, finest, usual_rows
+
+    out.print(
+        f"One attempt, estimated for {rows or usual_rows(spec):,} rows on one core of the machine in docs/benchmarks.md "
+        "(yours may take several times as much or as little):"
+    )
+    for each in estimates(spec, rows):
+        time = f"{each.seconds:.0f} s" if each.seconds >= 10 else f"{max(each.seconds, 0.1):.1f} s"
+        out.print(f"  {each.family}: about {time}, {each.megabytes} MB; grows {each.grows}")
+    layout = finest(spec)
+    out.print(f"  Columns with the most bins: {escape(layout.largest())} of {len(layout.sizes)}.")
+
+
+def _document(spec: ReleaseSpec, jobs: int, rows: int | None) -> dict[str, Any]:
     from synthrelease.published.costs import ChargePart
+    from synthrelease.releasing.estimates import estimates, usual_rows
     from synthrelease.releasing.memory import peak_megabytes
     from synthrelease.toml.card import gaps
 
@@ -63,7 +82,14 @@ def _document(spec: ReleaseSpec, jobs: int) -> dict[str, Any]:
         "charges": ChargePart.of(total).model_dump(mode="json"),
         "configurations": len(spec.space),
         "stop_probability": float(spec.stop_probability),
-        "memory_mb": peak_megabytes(spec, jobs),
+        "memory_mb": peak_megabytes(spec, jobs, rows),
+        "attempt": {
+            "rows": rows or usual_rows(spec),
+            "families": [
+                {"family": each.family, "seconds": round(each.seconds, 1), "memory_mb": each.megabytes, "grows": each.grows}
+                for each in estimates(spec, rows)
+            ],
+        },
         "card_lacks": list(gaps(spec.card, spec.schema.names)),
     }
 

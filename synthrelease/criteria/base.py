@@ -240,6 +240,10 @@ class Criterion(SpecTable):
         found = self.query(private.n, candidate, setting, fitted)
         return found if isinstance(found, Score) else self._release(private, found)
 
+    def seconds(self, layout: Layout, rows: int) -> float:
+        """An estimate of how long a score takes on one core, beyond a few passes through the cells that occur."""
+        return 0.0
+
     def slack(self, query: Query, counts: Counts) -> float:
         """How far a private table is from failing this query; sensitivity 1 (see `Query`). Not a number never passes."""
         if query.void:

@@ -20,7 +20,7 @@ from synthrelease.criteria.offenders import Offender, PublicTable, share
 from synthrelease.criteria.wording import shown, words
 from synthrelease.domain.counts import DENSE_LIMIT, Counts
 from synthrelease.domain.schema import Layout
-from synthrelease.domain.sub_tables import differences
+from synthrelease.domain.sub_tables import differences, seconds_of_differences
 
 
 class AbsoluteMarginalError(MarginalCriterion):
@@ -95,6 +95,9 @@ class AbsoluteMarginalError(MarginalCriterion):
         labels = [candidate.transformation.binning(name).labels[place] for name, place in zip(sub.columns, bins, strict=True)]
         where = ", ".join(f"{words(name)}={label}" for name, label in zip(sub.columns, labels, strict=True))
         return Offender(where=where, released=share(ours[cell], candidate.n), original=share(theirs[cell], candidate.n))
+
+    def seconds(self, layout: Layout, rows: int) -> float:
+        return seconds_of_differences(layout, self.up_to(len(layout.sizes)) or 1, rows)
 
     def query(self, n: int, candidate: Candidate, setting: Setting, fitted: Fitted) -> Query:
         layout = candidate.counts.layout

@@ -89,9 +89,13 @@ class Lattice:
             self._prefix = first, self.layout.word(whole.bins, first)
         codes = self._prefix[1] * wanted.sizes[-1]
         codes += whole.bins[last]
+        return self.sums(codes, wanted)
+
+    def sums(self, codes: np.ndarray, layout: Layout) -> np.ndarray:
+        """The full array of a small table, where the codes over it of all cells that occur in the whole one are known."""
         if self._weights is None:
-            return dense_sums(codes, whole.values, wanted.n_cells).reshape(wanted.sizes)
-        return np.bincount(codes, weights=self._weights, minlength=wanted.n_cells).astype(np.int64).reshape(wanted.sizes)
+            return dense_sums(codes, values_of(self.whole.table), layout.n_cells).reshape(layout.sizes)
+        return np.bincount(codes, weights=self._weights, minlength=layout.n_cells).astype(np.int64).reshape(layout.sizes)
 
     @cached_property
     def _weights(self) -> np.ndarray | None:

@@ -204,6 +204,12 @@ class Layout:
         """The (n_rows,) codes of every word of these rows: rows are in the order of the cells just when their words are."""
         return [self.word(digits, word) for word in self.words]
 
+    def largest(self, columns: Iterable[int] | None = None, most: int = 3) -> str:
+        """The columns with the most bins, of these or of all, in words: what to make coarser where a table is too large."""
+        among = range(len(self.sizes)) if columns is None else columns
+        found = sorted(among, key=lambda column: -self.sizes[column])[:most]
+        return ", ".join(f"{self.columns[column]!r} ({self.sizes[column]} bins)" for column in found)
+
     def index(self, column: str) -> int:
         return self.columns.index(column)
 

@@ -43,6 +43,16 @@ def differences(
             yield columns, whole.values(columns)
 
 
+def seconds_of_differences(layout: Layout, largest: int, rows: int) -> float:
+    """An estimate of how long `differences` takes for two tables of so many rows each, on one core (docs/benchmarks.md)."""
+    largest = min(largest, len(layout.sizes))
+    if layout.n_cells <= DENSE_LIMIT:
+        return 2e-9 * layout.n_cells * 2 ** min(largest, 3)
+    if largest == len(layout.sizes):
+        return 1e-7 * 2 * rows * 2**largest
+    return 5e-9 * 2 * rows * math.comb(len(column_groups(layout.sizes, largest)), largest)
+
+
 def sub_tables(whole: Lattice, largest: int) -> Iterator[tuple[tuple[int, ...], np.ndarray]]:
     """Columns (increasing) and values of every sub-table of 1 to `largest` columns, each once."""
     sizes = whole.layout.sizes
@@ -52,12 +62,13 @@ def sub_tables(whole: Lattice, largest: int) -> Iterator[tuple[tuple[int, ...], 
     else:
         groups = column_groups(sizes, largest)
     together = min(largest, len(groups))
+    words = _words(whole, groups)
     for chosen in combinations(range(len(groups)), together):
         columns = tuple(sorted(column for number in chosen for column in groups[number]))
         # large columns first: the branch that sums out the first of them is the one with the most tables below
         order = tuple(sorted(columns, key=lambda column: (-sizes[column], column)))
         group_of = {column: number for number in chosen for column in groups[number]}
-        for found, table in _below(whole.layout, _ordered(whole, columns, order), order, 0, largest):
+        for found, table in _below(whole.layout, _ordered(whole, chosen, groups, words, order), order, 0, largest):
             if together == 1 or _belongs(chosen, {group_of[column] for column in found}):
                 yield tuple(sorted(found)), values_of(table)
 
@@ -102,9 +113,35 @@ def _without(layout: Layout, table: Table, columns: tuple[int, ...], place: int)
     return table_of(rest, table.bins[:place] + table.bins[place + 1 :], table.values)
 
 
-def _ordered(whole: Lattice, columns: tuple[int, ...], order: tuple[int, ...]) -> Table:
-    """The sub-table of these columns with its axes in another order."""
-    table = whole.whole.table
-    if not isinstance(table, Sparse):
-        return np.ascontiguousarray(whole.get(columns).transpose([columns.index(column) for column in order]))
-    return table_of(whole.layout.subset(order), [table.bins[column] for column in order], table.values)
+def _words(whole: Lattice, groups: Sequence[tuple[int, ...]]) -> list[np.ndarray]:
+    """Of a sparse table, for every group, the codes of the cells that occur over its columns; none where one is too large."""
+    table, cells = whole.whole.table, [whole.layout.subset(group).n_cells for group in groups]
+    if not isinstance(table, Sparse) or max(cells) > DENSE_LIMIT:
+        return []
+    return [
+        whole.layout.word(table.bins, group).astype(np.min_scalar_type(size - 1))
+        for group, size in zip(groups, cells, strict=True)
+    ]
+
+
+def _ordered(
+    whole: Lattice,
+    chosen: Sequence[int],
+    groups: Sequence[tuple[int, ...]],
+    words: Sequence[np.ndarray],
+    order: tuple[int, ...],
+) -> Table:
+    """The sub-table of the chosen groups of columns, which follow each other, with its axes in another order."""
+    columns, table = tuple(column for number in chosen for column in groups[number]), whole.whole.table
+    layout = whole.layout.subset(columns)
+    if isinstance(table, Sparse) and (not words or layout.n_cells > DENSE_LIMIT):
+        return table_of(whole.layout.subset(order), [table.bins[column] for column in order], table.values)
+    if isinstance(table, Sparse):
+        codes = words[chosen[0]].astype(np.int64)
+        for number in chosen[1:]:
+            codes *= whole.layout.subset(groups[number]).n_cells
+            codes += words[number]
+        full = whole.sums(codes, layout)
+    else:
+        full = whole.get(columns)
+    return np.ascontiguousarray(full.transpose([columns.index(column) for column in order]))

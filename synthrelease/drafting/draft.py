@@ -6,7 +6,7 @@ import math
 import os
 import re
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from synthrelease.drafting.columns import ColumnDraft, LeftOut, draft_column
 from synthrelease.drafting.criteria import draft_acceptance
 from synthrelease.drafting.public_file import read_public_file
 from synthrelease.drafting.text import GENERATION, acceptance_text, configuration_text
-from synthrelease.errors import InputError, OutputError
+from synthrelease.errors import InputError, OutputError, Problem, SpecError
 from synthrelease.specification.json_schema import (
     ACCEPTANCE_NAME,
     CONFIGURATION_NAME,
@@ -128,10 +128,18 @@ def write_draft(name: str, public: str | Path, into: str | Path = ".") -> tuple[
 
 
 def _check(name: str, found: Draft) -> None:
-    """Load the draft as a release would, before anybody sees it."""
+    """Load the draft as a release would, before anybody sees it. A mistake is told of the file that it would become."""
+    problems: tuple[Problem, ...] = ()
     with tempfile.TemporaryDirectory() as folder:
         for room, text in (("configs", found.configuration), ("acceptance", found.acceptance)):
             (Path(folder) / room).mkdir()
             (Path(folder) / room / f"{name}.toml").write_text(text, encoding="utf-8", newline="\n")
-        spec = load_spec(Path(folder) / "configs" / f"{name}.toml")
-        spec.plan.check_limit(spec.limit)
+        try:
+            spec = load_spec(Path(folder) / "configs" / f"{name}.toml")
+            spec.plan.check_limit(spec.limit)
+        except SpecError as error:
+            problems = tuple(
+                replace(problem, file=f"{Path(problem.file).parent.name}/{name}.toml") for problem in error.problems
+            )
+    if problems:
+        raise SpecError(problems)

@@ -5,35 +5,32 @@ from __future__ import annotations
 import os
 import sys
 
-from synthrelease.domain.counts import DENSE_LIMIT
 from synthrelease.errors import ResourceError
+from synthrelease.releasing.estimates import estimates, finest
 from synthrelease.specification.release_spec import ReleaseSpec
 
 _BASE_MB = 330
 """Python with the packages that a release loads."""
 
-_BYTES_PER_CELL = 90
-"""Peak bytes per cell of an attempt's layout: a few 64-bit arrays of all marginals, the sampler and the matching."""
 
+def peak_megabytes(spec: ReleaseSpec, jobs: int = 1, rows: int | None = None) -> int:
+    """An estimate of the peak memory of a release, all processes together. Measured in docs/benchmarks.md.
 
-_BYTES_PER_DRAWN_ROW = 50
-"""Peak bytes per row of a stated number while they are drawn: their numbers, sorted, and where each came first."""
-
-
-def peak_megabytes(spec: ReleaseSpec, jobs: int = 1) -> int:
-    """An estimate of the peak memory of a release, all processes together. Measured in docs/benchmarks.md."""
-    layout = max((transformation.layout for transformation in spec.space.transformations), key=lambda each: each.n_cells)
-    fits = max(generator.megabytes(layout) for generator in spec.space.generators)
-    attempt = _BASE_MB + fits + min(layout.n_cells, DENSE_LIMIT) * _BYTES_PER_CELL // 2**20
-    attempt += (spec.rows.stated or 0) * _BYTES_PER_DRAWN_ROW // 2**20
+    Parameters
+    ----------
+    rows : of the file; the stated number, or 100,000, where nothing is known.
+    """
+    attempt = max(estimate.megabytes for estimate in estimates(spec, rows))
     return attempt if jobs == 1 else _BASE_MB + jobs * attempt
 
 
-def check_memory(spec: ReleaseSpec, jobs: int = 1) -> None:
+def check_memory(spec: ReleaseSpec, jobs: int = 1, rows: int | None = None) -> None:
     """Raises ResourceError when the estimate is more than the memory of this machine; where that is unknown, never."""
-    needed, there = peak_megabytes(spec, jobs), machine_megabytes()
+    needed, there = peak_megabytes(spec, jobs, rows), machine_megabytes()
     if there is not None and needed > there:
-        fewer = " Run fewer processes (--jobs)." if jobs > 1 else " Use coarser bins, or other generators."
+        heaviest = max(estimates(spec, rows), key=lambda estimate: estimate.megabytes)
+        coarser = f" Use coarser bins, first of {finest(spec).largest()}, or other generators than {heaviest.family!r}."
+        fewer = " Run fewer processes (--jobs)." if jobs > 1 else coarser
         raise ResourceError(
             f"Refused: expected a run that fits into the memory of this machine, {there} MB; found one that needs about "
             f"{needed} MB. Nothing was spent.{fewer}"

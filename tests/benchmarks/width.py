@@ -47,11 +47,11 @@ SETS = "maximal parent sets, 18 columns, at most 93 cells"
 def simulated(sizes: tuple[int, ...], n: int, seed: int) -> Counts:
     """n rows of columns that depend on four hidden numbers."""
     layout, generator = Layout(columns=tuple(f"c{i}" for i in range(len(sizes))), sizes=sizes), np.random.default_rng(seed)
-    hidden, codes = generator.normal(size=(n, 4)), np.zeros(n, dtype=np.int64)
-    for column, (size, stride) in enumerate(zip(sizes, layout.strides, strict=True)):
+    hidden, digits = generator.normal(size=(n, 4)), list[np.ndarray]()
+    for column, size in enumerate(sizes):
         values = hidden[:, column % 4] + generator.normal(size=n)
-        codes += np.searchsorted(np.quantile(values, np.arange(1, size) / size), values) * stride
-    return Counts(layout, codes)
+        digits.append(np.searchsorted(np.quantile(values, np.arange(1, size) / size), values))
+    return Counts.of(layout, digits)
 
 
 def measured(name: str, n: int) -> dict[str, float | str]:

@@ -8,9 +8,11 @@ import math
 import os
 import subprocess
 import sys
+import tempfile
 import tomllib
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -20,8 +22,9 @@ from jsonschema import Draft202012Validator
 from synthrelease.criteria.drafts import budget
 from synthrelease.drafting import draft, write_draft
 from synthrelease.drafting.bins import LEAST_SHARE, bin_texts, number_bins
+from synthrelease.drafting.draft import _check
 from synthrelease.enclave.ingest import read_public
-from synthrelease.errors import InputError, OutputError, RejectedRound, SynthreleaseError
+from synthrelease.errors import InputError, OutputError, RejectedRound, SpecError, SynthreleaseError
 from synthrelease.releasing.attempt import attempt, prepare
 from synthrelease.releasing.release import read_private
 from synthrelease.specification.release_spec import ReleaseSpec
@@ -316,3 +319,10 @@ def test_the_command_writes_both_files_and_shows_what_became_of_each_column(fold
     )
     assert again.returncode == 2
     assert "Nothing was overwritten" in " ".join(again.stderr.split())
+
+
+def test_a_draft_that_cannot_be_used_is_told_by_its_own_name_not_by_that_of_a_temporary_file() -> None:
+    broken = SimpleNamespace(configuration='title = "x"\nacceptance = "../acceptance/x.toml"\nnonsense = 1\n', acceptance="")
+    with pytest.raises(SpecError, match=r"^configs/x\.toml: ") as found:
+        _check("x", broken)  # type: ignore[arg-type]
+    assert tempfile.gettempdir() not in str(found.value)

@@ -901,8 +901,8 @@ OF_THE_THEORY = (
         name="rare bins: ties between columns not kept apart",
         breaks="rare bins are drawn too often or too seldom",
         place="domain.counts:rare_first",
-        old="[*reversed(digits), column_of, rarest]",
-        new="[*reversed(digits), rarest]",
+        old="[*reversed(layout.pack(digits)), column_of, rarest]",
+        new="[*reversed(layout.pack(digits)), rarest]",
         tests=("tests/domain/test_counts.py",),
     ),
     Mutation(

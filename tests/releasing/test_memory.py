@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,8 +14,11 @@ from synthrelease.candidates.generators.dpgan import DPGAN
 from synthrelease.cli import app
 from synthrelease.errors import ResourceError
 from synthrelease.releasing import memory
+from synthrelease.releasing.estimates import estimates
 from synthrelease.releasing.memory import check_memory, peak_megabytes
+from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.spec import load_spec
+from tests.benchmarks.wide_register import chain, write_register
 from tests.helpers.tiny import write_config, write_data
 
 
@@ -62,3 +66,53 @@ def test_what_a_fit_holds_at_once_is_part_of_the_estimate(tmp_path: Path) -> Non
 
 def test_families_with_libraries_need_more() -> None:
     assert {name for name, family in GENERATORS.items() if family.library_megabytes} == set(LIBRARIES)
+
+
+def wide_spec(folder: Path, columns: int, generator: str = "") -> ReleaseSpec:
+    return load_spec(write_register(folder, columns, 10, 10, generator or chain(columns)))
+
+
+def test_wide_tables_are_estimated_by_rows_and_columns_not_by_their_domain(tmp_path: Path) -> None:
+    """A sixtieth column multiplies the domain by its bins, and the memory by a sixtieth at most."""
+    few, many = (tmp_path / str(columns) for columns in (59, 60))
+    few.mkdir(), many.mkdir()
+    narrow, wide = (estimates(wide_spec(folder, n), 1_000_000)[0] for folder, n in ((few, 59), (many, 60)))
+    assert narrow.megabytes < wide.megabytes < narrow.megabytes * 60 / 59
+    assert narrow.seconds < wide.seconds < narrow.seconds * 1.3
+    assert 500 < wide.megabytes < 3000  # measured: 725
+
+
+def test_more_rows_take_more_time_and_memory(tmp_path: Path) -> None:
+    spec = wide_spec(tmp_path, 60)
+    (small,), (large,) = (estimates(spec, rows) for rows in (10_000, 1_000_000))
+    assert small.seconds < large.seconds / 10
+    assert small.megabytes < large.megabytes
+    assert "not with the product" in large.grows
+
+
+def test_every_family_of_the_space_has_an_estimate_the_slowest_first(tmp_path: Path) -> None:
+    spec = load_spec(write_config(tmp_path))
+    both = replace(spec, space=replace(spec.space, generators=(*spec.space.generators, DPGAN())))
+    found = estimates(both)
+    assert [each.family for each in found] == ["dpgan", spec.space.generators[0].family]
+    assert found[0].seconds > found[1].seconds
+    assert peak_megabytes(both) == max(each.megabytes for each in found)
+
+
+def test_a_run_that_does_not_fit_names_the_columns_to_make_coarser(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    spec = wide_spec(tmp_path, 25)
+    monkeypatch.setattr(memory, "machine_megabytes", lambda: 10)
+    with pytest.raises(ResourceError, match=r"first of 'c02' \(30 bins\), 'c22' \(30 bins\), 'c15' \(25 bins\)"):
+        check_memory(spec)
+
+
+def test_plan_says_time_and_memory_of_every_family_as_estimates(tmp_path: Path) -> None:
+    config = write_register(tmp_path, 20, 10, 10, chain(20))
+    shown = CliRunner().invoke(app, ["plan", str(config), "--rows", "250000"]).output
+    assert "estimated for 250,000 rows" in shown
+    assert "marginals: about" in shown
+    assert "'c02' (30 bins)" in shown
+    document = json.loads(CliRunner().invoke(app, ["plan", str(config), "--rows", "250000", "--json"]).output)
+    (family,) = document["attempt"]["families"]
+    assert (family["family"], document["attempt"]["rows"]) == ("marginals", 250_000)
+    assert family["memory_mb"] == document["memory_mb"]

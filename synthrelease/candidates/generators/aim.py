@@ -34,6 +34,7 @@ class AIM(LibraryGenerator):
     no_draft: ClassVar[str] = "Its library is an extra, which is not always installed."
     family: Literal["aim"] = "aim"
     library_megabytes: ClassVar[int] = 1900
+    usual_seconds: ClassVar[float] = 40.0
     degree: int = Field(default=2, ge=1, le=4)
     rounds: int = Field(default=16, ge=1, le=1000)
     max_model_size: float = Field(default=10.0, gt=0, le=32)

@@ -114,6 +114,13 @@ class Generator(SpecTable):
         """How much work a fit is, in no particular unit: compares hyperparameters of one family on one layout."""
         return float(self.peak_cells(layout))
 
+    seconds_per_effort: ClassVar[float] = 1e-8
+    """Seconds of one unit of `effort`, as measured (docs/benchmarks.md); rough, and different on every machine."""
+
+    def seconds(self, layout: Layout, rows: int) -> float:
+        """An estimate of how long a fit takes on one core, for a table of so many rows."""
+        return self.effort(layout) * self.seconds_per_effort
+
     def megabytes(self, layout: Layout) -> int:
         """What a fit or a sample adds to the memory of a process, at its peak."""
         return self.library_megabytes + self.peak_cells(layout) * _BYTES_OF_A_NUMBER // 2**20

@@ -57,6 +57,16 @@ class BayesianNetwork:
     """Cells that sampling holds at once, up to `frontier_columns` columns; fewer in proportion where there are more."""
     frontier_columns: ClassVar[int] = 6
 
+    @classmethod
+    def most_cells(cls, n_columns: int) -> int:
+        """Cells that sampling so many columns holds at once."""
+        return max(1, cls.frontier_limit * cls.frontier_columns // max(cls.frontier_columns, n_columns))
+
+    @classmethod
+    def peak_cells(cls, layout: Layout) -> int:
+        """Numbers that sampling holds at once, at its peak: six for every cell."""
+        return 6 * min(layout.n_cells, cls.most_cells(len(layout.sizes)))
+
     def sample(self, n: int, generator: np.random.Generator) -> Counts:
         """n rows by ancestral sampling on expected counts."""
         frontier = self.rows(n, generator)
@@ -65,8 +75,8 @@ class BayesianNetwork:
 
     def rows(self, n: int, generator: np.random.Generator) -> Frontier:
         """n whole rows as distinct cells, for any number of columns, also where no code would fit into 64 bits."""
-        cells = self.frontier_limit * self.frontier_columns // max(self.frontier_columns, len(self.families))
-        frontier = Frontier(sizes=self.layout.sizes, n=n, cells=max(1, cells), generator=generator)
+        cells = self.most_cells(len(self.families))
+        frontier = Frontier(sizes=self.layout.sizes, n=n, cells=cells, generator=generator)
         frontier.extend(self.families)
         frontier.finish()
         return frontier
@@ -94,16 +104,41 @@ class Frontier:
             size = self.sizes[family.column]
             if len(self.expected) * size > self._cells:
                 self.finish()
-            rows = family.conditional[tuple(self.digits[parent] for parent in family.parents)]
-            rows = np.broadcast_to(rows, (len(self.expected), size))
             if self._whole:
-                counts = round_within_rows(rows, self.expected.astype(np.int64), self._generator)
-            else:
-                counts = self.expected[:, None] * rows
+                self._extend_whole(family)
+                continue
+            counts = self.expected[:, None] * self._shares_of(family, np.arange(len(self.expected)))
             cells, values = np.nonzero(counts)
-            self.digits = {column: known[cells] for column, known in self.digits.items()}
-            self.digits[family.column] = values.astype(np.min_scalar_type(size - 1))
-            self.expected = counts[cells, values]
+            self._take(cells, family.column, values, counts[cells, values])
+
+    def _extend_whole(self, family: Family) -> None:
+        """Cells of one row get a bin each, by a draw; those of several rows are split. Their order means nothing any more."""
+        single, several = np.flatnonzero(self.expected == 1), np.flatnonzero(self.expected != 1)
+        drawn = draw_bins(
+            family.conditional, [self.digits[parent][single] for parent in family.parents], len(single), self._generator
+        )
+        if not len(several):
+            self.digits[family.column] = drawn.astype(np.min_scalar_type(self.sizes[family.column] - 1))
+            return
+        counts = round_within_rows(self._shares_of(family, several), self.expected[several].astype(np.int64), self._generator)
+        places, values = np.nonzero(counts)
+        self._take(
+            np.concatenate([several[places], single]),
+            family.column,
+            np.concatenate([values, drawn]),
+            np.concatenate([counts[places, values], np.ones(len(single))]),
+        )
+
+    def _shares_of(self, family: Family, cells: np.ndarray) -> np.ndarray:
+        """(cells, bins) the shares of the bins of a family's column in each of these cells."""
+        rows = family.conditional[tuple(self.digits[parent][cells] for parent in family.parents)]
+        return np.broadcast_to(rows, (len(cells), self.sizes[family.column]))
+
+    def _take(self, cells: np.ndarray, column: int, values: np.ndarray, expected: np.ndarray) -> None:
+        """The cells that take the place of the present ones: those they come from, the bins of a further column, counts."""
+        self.digits = {other: known[cells] for other, known in self.digits.items()}
+        self.digits[column] = values.astype(np.min_scalar_type(self.sizes[column] - 1))
+        self.expected = expected
 
     def finish(self) -> None:
         """Whole rows in place of expected counts; cells are ordered so that those that are alike trade rows."""
@@ -139,6 +174,24 @@ def systematic_rounding(expected: np.ndarray, n: int, generator: np.random.Gener
     edges = np.floor(np.cumsum(expected) * (n / total) + generator.random()).astype(np.int64)
     edges[np.flatnonzero(expected)[-1] :] = n  # a sum that ends just below n must not leave a row to a cell of 0
     return np.diff(np.minimum(edges, n), prepend=0)
+
+
+def draw_bins(conditional: np.ndarray, parents: Sequence[np.ndarray], n: int, generator: np.random.Generator) -> np.ndarray:
+    """(n,) a bin for each of n rows, drawn by the shares that its parents' bins have; a bin of share 0 is never drawn.
+
+    Parameters
+    ----------
+    conditional : shares, axes (parents..., bins).
+    parents : for every parent, (n,) its bins.
+    """
+    shares = conditional.reshape(-1, conditional.shape[-1])
+    rows = np.ravel_multi_index(tuple(parents), conditional.shape[:-1]) if parents else np.zeros(n, dtype=np.int64)
+    ends = np.cumsum(shares, axis=1)
+    drawn, below = generator.random(n) * ends[:, -1][rows], np.zeros(n, dtype=np.int64)
+    for column in ends[:, :-1].T:
+        below += drawn >= column[rows]
+    last = shares.shape[1] - 1 - np.argmax(shares[:, ::-1] > 0, axis=1)
+    return np.minimum(below, last[rows])  # a product that is rounded up to the end must not lead to a bin of 0
 
 
 def round_within_rows(shares: np.ndarray, totals: np.ndarray, generator: np.random.Generator) -> np.ndarray:

@@ -126,12 +126,14 @@ class Marginals(MeasuringGenerator):
             yield Mistake(field="tables", expected=f"columns ({listing(layout.columns)})", found=repr(name), suggestion=guess)
         if unknown:
             return
-        cells = JunctionTree.of(layout.sizes, [*self.shares(layout), *tied]).largest
+        tree = JunctionTree.of(layout.sizes, [*self.shares(layout), *tied])
+        cells = tree.largest
         if cells > DENSE_LIMIT:
+            clique = max(tree.cliques, key=lambda columns: layout.subset(columns).n_cells)
             yield Mistake(
                 field="tables",
                 expected=f"tables that, with the rules, tie at most {DENSE_LIMIT} cells together (fewer or smaller tables)",
-                found=f"{cells} cells in one clique of the model",
+                found=f"{cells} cells in one clique of the model; of its columns the largest are {layout.largest(clique)}",
             )
 
     def charge(self, epsilon: Fraction) -> Charge:
@@ -164,8 +166,16 @@ class Marginals(MeasuringGenerator):
     def effort(self, layout: Layout) -> float:
         return float(JunctionTree.of(layout.sizes, self.shares(layout)).largest)
 
+    def seconds(self, layout: Layout, rows: int) -> float:
+        """Steps of the optimiser, each through all cliques: more steps the smaller the noise is beside the counts."""
+        tree = JunctionTree.of(layout.sizes, self.shares(layout))
+        cells = sum(layout.subset(clique).n_cells for clique in tree.cliques)
+        return (5e-7 * cells + 4e-5 * len(tree.cliques)) * min(max(rows / 350, 100), 10_000)
+
     def peak_cells(self, layout: Layout) -> int:
-        return 6 * min(layout.n_cells, BayesianNetwork.frontier_limit)
+        """Rows are drawn, or the optimiser remembers thirty steps of the measured cells and has a few copies of the cliques."""
+        measured = sum(layout.subset(columns).n_cells for columns in self.shares(layout))
+        return max(BayesianNetwork.peak_cells(layout), 80 * measured)
 
 
 def _measure(

@@ -10,6 +10,7 @@ paper and what it buys).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import ClassVar, Literal
@@ -102,8 +103,21 @@ class PrivBayes(Generator):
     def effort(self, layout: Layout) -> float:
         return float(self.degree or 0) + (1 / self.theta if self.theta else 0.0)
 
+    def seconds(self, layout: Layout, rows: int) -> float:
+        """Each column's choice looks at up to `MOST_PAIRS` tables of the cells that occur; each measured cell gets exact noise.
+
+        How many cells theta leaves depends on the budget: an epsilon of 4 is supposed.
+        """
+        sizes = sorted(layout.sizes, reverse=True)
+        choices = sum(min(MOST_PAIRS, 2**column) for column in range(len(sizes)))
+        if self.theta:
+            measured = 2 * rows / self.theta
+        else:
+            measured = len(sizes) * min(math.prod(sizes[: 1 + int(self.degree or 0)]), DENSE_LIMIT) / 4
+        return 0.1 + 1.1e-9 * choices * min(rows, layout.n_cells) + 1e-5 * measured
+
     def peak_cells(self, layout: Layout) -> int:
-        return 6 * min(layout.n_cells, BayesianNetwork.frontier_limit)
+        return BayesianNetwork.peak_cells(layout)
 
     def _parent_sets(self, n: int, layout: Layout, epsilon_tables: Fraction) -> ParentSets:
         """The parent sets that each column may choose from the columns already placed.

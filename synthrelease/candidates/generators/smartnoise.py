@@ -73,6 +73,8 @@ class LibraryGenerator(Generator):
 
     guarantee: ClassVar[Guaranteed] = "zCDP"
     library_megabytes: ClassVar[int] = 1200
+    usual_seconds: ClassVar[float] = 5.0
+    """Of a fit of the births, six columns; nearly all of it is the library's optimiser, whose work grows with the columns."""
     packages: ClassVar[tuple[str, ...]] = ("smartnoise-synth", "mbi", "jax")
     paper: ClassVar[str]
 
@@ -114,8 +116,11 @@ class LibraryGenerator(Generator):
     def _run(self, counts: Counts, rho: Fraction, entropy: SystemEntropy) -> Learned:
         raise NotImplementedError
 
+    def seconds(self, layout: Layout, rows: int) -> float:
+        return self.usual_seconds * len(layout.sizes) / 6
+
     def peak_cells(self, layout: Layout) -> int:
-        return 6 * min(layout.n_cells, BayesianNetwork.frontier_limit)
+        return BayesianNetwork.peak_cells(layout)
 
 
 def dataset(counts: Counts) -> Any:

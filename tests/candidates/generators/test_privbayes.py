@@ -20,6 +20,7 @@ from synthrelease.candidates.generators.bayesian_network import (
     NoisyTable,
     agree,
     build_network,
+    draw_bins,
     nearest_on_simplex,
     nearest_with_margins,
     round_within_rows,
@@ -212,6 +213,21 @@ def test_rounding_is_right_on_average() -> None:
     shares = np.array([[0.5, 0.5], [0.1, 0.9]])
     rows = np.mean([round_within_rows(shares, np.array([1, 3]), generator) for _ in range(8000)], axis=0)
     assert rows == pytest.approx(shares * np.array([[1], [3]]), abs=0.03)
+
+
+def test_single_rows_draw_their_bins_by_the_shares_of_their_parents() -> None:
+    """The shares of each combination of parents' bins, on average; a bin of share 0 never, not even at the ends."""
+    conditional = np.array([[[0.2, 0.0, 0.8, 0.0], [0.0, 1.0, 0.0, 0.0]], [[0.25, 0.25, 0.25, 0.25], [0.0, 0.5, 0.0, 0.5]]])
+    parents = [np.repeat([0, 0, 1, 1], 20_000), np.repeat([0, 1, 0, 1], 20_000)]
+    drawn = draw_bins(conditional, parents, 80_000, np.random.default_rng(0)).reshape(4, 20_000)
+    for bins, shares in zip(drawn, conditional.reshape(4, 4), strict=True):
+        found = np.bincount(bins, minlength=4) / 20_000
+        assert np.abs(found - shares).max() < 0.015  # more than 4 standard deviations
+        assert not found[shares == 0].any()
+    for end in (0.0, 1.0):  # no generator gives 1, but a product may be rounded up to the end
+        fixed = type("Fixed", (), {"random": lambda self, n, end=end: np.full(n, end)})()
+        last = draw_bins(np.array([0.0, 0.6, 0.4, 0.0]), [], 3, fixed)
+        assert last.tolist() == [1 if end == 0 else 2] * 3
 
 
 @settings(max_examples=40, deadline=None)

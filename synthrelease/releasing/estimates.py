@@ -1,0 +1,93 @@
+"""How long an attempt of each family of generators will take and how much memory, from public sizes alone.
+
+The formulas stand on the classes; their constants were measured on one machine (docs/benchmarks.md, `tests.benchmarks.width`).
+Another machine, other libraries and other data take several times as much or as little: these are estimates, no promises.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from synthrelease.candidates.generators import Generator
+from synthrelease.domain.counts import DENSE_LIMIT
+from synthrelease.domain.schema import Layout
+from synthrelease.specification.release_spec import ReleaseSpec
+
+USUAL_ROWS = 100_000
+"""Of a file of which nothing is known."""
+
+_BASE_MB = 150
+"""Python with the packages that every release loads."""
+
+_BYTES_PER_CELL = 90
+"""Peak bytes per cell of a small table's layout: a few 64-bit arrays of all marginals, the sampler and the matching."""
+
+_BYTES_PER_FIELD = 10
+"""Of every distinct row and column: private, merged, synthetic, their difference, and the texts of the released files."""
+
+_BYTES_PER_ROW = 150
+"""Of every distinct row beside its columns: sorted words, counts, and the network of the matching."""
+
+_BYTES_PER_DRAWN_ROW = 50
+"""Peak bytes per row of a stated number while they are drawn: their numbers, sorted, and where each came first."""
+
+_SECONDS_PER_FIELD = 3e-7
+"""Of every distinct row and column: merging, drawing, filtering and matching."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Estimate:
+    """What an attempt of a family takes at most, in its largest configuration.
+
+    Attributes
+    ----------
+    configurations : generators of the family with their hyperparameters.
+    seconds : on one core.
+    megabytes : of the whole process, at its peak.
+    grows : what it grows with, in words.
+    """
+
+    family: str
+    configurations: int
+    seconds: float
+    megabytes: int
+    grows: str
+
+
+def usual_rows(spec: ReleaseSpec) -> int:
+    """The rows that estimates are for: the stated number, or `USUAL_ROWS`."""
+    return spec.rows.stated or USUAL_ROWS
+
+
+def estimates(spec: ReleaseSpec, rows: int | None = None) -> tuple[Estimate, ...]:
+    """One for each family of the space, the slowest first, for a file of so many rows."""
+    rows, layout = rows or usual_rows(spec), finest(spec)
+    families: dict[str, list[Generator]] = {}
+    for generator in spec.space.generators:
+        families.setdefault(generator.family, []).append(generator)
+    found = [_of(family, generators, spec, layout, rows) for family, generators in families.items()]
+    return tuple(sorted(found, key=lambda estimate: -estimate.seconds))
+
+
+def finest(spec: ReleaseSpec) -> Layout:
+    """The layout of the transformation with the most cells."""
+    return max((transformation.layout for transformation in spec.space.transformations), key=lambda each: each.n_cells)
+
+
+def _of(family: str, generators: Iterable[Generator], spec: ReleaseSpec, layout: Layout, rows: int) -> Estimate:
+    generators, distinct, columns = list(generators), min(rows, layout.n_cells), len(layout.sizes)
+    seconds = max(generator.seconds(layout, rows) for generator in generators)
+    seconds += _SECONDS_PER_FIELD * distinct * columns
+    seconds += sum(criterion.seconds(layout, distinct) for criterion in spec.criteria)
+    dense = layout.n_cells * _BYTES_PER_CELL if layout.n_cells <= DENSE_LIMIT else 0
+    table = distinct * (columns * _BYTES_PER_FIELD + _BYTES_PER_ROW) + (spec.rows.stated or 0) * _BYTES_PER_DRAWN_ROW
+    fit = max(generator.megabytes(layout) for generator in generators)
+    few = layout.n_cells <= DENSE_LIMIT
+    return Estimate(
+        family=family,
+        configurations=len(generators),
+        seconds=seconds,
+        megabytes=_BASE_MB + fit + (dense + table) // 2**20,
+        grows="with the product of all bins" if few else "with rows and columns, not with the product of all bins",
+    )
