@@ -11,16 +11,13 @@ import gzip
 import io
 import json
 import zlib
-from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
 from typing import IO
 
-import numpy as np
-
 from synthrelease.enclave.plain_csv import plain_columns
-from synthrelease.enclave.texts import Piece, Texts, check_header
+from synthrelease.enclave.texts import Collected, Piece, Texts, check_header
 from synthrelease.errors import InputError
 from synthrelease.toml.tables import InputTable
 
@@ -65,7 +62,7 @@ def csv_pieces(
                     row += len(columns[0].codes)
                 else:
                     lines.put_back(block)
-                    collected = _Columns(places)
+                    collected = Collected[str](places)
                     for record in records:
                         if len(record) != len(header):
                             raise _ragged(len(header), len(record))
@@ -73,7 +70,7 @@ def csv_pieces(
                         row, lines.length = row + 1, 0
                         if lines.are_used_up():
                             break
-                    columns = collected.texts()
+                    columns = [Texts(texts=texts, codes=codes) for texts, codes in collected.columns()]
                 for start in range(0, row - first_row, most_rows):
                     part = slice(start, start + most_rows)
                     cut = [Texts(texts=each.texts, codes=each.codes[part]) for each in columns]
@@ -183,42 +180,6 @@ class _Lines:
     def check_header(self) -> None:
         if self.length > MAX_HEADER:
             raise _Unreadable(f"expected a header of at most {MAX_HEADER} characters, found more", "Is it a text file?")
-
-
-class _Columns:
-    """Records that become columns of texts, a few at a time: as long as these stand in the processor's cache."""
-
-    _AT_ONCE = 100
-
-    def __init__(self, places: Sequence[int]):
-        self._places = places
-        self._records: list[list[str]] = []
-        self._known = [_Numbered() for _ in places]
-        self._codes = [array("q") for _ in places]
-
-    def add(self, record: list[str]) -> None:
-        self._records.append(record)
-        if len(self._records) == self._AT_ONCE:
-            self._encode()
-
-    def texts(self) -> list[Texts]:
-        self._encode()
-        codes = [np.array(each, dtype=np.int64) for each in self._codes]
-        return [Texts(texts=list(known), codes=each) for known, each in zip(self._known, codes, strict=True)]
-
-    def _encode(self) -> None:
-        columns = list(zip(*self._records, strict=True)) if self._records else []
-        for place, known, codes in zip(self._places, self._known, self._codes, strict=True):
-            codes.extend(map(known.__getitem__, columns[place] if columns else ()))
-        self._records = []
-
-
-class _Numbered(dict[str, int]):
-    """Texts with numbers in the order in which they came first."""
-
-    def __missing__(self, text: str) -> int:
-        number = self[text] = len(self)
-        return number
 
 
 def _check_delimiter(first: str, needed: list[str], delimiter: str) -> None:
