@@ -104,7 +104,7 @@ def _engine(uri: str) -> Any:
     try:
         import sqlalchemy
     except ImportError:
-        sqlalchemy = None
+        sqlalchemy = None  # type: ignore[assignment]
     if sqlalchemy is None:
         raise InputError(f"expected the library sqlalchemy for this database, found none. {MISSING_LIBRARY}")
     user, password = _credentials()

@@ -52,7 +52,8 @@ def chosen_table(asked: str | None, tables: Sequence[tuple[str, str]]) -> tuple[
         return found[0]
     if found:
         raise InputError(f"expected one table {asked!r}, found one in several schemas: {listing('.'.join(t) for t in found)}.")
-    guess = closest(asked, known)
+    same = (name for name in known if asked.casefold() in (name.casefold(), name.rpartition(".")[2].casefold()))
+    guess = next(same, None) or closest(asked, known)
     meant = f" Is it {guess!r}?" if guess else ""
     raise InputError(f"expected the table {asked!r} in the database, found the tables {listing(known) or 'none'}.{meant}")
 
@@ -65,7 +66,8 @@ def header_piece(names: Iterable[str]) -> Piece:
 def check_types(schema: Any, needed: Sequence[str]) -> None:
     """Raises InputError when a needed column of an Arrow schema holds no single values."""
     for name in needed:
-        check_type(name, schema.field(name).type, "database")
+        kind = schema.field(name).type
+        check_type(name, getattr(kind, "storage_type", kind), "database")  # such as PostgreSQL's numeric, which comes as a text
 
 
 def pieces_of_batches(batches: Iterable[Any], needed: Sequence[str], most_rows: int) -> Iterator[Piece]:
@@ -80,6 +82,7 @@ def pieces_of_batches(batches: Iterable[Any], needed: Sequence[str], most_rows: 
             columns = {}
             for name in needed:
                 column = part.column(name)
+                column = getattr(column, "storage", column)
                 if types.is_timestamp(column.type) and column.type.tz is not None:
                     column = column.cast(pa.timestamp(column.type.unit, tz="UTC"))
                 columns[name] = as_texts(column)
