@@ -24,6 +24,7 @@ from synthrelease.errors import InputError
 
 MISSING_LIBRARY = 'pip install "synthrelease[database]"'
 SQLITE = b"SQLite format 3\0"
+_NO_SQLITE = "expected a whole SQLite file with texts in UTF-8 and values of less than 32 MB, found one that cannot be read."
 _TOO_LONG = "expected rows that fit into the memory of this machine, found longer ones."
 _DUCKDB_SETTINGS = {
     # no other file, no network, no extension, nothing of the rows on a disk, no variable of this program as a table
@@ -110,6 +111,7 @@ def sqlite_pieces(path: Path, table: str | None, needed: Sequence[str], most_row
 def _sqlite(path: Path, table: str | None, needed: Sequence[str] | None, most_rows: int) -> Iterator[Piece]:
     problem = ""
     try:
+        _check_size(path)
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
             connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST_VALUE)
             for setting in ("query_only = ON", "trusted_schema = OFF", "cell_size_check = ON"):
@@ -132,8 +134,15 @@ def _sqlite(path: Path, table: str | None, needed: Sequence[str] | None, most_ro
     except MemoryError:
         problem = _TOO_LONG
     except Exception:  # what the library says may quote a value
-        problem = (
-            "expected a whole SQLite file with texts in UTF-8 and values of less than 32 MB, found one that cannot be read."
-        )
+        problem = _NO_SQLITE
     if problem:
         raise InputError(problem)
+
+
+def _check_size(path: Path) -> None:
+    """SQLite reads zeros beyond the end of a file; its header says of how many pages of how many bytes it is."""
+    with path.open("rb") as file:
+        header = file.read(32)
+    page, count = int.from_bytes(header[16:18], "big"), int.from_bytes(header[28:32], "big")
+    if path.stat().st_size < (65_536 if page == 1 else page) * count:
+        raise InputError(_NO_SQLITE)

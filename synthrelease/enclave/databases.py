@@ -14,9 +14,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from datetime import date, time
 from decimal import Decimal
+from types import ModuleType
 from typing import Any
-from urllib.parse import quote, urlsplit, urlunsplit
-from uuid import UUID
 
 from synthrelease.enclave.database_files import MISSING_LIBRARY
 from synthrelease.enclave.source import PASSWORD, USER
@@ -38,7 +37,7 @@ _NO_CONNECTION = (
     "user read the table?"
 )
 _BROKEN = "expected a table that can be read to its end, found one that cannot."
-_VALUES = (bool, int, float, str, Decimal, date, time, UUID)
+_VALUES = (bool, int, float, str, Decimal, date, time)
 
 
 def database_names(uri: str, table: str | None) -> list[str]:
@@ -100,20 +99,25 @@ def _sqlalchemy(uri: str, table: str | None, needed: Sequence[str] | None, most_
         engine.dispose()
 
 
-def _engine(uri: str) -> Any:
+def _library() -> ModuleType:
     try:
         import sqlalchemy
     except ImportError:
         sqlalchemy = None  # type: ignore[assignment]
     if sqlalchemy is None:
         raise InputError(f"expected the library sqlalchemy for this database, found none. {MISSING_LIBRARY}")
-    user, password = _credentials()
-    lacks = False
+    return sqlalchemy
+
+
+def _with_login(uri: str, user: str | None, password: str | None) -> Any:
+    url = _library().make_url(uri)
+    return url if user is None and password is None else url.set(username=user, password=password)
+
+
+def _engine(uri: str) -> Any:
+    sqlalchemy, lacks = _library(), False
     try:
-        url = sqlalchemy.make_url(uri)
-        if user is not None or password is not None:
-            url = url.set(username=user, password=password)
-        return sqlalchemy.create_engine(url, hide_parameters=True)
+        return sqlalchemy.create_engine(_with_login(uri, *_credentials()), hide_parameters=True)
     except (ImportError, sqlalchemy.exc.NoSuchModuleError):  # of the dialect, or of its driver
         lacks = True
     except Exception:
@@ -135,9 +139,9 @@ def _tables(inspector: Any, asked: str | None) -> list[tuple[str, str]]:
 
 def _check_column(name: str, kind: Any) -> None:
     try:
-        plain = issubclass(kind.python_type, _VALUES)
+        plain = issubclass(kind.python_type, _VALUES) or kind.python_type.__name__ == "UUID"
     except NotImplementedError:
-        plain = type(kind).__name__ in ("UUID", "ENUM", "NullType")  # SQLAlchemy's own, and a type that nobody told
+        plain = type(kind).__name__ == "NullType"  # a type that nobody told: each value is looked at
     if not plain:
         found = f"the database type {type(kind).__name__}"
         raise InputError(f"column {name!r}: expected numbers, texts, booleans, dates or times, found {found}.")
@@ -176,9 +180,7 @@ def _adbc_login(driver: str, uri: str) -> tuple[str, dict[str, Any]]:
     if driver == "sqlite":
         return uri.removeprefix("sqlite:///"), {}
     if driver == "postgresql" and (user or password):
-        scheme, place, *rest = urlsplit(uri)
-        login = quote(user or "", safe="") + (f":{quote(password, safe='')}" if password else "")
-        return urlunsplit((scheme, f"{login}@{place}", *rest)), {}
+        return _with_login(uri, user, password).render_as_string(hide_password=False), {}
     given: Mapping[str, str | None] = {"username": user, "password": password}
     return uri, {"db_kwargs": {name: value for name, value in given.items() if value is not None}}
 

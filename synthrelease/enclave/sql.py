@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, time
 from decimal import Decimal
 from typing import Any
-from uuid import UUID
 
 import numpy as np
 
@@ -19,7 +18,7 @@ from synthrelease.enclave.arrow import as_texts, check_type, number_texts
 from synthrelease.enclave.texts import NO_VALUE, Collected, Piece, Texts
 from synthrelease.errors import InputError, closest, listing
 
-_PLAIN = (str, int, Decimal, date, time, UUID)
+_PLAIN = (str, int, Decimal, date, time)
 ROWS_AT_ONCE = 10_000
 """Rows that a database hands over together where they are objects of Python."""
 
@@ -113,6 +112,6 @@ def value_text(value: Any) -> str | None:
     """One value of a database as a text."""
     if isinstance(value, float):
         return number_texts(np.array([value]))[0]
-    if isinstance(value, _PLAIN):
+    if isinstance(value, _PLAIN) or type(value).__name__ == "UUID":
         return str(value)
     return None if value is None else NO_VALUE
