@@ -74,7 +74,8 @@ def _duckdb(path: Path, table: str | None, needed: Sequence[str] | None, most_ro
                 "SELECT table_schema, table_name FROM information_schema.tables WHERE table_catalog = current_database() "
                 "ORDER BY ALL"
             ).fetchall()
-            from_table = quoted(*chosen_table(table, tables))
+            catalog = connection.execute("SELECT current_database()").fetchall()[0][0]  # its schemas may have its name
+            from_table = quoted(catalog, *chosen_table(table, tables))
             names = connection.sql(f"SELECT * FROM {from_table} LIMIT 0").columns
             if needed is None:
                 yield header_piece(names)

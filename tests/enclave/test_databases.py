@@ -42,7 +42,7 @@ def duckdb_file(tmp_path: Path) -> Path:
     with duckdb.connect(str(path)) as connection:
         connection.execute(f"CREATE TABLE {quoted(NAME)} ({quoted(COLUMN)} DOUBLE, sex TEXT)")
         connection.execute(f"INSERT INTO {quoted(NAME)} VALUES (34, 'F'), (2.0, NULL), (1.64, 'M'), (NULL, '')")
-        connection.execute("CREATE SCHEMA registry; CREATE TABLE registry.other (a INT)")
+        connection.execute("CREATE SCHEMA registry; CREATE TABLE registry.registry.other (a INT)")
     return path
 
 
@@ -62,8 +62,8 @@ def test_values_of_all_kinds_have_the_texts_of_other_formats(tmp_path):
     path = tmp_path / "kinds.duckdb"
     with duckdb.connect(str(path)) as connection:
         connection.execute(
-            "CREATE TABLE kinds AS SELECT 3::HUGEINT AS whole, 3.50::DECIMAL(9, 2) AS money, TRUE AS flag, DATE '1990-04-01' AS day, "
-            "TIME '13:45:00' AS time, TIMESTAMP '1990-04-01 13:45:00' AS moment, 'b'::ENUM('a', 'b') AS choice, 3.0 AS float, "
+            "CREATE TABLE kinds AS SELECT 3::HUGEINT AS whole, 3.50::DECIMAL(9, 2) AS money, TRUE AS flag, "
+            "DATE '1990-04-01' AS day, TIME '13:45:00' AS time, TIMESTAMP '1990-04-01 13:45:00' AS moment, 'b'::ENUM('a', 'b') AS choice, 3.0 AS float, "
             "9007199254740993::BIGINT AS large, TIMESTAMPTZ '1990-04-01 23:30:00+00' AS there"
         )
     found = {name: next(iter(texts)) for name, texts in read_public_file(path).columns.items()}
