@@ -139,10 +139,11 @@ def _tables(inspector: Any, asked: str | None) -> list[tuple[str, str]]:
 
 def _check_column(name: str, kind: Any) -> None:
     try:
-        plain = issubclass(kind.python_type, _VALUES) or kind.python_type.__name__ == "UUID"
+        of_python = kind.python_type
     except NotImplementedError:
-        plain = type(kind).__name__ == "NullType"  # a type that nobody told: each value is looked at
-    if not plain:
+        of_python = type(None)
+    untold = type(kind).__name__ == "NullType"  # of a type that nobody told each value is looked at
+    if not (untold or issubclass(of_python, _VALUES) or of_python.__name__ == "UUID"):
         found = f"the database type {type(kind).__name__}"
         raise InputError(f"column {name!r}: expected numbers, texts, booleans, dates or times, found {found}.")
 

@@ -154,6 +154,8 @@ class _Builder:
         ]
         raw = sorted(rule.never for rule in self.release.rules if "raw" in rule.applies_to)
         content = [sorted(read, key=str), sorted(self.release.input.missing_values), raw]
+        if self.release.input.encoding != "utf-8":  # in which letters a category is found in the file
+            content.append(self.release.input.encoding)
         return hashlib.sha256(json.dumps(content, default=str).encode()).hexdigest()
 
     def _known_columns(self, where: str, table: Mapping[str, object], file: str) -> None:
