@@ -17,6 +17,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # before a library
 from tests.mutations.machinery import Mutation, main
 from tests.mutations.of_documents import OF_DOCUMENTS
 from tests.mutations.of_floats import OF_FLOATS
+from tests.mutations.of_formats import OF_FORMATS
 from tests.mutations.of_leaks import OF_LEAKS
 from tests.mutations.of_ledger import OF_THE_LEDGER
 from tests.mutations.of_public_facts import OF_PUBLIC_FACTS
@@ -1055,7 +1056,16 @@ OF_THE_THEORY = (
 )
 
 MUTATIONS = (
-    OF_THE_THEORY + OF_THE_LEDGER + OF_LEAKS + OF_FLOATS + OF_THE_ROWS + OF_SPENDING + OF_DOCUMENTS + OF_PUBLIC_FACTS + OF_WIDTH
+    OF_THE_THEORY
+    + OF_THE_LEDGER
+    + OF_LEAKS
+    + OF_FORMATS
+    + OF_FLOATS
+    + OF_THE_ROWS
+    + OF_SPENDING
+    + OF_DOCUMENTS
+    + OF_PUBLIC_FACTS
+    + OF_WIDTH
 )
 
 if __name__ == "__main__":
