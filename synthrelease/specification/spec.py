@@ -224,7 +224,7 @@ class _Builder:
             if name is None:
                 continue
             path = self.configuration.file_of("generators").parent / name
-            if path.is_file():
+            if path.is_file() or path.is_dir():
                 found[name] = path
             else:
                 self.problems.add("generators", "a public file as prior", f"no file {path}")
