@@ -48,6 +48,7 @@ def rehearse(
     data: str | Path,
     out: str | Path,
     *,
+    table: str | None = None,
     jobs: int = 1,
     target: float = 0.1,
     keep: int = 10,
@@ -64,6 +65,7 @@ def rehearse(
     ----------
     data : a public file of the layout of the private one. Its figures are shown without noise: never give a private file.
     out : a folder for the results; an earlier one is continued.
+    table : of the data, where these are a database.
     jobs : processes.
     target, keep : the acceptance probability that is wanted, and how many configurations go on the shortlist.
     minutes : start no attempts after so many minutes.
@@ -82,6 +84,7 @@ def rehearse(
     >>> found.n_rows, found.seed
     (400, 1)
     """
+    from synthrelease.enclave.source import Source
     from synthrelease.rehearsal.parallel import Workers
     from synthrelease.rehearsal.racing import RaceGoal
     from synthrelease.rehearsal.rehearse import rehearse as run
@@ -90,7 +93,7 @@ def rehearse(
 
     found = run(
         load_spec(config),
-        data,
+        Source.of(data, table),
         out,
         goal=RaceGoal(target=target, keep=keep),
         workers=Workers(jobs=jobs),
@@ -110,6 +113,7 @@ def release(
     data: str | Path,
     out: str | Path,
     *,
+    table: str | None = None,
     jobs: int = 1,
     shortlist: str | Path | None = None,
     ledger: str | Path | None = None,
@@ -124,8 +128,9 @@ def release(
 
     Parameters
     ----------
-    data : the private file: CSV (also gzip) or Parquet.
+    data : the private file, in any format that docs/formats.md names; a folder of Parquet files; or the URI of a database.
     out : a new folder for the released files.
+    table : of the data, where these are a database.
     jobs : processes that run rounds ahead of need.
     shortlist : draw from these configurations only (from a rehearsal).
     ledger : the budget ledger of the dataset. Without one, OUT.ledger is used, which knows only of releases into `out`.
@@ -161,6 +166,7 @@ def release(
     400
     """
     from synthrelease import publish as room
+    from synthrelease.enclave.source import Source
     from synthrelease.published import load
 
     class Told(room.Listener):
@@ -177,7 +183,7 @@ def release(
 
     request = room.ReleaseRequest(
         config=Path(config),
-        data=Path(data),
+        data=Source.of(data, table),
         out=Path(out),
         jobs=jobs,
         shortlist=_path(shortlist),

@@ -18,6 +18,7 @@ from synthrelease.bundle.preview import preview
 from synthrelease.domain.counts import Counts
 from synthrelease.enclave.protection import protected
 from synthrelease.enclave.same_file import PublicFile, check_not_public
+from synthrelease.enclave.source import Source
 from synthrelease.errors import InputError, InternalError, Interrupted, SynthreleaseError, failure_of
 from synthrelease.ledger.account import ledger_beside, place_beside, reserve_for_release
 from synthrelease.ledger.entries import Statement
@@ -45,7 +46,8 @@ class ReleaseRequest:
 
     Attributes
     ----------
-    config, data, out : the configuration, the private file, and a new folder for the released files.
+    config, data, out : the configuration, the private file (or folder, or table: `Source`), and a new folder for the released
+        files.
     jobs : processes that run rounds ahead of need.
     shortlist : draw from these configurations only.
     ledger : the budget ledger of the dataset. Without one, OUT.ledger is used, which knows only of releases into `out`.
@@ -56,7 +58,7 @@ class ReleaseRequest:
     """
 
     config: Path
-    data: Path
+    data: Path | Source
     out: Path
     jobs: int = 1
     shortlist: Path | None = None
@@ -166,8 +168,9 @@ def check_before_spending(spec: ReleaseSpec, request: ReleaseRequest) -> Checked
     for generator in spec.space.generators:
         generator.load()
     priors = read_priors(spec)
-    if not _is_file(request.data):
-        raise InputError(f"{request.data}: expected a file with a header and rows, found no such file. Nothing was spent.")
+    data = Source.of(request.data)
+    if not data.is_there():
+        raise InputError(f"{data}: expected a file with a header and rows, found no such file. Nothing was spent.")
     public = [PublicFile.of(f"the prior {name!r}", path) for name, path in spec.priors.items()]
     tables = []
     rehearsed = None if request.shortlist is None else rehearsed_on(request.shortlist)
@@ -175,7 +178,7 @@ def check_before_spending(spec: ReleaseSpec, request: ReleaseRequest) -> Checked
         role = f"what {request.shortlist} was rehearsed on"
         public.append(PublicFile(role=role, size=rehearsed.bytes, digest=rehearsed.sha256))
         tables.append(rehearsed.table)
-    check_not_public(request.data, public)
+    check_not_public(data, public)
     return Checked(spec=spec, priors=priors, public_tables=tuple(tables), key=_key(request))
 
 
@@ -207,8 +210,9 @@ def reserve(spec: ReleaseSpec, request: ReleaseRequest, listener: Listener) -> N
 
 def ledgers_near(request: ReleaseRequest) -> tuple[Path, ...]:
     """Other ledgers beside the output, beside the private file and in the working folder. They are not opened."""
-    own = place_beside(request.out)
-    folders = dict.fromkeys((own.parent, request.data.absolute().parent, Path.cwd()))
+    own, data = place_beside(request.out), Source.of(request.data).path
+    beside = () if data is None else (data.absolute().parent,)
+    folders = dict.fromkeys((own.parent, *beside, Path.cwd()))
     found: set[Path] = set()
     for folder in folders:
         try:
@@ -245,10 +249,3 @@ def _spent(checked: Checked, request: ReleaseRequest, listener: Listener) -> Pub
     except Exception as error:
         problem = InternalError(failure_of(error))
     raise problem
-
-
-def _is_file(path: Path) -> bool:
-    try:
-        return path.is_file()
-    except OSError:  # a name that is too long, or behind a folder that may not be entered
-        return False

@@ -264,6 +264,12 @@ def test_no_module_pickles_or_opens_a_connection() -> None:
     assert {path for path, tree in TREES.items() if banned & {name.split(".")[0] for name in imported(tree)}} == set()
 
 
+def test_a_database_is_opened_by_the_two_readers_of_databases_alone() -> None:
+    opens = {"sqlalchemy", "duckdb", "adbc_driver_manager", "psycopg", "pyodbc"}
+    found = {path for path, tree in TREES.items() if opens & {name.split(".")[0] for name in imported(tree)}}
+    assert found == {"enclave/databases.py", "enclave/database_files.py"}
+
+
 @pytest.mark.parametrize(
     "name",
     [

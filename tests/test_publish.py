@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import os
 import shutil
+import sqlite3
 import sys
 import threading
 import warnings
 import zipfile
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from pyarrow import csv, parquet
 
 import synthrelease
 from synthrelease import publish as room
@@ -74,15 +77,43 @@ def test_a_prior_with_the_private_rows_in_another_order_is_refused_after_the_cha
     assert spent(tmp_path) > 0
 
 
+def test_a_prior_with_the_rows_of_the_private_table_of_a_database_is_refused_by_its_counts(tmp_path: Path) -> None:
+    config, data = write_config(tmp_path, PRIOR), write_data(tmp_path)
+    header, *rows = [line.split(",") for line in data.read_text().splitlines()]
+    with closing(sqlite3.connect(tmp_path / "coins.sqlite")) as connection:
+        connection.execute(f"CREATE TABLE coins ({', '.join(header)})")
+        connection.executemany(f"INSERT INTO coins VALUES ({', '.join('?' for _ in header)})", rows)
+        connection.commit()
+    shutil.copy(data, tmp_path / "public.csv")
+    for number, way in enumerate((tmp_path / "coins.sqlite", f"sqlite+pysqlite:///{tmp_path / 'coins.sqlite'}")):
+        with pytest.raises(BudgetError, match="holds the rows of a table that is said to be public"):
+            synthrelease.release(config, way, tmp_path / f"out{number}", table="coins")
+    (tmp_path / "public.csv").write_text(data.read_text() + "head,1\n")
+    found = synthrelease.release(config, tmp_path / "coins.sqlite", tmp_path / "released", table="coins")
+    assert found is not None
+    assert found.n_rows == 400
+
+
+def test_a_folder_that_is_a_prior_is_refused_before_the_charge(tmp_path: Path) -> None:
+    write_config(tmp_path, {PRIVBAYES: PRIOR[PRIVBAYES].replace("public.csv", "parts")})
+    table = csv.read_csv(write_data(tmp_path))
+    for name in ("parts", "copies"):
+        (tmp_path / name).mkdir()
+        for number in range(2):
+            parquet.write_table(table.slice(200 * number, 200), tmp_path / name / f"{number}.parquet")
+    for name in ("parts", "copies"):
+        with pytest.raises(InputError, match="found the prior 'parts', which is said to be public"):
+            synthrelease.release(tmp_path / "coins.toml", tmp_path / name, tmp_path / "out")
+    assert spent(tmp_path) == 0
+
+
 def test_the_private_file_is_opened_before_the_charge_only_where_its_size_is_that_of_a_public_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write_config(tmp_path, PRIOR)
     text = write_data(tmp_path).read_text()
     opened: list[Path] = []
-    monkeypatch.setattr(
-        "synthrelease.enclave.same_file.file_digest", lambda path: opened.append(Path(path)) or file_digest(path)
-    )
+    monkeypatch.setattr("synthrelease.enclave.source.file_digest", lambda path: opened.append(Path(path)) or file_digest(path))
     for content, read in ((text.replace("head,1\n", "head,3\n", 1), True), (text + "head,1\n", False)):
         (tmp_path / "public.csv").write_text(content)
         opened.clear()

@@ -9,13 +9,17 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
+from synthrelease.cli.terminal import TableName
 from synthrelease.cli.terminal import out as terminal
 
 
 def init(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Of the release; the two files are named after it.")],
-    public: Annotated[Path, typer.Option("--from", metavar="FILE", help="A PUBLIC file with the layout of the private one.")],
+    public: Annotated[
+        str, typer.Option("--from", metavar="FILE", help="A PUBLIC file, or database, with the layout of the private one.")
+    ],
     into: Annotated[Path, typer.Option("--into", metavar="DIR", help="Where configs and acceptance are.")] = Path("."),
+    table: TableName = None,
 ) -> None:
     """Draft configs/NAME.toml and acceptance/NAME.toml from a PUBLIC file, for you to edit. Overwrites nothing.
 
@@ -23,14 +27,14 @@ def init(
     """
     from synthrelease.drafting import write_draft
 
-    configuration, acceptance, found = write_draft(name, public, into)
-    table = Table("column", "kind", "bins", "from", "remark", title=f"Draft from {escape(public.name)}, {found.n_rows} rows")
+    configuration, acceptance, found = write_draft(name, public, into, table)
+    shown = Table("column", "kind", "bins", "from", "remark", title=f"Draft from {escape(found.source)}, {found.n_rows} rows")
     for column in found.columns:
         bins = len(column.categories) or len(column.bins.coarse if column.bins else ()) + 1
-        table.add_row(column.name, column.kind, str(bins), escape(column.source), escape(column.remark))
+        shown.add_row(column.name, column.kind, str(bins), escape(column.source), escape(column.remark))
     for left in found.left_out:
-        table.add_row("-", "left out", "", escape(left.source), escape(left.because))
-    terminal.print(table)
+        shown.add_row("-", "left out", "", escape(left.source), escape(left.because))
+    terminal.print(shown)
     terminal.print(
         f"Wrote {escape(str(configuration))} and {escape(str(acceptance))}. Go through every line of both, then try "
         f"`synthrelease plan {escape(str(configuration))}`. An editor that knows the line `#:schema` explains their settings."

@@ -12,7 +12,7 @@ from rich.markup import escape
 from synthrelease.accounting.charges import decimal_text
 from synthrelease.accounting.guarantee import check_delta, loss_text
 from synthrelease.cli.bundles import warn_of_gaps
-from synthrelease.cli.terminal import Config, Jobs, out, print_plan, print_plans, progress_line
+from synthrelease.cli.terminal import Config, Jobs, TableName, out, print_plan, print_plans, progress_line
 
 if TYPE_CHECKING:
     from synthrelease.specification.release_spec import ReleaseSpec
@@ -96,7 +96,10 @@ def _document(spec: ReleaseSpec, jobs: int, rows: int | None) -> dict[str, Any]:
 
 def check(
     config: Config,
-    data: Annotated[Path | None, typer.Option("--data", metavar="FILE", help="Also check that this file can be read.")] = None,
+    data: Annotated[
+        str | None, typer.Option("--data", metavar="FILE", help="Also check that this file, or database, can be read.")
+    ] = None,
+    table: TableName = None,
 ) -> None:
     """Check a configuration, and that a file fits it. Spends no privacy budget; shows no value, row or count but its rows.
 
@@ -113,11 +116,13 @@ def check(
     )
     if data is not None:
         from synthrelease.enclave.ingest import ingest
+        from synthrelease.enclave.source import Source
 
+        source = Source.of(data, table)
         with progress_line() as phase:
             phase("reading the private file")
-            rows = ingest(data, spec.schema, spec.input, spec.raw)
-        out.print(f"{escape(str(data))}: fits the specification; {rows.n_file} rows in the file. {TOLD}")
+            rows = ingest(source, spec.schema, spec.input, spec.raw)
+        out.print(f"{escape(str(source))}: fits the specification; {rows.n_file} rows in the file. {TOLD}")
         check_delta(spec.plan.total.delta, rows.n_file)
         check_stated(spec.rows, rows.n_file)
     spec.plan.check_limit(spec.limit)

@@ -10,14 +10,17 @@ from rich.markup import escape
 from rich.table import Table
 
 from synthrelease.accounting.guarantee import loss_text
-from synthrelease.cli.terminal import STOPPED, Config, Jobs, progress_bars
+from synthrelease.cli.terminal import STOPPED, Config, Jobs, TableName, progress_bars
 from synthrelease.cli.terminal import out as terminal
 
 
 def rehearse(
     config: Config,
-    data: Annotated[Path, typer.Option("--data", metavar="FILE", help="A PUBLIC file with the layout of the private one.")],
+    data: Annotated[
+        str, typer.Option("--data", metavar="FILE", help="A PUBLIC file, or database, with the layout of the private one.")
+    ],
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="A folder for the results; an earlier one is continued.")],
+    table: TableName = None,
     jobs: Jobs = 1,
     target: Annotated[float, typer.Option(min=0.001, max=0.999, help="Acceptance probability that is wanted.")] = 0.1,
     keep: Annotated[int, typer.Option(min=1, help="Configurations on the shortlist.")] = 10,
@@ -37,6 +40,7 @@ def rehearse(
 
     Writes shortlist.toml (for release --shortlist), report.html and rehearsal.json. Reads nothing private, spends nothing.
     """
+    from synthrelease.enclave.source import Source
     from synthrelease.rehearsal.parallel import Workers
     from synthrelease.rehearsal.racing import RaceGoal
     from synthrelease.rehearsal.rehearse import rehearse as run
@@ -48,7 +52,7 @@ def rehearse(
     with progress_bars() as progress:
         found = run(
             spec,
-            data,
+            Source.of(data, table),
             out,
             goal=RaceGoal(target=target, keep=keep),
             workers=workers,

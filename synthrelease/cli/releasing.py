@@ -13,7 +13,7 @@ from rich.table import Table
 
 from synthrelease.accounting.charges import decimal_text
 from synthrelease.cli.bundles import Password, Sign, warn_of_gaps
-from synthrelease.cli.terminal import NOTHING_RELEASED, Config, Jobs, err, print_plan, progress_line
+from synthrelease.cli.terminal import NOTHING_RELEASED, Config, Jobs, TableName, err, print_plan, progress_line
 from synthrelease.cli.terminal import out as terminal
 
 if TYPE_CHECKING:
@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 
 def release(
     config: Config,
-    data: Annotated[Path, typer.Option("--data", metavar="FILE", help="The private file: CSV (also gzip) or Parquet.")],
+    data: Annotated[str, typer.Option("--data", metavar="FILE", help="The private file, or the URI of a database.")],
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="A new folder for the released files.")],
+    table: TableName = None,
     jobs: Jobs = 1,
     shortlist: Annotated[
         Path | None, typer.Option("--shortlist", metavar="FILE", help="Draw from these configurations (see rehearse).")
@@ -47,11 +48,12 @@ def release(
     The whole budget is written into a ledger before the first private byte is read. Without --ledger that is OUT.ledger,
     which knows only of releases into that folder.
     """
+    from synthrelease.enclave.source import Source
     from synthrelease.publish import ReleaseRequest
 
     request = ReleaseRequest(
         config=config,
-        data=data,
+        data=Source.of(data, table),
         out=out,
         jobs=jobs,
         shortlist=shortlist,

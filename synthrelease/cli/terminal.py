@@ -22,6 +22,9 @@ NOTHING_RELEASED = 3
 STOPPED = 1
 
 Config = Annotated[Path, typer.Argument(metavar="CONFIG", help="The configuration of the release, a TOML file.")]
+TableName = Annotated[
+    str | None, typer.Option("--table", metavar="NAME", help="Of a database: the table to read; before [input] table.")
+]
 Jobs = Annotated[int, typer.Option("--jobs", min=1, help="Processes that try configurations side by side.")]
 out, err = Console(), Console(stderr=True)
 

@@ -38,14 +38,16 @@ class Draft:
     columns: tuple[ColumnDraft, ...]
     left_out: tuple[LeftOut, ...]
     n_rows: int
+    source: str
 
 
-def draft(name: str, public: str | Path) -> Draft:
+def draft(name: str, public: str | Path, table: str | None = None) -> Draft:
     """Draft a release from a **public** file.
 
     Parameters
     ----------
     name : of the release: letters, digits, - and _; the two files are named after it.
+    table : of a database.
 
     Raises
     ------
@@ -55,7 +57,7 @@ def draft(name: str, public: str | Path) -> Draft:
         raise InputError(
             f"expected a name of letters, digits, - and _ that starts with a letter (two files get it), found {name!r}."
         )
-    file = read_public_file(public)
+    file = read_public_file(public, table)
     columns: list[ColumnDraft] = []
     left_out: list[LeftOut] = []
     for source, texts in file.columns.items():
@@ -77,6 +79,7 @@ def draft(name: str, public: str | Path) -> Draft:
         columns=tuple(columns),
         left_out=tuple(left_out),
         n_rows=file.n_rows,
+        source=file.name,
     )
 
 
@@ -89,7 +92,7 @@ def rows_budget(n_rows: int) -> Fraction:
     return max(Fraction(1, 20), Fraction(math.ceil(wanted * 100), 100))
 
 
-def write_draft(name: str, public: str | Path, into: str | Path = ".") -> tuple[Path, Path, Draft]:
+def write_draft(name: str, public: str | Path, into: str | Path = ".", table: str | None = None) -> tuple[Path, Path, Draft]:
     """Write configs/NAME.toml and acceptance/NAME.toml under a folder; neither may be there already.
 
     The JSON Schema that the first line of each names for editors is put beside it, unless one is there.
@@ -104,7 +107,7 @@ def write_draft(name: str, public: str | Path, into: str | Path = ".") -> tuple[
     OutputError : when one of the files is there, or cannot be written.
     """
     into = Path(into)
-    found = draft(name, public)
+    found = draft(name, public, table)
     paths = into / "configs" / f"{name}.toml", into / "acceptance" / f"{name}.toml"
     for path in paths:
         if os.path.lexists(path):

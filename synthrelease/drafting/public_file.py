@@ -12,6 +12,7 @@ from synthrelease.domain.schema import Binning, Column, Schema
 from synthrelease.drafting.labels import ColumnNotes, notes_of
 from synthrelease.enclave.csv_files import open_text
 from synthrelease.enclave.reading import GZIP, UTF_16, column_names, pieces, start_of
+from synthrelease.enclave.source import Source
 from synthrelease.enclave.statistical import package_of
 from synthrelease.enclave.texts import Texts
 from synthrelease.errors import InputError
@@ -36,7 +37,7 @@ class PublicFile:
     """
 
     name: str
-    path: Path
+    source: Source
     input: InputTable
     n_rows: int
     columns: dict[str, Counter[str | None]]
@@ -52,35 +53,40 @@ class PublicFile:
 
     def pieces(self) -> Iterator[Mapping[str, Texts]]:
         """The rows once more, in pieces: for each column its texts, and which of them each row holds."""
-        for _, piece in pieces(self.path, Schema(columns=tuple(map(_column, self.columns))), self.input):
+        for _, piece in pieces(self.source, Schema(columns=tuple(map(_column, self.columns))), self.input):
             yield piece
 
 
-def read_public_file(path: str | Path) -> PublicFile:
+def read_public_file(path: str | Path, table: str | None = None) -> PublicFile:
     """Read a public table of any format that a release can read.
+
+    Parameters
+    ----------
+    path : a file, a folder of Parquet files, or the URI of a database.
+    table : of a database.
 
     Raises
     ------
     InputError : when it cannot be read, has no rows, or names a column twice.
     """
-    path = Path(path)
+    source = Source.of(path, table)
     problem = ""
     try:
-        return _read(path)
+        return _read(source)
     except InputError as error:
         problem = str(error)
-    raise InputError(f"{path}: {problem}")
+    raise InputError(f"{source}: {problem}")
 
 
-def _read(path: Path) -> PublicFile:
-    policy, names = _layout(path)
+def _read(source: Source) -> PublicFile:
+    policy, names = _layout(source)
     repeated = [name for name, times in Counter(names).items() if times > 1]
     if repeated or not names or "" in names:
         found = f"{repeated[0]!r} twice" if repeated else "a column without a name"
         raise InputError(f"expected a header with different names, found {found}.")
     columns: dict[str, Counter[str | None]] = {name: Counter() for name in names}
     rows = 0
-    for _, piece in pieces(path, Schema(columns=tuple(map(_column, names))), policy):
+    for _, piece in pieces(source, Schema(columns=tuple(map(_column, names))), policy):
         for name, texts in piece.items():
             used = Counter(texts.codes.tolist())
             for code, times in used.items():  # a text may stand there twice
@@ -90,17 +96,20 @@ def _read(path: Path) -> PublicFile:
             rows += len(texts.codes) if name == names[0] else 0
     if not rows:
         raise InputError("expected a header and rows, found no rows.")
-    package = package_of(start_of(path))
-    notes = dict.fromkeys(names, ColumnNotes()) | (notes_of(package, path, policy.encoding) if package else {})
-    return PublicFile(name=path.name, path=path, input=policy, n_rows=rows, columns=columns, notes=notes)
+    notes = dict.fromkeys(names, ColumnNotes())
+    if source.path is not None and (package := package_of(start_of(source.path))):
+        notes |= notes_of(package, source.path, policy.encoding)
+    name = source.path.name if source.path is not None else str(source)
+    return PublicFile(name=name, source=source, input=policy, n_rows=rows, columns=columns, notes=notes)
 
 
-def _layout(path: Path) -> tuple[InputTable, list[str]]:
+def _layout(source: Source) -> tuple[InputTable, list[str]]:
     """How the file is to be read, and its columns; anything wrong with a CSV file is left for `pieces` to explain."""
-    encoding: Encoding = "utf-16" if start_of(path).startswith(UTF_16) else "utf-8"
-    names = column_names(path, InputTable(encoding=encoding))
-    if names is not None:
-        return InputTable(), names
+    path = source.path
+    encoding: Encoding = "utf-16" if path is not None and start_of(path).startswith(UTF_16) else "utf-8"
+    names = column_names(source, InputTable(encoding=encoding))
+    if names is not None or path is None:
+        return InputTable(table=source.table), names or []
     compressed = start_of(path).startswith(GZIP)
     encoding = encoding if encoding == "utf-16" else _encoding(path, compressed)
     try:

@@ -1,4 +1,4 @@
-"""From a private CSV or Parquet file to atomic counts: the one place where rows exist.
+"""From a private file or database table to atomic counts: the one place where rows exist.
 
 The file is read in pieces, so that it may be larger than memory. Every value meets a public rule of the specification
 (missing, outside the bounds, plausible or not); a file with values that meet none is refused, by the names of all columns that
@@ -18,6 +18,7 @@ from synthrelease.domain.plausibility import Plausibility
 from synthrelease.domain.schema import Column, Schema
 from synthrelease.enclave.door import PrivateRows
 from synthrelease.enclave.reading import pieces
+from synthrelease.enclave.source import Source
 from synthrelease.enclave.values import MISSING, OUTSIDE, WRONG, atomic_bins
 from synthrelease.errors import InputError, listing
 from synthrelease.toml.tables import InputTable
@@ -32,7 +33,7 @@ ADVICE = (
 )
 
 
-def ingest(path: str | Path, schema: Schema, policy: InputTable, raw: Plausibility) -> PrivateRows:
+def ingest(path: str | Path | Source, schema: Schema, policy: InputTable, raw: Plausibility) -> PrivateRows:
     """Read the private file once and group the rows that the public rules keep to atomic cells.
 
     Raises
@@ -53,7 +54,7 @@ def ingest(path: str | Path, schema: Schema, policy: InputTable, raw: Plausibili
     return PrivateRows(found.kept, found.n_file)
 
 
-def read_public(path: str | Path, schema: Schema, policy: InputTable, raw: Plausibility) -> Counts:
+def read_public(path: str | Path | Source, schema: Schema, policy: InputTable, raw: Plausibility) -> Counts:
     """The kept rows of a file that is public: counts that anybody may see. Only the rehearsal may call it.
 
     Raises
@@ -76,17 +77,17 @@ class _Rows:
     n_file: int
 
 
-def _counts_or_problem(path: str | Path, schema: Schema, policy: InputTable, raw: Plausibility) -> _Rows | str:
+def _counts_or_problem(path: str | Path | Source, schema: Schema, policy: InputTable, raw: Plausibility) -> _Rows | str:
     """The counts, or what is wrong: a text, so that no error carries a frame or cause that saw values."""
     try:
-        return _read(Path(path), schema, policy, raw)
+        return _read(Source.of(path), schema, policy, raw)
     except InputError as error:
         return f"{path}: {error}"
     except Exception:
         return f"{path}: expected a file that can be read, found one that cannot. The cause is not shown: it may hold values."
 
 
-def _read(path: Path, schema: Schema, policy: InputTable, raw: Plausibility) -> _Rows:
+def _read(path: Source, schema: Schema, policy: InputTable, raw: Plausibility) -> _Rows:
     kept = Tally(schema.layout)
     n_file = 0
     problems: set[tuple[int, int]] = set()

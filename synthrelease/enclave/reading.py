@@ -12,8 +12,11 @@ from pathlib import Path
 
 from synthrelease.domain.schema import Schema
 from synthrelease.enclave.csv_files import ENCODINGS, csv_pieces
+from synthrelease.enclave.database_files import SQLITE, duckdb_names, duckdb_pieces, is_duckdb, sqlite_names, sqlite_pieces
+from synthrelease.enclave.databases import database_names, database_pieces
 from synthrelease.enclave.feather import FILE, STREAM, feather_names, feather_pieces
 from synthrelease.enclave.parquet import MARK, parquet_names, parquet_pieces
+from synthrelease.enclave.source import Source
 from synthrelease.enclave.statistical import package_names, package_of, package_pieces
 from synthrelease.enclave.texts import Piece
 from synthrelease.errors import InputError
@@ -33,7 +36,7 @@ _FORMATS = "CSV (also gzip), Parquet, Feather, Stata, SAS, SPSS, a DuckDB or an 
 _EXPECTED = "expected a file with a header and rows"
 
 
-def pieces(path: Path, schema: Schema, policy: InputTable) -> Iterator[Piece]:
+def pieces(source: str | Path | Source, schema: Schema, policy: InputTable) -> Iterator[Piece]:
     """The pieces of the table, in order.
 
     Blank lines of a CSV file are not rows, unless it has one column, where each is a row with an empty cell. A piece has at
@@ -45,6 +48,12 @@ def pieces(path: Path, schema: Schema, policy: InputTable) -> Iterator[Piece]:
         The content of a row is never quoted; names from the header are. The caller adds the name of the file.
     """
     needed = list(dict.fromkeys(name for column in schema.columns for name in column.sources))
+    source = Source.of(source)
+    table = source.table or policy.table
+    if source.path is None:
+        yield from database_pieces(source.uri, table, needed, ROWS_PER_PIECE)
+        return
+    path = source.path
     start = start_of(path)
     if start.startswith(MARK):
         yield from parquet_pieces(path, needed, ROWS_PER_PIECE, CHARACTERS_PER_PIECE)
@@ -52,18 +61,26 @@ def pieces(path: Path, schema: Schema, policy: InputTable) -> Iterator[Piece]:
         yield from feather_pieces(path, needed, ROWS_PER_PIECE)
     elif package := package_of(start):
         yield from package_pieces(package, path, needed, policy.encoding, ROWS_PER_PIECE)
+    elif start.startswith(SQLITE):
+        yield from sqlite_pieces(path, table, needed, ROWS_PER_PIECE)
+    elif is_duckdb(start):
+        yield from duckdb_pieces(path, table, needed, ROWS_PER_PIECE)
     else:
         compressed = _is_compressed(start, policy)
         yield from csv_pieces(path, needed, policy, compressed, ROWS_PER_PIECE, CHARACTERS_PER_PIECE)
 
 
-def column_names(path: Path, policy: InputTable) -> list[str] | None:
+def column_names(source: Source, policy: InputTable) -> list[str] | None:
     """The columns of a file that tells them, in order; None for CSV. For public files alone: a header may be a person's row.
 
     Raises
     ------
     InputError : as `pieces`.
     """
+    table = source.table or policy.table
+    if source.path is None:
+        return database_names(source.uri, table)
+    path = source.path
     start = start_of(path)
     if start.startswith(MARK):
         return parquet_names(path)
@@ -71,6 +88,10 @@ def column_names(path: Path, policy: InputTable) -> list[str] | None:
         return feather_names(path)
     if package := package_of(start):
         return package_names(package, path, policy.encoding)
+    if start.startswith(SQLITE):
+        return sqlite_names(path, table)
+    if is_duckdb(start):
+        return duckdb_names(path, table)
     _is_compressed(start, policy)
     return None
 

@@ -5,13 +5,13 @@ Privacy
 A generator that starts from the private table, or a shortlist that was drawn up on it, publishes what no noise covers. So such
 a run is refused, twice:
 
-- before the charge, by name and by content. The private file is opened for this only where it has the size, to the byte, of a
-  file that was called public; and only equality has a consequence. So the one thing that can be learned without a charge, and
-  by the operator alone, is that the private file is, byte for byte, a file that is said to be public already. Whoever could
-  use this to try out files would have to guess all of it.
-- after reading, by the counts: the same rows in another order or format. The refusal is an output beside the guarantee, as
-  that of a file that does not fit is: nothing is published, the budget is spent, and it says that the private table is one
-  that is said to be public. The guarantee speaks of private tables other than those.
+- before the charge, by name and by content. The private file (of a folder, all its files) is opened for this only where it has
+  the size, to the byte, of a file that was called public; and only equality has a consequence. So the one thing that can be
+  learned without a charge, and by the operator alone, is that the private file is, byte for byte, a file that is said to be
+  public already. Whoever could use this to try out files would have to guess all of it.
+- after reading, by the counts: the same rows in another order or format, or from a database. The refusal is an output beside
+  the guarantee, as that of a file that does not fit is: nothing is published, the budget is spent, and it says that the private
+  table is one that is said to be public. The guarantee speaks of private tables other than those.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from synthrelease.enclave.source import Source
 from synthrelease.errors import InputError
-from synthrelease.resources import file_digest
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,16 +36,20 @@ class PublicFile:
 
     @classmethod
     def of(cls, role: str, path: str | Path) -> PublicFile:
-        return cls(role=role, size=os.path.getsize(path), digest=file_digest(path), path=Path(path))
+        source = Source.of(path)
+        return cls(role=role, size=source.size(), digest=source.digest(), path=source.path)
 
 
-def check_not_public(data: str | Path, public: Iterable[PublicFile]) -> None:
-    """Raises InputError when the private file is one of these; opens it only where the sizes agree."""
-    size, digest = os.path.getsize(data), None
+def check_not_public(data: str | Path | Source, public: Iterable[PublicFile]) -> None:
+    """Raises InputError when the private file is one of these; opens it only where the sizes agree. A URI is not asked."""
+    data = Source.of(data)
+    if data.path is None:
+        return
+    size, digest = data.size(), None
     for known in public:
-        same = known.path is not None and os.path.exists(known.path) and os.path.samefile(data, known.path)
+        same = known.path is not None and os.path.exists(known.path) and os.path.samefile(data.path, known.path)
         if not same and size == known.size:
-            digest = digest or file_digest(data)
+            digest = digest or data.digest()
             same = digest == known.digest
         if same:
             raise InputError(

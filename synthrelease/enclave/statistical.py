@@ -38,6 +38,7 @@ class Package:
     dates, moments, times : patterns of the formats of dates, of dates with a time, and of times of day.
     day, tick : in what dates are counted, and moments and times.
     letters : of values that are missing for a reason, in columns of numbers.
+    block : bytes of which a whole file holds a whole number: it may not tell how many rows it has.
     """
 
     name: str
@@ -49,6 +50,7 @@ class Package:
     day: timedelta = timedelta(days=1)
     tick: timedelta = timedelta(seconds=1)
     letters: str = ""
+    block: int = 1
 
 
 STATA = Package(
@@ -64,7 +66,7 @@ SAS = Package(
     moments=r"(DATETIME|DATEAMPM|MDYAMPM|NLDATM|E8601D[TNZ]|B8601D[TNZ]|IS8601D[TNZ])\d*(\.\d*)?",
     times=r"(TIME|TIMEAMPM|TOD|HHMM|E8601TM|B8601TM|IS8601TM)\d*(\.\d*)?",
 )  # fmt: skip
-TRANSPORT = replace(SAS, name="SAS transport", parser="xport")
+TRANSPORT = replace(SAS, name="SAS transport", parser="xport", block=80)
 SPSS = Package(
     name="SPSS", parser="sav/zsav", origin=datetime(1582, 10, 14), day=timedelta(seconds=1),
     dates=r"(DATE|ADATE|EDATE|JDATE|SDATE|QYR|MOYR|WKYR)\d*", moments=r"(DATETIME|YMDHMS)\d*(\.\d*)?", times=r"TIME\d*(\.\d*)?",
@@ -123,6 +125,9 @@ def read_package(package: Package, path: Path, encoding: str, **options: Any) ->
         parser_entry_point = None
     if parser_entry_point is None:
         raise InputError(f"expected the library pyreadstat for files of {package.name}, found none. {MISSING_LIBRARY}")
+    damaged = f"expected a whole {package.name} file, found one that is cut off, damaged or unreadable."
+    if path.stat().st_size % package.block:
+        raise InputError(damaged)
     options |= {"parser_format": package.parser, "encoding": _ENCODINGS.get(encoding), "output_format": "pandas"}
     try:
         return parser_entry_point(str(path.absolute()), user_missing=True, disable_datetime_conversion=True, **options)
@@ -135,7 +140,7 @@ def read_package(package: Package, path: Path, encoding: str, **options: Any) ->
         problem = (
             f"expected texts in the encoding that the {package.name} file tells, found other bytes. {_OTHER_ENCODING}"
             if bytes_failed
-            else f"expected a whole {package.name} file, found one that is cut off, damaged or unreadable."
+            else damaged
         )
     raise InputError(problem)
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 import numpy as np
 
@@ -33,6 +35,53 @@ NO_VALUE = "\0"
 
 Piece = tuple[int, Mapping[str, Texts]]
 """The number of the first row, counted from 1, and the needed columns by name."""
+
+
+Value = TypeVar("Value")
+
+
+class Collected(Generic[Value]):
+    """Records that become columns, a few at a time: as long as these stand in the processor's cache.
+
+    Parameters
+    ----------
+    places : of the columns, in a record.
+    """
+
+    _AT_ONCE = 100
+
+    def __init__(self, places: Sequence[int]):
+        self._places = places
+        self._records: list[Sequence[Value]] = []
+        self._known: list[_Numbered[Value]] = [_Numbered() for _ in places]
+        self._codes = [array("q") for _ in places]
+
+    def add(self, record: Sequence[Value]) -> None:
+        self._records.append(record)
+        if len(self._records) == self._AT_ONCE:
+            self._encode()
+
+    def columns(self) -> list[tuple[list[Value], np.ndarray]]:
+        """For each place its distinct values, in the order in which they came, and which of them each record holds."""
+        self._encode()
+        codes = (np.array(each, dtype=np.int64) for each in self._codes)
+        return [(list(known), each) for known, each in zip(self._known, codes, strict=True)]
+
+    def _encode(self) -> None:
+        if not self._records:
+            return
+        columns = list(zip(*self._records, strict=True))
+        for place, known, codes in zip(self._places, self._known, self._codes, strict=True):
+            codes.extend(map(known.__getitem__, columns[place]))
+        self._records = []
+
+
+class _Numbered(dict[Value, int]):
+    """Values with numbers in the order in which they came first."""
+
+    def __missing__(self, value: Value) -> int:
+        number = self[value] = len(self)
+        return number
 
 
 def check_header(header: Sequence[str], needed: Sequence[str]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -14,6 +13,7 @@ from pathlib import Path
 from synthrelease.domain.counts import Counts
 from synthrelease.enclave.door import Meter, PrivateCounts
 from synthrelease.enclave.ingest import read_public
+from synthrelease.enclave.source import Source
 from synthrelease.errors import InputError, OutputError
 from synthrelease.rehearsal.advice import (
     BUDGET_FACTORS,
@@ -30,7 +30,6 @@ from synthrelease.rehearsal.parallel import Run, Workers, running
 from synthrelease.rehearsal.racing import Race, RaceGoal
 from synthrelease.rehearsal.store import RehearsalStore, open_store
 from synthrelease.releasing.attempt import read_priors
-from synthrelease.resources import file_digest
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.shortlist import RehearsedTable
 
@@ -80,7 +79,7 @@ class Rehearsal:
 
 def rehearse(
     spec: ReleaseSpec,
-    data: str | Path,
+    data: str | Path | Source,
     out: str | Path,
     *,
     goal: RaceGoal,
@@ -117,7 +116,8 @@ def rehearse(
     progress("reading the public file", 0, 0)
     comparison = Comparison.of(spec, copies, quasi_identifiers)
     public = read_public(data, spec.schema, spec.input, spec.raw)
-    known = RehearsedTable(bytes=os.path.getsize(data), sha256=file_digest(data), table=public.digest())
+    source = Source.of(data)
+    known = RehearsedTable(bytes=source.size(), sha256=source.digest(), table=public.digest())
     about = {
         "format": "1",
         "specification": spec.digest,

@@ -17,6 +17,7 @@ from synthrelease.domain.counts import Counts
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import ingest
 from synthrelease.enclave.resizing import resize
+from synthrelease.enclave.source import Source
 from synthrelease.errors import BudgetError
 from synthrelease.releasing.attempt import Attempt, Prepared, attempt, prepare, read_priors, released_figures
 from synthrelease.releasing.selection import select_by
@@ -46,7 +47,7 @@ class Release:
 
 def release(
     spec: ReleaseSpec,
-    data: str | Path,
+    data: str | Path | Source,
     *,
     jobs: int = 1,
     progress: Progress = lambda phase: None,
@@ -101,7 +102,7 @@ def release(
     )
 
 
-def read_private(spec: ReleaseSpec, data: str | Path, public: Collection[str] = ()) -> PrivateCounts:
+def read_private(spec: ReleaseSpec, data: str | Path | Source, public: Collection[str] = ()) -> PrivateCounts:
     """The table that a release works with: read once, its number of rows made public, with the charges before the loop.
 
     Parameters

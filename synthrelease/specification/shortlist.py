@@ -33,7 +33,10 @@ class ShortlistTable(SpecTable):
 
 
 class RehearsedTable(SpecTable):
-    """[data]: what it was rehearsed on, so that a release of that very table is refused (`same_file`)."""
+    """[data]: what it was rehearsed on, so that a release of that very table is refused (`same_file`).
+
+    Behind the URI of a database there are 0 bytes.
+    """
 
     bytes: int = Field(ge=0)
     sha256: str = Field(pattern="^[0-9a-f]{64}$")

@@ -17,8 +17,8 @@ from synthrelease.criteria import CRITERIA, Criterion, JointTest, Setting
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.domain.rules import Domain, Rule, RuleError, parse_rule
 from synthrelease.domain.schema import Binning, Column, Schema
+from synthrelease.enclave.source import Source
 from synthrelease.errors import SpecError, closest, listing
-from synthrelease.resources import file_digest
 from synthrelease.specification.categories import ColumnError
 from synthrelease.specification.codelists import with_codelists
 from synthrelease.specification.columns import build_column, group_binning
@@ -161,6 +161,8 @@ class _Builder:
         raw = sorted(rule.never for rule in self.release.rules if "raw" in rule.applies_to)
         content = [sorted(read, key=str), sorted(self.release.input.missing_values), raw]
         content += [[","]] if self.release.input.decimal == "," else []
+        if self.release.input.encoding != "utf-8":  # in which letters a category is found in the file
+            content.append(self.release.input.encoding)
         return hashlib.sha256(json.dumps(content, default=str).encode()).hexdigest()
 
     def _known_columns(self, where: str, table: Mapping[str, object], file: str) -> None:
@@ -242,7 +244,7 @@ class _Builder:
             if name is None:
                 continue
             path = self.configuration.file_of("generators").parent / name
-            if path.is_file():
+            if path.is_file() or path.is_dir():
                 found[name] = path
             else:
                 self.problems.add("generators", "a public file as prior", f"no file {path}")
@@ -251,7 +253,7 @@ class _Builder:
     def _digest(self, priors: Mapping[str, Path]) -> str:
         release = self.release.model_dump(mode="json", exclude={"card"})
         content: list[object] = [release, self.acceptance.model_dump(mode="json")]
-        content += [[name, file_digest(path)] for name, path in sorted(priors.items())]
+        content += [[name, Source.of(path).digest()] for name, path in sorted(priors.items())]
         return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()
 
     def _joint_test(self) -> JointTest | None:

@@ -157,6 +157,8 @@ class InputTable(SpecTable):
         of Stata, SAS and SPSS that do not tell it. Example: `encoding = "latin-1"`.
     decimal : what stands before the fraction of a number that is written as a text: "." or ",". Numbers of files that know
         numbers as such have none. Example: `decimal = ","`.
+    table : of a database; other files need none, and a database with one table neither. `--table` goes before it.
+        Example: `table = "births"`.
     missing_values : texts of the file that stand for a missing value, in every column, also with spaces around them. A list
         replaces the whole default, so write the empty text into it if empty cells are missing values.
         Example: `missing_values = ["", "-9", "unknown"]`.
@@ -175,6 +177,7 @@ class InputTable(SpecTable):
     delimiter: str = Field(default=",", min_length=1, max_length=1)
     encoding: Encoding = "utf-8"
     decimal: Literal[".", ","] = "."
+    table: str | None = Field(default=None, min_length=1, max_length=300)
     missing_values: tuple[str, ...] = ("", "NA", "NaN", "nan", "null", "NULL", "None", ".")
     missing: Literal["drop", "bin", "error"] = "error"
     outside: Literal["drop", "clip", "error"] = "error"

@@ -269,6 +269,7 @@ def test_the_domain_of_an_exact_release_is_what_decides_which_rows_are_kept(tmp_
             "other bins": {'"1-2", "3-4", "5-6", "7-8"': '"1-4", "5-8"'},
             "another rule": {"year > 6": "year > 5"},
             "other bounds": {"bounds = [1, 8]": "bounds = [0, 8]", '"1-2"': '"0-2"'},
+            "other letters": {'rows = "exact"': 'rows = "exact"\nencoding = "latin-1"'},
             "missing ones dropped": {'rows = "exact"': 'rows = "exact"\nmissing = "drop"'},
             "categories that change places": {'["head", "tail"]': '{ tail = ["head"], head = ["tail"] }'},
             "another name for a column": {"[columns.year]": '[columns.age]\nsource = "year"', "and year > 6": "and age > 6"},

@@ -67,7 +67,7 @@ OF_LEAKS = (
     Mutation(
         name="message: the row of another length is quoted",
         breaks="a person's row on the screen",
-        place="enclave.reading:_csv",
+        place="enclave.csv_files:csv_pieces",
         old="_ragged(len(header), len(record))",
         new='_Unreadable(f"expected {len(header)} fields, found {record}", "")',
         tests=(f"{VALUES}::test_no_message_about_a_csv_file_holds_a_value",),
@@ -96,9 +96,9 @@ OF_LEAKS = (
     Mutation(
         name="message: the whole type of a Parquet column is quoted",
         breaks="names of fields in it",
-        place="enclave.parquet:_check_type",
-        old="f\"the Parquet type {shown[0] if shown else 'of an extension'}\"",
-        new='f"the Parquet type {kind}"',
+        place="enclave.arrow:check_type",
+        old="f\"the {format_name} type {shown[0] if shown else 'of an extension'}\"",
+        new='f"the {format_name} type {kind}"',
         tests=("tests/enclave/test_reading.py::test_a_parquet_column_of_a_type_that_is_no_single_value_is_refused",),
     ),
     Mutation(

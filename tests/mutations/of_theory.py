@@ -19,6 +19,7 @@ from tests.mutations.of_columns import OF_COLUMNS
 from tests.mutations.of_criteria import OF_CRITERIA
 from tests.mutations.of_documents import OF_DOCUMENTS
 from tests.mutations.of_floats import OF_FLOATS
+from tests.mutations.of_formats import OF_FORMATS
 from tests.mutations.of_leaks import OF_LEAKS
 from tests.mutations.of_ledger import OF_THE_LEDGER
 from tests.mutations.of_public_facts import OF_PUBLIC_FACTS
@@ -1060,6 +1061,7 @@ MUTATIONS = (
     OF_THE_THEORY
     + OF_THE_LEDGER
     + OF_LEAKS
+    + OF_FORMATS
     + OF_FLOATS
     + OF_THE_ROWS
     + OF_SPENDING

@@ -14,6 +14,7 @@ from tests.conftest import ROOT
 from tests.whole.hostile import toml_texts
 from tests.whole.hostile.csv_files import HEADER, csv_file, gzip_file
 from tests.whole.hostile.ledgers import write_ledger
+from tests.whole.hostile.other_formats import other_file
 from tests.whole.hostile.parquet_files import parquet_file
 
 BASE = ROOT / "tests" / "specification" / "bad_specs" / "base"
@@ -245,11 +246,12 @@ def _paths(folder: Path, draw: Random, token: str) -> tuple[str, ...]:
 
 
 KINDS: dict[str, tuple[int, Callable[[Path, Random, str], tuple[str, ...]]]] = {
-    "specification": (35, _specification),
+    "specification": (27, _specification),
     "paths": (3, _paths),
     "CSV": (20, _table(csv_file)),
     "gzip CSV": (8, _table(gzip_file)),
     "Parquet": (12, _table(parquet_file)),
+    "other formats": (8, _table(other_file)),
     "ledger": (7, _ledger),
     "shortlist": (5, _shortlist),
     "facts": (10, _facts),

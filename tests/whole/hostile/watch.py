@@ -157,8 +157,10 @@ def limit_memory() -> None:
     """No more than MEGABYTES of address space beyond what this process has now, with all packages loaded."""
     import resource
 
+    import duckdb  # noqa: F401
     import pandas  # noqa: F401
     import pyarrow.parquet  # noqa: F401
+    import pyreadstat  # noqa: F401
 
     import synthrelease.cli
     import synthrelease.enclave.ingest

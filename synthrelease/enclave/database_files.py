@@ -1,0 +1,149 @@
+"""Reading a table of a DuckDB or SQLite file in pieces. The file is opened for reading alone, and nothing but it is opened.
+
+DuckDB needs the extra `database`; SQLite comes with Python.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+
+from synthrelease.enclave.sql import (
+    ROWS_AT_ONCE,
+    check_types,
+    chosen_table,
+    header_piece,
+    pieces_of_batches,
+    pieces_of_rows,
+    quoted,
+)
+from synthrelease.enclave.texts import Piece, check_header
+from synthrelease.errors import InputError
+
+MISSING_LIBRARY = 'pip install "synthrelease[database]"'
+SQLITE = b"SQLite format 3\0"
+_NO_SQLITE = "expected a whole SQLite file with texts in UTF-8 and values of less than 32 MB, found one that cannot be read."
+_TOO_LONG = "expected rows that fit into the memory of this machine, found longer ones."
+_DUCKDB_SETTINGS = {
+    # no other file, no network, no extension, nothing of the rows on a disk, no variable of this program as a table
+    "enable_external_access": "false",
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "temp_directory": "",
+    "python_enable_replacements": "false",
+    "preserve_insertion_order": "false",
+    "lock_configuration": "true",
+}
+LONGEST_VALUE = 2**25
+"""Bytes of one value in SQLite."""
+
+
+def is_duckdb(start: bytes) -> bool:
+    """Whether a file that begins so is one of DuckDB."""
+    return start[8:12] == b"DUCK"
+
+
+def duckdb_names(path: Path, table: str | None) -> list[str]:
+    """The columns of the table. Raises InputError as `duckdb_pieces`."""
+    return list(next(_duckdb(path, table, None, 1))[1])
+
+
+def duckdb_pieces(path: Path, table: str | None, needed: Sequence[str], most_rows: int) -> Iterator[Piece]:
+    """The pieces of a table, with the needed columns alone.
+
+    Raises
+    ------
+    InputError : when the library is not installed, the file cannot be read, or the table or a column is not there.
+    """
+    yield from _duckdb(path, table, needed, most_rows)
+
+
+def _duckdb(path: Path, table: str | None, needed: Sequence[str] | None, most_rows: int) -> Iterator[Piece]:
+    try:
+        import duckdb
+    except ImportError:
+        duckdb = None
+    if duckdb is None:
+        raise InputError(f"expected the library duckdb for DuckDB files, found none. {MISSING_LIBRARY}")
+    problem = ""
+    try:
+        with duckdb.connect(str(path), read_only=True, config=_DUCKDB_SETTINGS) as connection:
+            tables = connection.execute(
+                "SELECT table_schema, table_name FROM information_schema.tables WHERE table_catalog = current_database() "
+                "ORDER BY ALL"
+            ).fetchall()
+            catalog = connection.execute("SELECT current_database()").fetchall()[0][0]  # its schemas may have its name
+            from_table = quoted(catalog, *chosen_table(table, tables))
+            names = connection.sql(f"SELECT * FROM {from_table} LIMIT 0").columns
+            if needed is None:
+                yield header_piece(names)
+                return
+            check_header(names, needed)
+            reader = connection.sql(f"SELECT {', '.join(map(quoted, needed))} FROM {from_table}").to_arrow_reader(most_rows)
+            check_types(reader.schema, needed)
+            yield from pieces_of_batches(reader, needed, most_rows)
+    except InputError:
+        raise
+    except MemoryError:
+        problem = _TOO_LONG
+    except Exception:  # what the library says may quote a value
+        problem = "expected a whole DuckDB file that no other program is writing, found one that cannot be read."
+    if problem:
+        raise InputError(problem)
+
+
+def sqlite_names(path: Path, table: str | None) -> list[str]:
+    """The columns of the table. Raises InputError as `sqlite_pieces`."""
+    return list(next(_sqlite(path, table, None, 1))[1])
+
+
+def sqlite_pieces(path: Path, table: str | None, needed: Sequence[str], most_rows: int) -> Iterator[Piece]:
+    """The pieces of a table, with the needed columns alone.
+
+    Raises
+    ------
+    InputError : when the file cannot be read, or the table or a column is not there.
+    """
+    yield from _sqlite(path, table, needed, most_rows)
+
+
+def _sqlite(path: Path, table: str | None, needed: Sequence[str] | None, most_rows: int) -> Iterator[Piece]:
+    problem = ""
+    try:
+        _check_size(path)
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+            connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST_VALUE)
+            for setting in ("query_only = ON", "trusted_schema = OFF", "cell_size_check = ON"):
+                connection.execute(f"PRAGMA {setting}")
+            tables = connection.execute(
+                "SELECT 'main', name FROM sqlite_master WHERE type IN ('table', 'view') "
+                "AND substr(name, 1, 7) <> 'sqlite_' ORDER BY name"
+            ).fetchall()
+            from_table = quoted(*chosen_table(table, tables))
+            names = [name for name, *_ in connection.execute(f"SELECT * FROM {from_table} LIMIT 0").description]
+            if needed is None:
+                yield header_piece(names)
+                return
+            check_header(names, needed)
+            rows = connection.execute(f"SELECT {', '.join(map(quoted, needed))} FROM {from_table}")
+            size = min(ROWS_AT_ONCE, most_rows)
+            yield from pieces_of_rows(iter(lambda: rows.fetchmany(size), []), needed, most_rows)
+    except InputError:
+        raise
+    except MemoryError:
+        problem = _TOO_LONG
+    except Exception:  # what the library says may quote a value
+        problem = _NO_SQLITE
+    if problem:
+        raise InputError(problem)
+
+
+def _check_size(path: Path) -> None:
+    """SQLite reads zeros beyond the end of a file; its header says of how many pages of how many bytes it is."""
+    with path.open("rb") as file:
+        header = file.read(32)
+    page, count = int.from_bytes(header[16:18], "big"), int.from_bytes(header[28:32], "big")
+    if path.stat().st_size < (65_536 if page == 1 else page) * count:
+        raise InputError(_NO_SQLITE)

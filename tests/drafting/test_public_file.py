@@ -1,0 +1,107 @@
+"""A public file of any format: its layout is found, its texts are counted, and what it says about its columns is given."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from synthrelease.drafting import write_draft
+from synthrelease.drafting.public_file import read_public_file
+from synthrelease.errors import InputError
+from tests.conftest import ROOT
+
+TEXT = "größe,ort\n1,Köln\n2,München\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "encoding"),
+    [
+        (TEXT.encode(), "utf-8"),
+        (TEXT.encode("utf-8-sig"), "utf-8"),
+        (TEXT.encode("latin-1"), "windows-1252"),
+        (TEXT.replace("Köln", "K\x81ln").encode("latin-1"), "latin-1"),
+        (TEXT.encode("utf-16"), "utf-16"),
+    ],
+)
+def test_the_encoding_of_a_public_csv_file_is_found(tmp_path: Path, content: bytes, encoding: str) -> None:
+    (tmp_path / "public.csv").write_bytes(content)
+    found = read_public_file(tmp_path / "public.csv")
+    assert found.encoding == encoding
+    assert list(found.columns) == ["größe", "ort"]
+    assert found.columns["ort"]["München"] == 1
+
+
+def test_a_draft_says_how_its_public_file_was_read(tmp_path: Path) -> None:
+    rows = "".join(f"{number % 5};{'äöü'[number % 3]}\n" for number in range(300))
+    (tmp_path / "public.csv").write_bytes(("a;b\n" + rows).encode("latin-1"))
+    configuration, _, _ = write_draft("letters", tmp_path / "public.csv", tmp_path)
+    text = configuration.read_text(encoding="utf-8")
+    assert 'delimiter = ";"' in text
+    assert 'encoding = "windows-1252"' in text
+    with closing(sqlite3.connect(tmp_path / "public.sqlite")) as connection:
+        connection.execute("CREATE TABLE letters (a, b)")
+        connection.executemany("INSERT INTO letters VALUES (?, ?)", [line.split(";") for line in rows.splitlines()])
+        connection.execute("CREATE TABLE others (a)")
+        connection.commit()
+    configuration, _, found = write_draft("table", tmp_path / "public.sqlite", tmp_path, "letters")
+    assert 'table = "letters"' in configuration.read_text(encoding="utf-8")
+    assert (found.source, found.n_rows) == ("public.sqlite", 300)
+
+
+def test_the_rows_of_a_public_file_can_be_read_once_more(tmp_path: Path) -> None:
+    (tmp_path / "public.csv").write_text("a,b\n1,x\n2,y\n1,y\n")
+    found = read_public_file(tmp_path / "public.csv")
+    pairs = [
+        (piece["a"].texts[first], piece["b"].texts[second])
+        for piece in found.pieces()
+        for first, second in zip(piece["a"].codes, piece["b"].codes, strict=True)
+    ]
+    assert pairs == [("1", "x"), ("2", "y"), ("1", "y")]
+
+
+def test_labels_and_missing_codes_of_a_public_file_are_given_as_texts(tmp_path: Path) -> None:
+    pyreadstat = pytest.importorskip("pyreadstat", reason="needs the extra: pip install 'synthrelease[formats]'")
+    table = pd.DataFrame({"age": [34.0, 97.0, 98.5, np.nan], "sex": ["F", "M", "F", "X"]})
+    labels: dict[str, dict[object, str]] = {"age": {97: "refused"}, "sex": {"F": "female"}}
+    pyreadstat.write_sav(
+        table, tmp_path / "public.sav", column_labels=["Age in years", "Sex"], variable_value_labels=labels,
+        missing_ranges={"age": [97, {"lo": 98, "hi": 99}], "sex": ["X"]},
+    )  # fmt: skip
+    notes = read_public_file(tmp_path / "public.sav").notes
+    assert (notes["age"].label, notes["age"].value_labels) == ("Age in years", {"97": "refused"})
+    assert [text for text in ("34", "97", "98.5", "99.5", "x") if notes["age"].means_missing(text)] == ["97", "98.5"]
+    assert notes["sex"].value_labels == {"F": "female"}
+    assert [text for text in ("F", "X") if notes["sex"].means_missing(text)] == ["X"]
+    table = pd.DataFrame({"age": [34.0, "a"]}, dtype=object)
+    pyreadstat.write_dta(
+        table,
+        tmp_path / "public.dta",
+        missing_user_values={"age": ["a"]},
+        variable_value_labels={"age": {34: "x", "a": "refused"}},
+    )
+    notes = read_public_file(tmp_path / "public.dta").notes
+    assert notes["age"].value_labels == {"34": "x", ".a": "refused"}
+    assert [text for text in ("34", ".a", ".z") if notes["age"].means_missing(text)] == [".a", ".z"]
+
+
+def test_only_drafting_reads_what_a_file_says_of_itself() -> None:
+    """A private file's labels are words about its rows: no code that a release runs may look at them."""
+    words = ("value_labels", "column_names_to_labels", "missing_ranges", "missing_user_values", "column_labels")
+    package = ROOT / "synthrelease"
+    found = {
+        path.relative_to(package).as_posix()
+        for path in package.rglob("*.py")
+        if any(word in path.read_text(encoding="utf-8") for word in words)
+    }
+    assert "drafting/labels.py" in found
+    assert {name.split("/")[0] for name in found} == {"drafting"}
+
+
+def test_a_folder_without_files_and_an_unreadable_file_are_told(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="expected a folder with Parquet files alone, found none in it"):
+        read_public_file(tmp_path)
