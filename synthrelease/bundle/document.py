@@ -9,6 +9,8 @@ from typing import Any
 
 from synthrelease.bundle.interval import LEVEL, laplace_interval
 from synthrelease.criteria import Criterion, Score
+from synthrelease.domain.schema import Transformation
+from synthrelease.published.calibration import CalibrationPart
 from synthrelease.published.columns import BinPart, ColumnPart, RulePart
 from synthrelease.published.costs import ChargePart, DomainPart, GuaranteePart
 from synthrelease.published.document import (
@@ -27,9 +29,9 @@ from synthrelease.specification.release_spec import ReleaseSpec
 _PACKAGES = ("synthrelease", "numpy", "pandas", "scipy", "networkx", "joblib", "opendp", "pydantic", "pyarrow")
 
 
-def release_document(release: Release, files: dict[str, str]) -> ReleaseDocument:
+def release_document(release: Release, files: dict[str, str], calibration: CalibrationPart | None = None) -> ReleaseDocument:
     """Everything in release.json. `files` are the data files of the bundle with their sha256."""
-    spec, transformation = release.spec, release.candidate.transformation
+    spec = release.spec
     criteria = {criterion.name: criterion for criterion in spec.criteria}
     return ReleaseDocument(
         format=FORMAT,
@@ -43,10 +45,7 @@ def release_document(release: Release, files: dict[str, str]) -> ReleaseDocument
         criteria=[criterion_part(score, criteria[score.name]) for score in release.scores],
         configuration={name: _table(part) for name, part in release.candidate.configuration.describe().items()},
         selection=selection_part(spec),
-        columns=[
-            ColumnPart.of(column, binning)
-            for column, binning in zip(transformation.schema.columns, transformation.binnings, strict=True)
-        ],
+        columns=column_parts(release.candidate.transformation),
         groups={name: list(BinPart.all_of(spec.schema[name], binning)) for name, binning in spec.setting.groups.items()},
         rules=[RulePart(never=rule.never, applies_to=rule.applies_to, why=rule.why) for rule in spec.rules],
         specification=spec.digest,
@@ -54,7 +53,16 @@ def release_document(release: Release, files: dict[str, str]) -> ReleaseDocument
         versions=versions(spec),
         written_by=own_version(),
         card=spec.card,
+        calibration=calibration,
     )
+
+
+def column_parts(transformation: Transformation) -> list[ColumnPart]:
+    """The columns of a released table with its bins."""
+    return [
+        ColumnPart.of(column, binning)
+        for column, binning in zip(transformation.schema.columns, transformation.binnings, strict=True)
+    ]
 
 
 def selection_part(spec: ReleaseSpec) -> SelectionPart:

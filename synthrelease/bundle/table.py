@@ -12,6 +12,7 @@ import numpy as np
 
 from synthrelease.candidates.candidate import Candidate
 from synthrelease.domain.counts import Counts
+from synthrelease.domain.margins import WEIGHT
 from synthrelease.domain.schema import Layout
 from synthrelease.errors import OutputError
 
@@ -21,11 +22,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class ReleasedTable:
-    """The released rows as counts of cells, with the labels of the bins of every column."""
+    """The released rows as counts of cells, with the labels of the bins of every column.
+
+    `weights` are (n_cells,) those of a row of each cell, in the order of the cells; None where the table has none.
+    """
 
     labels: tuple[tuple[str, ...], ...]
     ordered: tuple[bool, ...]
     counts: Counts
+    weights: np.ndarray | None = None
 
     @classmethod
     def of(cls, candidate: Candidate) -> ReleasedTable:
@@ -34,6 +39,11 @@ class ReleasedTable:
             ordered=tuple(column.ordered for column in candidate.transformation.schema.columns),
             counts=candidate.counts,
         )
+
+    @property
+    def row_weights(self) -> np.ndarray | None:
+        """(n_rows,) the weights of the rows, sorted as `Counts.expand` gives them."""
+        return None if self.weights is None else np.repeat(self.weights, self.counts.counts)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -49,7 +59,7 @@ class ReleasedTable:
 
 
 def labelled(candidate: Candidate) -> pd.DataFrame:
-    """The released table: one line per row, bin labels as text, rows in increasing order of their bins."""
+    """The released table without weights: one line per row, bin labels as text, rows in increasing order of their bins."""
     return _frame(ReleasedTable.of(candidate))
 
 
@@ -57,12 +67,13 @@ def _frame(table: ReleasedTable) -> pd.DataFrame:
     import pandas as pd  # half a second to import: only when a table is written
 
     rows = table.counts.expand()
-    return pd.DataFrame(
-        {
-            name: np.array(labels, dtype=object)[rows[:, index]]
-            for index, (name, labels) in enumerate(zip(table.names, table.labels, strict=True))
-        }
-    )
+    texts = {
+        name: np.array(labels, dtype=object)[rows[:, index]]
+        for index, (name, labels) in enumerate(zip(table.names, table.labels, strict=True))
+    }
+    if table.row_weights is not None:
+        texts[WEIGHT] = table.row_weights
+    return pd.DataFrame(texts)
 
 
 def csv_bytes(table: ReleasedTable) -> bytes:
@@ -80,8 +91,11 @@ def parquet_bytes(table: ReleasedTable) -> bytes:
         pa.DictionaryArray.from_arrays(pa.array(rows[:, index].astype(np.int32)), pa.array(labels, pa.string()), ordered=order)
         for index, (labels, order) in enumerate(zip(table.labels, table.ordered, strict=True))
     ]
+    columns = dict(zip(table.names, arrays, strict=True))
+    if table.row_weights is not None:
+        columns[WEIGHT] = pa.array(table.row_weights, pa.float64())
     sink = io.BytesIO()
-    pq.write_table(pa.table(dict(zip(table.names, arrays, strict=True))), sink, compression="snappy")
+    pq.write_table(pa.table(columns), sink, compression="snappy")
     return sink.getvalue()
 
 
@@ -89,17 +103,39 @@ class TableError(OutputError):
     """A table of a bundle that is not the one that its schema describes."""
 
 
-def read_csv(content: bytes, names: Sequence[str], labels: Sequence[Sequence[str]], ordered: Sequence[bool]) -> ReleasedTable:
-    """data.csv as counts.
+def read_csv(
+    content: bytes,
+    names: Sequence[str],
+    labels: Sequence[Sequence[str]],
+    ordered: Sequence[bool],
+    weighted: bool = False,
+) -> ReleasedTable:
+    """data.csv as counts; with the weights that stand in its last column, where it is a weighted one.
 
     Raises
     ------
     TableError : when the header or a value is not one of the schema.
     """
+    header = _header(names, weighted)
     lines = _lines(content)
-    if next(lines, []) != list(names):
-        raise TableError(f"expected the columns {', '.join(names)} in the header, found others")
-    return _table(np.array(list(lines), dtype=object), names, labels, ordered)
+    if next(lines, []) != header:
+        raise TableError(f"expected the columns {', '.join(header)} in the header, found others")
+    rows = np.array(list(lines), dtype=object)
+    if rows.ndim != 2 or rows.shape[1] != len(header):
+        raise TableError(f"expected rows of {len(header)} values, found others")
+    weights = np.array([_weight(text) for text in rows[:, -1]]) if weighted else None
+    return _table(rows[:, : len(names)], names, labels, ordered, weights)
+
+
+def _header(names: Sequence[str], weighted: bool) -> list[str]:
+    return [*names, *([WEIGHT] if weighted else [])]
+
+
+def _weight(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise TableError("expected a number in each line as weight, found something else") from None
 
 
 def _lines(content: bytes):
@@ -113,9 +149,13 @@ def _lines(content: bytes):
 
 
 def read_parquet(
-    content: bytes, names: Sequence[str], labels: Sequence[Sequence[str]], ordered: Sequence[bool]
+    content: bytes,
+    names: Sequence[str],
+    labels: Sequence[Sequence[str]],
+    ordered: Sequence[bool],
+    weighted: bool = False,
 ) -> ReleasedTable:
-    """data.parquet as counts.
+    """data.parquet as counts; with the weights that stand in its last column, where it is a weighted one.
 
     Raises
     ------
@@ -126,30 +166,51 @@ def read_parquet(
 
     try:
         found = pq.read_table(io.BytesIO(content), use_threads=False)
-        texts = [column.cast(pa.string()).to_numpy() for column in found.columns]
+        texts = [column.cast(pa.string()).to_numpy() for column in found.columns[: len(names)]]
     except (pa.ArrowException, OSError):
         found, texts = None, []
     if found is None:
         raise TableError("expected a Parquet file, found something else")
-    if found.column_names != list(names):
-        raise TableError(f"expected the columns {', '.join(names)}, found others")
+    if found.column_names != _header(names, weighted):
+        raise TableError(f"expected the columns {', '.join(_header(names, weighted))}, found others")
     types = [pa.dictionary(pa.int32(), pa.string(), ordered=order) for order in ordered]
-    if found.schema.types != types:
+    if found.schema.types != [*types, *([pa.float64()] if weighted else [])]:
         raise TableError("expected dictionaries of labels, ordered where the bins are, found others")
-    return _table(np.stack(texts, axis=1).astype(object), names, labels, ordered)
+    weights = found.columns[-1].to_numpy() if weighted else None
+    return _table(np.stack(texts, axis=1).astype(object), names, labels, ordered, weights)
 
 
-def _table(rows: np.ndarray, names: Sequence[str], labels: Sequence[Sequence[str]], ordered: Sequence[bool]) -> ReleasedTable:
-    """Counts of (n_rows, n_columns) labels."""
-    if rows.ndim != 2 or rows.shape[1] != len(names):
-        raise TableError(f"expected rows of {len(names)} values, found others")
+def _table(
+    rows: np.ndarray,
+    names: Sequence[str],
+    labels: Sequence[Sequence[str]],
+    ordered: Sequence[bool],
+    weights: np.ndarray | None,
+) -> ReleasedTable:
+    """Counts of (n_rows, n_columns) labels, and the weights of their cells."""
     layout = Layout(columns=tuple(names), sizes=tuple(len(known) for known in labels))
-    codes = np.zeros(len(rows), dtype=np.int64)
-    for index, (name, known, stride) in enumerate(zip(names, labels, layout.strides, strict=True)):
+    bins = []
+    for index, (name, known) in enumerate(zip(names, labels, strict=True)):
         places = {label: place for place, label in enumerate(known)}
         digits = np.array([places.get(label, -1) for label in rows[:, index]], dtype=np.int64)
         if (digits < 0).any():
             line = int(np.argmax(digits < 0)) + 2
             raise TableError(f"expected a bin of {name!r} in line {line}, found something else")
-        codes += digits * stride
-    return ReleasedTable(labels=tuple(tuple(known) for known in labels), ordered=tuple(ordered), counts=Counts(layout, codes))
+        bins.append(digits)
+    counts = Counts(layout, layout.codes(bins))
+    return ReleasedTable(
+        labels=tuple(tuple(known) for known in labels),
+        ordered=tuple(ordered),
+        counts=counts,
+        weights=None if weights is None else _of_cells(weights, bins, counts),
+    )
+
+
+def _of_cells(weights: np.ndarray, bins: Sequence[np.ndarray], counts: Counts) -> np.ndarray:
+    """(n_cells,) the weight that all rows of each cell have."""
+    order = np.lexsort(list(reversed(bins)))
+    starts = np.concatenate([[0], np.cumsum(counts.counts)[:-1]])
+    of_cells = weights[order][starts]
+    if not np.array_equal(np.repeat(of_cells, counts.counts), weights[order]):
+        raise TableError("expected the same weight for all rows that are equal, found others")
+    return of_cells

@@ -22,11 +22,20 @@ import math
 from fractions import Fraction
 from typing import Annotated, Any, Literal
 
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import (
+    AliasChoices,
+    BaseModel,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    ValidationError,
+    model_serializer,
+)
 
 from synthrelease.candidates.projections import published_projection
 from synthrelease.criteria import Criterion, Score, published_criterion
 from synthrelease.errors import Unexpected, cut
+from synthrelease.published.calibration import CalibrationPart
 from synthrelease.published.columns import BinPart, ColumnPart, RulePart
 from synthrelease.published.costs import ChargePart, DomainPart, GuaranteePart
 from synthrelease.published.parts import ExactText, Number, Part, number, upwards
@@ -156,6 +165,8 @@ class ReleaseDocument(Part):
     specification : the digest of the two files behind the release, without [card].
     files : the SHA-256 checksums of the data files.
     versions : of what the release was computed with; `written_by` is the version of synthrelease that wrote the documents.
+    calibration : what the rows are weighted to; absent where nothing was asked for. With weights, the table has one column more
+        than `schema`, the last one: "weight".
     """
 
     format: Literal[3]
@@ -179,6 +190,16 @@ class ReleaseDocument(Part):
     versions: dict[str, str]
     written_by: str
     card: Annotated[CardTable, Field(strict=False)]
+    calibration: CalibrationPart | None = None
+
+    @model_serializer(mode="wrap")
+    def _what_there_is(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return {name: value for name, value in dump(self).items() if name != "calibration" or value is not None}
+
+    @property
+    def weighted(self) -> bool:
+        """Whether the table has a column of weights."""
+        return self.calibration is not None and self.calibration.weights is not None
 
     @property
     def raw_rules(self) -> list[str]:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from pathlib import Path
 
 import numpy as np
 
 from synthrelease.accounting.charges import Charge
 from synthrelease.accounting.guarantee import Guarantee
-from synthrelease.errors import BudgetError, InputError, Unexpected, listing
+from synthrelease.domain.margins import WEIGHT
+from synthrelease.errors import BudgetError, InputError, Unexpected, cut, listing
 from synthrelease.published.columns import PublishedColumn
 from synthrelease.published.document import ReleaseDocument, read_leniently
 from synthrelease.published.release import Evaluation, PublishedRelease
@@ -38,6 +40,7 @@ def load(folder: str | Path) -> PublishedRelease:
     where = folder / "release.json"
     document, guarantee, charges = _read(where)
     columns = tuple(part.published() for part in document.columns)
+    codes, weights = _rows(folder / "data.csv", columns, document.n_rows, document.weighted)
     return PublishedRelease(
         folder=folder,
         title=document.title,
@@ -51,7 +54,8 @@ def load(folder: str | Path) -> PublishedRelease:
         schema=columns,
         rules=tuple(document.rules),
         configuration=document.configuration,
-        codes=_codes(folder / "data.csv", columns, document.n_rows),
+        codes=codes,
+        weights=weights,
     )
 
 
@@ -93,23 +97,40 @@ def _evaluation(document: ReleaseDocument) -> Evaluation:
     )
 
 
-def _codes(path: Path, columns: tuple[PublishedColumn, ...], n_rows: int) -> np.ndarray:
-    """(n_rows, n_columns) bin indices. Raises InputError for anything that the schema does not have."""
+def _rows(
+    path: Path, columns: tuple[PublishedColumn, ...], n_rows: int, weighted: bool
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """(n_rows, n_columns) bin indices, and (n_rows,) weights where the table has such a column.
+
+    Raises InputError for anything that the schema does not have.
+    """
     names = [column.name for column in columns]
+    stated = [*names, *([WEIGHT] if weighted else [])]
     places = [{label: index for index, label in enumerate(column.labels)} for column in columns]
     rows = csv.reader(io.StringIO(_text(path), newline=""))
     header = next(rows, [])
-    if header != names:
-        raise InputError(f"{path}: expected the columns {listing(names)}, found {listing(header) or 'none'}.")
+    if header != stated:
+        raise InputError(f"{path}: expected the columns {listing(stated)}, found {listing(header) or 'none'}.")
     seen: dict[tuple[str, ...], int] = {}  # far fewer distinct rows than rows
     order = [seen.setdefault(tuple(row), len(seen)) for row in rows if row]
     for row in seen:
-        if len(row) != len(names):
-            raise InputError(f"{path}: expected {len(names)} fields in every row, found {len(row)} in one.")
-        for name, label, known in zip(names, row, places, strict=True):
+        if len(row) != len(stated):
+            raise InputError(f"{path}: expected {len(stated)} fields in every row, found {len(row)} in one.")
+        for name, label, known in zip(names, row, places, strict=False):
             if label not in known:
                 raise InputError(f"{path}: column {name!r}: expected one of {listing(known)}, found {label!r}.")
     if len(order) != n_rows:
         raise InputError(f"{path}: expected {n_rows} rows, as release.json says; found {len(order)}.")
-    cells = np.array([[known[label] for known, label in zip(places, row, strict=True)] for row in seen], dtype=np.int64)
-    return cells[np.array(order, dtype=np.int64)]
+    cells = np.array([[known[label] for known, label in zip(places, row, strict=False)] for row in seen], dtype=np.int64)
+    weights = np.array([_weight(path, row[-1]) for row in seen])[order] if weighted else None
+    return cells[np.array(order, dtype=np.int64)], weights
+
+
+def _weight(path: Path, text: str) -> float:
+    try:
+        weight = float(text)
+    except ValueError:
+        weight = math.nan
+    if not 0 <= weight < math.inf:
+        raise InputError(f"{path}: column {WEIGHT!r}: expected a number of at least 0, found {cut(text, 40)!r}.")
+    return weight

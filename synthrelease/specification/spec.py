@@ -11,11 +11,13 @@ from typing import Any
 from synthrelease.accounting.rows import RowsRule
 from synthrelease.candidates.configuration import ConfigurationSpace
 from synthrelease.criteria import CRITERIA, Criterion, JointTest, Setting
+from synthrelease.domain.margins import Calibration
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.domain.rules import Domain, Rule, RuleError, parse_rule
 from synthrelease.domain.schema import MAX_ATOMIC_CELLS, Binning, Column, Schema
 from synthrelease.errors import SpecError, closest, listing
 from synthrelease.resources import file_digest
+from synthrelease.specification.calibration import build_calibration, check_design_weights
 from synthrelease.specification.columns import ColumnError, build_column, group_binning
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.space import build_space
@@ -91,6 +93,7 @@ class _Builder:
         self.problems.stop()
         rows = self._rows_rule(schema, raw)
         self._check_stated(rows, space, criteria)
+        calibration = self._calibration(schema, groups, space, synthetic)
         self.problems.stop()
         return ReleaseSpec(
             title=self.release.title,
@@ -120,6 +123,19 @@ class _Builder:
             exact_domain=self._domain(schema) if rows.way == "exact" else None,
             unit=self.release.unit,
             budget_reason=self.release.budget.reason,
+            calibration=calibration,
+        )
+
+    def _calibration(
+        self, schema: Schema, groups: Mapping[str, Binning], space: ConfigurationSpace, synthetic: Plausibility
+    ) -> Calibration | None:
+        """Design weights, and what the released rows are weighted to."""
+        check_design_weights(self.release, space.transformations, self.problems)
+        if self.release.calibration is None:
+            return None
+        file = self.configuration.file_of("calibration")
+        return build_calibration(
+            self.release.calibration, self.release, schema, groups, space.transformations, synthetic, file, self.problems
         )
 
     def _rows_rule(self, schema: Schema, raw: Plausibility) -> RowsRule:
@@ -229,7 +245,7 @@ class _Builder:
         return found
 
     def _digest(self, priors: Mapping[str, Path]) -> str:
-        release = self.release.model_dump(mode="json", exclude={"card"})
+        release = self.release.model_dump(mode="json", exclude={"card", "calibration"})
         content: list[object] = [release, self.acceptance.model_dump(mode="json")]
         content += [[name, file_digest(path)] for name, path in sorted(priors.items())]
         return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()

@@ -18,8 +18,19 @@ from synthrelease.verification.documents import documents
 from synthrelease.verification.figures import figures
 from synthrelease.verification.reading import checksums, read_files, signature
 from synthrelease.verification.schema import Rebuilt, SchemaProblem, rebuild
+from synthrelease.verification.weights import weights
 
-LATER = ("schema", "table", "minimum count", "plausibility", "configuration", "privacy charges", "figures", "documents")
+LATER = (
+    "schema",
+    "table",
+    "weights",
+    "minimum count",
+    "plausibility",
+    "configuration",
+    "privacy charges",
+    "figures",
+    "documents",
+)
 
 
 def verify_bundle(folder: str | Path, public_key: str | Path | None = None) -> Report:
@@ -60,6 +71,8 @@ def verify_files(files: Mapping[str, bytes], public_key: str | Path | None = Non
     if isinstance(table, Check):
         return _report(checks, table, signed.signed_by)
     checks.append(Check(name="table", found=f"{read.n_rows} rows, the same in every file"))
+    if read.calibration is not None:
+        checks.append(_made("weights", lambda: weights(read, table)))
     checks += [
         _made("minimum count", lambda: _minimum_count(read, table)),
         _made("plausibility", lambda: _plausible(rebuilt, table)),
@@ -124,7 +137,7 @@ def _table(document: ReleaseDocument, files: Mapping[str, bytes]) -> ReleasedTab
         if name not in files:
             continue
         try:
-            found = read(files[name], names, labels, ordered)
+            found = read(files[name], names, labels, ordered, document.weighted)
         except TableError as error:
             problems.append(f"{name}: {error}")
             continue
@@ -141,7 +154,9 @@ def _table(document: ReleaseDocument, files: Mapping[str, bytes]) -> ReleasedTab
 
 
 def _same(left: ReleasedTable, right: ReleasedTable) -> bool:
-    pairs = (left.counts.codes, right.counts.codes), (left.counts.counts, right.counts.counts)
+    pairs = [(left.counts.codes, right.counts.codes), (left.counts.counts, right.counts.counts)]
+    if left.weights is not None and right.weights is not None:
+        pairs.append((left.weights, right.weights))
     return all(np.array_equal(mine, theirs) for mine, theirs in pairs)
 
 
