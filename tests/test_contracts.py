@@ -51,6 +51,7 @@ LINE = {"target": "c", "features": ["a", "b"], "representation": {"a": "single",
 CRITERION_EXAMPLES: dict[str, list[list[dict[str, Any]]]] = {
     "absolute_marginal_error": [[{}], [{"largest": 1}]],
     "relative_marginal_error": [[{"clip": 3}]],
+    "weighted_marginal_error": [[{"weight": "c"}], [{"weight": "b", "largest": 1}]],
     "conditional_mean": [
         [{"column": "c", "by": ["a", "b"], "range": [0, 3], "size_margin": 0.1}],
         [{"column": "c", "range": [1, 2], "size_margin": 0.0}],

@@ -22,6 +22,7 @@ from synthrelease.criteria.functional_mechanism import LinearModel
 from synthrelease.criteria.marginals import AbsoluteMarginalError, RelativeMarginalError
 from synthrelease.criteria.regression_one_step import RegressionOneStep
 from synthrelease.criteria.regression_prediction import RegressionPrediction
+from synthrelease.criteria.weighted_marginals import WeightedMarginalError
 
 _SMALLEST = Fraction(1, 2**20)
 """Least sensitivity of a figure that a candidate may make constant, as a share of the whole range."""
@@ -60,15 +61,39 @@ def absolute(criterion: AbsoluteMarginalError, world: World, tables: np.ndarray,
 
     Theory 3.1, absolute marginal error.
     """
-    n, values = int(synthetic.sum()), digits(world)
-    largest = criterion.largest or values.shape[1]
-    worst = np.zeros(len(tables), dtype=np.int64)
-    for size in range(1, largest + 1):
+    n = int(synthetic.sum())
+    worst = _largest_difference(world, tables - synthetic, criterion.largest)
+    return ExactFigures(numerators=worst, denominator=n, bound=Fraction(1, n))
+
+
+def _largest_difference(world: World, differences: np.ndarray, most: int | None) -> np.ndarray:
+    """(n_tables,) the largest sum of (n_tables, n_cells) differences over any cell of any table of at most so many columns."""
+    values, worst = digits(world), np.zeros(len(differences), dtype=np.int64)
+    for size in range(1, (most or values.shape[1]) + 1):
         for columns in combinations(range(values.shape[1]), size):
             _, cell = np.unique(values[:, columns], axis=0, return_inverse=True)
             member = np.eye(int(cell.max()) + 1, dtype=np.int64)[cell.ravel()]
-            worst = np.maximum(worst, np.abs((tables - synthetic) @ member).max(axis=1))
-    return ExactFigures(numerators=worst, denominator=n, bound=Fraction(1, n))
+            worst = np.maximum(worst, np.abs(differences @ member).max(axis=1))
+    return worst
+
+
+def weighted(criterion: WeightedMarginalError, world: World, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
+    """max |sum w (R - S)| over the cells of tables, over sum w S, w the value of a column; bound max w / sum w S.
+
+    Theory 3.20, weighted marginal error. Void where no synthetic row has a weight.
+    """
+    values, column = digits(world), world.layout.index(criterion.weight)
+    of_cell, total = values[:, column], int(synthetic @ values[:, column])
+    worst = _largest_difference(world, (tables - synthetic) * of_cell, criterion.largest)
+    heaviest = world.layout.sizes[column] - 1
+    # without any weight the program divides by its unit of weight, a 2^20th of the heaviest
+    whole = Fraction(total) if total else Fraction(heaviest, 2**20)
+    return ExactFigures(
+        numerators=worst * whole.denominator,
+        denominator=whole.numerator,
+        bound=Fraction(heaviest) / whole,
+        void=total == 0,
+    )
 
 
 def relative(criterion: RelativeMarginalError, world: World, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
@@ -258,6 +283,7 @@ def exact_figures(
 EXACT: dict[type[Criterion], Callable[..., ExactFigures]] = {
     AbsoluteMarginalError: absolute,
     RelativeMarginalError: relative,
+    WeightedMarginalError: weighted,
     ConditionalMean: conditional_mean,
     Faithfulness: faithfulness,
     RegressionOneStep: one_step,

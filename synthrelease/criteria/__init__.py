@@ -15,10 +15,12 @@ from synthrelease.criteria.linear_regression import RegressionCoefficients
 from synthrelease.criteria.marginals import AbsoluteMarginalError, RelativeMarginalError
 from synthrelease.criteria.regression_one_step import RegressionOneStep
 from synthrelease.criteria.regression_prediction import RegressionPrediction
+from synthrelease.criteria.weighted_marginals import WeightedMarginalError
 
 CRITERIA: dict[str, type[Criterion]] = {
     "absolute_marginal_error": AbsoluteMarginalError,
     "relative_marginal_error": RelativeMarginalError,
+    "weighted_marginal_error": WeightedMarginalError,
     "conditional_mean": ConditionalMean,
     "regression_coefficients": RegressionCoefficients,
     "regression_one_step": RegressionOneStep,

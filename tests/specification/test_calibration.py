@@ -122,9 +122,14 @@ def test_a_total_where_rules_over_more_columns_allow_nothing_is_found(tmp_path: 
 
 
 def test_a_column_that_has_the_name_of_the_weights_is_told(tmp_path: Path) -> None:
-    column = '[columns.weight]\nkind = "category"\ncategories = ["low", "high"]'
+    copied = Path(shutil.copytree(BASE, tmp_path / "specification"))
+    for path in copied.iterdir():
+        path.write_text(path.read_text(encoding="utf-8").replace("income", "weight"), encoding="utf-8")
+    config = copied / "release.toml"
+    totals = margin('["sex"]', "{ male = 1, female = 2 }")
+    config.write_text(f"{config.read_text(encoding='utf-8')}\n{HEAD}{totals}", encoding="utf-8")
     with pytest.raises(SpecError, match="columns.weight: expected another name"):
-        load(tmp_path, margin('["sex"]', "{ male = 1, female = 2 }"), **{"[columns.sex]": f"{column}\n\n[columns.sex]"})
+        load_spec(config)
 
 
 def test_weights_may_start_from_a_column_of_design_weights(tmp_path: Path) -> None:
