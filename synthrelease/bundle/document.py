@@ -14,13 +14,13 @@ from synthrelease.published.calibration import CalibrationPart
 from synthrelease.published.columns import BinPart, ColumnPart, RulePart
 from synthrelease.published.costs import ChargePart, DomainPart, GuaranteePart
 from synthrelease.published.document import (
-    FORMAT,
     CriterionPart,
     How,
     IntervalPart,
     JointTestPart,
     ReleaseDocument,
     SelectionPart,
+    format_of,
 )
 from synthrelease.published.parts import number
 from synthrelease.releasing.release import Release
@@ -33,8 +33,9 @@ def release_document(release: Release, files: dict[str, str], calibration: Calib
     """Everything in release.json. `files` are the data files of the bundle with their sha256."""
     spec = release.spec
     criteria = {criterion.name: criterion for criterion in spec.criteria}
+    columns = column_parts(release.candidate.transformation)
     return ReleaseDocument(
-        format=FORMAT,
+        format=format_of(columns, calibration),
         title=spec.title,
         description=spec.description.strip(),
         synthetic=True,
@@ -45,7 +46,7 @@ def release_document(release: Release, files: dict[str, str], calibration: Calib
         criteria=[criterion_part(score, criteria[score.name]) for score in release.scores],
         configuration={name: _table(part) for name, part in release.candidate.configuration.describe().items()},
         selection=selection_part(spec),
-        columns=column_parts(release.candidate.transformation),
+        columns=columns,
         groups={name: list(BinPart.all_of(spec.schema[name], binning)) for name, binning in spec.setting.groups.items()},
         rules=[RulePart(never=rule.never, applies_to=rule.applies_to, why=rule.why) for rule in spec.rules],
         specification=spec.digest,

@@ -12,7 +12,7 @@ from synthrelease.bundle.table import read_csv
 from synthrelease.bundle.weights import calibrated
 from synthrelease.domain.schema import Transformation
 from synthrelease.errors import SynthreleaseError
-from synthrelease.published.document import read_strictly
+from synthrelease.published.document import format_of, read_strictly
 from synthrelease.specification.release_spec import ReleaseSpec
 
 
@@ -49,5 +49,6 @@ def rewritten(files: Mapping[str, bytes], spec: ReleaseSpec) -> dict[str, bytes]
     table, weighting = calibrated(replace(table, weights=None), calibration, old.columns)
     data = {name: files[name] for name in old.files} | table_files(table)
     checksums = {name: sha256(content) for name, content in data.items()}
-    document = old.model_copy(update={"card": card, "written_by": own_version(), "files": checksums, "calibration": weighting})
+    changed = {"format": format_of(old.columns, weighting), "card": card, "written_by": own_version(), "files": checksums}
+    document = old.model_copy(update=changed | {"calibration": weighting})
     return data | {"release.json": document.dumped()} | written(document, table, {name: len(data[name]) for name in data})

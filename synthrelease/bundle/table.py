@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from synthrelease.candidates.candidate import Candidate
-from synthrelease.domain.counts import Counts
+from synthrelease.domain.counts import Counts, Tally
 from synthrelease.domain.margins import WEIGHT
 from synthrelease.domain.schema import Layout
 from synthrelease.errors import OutputError
+from synthrelease.published.lines import ROWS_PER_PIECE, WrongLine, bins_of_lines, without_weights
 
 if TYPE_CHECKING:
-    import pandas as pd
+    import pyarrow as pa
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,11 +42,6 @@ class ReleasedTable:
         )
 
     @property
-    def row_weights(self) -> np.ndarray | None:
-        """(n_rows,) the weights of the rows, sorted as `Counts.expand` gives them."""
-        return None if self.weights is None else np.repeat(self.weights, self.counts.counts)
-
-    @property
     def names(self) -> tuple[str, ...]:
         return self.counts.layout.columns
 
@@ -58,27 +54,29 @@ class ReleasedTable:
         return self.counts.marginal((left, right))
 
 
-def labelled(candidate: Candidate) -> pd.DataFrame:
-    """The released table without weights: one line per row, bin labels as text, rows in increasing order of their bins."""
-    return _frame(ReleasedTable.of(candidate))
-
-
-def _frame(table: ReleasedTable) -> pd.DataFrame:
-    import pandas as pd  # half a second to import: only when a table is written
-
-    rows = table.counts.expand()
-    texts = {
-        name: np.array(labels, dtype=object)[rows[:, index]]
-        for index, (name, labels) in enumerate(zip(table.names, table.labels, strict=True))
-    }
-    if table.row_weights is not None:
-        texts[WEIGHT] = table.row_weights
-    return pd.DataFrame(texts)
-
-
 def csv_bytes(table: ReleasedTable) -> bytes:
-    """The released table as UTF-8 CSV with a header and "\\n" line ends on every system."""
-    return _frame(table).to_csv(index=False, lineterminator="\n").encode("utf-8")
+    """The released table as UTF-8 CSV with a header and "\n" line ends on every system, rows in the order of their bins."""
+    counts, lines = table.counts, list[str]()
+    writer = csv.writer(_Lines(lines), lineterminator="\n")
+    writer.writerow(_header(table.names, table.weights is not None))
+    written = ["".join(lines).encode("utf-8")]
+    for start in range(0, len(counts), ROWS_PER_PIECE):
+        piece = slice(start, start + ROWS_PER_PIECE)
+        texts = [map(labels.__getitem__, bins[piece].tolist()) for labels, bins in zip(table.labels, counts.bins, strict=True)]
+        if table.weights is not None:
+            texts.append(map(repr, table.weights[piece].tolist()))
+        lines.clear()
+        writer.writerows(zip(*texts, strict=True))
+        rows = [line * times for line, times in zip(lines, counts.counts[piece].tolist(), strict=True)]
+        written.append("".join(rows).encode("utf-8"))
+    return b"".join(written)
+
+
+class _Lines:
+    """What a CSV writer writes to: the lines in a list."""
+
+    def __init__(self, lines: list[str]):
+        self.write = lines.append
 
 
 def parquet_bytes(table: ReleasedTable) -> bytes:
@@ -86,14 +84,15 @@ def parquet_bytes(table: ReleasedTable) -> bytes:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    rows = table.counts.expand()
     arrays = [
-        pa.DictionaryArray.from_arrays(pa.array(rows[:, index].astype(np.int32)), pa.array(labels, pa.string()), ordered=order)
-        for index, (labels, order) in enumerate(zip(table.labels, table.ordered, strict=True))
+        pa.DictionaryArray.from_arrays(
+            pa.array(table.counts.rows(column).astype(np.int32)), pa.array(labels, pa.string()), ordered=order
+        )
+        for column, (labels, order) in enumerate(zip(table.labels, table.ordered, strict=True))
     ]
     columns = dict(zip(table.names, arrays, strict=True))
-    if table.row_weights is not None:
-        columns[WEIGHT] = pa.array(table.row_weights, pa.float64())
+    if table.weights is not None:
+        columns[WEIGHT] = pa.array(np.repeat(table.weights, table.counts.counts), pa.float64())
     sink = io.BytesIO()
     pq.write_table(pa.table(columns), sink, compression="snappy")
     return sink.getvalue()
@@ -101,6 +100,10 @@ def parquet_bytes(table: ReleasedTable) -> bytes:
 
 class TableError(OutputError):
     """A table of a bundle that is not the one that its schema describes."""
+
+
+def _header(names: Sequence[str], weighted: bool) -> list[str]:
+    return [*names, *([WEIGHT] if weighted else [])]
 
 
 def read_csv(
@@ -116,31 +119,48 @@ def read_csv(
     ------
     TableError : when the header or a value is not one of the schema.
     """
-    header = _header(names, weighted)
     lines = _lines(content)
-    if next(lines, []) != header:
-        raise TableError(f"expected the columns {', '.join(header)} in the header, found others")
-    rows = np.array(list(lines), dtype=object)
-    if rows.ndim != 2 or rows.shape[1] != len(header):
-        raise TableError(f"expected rows of {len(header)} values, found others")
-    weights = np.array([_weight(text) for text in rows[:, -1]]) if weighted else None
-    return _table(rows[:, : len(names)], names, labels, ordered, weights)
-
-
-def _header(names: Sequence[str], weighted: bool) -> list[str]:
-    return [*names, *([WEIGHT] if weighted else [])]
-
-
-def _weight(text: str) -> float:
+    if next(lines, []) != _header(names, weighted):
+        raise TableError(f"expected the columns {', '.join(_header(names, weighted))} in the header, found others")
+    weights: list[float] = []
+    rows, pieces = (without_weights(lines, weights) if weighted else lines), list[Sequence[np.ndarray]]()
+    layout = Layout(columns=tuple(names), sizes=tuple(len(known) for known in labels))
+    counts = Tally(layout)
     try:
-        return float(text)
-    except ValueError:
-        raise TableError("expected a number in each line as weight, found something else") from None
+        for bins in bins_of_lines(rows, labels):
+            counts.add(Counts.of(layout, bins))
+            pieces += [bins] if weighted else []
+    except WrongLine as wrong:
+        problem = wrong
+    else:
+        if not len(counts.total()):
+            raise TableError(f"expected rows of {len(names)} values, found none")
+        return ReleasedTable(
+            labels=tuple(tuple(known) for known in labels),
+            ordered=tuple(ordered),
+            counts=counts.total(),
+            weights=_of_cells(counts.total(), pieces, np.array(weights)) if weighted else None,
+        )
+    if problem.column is None and problem.is_weight:
+        raise TableError(f"expected a number as weight in line {problem.line}, found something else")
+    if problem.column is None:
+        raise TableError(f"expected rows of {len(names)} values, found others")
+    raise TableError(f"expected a bin of {names[problem.column]!r} in line {problem.line}, found something else")
+
+
+def _of_cells(counts: Counts, pieces: Sequence[Sequence[np.ndarray]], weights: np.ndarray) -> np.ndarray:
+    """(n_cells,) the weight that all rows of each cell have, from the bins and the weights of the rows."""
+    cells = np.concatenate([counts.find(bins) for bins in pieces])
+    of_cells = np.zeros(len(counts))
+    of_cells[cells] = weights
+    if not np.array_equal(of_cells[cells], weights):
+        raise TableError("expected the same weight for all rows that are equal, found others")
+    return of_cells
 
 
 def _lines(content: bytes):
     try:
-        yield from csv.reader(io.StringIO(content.decode("utf-8"), newline=""), strict=True)
+        yield from csv.reader(io.TextIOWrapper(io.BytesIO(content), encoding="utf-8", newline=""), strict=True)
     except (UnicodeDecodeError, csv.Error):
         pass
     else:
@@ -166,9 +186,8 @@ def read_parquet(
 
     try:
         found = pq.read_table(io.BytesIO(content), use_threads=False)
-        texts = [column.cast(pa.string()).to_numpy() for column in found.columns[: len(names)]]
     except (pa.ArrowException, OSError):
-        found, texts = None, []
+        found = None
     if found is None:
         raise TableError("expected a Parquet file, found something else")
     if found.column_names != _header(names, weighted):
@@ -176,41 +195,24 @@ def read_parquet(
     types = [pa.dictionary(pa.int32(), pa.string(), ordered=order) for order in ordered]
     if found.schema.types != [*types, *([pa.float64()] if weighted else [])]:
         raise TableError("expected dictionaries of labels, ordered where the bins are, found others")
-    weights = found.columns[-1].to_numpy() if weighted else None
-    return _table(np.stack(texts, axis=1).astype(object), names, labels, ordered, weights)
-
-
-def _table(
-    rows: np.ndarray,
-    names: Sequence[str],
-    labels: Sequence[Sequence[str]],
-    ordered: Sequence[bool],
-    weights: np.ndarray | None,
-) -> ReleasedTable:
-    """Counts of (n_rows, n_columns) labels, and the weights of their cells."""
+    if not found.num_rows:
+        raise TableError(f"expected rows of {len(names)} values, found none")
     layout = Layout(columns=tuple(names), sizes=tuple(len(known) for known in labels))
-    bins = []
-    for index, (name, known) in enumerate(zip(names, labels, strict=True)):
-        places = {label: place for place, label in enumerate(known)}
-        digits = np.array([places.get(label, -1) for label in rows[:, index]], dtype=np.int64)
-        if (digits < 0).any():
-            line = int(np.argmax(digits < 0)) + 2
-            raise TableError(f"expected a bin of {name!r} in line {line}, found something else")
-        bins.append(digits)
-    counts = Counts(layout, layout.codes(bins))
+    bins = [_bins(name, column, known) for name, column, known in zip(names, found.columns[: len(names)], labels, strict=True)]
+    counts = Counts.of(layout, bins)
     return ReleasedTable(
         labels=tuple(tuple(known) for known in labels),
         ordered=tuple(ordered),
         counts=counts,
-        weights=None if weights is None else _of_cells(weights, bins, counts),
+        weights=_of_cells(counts, [bins], found.columns[-1].to_numpy()) if weighted else None,
     )
 
 
-def _of_cells(weights: np.ndarray, bins: Sequence[np.ndarray], counts: Counts) -> np.ndarray:
-    """(n_cells,) the weight that all rows of each cell have."""
-    order = np.lexsort(list(reversed(bins)))
-    starts = np.concatenate([[0], np.cumsum(counts.counts)[:-1]])
-    of_cells = weights[order][starts]
-    if not np.array_equal(np.repeat(of_cells, counts.counts), weights[order]):
-        raise TableError("expected the same weight for all rows that are equal, found others")
-    return of_cells
+def _bins(name: str, column: pa.ChunkedArray, labels: Sequence[str]) -> np.ndarray:
+    """(n_rows,) the bins of a column of Parquet, whose dictionary may hold the labels in any order."""
+    whole, places = column.combine_chunks(), {label: place for place, label in enumerate(labels)}
+    written = np.array([places.get(label, -1) for label in whole.dictionary.to_pylist()] + [-1], dtype=np.int64)
+    bins = written[whole.indices.fill_null(len(written) - 1).to_numpy(zero_copy_only=False)]
+    if (bins < 0).any():
+        raise TableError(f"expected a bin of {name!r} in line {int(np.argmax(bins < 0)) + 2}, found something else")
+    return bins

@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import ClassVar, Literal
 
 import numpy as np
-from pydantic import Field
 
 from synthrelease.candidates.candidate import Candidate
 from synthrelease.criteria.base import Criterion, Mistake, Query, Setting
 from synthrelease.criteria.columns import unknown_columns, unnumbered
 from synthrelease.criteria.facts import PublicFacts
 from synthrelease.criteria.fitted import Fitted
-from synthrelease.criteria.marginals import MAX_TABLES, largest_difference
+from synthrelease.criteria.marginal_tables import MarginalCriterion
+from synthrelease.criteria.marginals import largest_difference, worst_cell
+from synthrelease.criteria.offenders import Offender, PublicTable, share
 from synthrelease.criteria.wording import words
+from synthrelease.domain.counts import Counts
 
 HEAVIEST = 2**20
 """The whole number that stands for the largest weight: sums over 2^30 rows stay exact, weights are off by a millionth of it."""
 
 
-class WeightedMarginalError(Criterion):
-    """max |sum of w over R - sum of w over S| / (sum of w over S), over every cell of every table of at most `largest` columns.
+class WeightedMarginalError(MarginalCriterion):
+    """max |sum of w over R - sum of w over S| / (sum of w over S), over the cells of the tables that are compared.
 
     Theory 3.20, weighted marginal error.
 
@@ -33,7 +34,6 @@ class WeightedMarginalError(Criterion):
     ----------
     weight : the column whose numbers are the weights, 0 or above in every bin: design weights in public classes.
         Example: `weight = "design_weight"`.
-    largest : tables of at most so many columns are compared; left out, all tables. Example: `largest = 2`.
 
     Privacy
     -------
@@ -52,17 +52,15 @@ class WeightedMarginalError(Criterion):
     no_draft: ClassVar[str] = "Which column holds design weights is for the steward to say."
     kind: Literal["weighted_marginal_error"]
     weight: str
-    largest: int | None = Field(default=None, ge=1)
 
     def figure_unit(self, facts: PublicFacts) -> str:
         return "share of the sum of weights"
 
     def sentence(self, facts: PublicFacts) -> str:
-        tables = f"at most {self.largest} columns" if self.largest else "any columns"
         weight = words(self.weight)
         return (
-            f"The largest difference between released and original sum of {weight}, over all cells of all tables of {tables}, "
-            f"as a share of the released sum of {weight} over all rows."
+            f"The largest difference between released and original sum of {weight}, over all cells of all tables of "
+            f"{self.tables_in_words(len(facts.columns))}, as a share of the released sum of {weight} over all rows."
         )
 
     def public_sensitivity(self, facts: PublicFacts) -> float:
@@ -75,7 +73,7 @@ class WeightedMarginalError(Criterion):
         unknown = unknown or [*unnumbered(setting, "weight", self.weight)]
         if unknown:
             return unknown
-        return [*self._no_weights(setting), *self._too_many_tables(setting)]
+        return [*self._no_weights(setting), *super().mistakes(setting, others)]
 
     def _no_weights(self, setting: Setting) -> Iterable[Mistake]:
         for transformation in setting.transformations:
@@ -88,25 +86,33 @@ class WeightedMarginalError(Criterion):
                 )
                 return
 
-    def _too_many_tables(self, setting: Setting) -> Iterable[Mistake]:
-        n_columns = len(setting.schema.columns)
-        largest = min(self.largest or n_columns, n_columns)
-        n_tables = sum(math.comb(n_columns, size) for size in range(1, largest + 1))
-        if n_tables > MAX_TABLES:
-            yield Mistake(
-                field="largest",
-                expected=f"a number of columns that leads to at most {MAX_TABLES} tables",
-                found=f"{n_tables} tables",
-            )
+    def offender(self, public: PublicTable, candidate: Candidate, setting: Setting, fitted: Fitted) -> Offender | None:
+        """The cell whose weighted count is furthest off."""
+        layout = candidate.counts.layout
+        ours, theirs = (self._weighted(table, candidate) for table in (candidate.counts, public.counts))
+        largest, named = self.up_to(len(layout.sizes)), self.named(layout)
+        where, released, original = worst_cell(ours, theirs, candidate.transformation, largest, named)
+        if released is None or original is None:
+            return Offender(where=where, released="another number", original="weights")
+        return Offender(where=where, released=share(released, ours.total), original=share(original, ours.total))
+
+    def _weighted(self, table: Counts, candidate: Candidate) -> Counts:
+        """A table with every count times the weight of its rows: integers, exact."""
+        weights = whole_weights(candidate.transformation.numbers(self.weight).tolist())
+        return table.with_counts(table.counts * weights[table.digits(table.layout.index(self.weight))])
 
     def query(self, n: int, candidate: Candidate, setting: Setting, fitted: Fitted) -> Query:
-        column = candidate.transformation.layout.index(self.weight)
-        weights = whole_weights(candidate.transformation.numbers(self.weight).tolist())
-        synthetic = candidate.counts.times(column, weights)
-        largest, total = self.largest or len(candidate.counts.layout.sizes), synthetic.total
+        layout = candidate.counts.layout
+        largest, named = self.up_to(len(layout.sizes)), self.named(layout)
+        synthetic = self._weighted(candidate.counts, candidate)
+        total = synthetic.total
+
+        def figure(counts: Counts) -> float:
+            return largest_difference(self._weighted(counts, candidate), synthetic, largest, named) / max(1, total)
+
         return Query(
             sensitivity=HEAVIEST / max(1, total),
-            figure=lambda counts: largest_difference(counts.times(column, weights), synthetic, largest) / max(1, total),
+            figure=figure,
             void=total == 0,  # a share of nothing
         )
 

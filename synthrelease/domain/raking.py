@@ -78,7 +78,7 @@ def raked(table: Counts, calibration: Calibration, start: np.ndarray | None) -> 
     ------
     NotCalibrated : when the margins cannot be met.
     """
-    bins = dict(zip(table.layout.columns, table.all_digits(), strict=True))
+    bins = dict(zip(table.layout.columns, table.bins, strict=True))
     total = calibration.margins[0].total
     limits = calibration.floor * total / table.total, calibration.cap * total / table.total
     scaled = [_scaled(margin, total) for margin in calibration.margins]

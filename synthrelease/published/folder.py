@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import math
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +14,7 @@ from synthrelease.domain.margins import WEIGHT
 from synthrelease.errors import BudgetError, InputError, Unexpected, cut, listing
 from synthrelease.published.columns import PublishedColumn
 from synthrelease.published.document import ReleaseDocument, read_leniently
+from synthrelease.published.lines import WrongLine, bins_of_lines, without_weights
 from synthrelease.published.release import Evaluation, PublishedRelease
 
 
@@ -40,7 +40,7 @@ def load(folder: str | Path) -> PublishedRelease:
     where = folder / "release.json"
     document, guarantee, charges = _read(where)
     columns = tuple(part.published() for part in document.columns)
-    codes, weights = _rows(folder / "data.csv", columns, document.n_rows, document.weighted)
+    weights: list[float] | None = [] if document.weighted else None
     return PublishedRelease(
         folder=folder,
         title=document.title,
@@ -54,8 +54,8 @@ def load(folder: str | Path) -> PublishedRelease:
         schema=columns,
         rules=tuple(document.rules),
         configuration=document.configuration,
-        codes=codes,
-        weights=weights,
+        codes=_codes(folder / "data.csv", columns, document.n_rows, weights),
+        weights=None if weights is None else np.array(weights),
     )
 
 
@@ -97,40 +97,34 @@ def _evaluation(document: ReleaseDocument) -> Evaluation:
     )
 
 
-def _rows(
-    path: Path, columns: tuple[PublishedColumn, ...], n_rows: int, weighted: bool
-) -> tuple[np.ndarray, np.ndarray | None]:
-    """(n_rows, n_columns) bin indices, and (n_rows,) weights where the table has such a column.
+def _codes(path: Path, columns: tuple[PublishedColumn, ...], n_rows: int, weights: list[float] | None) -> np.ndarray:
+    """(n_rows, n_columns) bin indices. Raises InputError for anything that the schema does not have.
 
-    Raises InputError for anything that the schema does not have.
+    Where the table has a column of weights, they are put into `weights`.
     """
     names = [column.name for column in columns]
-    stated = [*names, *([WEIGHT] if weighted else [])]
-    places = [{label: index for index, label in enumerate(column.labels)} for column in columns]
-    rows = csv.reader(io.StringIO(_text(path), newline=""))
+    stated = [*names, *([] if weights is None else [WEIGHT])]
+    rows = csv.reader(io.TextIOWrapper(io.BytesIO(_text(path).encode("utf-8")), encoding="utf-8", newline=""))
     header = next(rows, [])
     if header != stated:
         raise InputError(f"{path}: expected the columns {listing(stated)}, found {listing(header) or 'none'}.")
-    seen: dict[tuple[str, ...], int] = {}  # far fewer distinct rows than rows
-    order = [seen.setdefault(tuple(row), len(seen)) for row in rows if row]
-    for row in seen:
-        if len(row) != len(stated):
-            raise InputError(f"{path}: expected {len(stated)} fields in every row, found {len(row)} in one.")
-        for name, label, known in zip(names, row, places, strict=False):
-            if label not in known:
-                raise InputError(f"{path}: column {name!r}: expected one of {listing(known)}, found {label!r}.")
-    if len(order) != n_rows:
-        raise InputError(f"{path}: expected {n_rows} rows, as release.json says; found {len(order)}.")
-    cells = np.array([[known[label] for known, label in zip(places, row, strict=False)] for row in seen], dtype=np.int64)
-    weights = np.array([_weight(path, row[-1]) for row in seen])[order] if weighted else None
-    return cells[np.array(order, dtype=np.int64)], weights
-
-
-def _weight(path: Path, text: str) -> float:
+    labels = [column.labels for column in columns]
     try:
-        weight = float(text)
-    except ValueError:
-        weight = math.nan
-    if not 0 <= weight < math.inf:
-        raise InputError(f"{path}: column {WEIGHT!r}: expected a number of at least 0, found {cut(text, 40)!r}.")
-    return weight
+        lines = filter(None, rows) if weights is None else without_weights(filter(None, rows), weights)
+        pieces = list(bins_of_lines(lines, labels))
+    except WrongLine as wrong:
+        problem = wrong
+    else:
+        found = sum(len(piece[0]) for piece in pieces)
+        if found != n_rows:
+            raise InputError(f"{path}: expected {n_rows} rows, as release.json says; found {found}.")
+        whole = np.empty((n_rows, len(columns)), dtype=np.min_scalar_type(max(len(known) for known in labels)))
+        for column, parts in enumerate(zip(*pieces, strict=True)):
+            whole[:, column] = np.concatenate(parts)
+        return whole
+    if problem.is_weight:
+        raise InputError(f"{path}: column {WEIGHT!r}: expected a number of at least 0, found {cut(problem.label or '', 40)!r}.")
+    if problem.column is None:
+        raise InputError(f"{path}: expected {len(names)} fields in every row, found {problem.fields} in one.")
+    name, known = names[problem.column], listing(labels[problem.column])
+    raise InputError(f"{path}: column {name!r}: expected one of {known}, found {problem.label!r}.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
@@ -47,6 +48,14 @@ def _categories(value: Any) -> Any:
     raise Unexpected("a list of texts, or a table of categories with their texts in the file")
 
 
+def _codes(value: Any) -> Any:
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, Mapping) and all(isinstance(label, str) for label in value.values()):
+        return value
+    raise Unexpected("a table of codes with their labels, or the name of a CSV file with the columns code,label")
+
+
 def _is_texts(value: Any) -> bool:
     return isinstance(value, list | tuple) and all(isinstance(text, str) for text in value)
 
@@ -62,6 +71,8 @@ _BINS_IN_JSON = {
     ]
 }
 _Bins = Annotated[list[str] | dict[str, list[str]], BeforeValidator(_bins), WithJsonSchema(_BINS_IN_JSON)]
+_CODES_IN_JSON = {"anyOf": [{"type": "string"}, {"type": "object", "additionalProperties": {"type": "string"}}]}
+_Codes = Annotated[str | dict[str, str] | None, BeforeValidator(_codes), WithJsonSchema(_CODES_IN_JSON)]
 _Categories = Annotated[list[str] | dict[str, list[str]] | None, BeforeValidator(_categories)]
 
 
@@ -79,17 +90,44 @@ MAX_STATED_ROWS = 2**30
 """The largest number of rows that [input] rows may state: that of a file."""
 
 
+Encoding = Literal["utf-8", "latin-1", "windows-1252", "utf-16"]
+
+
+IMPUTING = {
+    *("average", "backward fill", "bfill", "donor", "ffill", "fill", "forward fill", "hot deck", "imputation", "impute"),
+    *("imputed", "interpolate", "knn", "locf", "mean", "median", "mice", "mode", "model", "most frequent", "nearest"),
+    *("nearest neighbor", "nearest neighbour", "pad", "random", "regression"),
+}
+"""Words for filling gaps from other rows of the private file."""
+
+
+def _missing_rule(value: Any) -> Any:
+    """A rule for missing values that looks at one record alone. Others are refused with what may be done instead."""
+    if isinstance(value, str) and re.sub(r"[\s_-]+", " ", value.strip().lower()) in IMPUTING:
+        raise Unexpected(
+            "'bin', 'drop' or 'error': gaps must not be filled from other private records, because one person's values would "
+            "then stand in many rows, which nothing here protects. Three ways are allowed: a public rule that looks at one "
+            "record alone ('bin' keeps the gap as a value of its own, 'drop' leaves the row out); a rule or model that was "
+            "itself released with differential privacy and paid for, applied to each record by itself; values taken from a "
+            "public table. With 'bin' the gaps of the released table can be filled afterwards from its own rows, at no cost"
+        )
+    return value
+
+
 class InputTable(SpecTable):
     """[input]: public rules for reading the private file.
 
     Attributes
     ----------
-    delimiter : what stands between two cells of a CSV file, one character; Parquet files need none. Example: `delimiter = ";"`.
+    delimiter : what stands between two cells of a CSV file, one character; other formats need none. Example: `delimiter = ";"`.
+    encoding : of the letters of a CSV file: "utf-8", "latin-1" (ISO 8859-1), "windows-1252" or "utf-16"; also of texts in files
+        of Stata, SAS and SPSS that do not tell it. Example: `encoding = "latin-1"`.
     missing_values : texts of the file that stand for a missing value, in every column, also with spaces around them. A list
         replaces the whole default, so write the empty text into it if empty cells are missing values.
         Example: `missing_values = ["", "-9", "unknown"]`.
-    missing : what a missing value does: "drop" leaves its row out, "error" refuses the file. A column may
-        decide otherwise. Example: `missing = "drop"`.
+    missing : what a missing value does: "bin" keeps it as a bin of its own, which is released under the column's
+        `missing_label`; "drop" leaves its row out, "error" refuses the file. A column may decide otherwise.
+        Example: `missing = "bin"`.
     outside : what a value does that is outside a column's bounds or in none of its categories: "drop" leaves its row out,
         "clip" takes the nearest bound (numbers alone), "error" refuses the file. A column may decide otherwise.
         Example: `outside = "clip"`.
@@ -103,8 +141,9 @@ class InputTable(SpecTable):
     """
 
     delimiter: str = Field(default=",", min_length=1, max_length=1)
+    encoding: Encoding = "utf-8"
     missing_values: tuple[str, ...] = ("", "NA", "NaN", "nan", "null", "NULL", "None", ".")
-    missing: Literal["drop", "error"] = "error"
+    missing: Literal["drop", "bin", "error"] = "error"
     outside: Literal["drop", "clip", "error"] = "error"
     rows: Literal["private", "exact"] | Annotated[int, Field(ge=1, le=MAX_STATED_ROWS)] = "private"
     one_row_per: Literal["respondent"] | None = None
@@ -118,6 +157,8 @@ class InputTable(SpecTable):
                 "respondent moves counts by the largest weight W and not by 1, and the guarantee does not hold"
             )
         return stated
+
+    _one_record_alone = field_validator("missing", mode="before")(_missing_rule)
 
     @field_validator("rows", mode="before")
     @classmethod
@@ -133,7 +174,8 @@ class ColumnTable(SpecTable):
 
     Attributes
     ----------
-    kind : "integer" for whole numbers, "real" for other numbers, "category" for texts. Example: `kind = "integer"`.
+    kind : "integer" for whole numbers, "real" for other numbers, "category" for texts, "code" for texts or numbers that a
+        codelist explains. Example: `kind = "integer"`.
     description : what the column says about a record, in the words of the data card.
         Example: `description = "Age in full years"`.
     unit : in what the numbers are measured, for the data card. Example: `unit = "years"`.
@@ -143,6 +185,10 @@ class ColumnTable(SpecTable):
     categories : the categories, each a text of the file; or a table of each released category with all the texts of the file
         that stand for it. Required for the kind "category". A text that stands here is never a missing value.
         Example: `categories = { M = ["0", "male"], F = ["1", "female"] }`.
+    codes : the codelist of the kind "code": a table of codes, as they stand in the file, with their labels, which stand in the
+        release; or the name of a CSV file, relative to this one, with the columns `code,label` and, if there are any, levels of
+        groups such as a municipality's state, each of which is one of the `alternatives`. Its content is part of the
+        specification. Example: `kind = "code"`, `codes = { "1" = "Hospital", "2" = "Home" }`.
     numbers : a number for each category, for criteria that compute with the column (means, regressions); they refuse it
         without. Numeric columns have none: each of their bins has the number in its middle. Example:
         `numbers = { M = 0, F = 1 }`.
@@ -151,27 +197,38 @@ class ColumnTable(SpecTable):
     role : "weight" marks the design weight of a survey: a number above 0 for each of its bins, which says for how many persons
         a row stood. It is modelled like any column and multiplies no count; [calibration] may start from it.
         Example: `role = "weight"`.
-    missing : as in [input], for this column; left out, [input] decides. Example: `missing = "error"`.
+    missing : as in [input], for this column; left out, [input] decides. A bin of missing values is never merged with
+        another one and has no number; no rule fires because of it. Example: `missing = "bin"`.
+    missing_label : how the bin of missing values is called in the release. Example: `missing = "bin"`,
+        `missing_label = "not stated"`.
+    missing_values : further texts of the file that mean a missing value in this column, beside those of [input].
+        Example: `missing_values = ["97", "98", "99"]`.
     outside : as in [input], for this column; left out, [input] decides. Example: `outside = "drop"`.
     alternatives : the bins that the column may be released in, under a name for each way. Numbers: a list of bins that cover
         the bounds without a gap, such as "<18", "18-19", "1..12" (each number a bin), "1500-4499 by 100", "2.5 to 3" (kind
-        "real"), ">44". Categories: a table of groups; left out, the categories are released as they are.
+        "real"), ">44". Categories and codes: a table of groups (of codes, not of their labels); left out, each category is
+        a bin under the name "categories", each code under the name "codes".
         Example: `alternatives.coarse = ["<18", "18-64", ">64"]`.
     """
 
-    kind: Literal["integer", "real", "category"]
+    kind: Literal["integer", "real", "category", "code"]
     description: str = ""
     unit: str = ""
     source: str | None = None
     part: Literal["year", "month", "day"] | None = None
     bounds: tuple[float, float] | None = None
     categories: _Categories = None
+    codes: _Codes = None
     numbers: dict[str, float] = Field(default_factory=dict)
     ordered: bool | None = None
     role: Literal["weight"] | None = None
-    missing: Literal["drop", "error"] | None = None
+    missing: Literal["drop", "bin", "error"] | None = None
+    missing_label: str | None = None
+    missing_values: tuple[str, ...] = ()
     outside: Literal["drop", "clip", "error"] | None = None
     alternatives: dict[str, _Bins] = Field(default_factory=dict)
+
+    _one_record_alone = field_validator("missing", mode="before")(_missing_rule)
 
     @field_validator("bounds")
     @classmethod

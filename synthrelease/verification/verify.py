@@ -10,7 +10,7 @@ import numpy as np
 from synthrelease.bundle.checksums import sha256
 from synthrelease.bundle.table import ReleasedTable, TableError, csv_bytes, read_csv, read_parquet
 from synthrelease.errors import Unexpected
-from synthrelease.published.document import FORMAT, ReleaseDocument, read_strictly
+from synthrelease.published.document import FORMATS, ReleaseDocument, read_strictly
 from synthrelease.verification.charges import charges
 from synthrelease.verification.checks import Check, Report
 from synthrelease.verification.configuration import configuration
@@ -61,7 +61,7 @@ def verify_files(files: Mapping[str, bytes], public_key: str | Path | None = Non
     read = _document(files)
     if isinstance(read, Check):
         return _report(checks, read, signed.signed_by)
-    checks.append(Check(name="release.json", found=f"format {FORMAT}, {read.title!r}"))
+    checks.append(Check(name="release.json", found=f"format {read.format}, {read.title!r}"))
     rebuilt = _schema(read)
     if isinstance(rebuilt, Check):
         return _report(checks, rebuilt, signed.signed_by)
@@ -106,7 +106,7 @@ def _document(files: Mapping[str, bytes]) -> ReleaseDocument | Check:
     try:
         document = read_strictly(files[name])
     except Unexpected as error:
-        return Check(name=name, problems=(f"{name}: {error} (this program reads format {FORMAT})",))
+        return Check(name=name, problems=(f"{name}: {error} (this program reads format {' and '.join(map(str, FORMATS))})",))
     if document.dumped() != files[name]:
         return Check(name=name, problems=(f"{name}: expected the layout in which it was written, found another",))
     return document
@@ -154,10 +154,9 @@ def _table(document: ReleaseDocument, files: Mapping[str, bytes]) -> ReleasedTab
 
 
 def _same(left: ReleasedTable, right: ReleasedTable) -> bool:
-    pairs = [(left.counts.codes, right.counts.codes), (left.counts.counts, right.counts.counts)]
-    if left.weights is not None and right.weights is not None:
-        pairs.append((left.weights, right.weights))
-    return all(np.array_equal(mine, theirs) for mine, theirs in pairs)
+    if left.weights is not None and right.weights is not None and not np.array_equal(left.weights, right.weights):
+        return False
+    return left.counts.same_as(right.counts)
 
 
 def _minimum_count(document: ReleaseDocument, table: ReleasedTable) -> Check:
@@ -169,7 +168,7 @@ def _minimum_count(document: ReleaseDocument, table: ReleasedTable) -> Check:
 
 
 def _plausible(rebuilt: Rebuilt, table: ReleasedTable) -> Check:
-    bad = rebuilt.plausibility.forbidden(table.counts.all_digits())
+    bad = rebuilt.plausibility.forbidden(table.counts.bins)
     rows = int(table.counts.counts[bad].sum())
     problems = (f"data.csv: {rows} rows break the plausibility rules for released rows",) if rows else ()
     return Check(name="plausibility", found="no row breaks a rule", problems=problems)
