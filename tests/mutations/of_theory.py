@@ -22,6 +22,7 @@ from tests.mutations.of_ledger import OF_THE_LEDGER
 from tests.mutations.of_public_facts import OF_PUBLIC_FACTS
 from tests.mutations.of_rows import OF_THE_ROWS
 from tests.mutations.of_spending import OF_SPENDING
+from tests.mutations.of_weights import OF_WEIGHTS
 from tests.mutations.of_width import OF_WIDTH
 
 SENSITIVITY = "tests/criteria/test_sensitivity.py"
@@ -1055,7 +1056,16 @@ OF_THE_THEORY = (
 )
 
 MUTATIONS = (
-    OF_THE_THEORY + OF_THE_LEDGER + OF_LEAKS + OF_FLOATS + OF_THE_ROWS + OF_SPENDING + OF_DOCUMENTS + OF_PUBLIC_FACTS + OF_WIDTH
+    OF_THE_THEORY
+    + OF_THE_LEDGER
+    + OF_LEAKS
+    + OF_FLOATS
+    + OF_THE_ROWS
+    + OF_SPENDING
+    + OF_DOCUMENTS
+    + OF_PUBLIC_FACTS
+    + OF_WIDTH
+    + OF_WEIGHTS
 )
 
 if __name__ == "__main__":
