@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from synthrelease.bundle import imputing
 from synthrelease.bundle.names import describe_file
 from synthrelease.domain.margins import WEIGHT
 from synthrelease.published.columns import ColumnPart
@@ -72,6 +73,14 @@ def _resource(document: ReleaseDocument, name: str, size: int) -> dict[str, Any]
             "profile": "tabular-data-resource",
             "schema": {"fields": _fields(document), "missingValues": []},
         }
+    if name == imputing.NAME:
+        resource |= {
+            "profile": "tabular-data-resource",
+            "schema": {"fields": [*_COPY_FIELDS, *map(_field, document.columns)], "missingValues": []},
+            "bytes": size,
+            "encoding": "utf-8",
+            "dialect": {"delimiter": ",", "lineTerminator": "\n", "header": True},
+        }
     if name == "data.csv":
         resource |= {
             "bytes": size,  # frictionless 5.21 takes it for a mistake elsewhere: it does not count the bytes of Parquet files
@@ -79,6 +88,13 @@ def _resource(document: ReleaseDocument, name: str, size: int) -> dict[str, Any]
             "dialect": {"delimiter": ",", "lineTerminator": "\n", "header": True},
         }
     return resource
+
+
+_COPY_FIELDS = (
+    {"name": ".imp", "type": "integer", "description": "Number of the complete copy, from 1."},
+    {"name": ".id", "type": "integer", "description": "Row of data.csv, from 1."},
+    {"name": ".imputed", "type": "string", "description": "Columns that were filled in, with a space between two."},
+)
 
 
 def _fields(document: ReleaseDocument) -> list[dict[str, Any]]:

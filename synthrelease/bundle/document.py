@@ -22,6 +22,7 @@ from synthrelease.published.document import (
     SelectionPart,
     format_of,
 )
+from synthrelease.published.imputation import ImputationPart
 from synthrelease.published.parts import number
 from synthrelease.releasing.release import Release
 from synthrelease.specification.release_spec import ReleaseSpec
@@ -29,7 +30,12 @@ from synthrelease.specification.release_spec import ReleaseSpec
 _PACKAGES = ("synthrelease", "numpy", "pandas", "scipy", "networkx", "joblib", "opendp", "pydantic", "pyarrow")
 
 
-def release_document(release: Release, files: dict[str, str], calibration: CalibrationPart | None = None) -> ReleaseDocument:
+def release_document(
+    release: Release,
+    files: dict[str, str],
+    calibration: CalibrationPart | None = None,
+    imputation: ImputationPart | None = None,
+) -> ReleaseDocument:
     """Everything in release.json. `files` are the data files of the bundle with their sha256."""
     spec = release.spec
     criteria = {criterion.name: criterion for criterion in spec.criteria}
@@ -55,6 +61,7 @@ def release_document(release: Release, files: dict[str, str], calibration: Calib
         written_by=own_version(),
         card=spec.card,
         calibration=calibration,
+        imputation=imputation,
     )
 
 

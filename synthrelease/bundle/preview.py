@@ -19,6 +19,7 @@ from synthrelease.criteria import Score
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.raking import Weights
 from synthrelease.published.calibration import CalibrationPart
+from synthrelease.published.imputation import ImputationPart
 from synthrelease.releasing.release import Release, stated_guarantee
 from synthrelease.specification.release_spec import ReleaseSpec
 
@@ -51,8 +52,19 @@ def preview(spec: ReleaseSpec) -> dict[str, bytes]:
         candidate=Candidate(configuration=configuration, counts=table),
         scores=scores,
     )
-    document = release_document(release, {"data.csv": "0" * 64, "data.parquet": "0" * 64}, _weighting(spec, configuration))
+    document = release_document(
+        release, {"data.csv": "0" * 64, "data.parquet": "0" * 64}, _weighting(spec, configuration), _copies(spec)
+    )
     return written(document, ReleasedTable.of(release.candidate), {"data.csv": 0, "data.parquet": 0})
+
+
+def _copies(spec: ReleaseSpec) -> ImputationPart | None:
+    """Placeholders for complete copies."""
+    asked = spec.imputation
+    if asked is None:
+        return None
+    match = list(asked.match if asked.match is not None else spec.schema.names)
+    return ImputationPart(copies=asked.copies, donors=asked.donors, match=match, rows=0, smallest=1, failed="")
 
 
 def _weighting(spec: ReleaseSpec, configuration: Configuration) -> CalibrationPart | None:

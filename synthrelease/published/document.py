@@ -41,6 +41,7 @@ from synthrelease.errors import Unexpected, cut
 from synthrelease.published.calibration import CalibrationPart
 from synthrelease.published.columns import BinPart, ColumnPart, RulePart
 from synthrelease.published.costs import ChargePart, DomainPart, GuaranteePart
+from synthrelease.published.imputation import ImputationPart
 from synthrelease.published.parts import ExactText, Number, Part, number, upwards
 from synthrelease.toml.card import CardTable
 from synthrelease.toml.reading import dotted
@@ -161,6 +162,10 @@ class SelectionPart(Part):
     joint_test: JointTestPart | None
 
 
+_OPTIONAL = ("calibration", "imputation")
+"""What is not written where it was not asked for."""
+
+
 class ReleaseDocument(Part):
     """The whole of release.json.
 
@@ -171,6 +176,7 @@ class ReleaseDocument(Part):
     versions : of what the release was computed with; `written_by` is the version of synthrelease that wrote the documents.
     calibration : what the rows are weighted to; absent where nothing was asked for. With weights, the table has one column more
         than `schema`, the last one: "weight".
+    imputation : complete copies of the table in a file of their own; absent where none were asked for.
     """
 
     format: Format
@@ -195,10 +201,11 @@ class ReleaseDocument(Part):
     written_by: str
     card: Annotated[CardTable, Field(strict=False)]
     calibration: CalibrationPart | None = None
+    imputation: ImputationPart | None = None
 
     @model_serializer(mode="wrap")
     def _what_there_is(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        return {name: value for name, value in dump(self).items() if name != "calibration" or value is not None}
+        return {name: value for name, value in dump(self).items() if name not in _OPTIONAL or value is not None}
 
     @property
     def weighted(self) -> bool:

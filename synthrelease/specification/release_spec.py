@@ -19,6 +19,7 @@ from synthrelease.domain.margins import Calibration
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.domain.schema import Schema
 from synthrelease.toml.card import CardTable
+from synthrelease.toml.imputation import ImputationTable
 from synthrelease.toml.tables import InputTable, RuleTable, UnitTable
 
 
@@ -46,6 +47,7 @@ class ReleaseSpec:
     unit : what a record is, and in how many records a person can stand.
     budget_reason : the steward's words on the budget.
     calibration : what the accepted table is weighted to, over atomic bins; None where it gets no weights.
+    imputation : how complete copies of it are made; None where none are.
     """
 
     title: str
@@ -76,6 +78,7 @@ class ReleaseSpec:
     unit: UnitTable = UnitTable()
     budget_reason: str = ""
     calibration: Calibration | None = None
+    imputation: ImputationTable | None = None
 
     @cached_property
     def plan(self) -> Plan:

@@ -98,6 +98,7 @@ class _Builder:
         rows = self._rows_rule(schema, raw)
         self._check_stated(rows, space, criteria)
         calibration = self._calibration(schema, groups, space, synthetic)
+        self._check_imputation(schema)
         self.problems.stop()
         return ReleaseSpec(
             title=self.release.title,
@@ -128,7 +129,24 @@ class _Builder:
             unit=self.release.unit,
             budget_reason=self.release.budget.reason,
             calibration=calibration,
+            imputation=self.release.imputation,
         )
+
+    def _check_imputation(self, schema: Schema) -> None:
+        """There are gaps to fill, and the columns that rows should agree in are columns."""
+        asked = self.release.imputation
+        if asked is None:
+            return
+        if all(column.missing != "bin" for column in schema.columns):
+            expected = 'a column in which missing values are a bin (missing = "bin"): elsewhere there are no gaps to fill'
+            self.problems.add("imputation", expected, "none")
+        for name in asked.match or ():
+            if name not in schema.by_name:
+                self.problems.add(
+                    "imputation.match", f"columns ({listing(schema.names)})", repr(name), closest(name, schema.names)
+                )
+        if len(set(asked.match or ())) != len(asked.match or ()):
+            self.problems.add("imputation.match", "each column once", listing(asked.match or ()))
 
     def _calibration(
         self, schema: Schema, groups: Mapping[str, Binning], space: ConfigurationSpace, synthetic: Plausibility

@@ -26,6 +26,7 @@ from synthrelease.toml.fields import FRACTION_PATTERN as FRACTION_PATTERN
 from synthrelease.toml.fields import Line as Line
 from synthrelease.toml.fields import Reason as Reason
 from synthrelease.toml.fields import SpecTable as SpecTable
+from synthrelease.toml.imputation import ImputationTable
 
 Model = TypeVar("Model", bound=BaseModel)
 MAX_TABLES = 200
@@ -379,6 +380,8 @@ class ReleaseFile(SpecTable):
     calibration : published totals that the released rows are weighted to, after acceptance and at no cost; its settings follow
         below. Example: `calibration.source = "Population register, 1 January 2024, table 3"`,
         `calibration.margins = [{ columns = ["sex"], totals = { F = 5100, M = 4900 } }]`.
+    imputation : complete copies of the released rows, made after acceptance and at no cost; its settings follow below.
+        Example: `imputation.copies = 5`.
     card : the steward's words on the data card; its settings follow below. Example: `card.licence = "CC-BY-4.0"`.
     """
 
@@ -396,6 +399,7 @@ class ReleaseFile(SpecTable):
     selection: SelectionTable = SelectionTable()
     unit: UnitTable = UnitTable()
     calibration: CalibrationTable | None = None
+    imputation: ImputationTable | None = None
     card: CardTable = Field(default_factory=CardTable)
 
     @field_validator("columns")

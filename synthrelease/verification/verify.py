@@ -16,6 +16,7 @@ from synthrelease.verification.checks import Check, Report
 from synthrelease.verification.configuration import configuration
 from synthrelease.verification.documents import documents
 from synthrelease.verification.figures import figures
+from synthrelease.verification.imputation import imputation
 from synthrelease.verification.reading import checksums, read_files, signature
 from synthrelease.verification.schema import Rebuilt, SchemaProblem, rebuild
 from synthrelease.verification.weights import weights
@@ -73,6 +74,8 @@ def verify_files(files: Mapping[str, bytes], public_key: str | Path | None = Non
     checks.append(Check(name="table", found=f"{read.n_rows} rows, the same in every file"))
     if read.calibration is not None:
         checks.append(_made("weights", lambda: weights(read, table)))
+    if read.imputation is not None:
+        checks.append(_made("imputation", lambda: imputation(read, table, files, rebuilt.plausibility)))
     checks += [
         _made("minimum count", lambda: _minimum_count(read, table)),
         _made("plausibility", lambda: _plausible(rebuilt, table)),

@@ -55,14 +55,6 @@ OF_WEIGHTS = (
         tests=(RAKING,),
     ),
     Mutation(
-        name="raking: weights are cut off for good in every step",
-        breaks="not the smallest change that meets the margins",
-        place="domain.raking:_rake",
-        old="raw = raw * np.where((sums > 0) & (wanted > 0), wanted / sums, 1.0)[cell]",
-        new="raw = np.clip(raw * np.where((sums > 0) & (wanted > 0), wanted / sums, 1.0)[cell], *limits)",
-        tests=(RAKING,),
-    ),
-    Mutation(
         name="raking: groups with a total of 0 keep their weight",
         breaks="persons where there are none",
         place="domain.raking:_rake",
