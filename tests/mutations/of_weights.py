@@ -10,6 +10,8 @@ STATED = "tests/specification/test_calibration.py"
 WEIGHTED = "tests/criteria/test_weighted_marginals.py"
 NEIGHBOURS = "tests/criteria/test_sensitivity.py"
 VERIFIED = "tests/verification/test_weights.py"
+DONORS = "tests/domain/test_donors.py"
+COPIES = "tests/verification/test_imputation.py"
 REFUSED = "tests/specification/test_bad_specs.py"
 
 OF_WEIGHTS = (
@@ -117,5 +119,61 @@ OF_WEIGHTS = (
         old="np.allclose(left, right, rtol=_RELATIVE, atol=0)",
         new="True",
         tests=(VERIFIED,),
+    ),
+    Mutation(
+        name="imputation: donors that agree are not looked for",
+        breaks="a gap is filled from any row: the bias of complete cases stays",
+        place="domain.donors:_drawn",
+        old="match[:width]",
+        new="[]",
+        tests=(DONORS,),
+    ),
+    Mutation(
+        name="imputation: each cell is as likely as another",
+        breaks="rare donors stand for common ones",
+        place="domain.donors:_Groups.of",
+        old="counts = table.counts[pattern.donors[order]]",
+        new="counts = np.ones(len(order), dtype=np.int64)",
+        tests=(DONORS,),
+    ),
+    Mutation(
+        name="imputation: every row gets a donor of its own",
+        breaks="completed rows that are rarer than was promised",
+        place="domain.donors:_blocks",
+        old="counts // smallest",
+        new="counts",
+        tests=(DONORS,),
+    ),
+    Mutation(
+        name="imputation: rules are not asked",
+        breaks="completed rows that must not occur",
+        place="domain.donors:_drawn",
+        old="~_forbidden(table, pattern.columns, recipients[open_], donors, plausibility)",
+        new="np.ones(len(open_), dtype=bool)",
+        tests=(DONORS,),
+    ),
+    Mutation(
+        name="imputation: donors may lack some of the values",
+        breaks="gaps that stay",
+        place="domain.donors:patterns",
+        old="~gaps[:, lacking].any(axis=1)",
+        new="~gaps[:, lacking].all(axis=1)",
+        tests=(DONORS,),
+    ),
+    Mutation(
+        name="imputation: the variance between copies is left out",
+        breaks="estimates that look more certain than they are",
+        place="domain.donors:combined",
+        old="within + (1 + 1 / copies) * between",
+        new="within",
+        tests=(DONORS,),
+    ),
+    Mutation(
+        name="verify: observed values of copies are not compared",
+        breaks="a forged copy passes",
+        place="verification.imputation:_copy_problems",
+        old="(bins[column] != table.counts.rows(column))[~lacking[column]].any()",
+        new="False",
+        tests=(COPIES,),
     ),
 )
