@@ -99,11 +99,10 @@ def completed(table: Counts, gaps: Gaps, plausibility: Plausibility, generator: 
     starts = np.concatenate([[0], np.cumsum(table.counts)])
     for pattern in patterns(table, gaps.missing):
         blocks = _blocks(table.counts[pattern.recipients], gaps.smallest)
-        of_block = pattern.recipients[blocks.cell]
-        for copy in copies:
-            donors = _drawn(table, pattern, of_block, gaps, plausibility, generator)
-            rows = np.repeat(starts[of_block] + blocks.first, blocks.size)
-            rows += np.arange(len(rows)) - np.repeat(np.cumsum(blocks.size) - blocks.size, blocks.size)
+        rows = np.repeat(starts[pattern.recipients[blocks.cell]] + blocks.first, blocks.size)
+        rows += np.arange(len(rows)) - np.repeat(np.cumsum(blocks.size) - blocks.size, blocks.size)
+        drawn = _drawn(table, pattern, blocks.cell, gaps, plausibility, generator)
+        for copy, donors in zip(copies, drawn, strict=True):
             for column in pattern.columns:
                 copy[column][rows] = np.repeat(table.bins[column][donors], blocks.size)
     return tuple(Completed(bins=tuple(copy)) for copy in copies)
@@ -130,29 +129,33 @@ def _blocks(counts: np.ndarray, smallest: int) -> _Blocks:
 def _drawn(
     table: Counts,
     pattern: Pattern,
-    recipients: np.ndarray,
+    place: np.ndarray,
     gaps: Gaps,
     plausibility: Plausibility,
     generator: np.random.Generator,
 ) -> np.ndarray:
-    """(n_recipients,) the cell of a donor for each of these cells."""
+    """(n_copies, n_blocks) the cells of donors.
+
+    Parameters
+    ----------
+    place : (n_blocks,) the place of each block's cell among the recipients of the pattern.
+    """
     match = [column for column in gaps.match if column not in pattern.columns]
-    found = np.full(len(recipients), -1)
+    found = np.full((gaps.copies, len(place)), -1)
     for width in range(len(match), -1, -1):
-        left = np.flatnonzero(found < 0)
-        if not len(left):
+        copy, block = np.nonzero(found < 0)
+        if not len(block):
             break
-        groups = _Groups.of(table, pattern, recipients[left], match[:width])
-        fit = (groups.rows >= gaps.donors) if width else (groups.rows > 0)
-        chosen = left[fit]
-        open_, within = chosen, groups.group[fit]
+        groups = _Groups.of(table, pattern, match[:width])
+        fit = groups.rows[place[block]] >= (gaps.donors if width else 1)
+        copy, block = copy[fit], block[fit]
         for _ in range(MOST_TRIES):
-            if not len(open_):
+            if not len(block):
                 break
-            donors = groups.draw(within, generator)
-            allowed = ~_forbidden(table, pattern.columns, recipients[open_], donors, plausibility)
-            found[open_[allowed]] = donors[allowed]
-            open_, within = open_[~allowed], within[~allowed]
+            donors = groups.draw(place[block], generator)
+            allowed = ~_forbidden(table, pattern.columns, pattern.recipients[place[block]], donors, plausibility)
+            found[copy[allowed], block[allowed]] = donors[allowed]
+            copy, block = copy[~allowed], block[~allowed]
     if (found < 0).any():
         names = ", ".join(table.layout.columns[column] for column in pattern.columns)
         raise NotImputed(f"some rows lack {names}, and the rules allow them the values of no released row that has these")
@@ -181,8 +184,8 @@ class _Groups:
     size: np.ndarray
 
     @classmethod
-    def of(cls, table: Counts, pattern: Pattern, recipients: np.ndarray, columns: Sequence[int]) -> _Groups:
-        both = np.concatenate([pattern.donors, recipients])
+    def of(cls, table: Counts, pattern: Pattern, columns: Sequence[int]) -> _Groups:
+        both = np.concatenate([pattern.donors, pattern.recipients])
         if columns:
             sub = table.layout.subset(tuple(columns))
             ranks = Grouping.of(sub.pack([table.bins[column][both] for column in columns])).ranks
@@ -202,8 +205,9 @@ class _Groups:
             size=size,
         )
 
-    def draw(self, groups: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-        """(n,) a donor cell of each of these groups, in proportion to its rows."""
+    def draw(self, recipients: np.ndarray, generator: np.random.Generator) -> np.ndarray:
+        """(n,) a donor cell for each of these places among the recipients, in proportion to its rows."""
+        groups = self.group[recipients]
         rows = self.below[groups] + generator.integers(0, self.size[groups])
         return self.donors[np.searchsorted(self.ends, rows, side="right")]
 

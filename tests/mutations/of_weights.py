@@ -148,8 +148,8 @@ OF_WEIGHTS = (
         name="imputation: rules are not asked",
         breaks="completed rows that must not occur",
         place="domain.donors:_drawn",
-        old="~_forbidden(table, pattern.columns, recipients[open_], donors, plausibility)",
-        new="np.ones(len(open_), dtype=bool)",
+        old="~_forbidden(table, pattern.columns, pattern.recipients[place[block]], donors, plausibility)",
+        new="np.ones(len(block), dtype=bool)",
         tests=(DONORS,),
     ),
     Mutation(
