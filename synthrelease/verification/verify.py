@@ -24,7 +24,6 @@ from synthrelease.verification.weights import weights
 LATER = (
     "schema",
     "table",
-    "weights",
     "minimum count",
     "plausibility",
     "configuration",
