@@ -38,7 +38,7 @@ def check_design_weights(release: ReleaseFile, transformations: Sequence[Transfo
     for name in marked:
         numbers = [number for binning in _binnings(name, transformations) for number in binning.numbers]
         if not all(number is not None and 0 < number < math.inf for number in numbers):
-            expected = "a number above 0 for every bin of a weight (bins with two ends, or categories with `numbers`)"
+            expected = "a number above 0 for every bin of a weight (categories need `numbers`, missing values have none)"
             problems.add(f"columns.{name}.role", expected, "bins without one")
 
 

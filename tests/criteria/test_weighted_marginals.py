@@ -105,8 +105,8 @@ def world_of(*numbers: float | None) -> Setting:
     ("numbers", "says"),
     [
         ((0.0, 2.0), None),
-        ((-1.0, 2.0), "numbers of at least 0 for every bin of 'w', one of them above 0"),
-        ((0.0, 0.0), "numbers of at least 0 for every bin of 'w', one of them above 0"),
+        ((-1.0, 2.0), "numbers of at least 0 for every bin of 'w', one above 0 (missing values have none)"),
+        ((0.0, 0.0), "numbers of at least 0 for every bin of 'w', one above 0 (missing values have none)"),
         ((None, 1.0), "a number for every bin of 'w' (give the column's categories `numbers`)"),
     ],
 )
