@@ -65,6 +65,7 @@ CRITERION_EXAMPLES: dict[str, list[list[dict[str, Any]]]] = {
     "relative_marginal_error": [[{"clip": 3}]],
     "mean_marginal_error": [[{}], [{"tables": ["a:c", "all columns"]}]],
     "quantile_marginal_error": [[{"quantile": 0.75}], [{"quantile": 1, "largest": 1, "tables": ["a:c"]}]],
+    "weighted_marginal_error": [[{"weight": "c"}], [{"weight": "b", "largest": 1}]],
     "conditional_mean": [
         [{"column": "c", "by": ["a", "b"], "range": [0, 3], "size_margin": 0.1}],
         [{"column": "c", "range": [1, 2], "size_margin": 0.0}],

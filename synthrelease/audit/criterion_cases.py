@@ -42,6 +42,8 @@ FURTHEST = {
     "absolute, 2 x 3, one-way tables": _tables((0, 0, 0), (0, 0, 1), (0, 1, 1)),
     "relative, 2 x 3, clip 2": _tables((0, 0, 0), (0, 0, 0), (0, 0, 1)),
     "relative, 6, clip 10": _tables((0, 0, 1), (0, 1, 1), (1, 1, 1)),
+    "weighted by b, 2 x 3, all tables": _tables((0, 0, 1), (0, 0, 1), (0, 1, 2)),
+    "weighted by a, 3 x 2, all tables": _tables((0, 0, 2), (0, 0, 2), (0, 2, 4)),
     "mean of a by b, 2 x 3": _tables((0, 1, 2), (0, 1, 2), (0, 1, 5)),
     "mean of b by a, clipped, 2 x 3": _tables((0, 0, 3), (0, 0, 3), (0, 0, 4)),
     "mean of all, clipped, margin 0.3, 6": _tables((0, 0, 0), (0, 0, 2), (0, 2, 4)),
@@ -116,6 +118,22 @@ def scoring_case(name: str, epsilon: Fraction, *, spent: Fraction | None = None)
         features=("value",),
         draws=DRAWS,
         faulty=spent is not None,
+    )
+
+
+def expanded_case(epsilon: Fraction) -> Case:
+    """A file in which every respondent stands as often as their weight says, three times, scored as if each row were one."""
+    sweep = next(sweep for sweep in sweeps() if sweep.name == "absolute, 2 x 3, all tables")
+    draw = partial(_scores, sweep, epsilon, (0, 0, 0, 0, 0, 0))
+    return Case(
+        family=f"criterion {sweep.kind}",
+        name=f"rows repeated by their weight, epsilon {decimal_text(epsilon)}",
+        claim=float(epsilon),
+        left=partial(draw, (0, 0, 0, 1, 1, 1)),
+        right=partial(draw, (1, 1, 1, 1, 1, 1)),
+        features=("value",),
+        draws=DRAWS,
+        faulty=True,
     )
 
 

@@ -28,6 +28,7 @@ from synthrelease.criteria.proportions import DifferenceInProportions
 from synthrelease.criteria.regression_one_step import RegressionOneStep
 from synthrelease.criteria.regression_prediction import RegressionPrediction
 from synthrelease.criteria.typical_marginals import MeanMarginalError, QuantileMarginalError
+from synthrelease.criteria.weighted_marginals import WeightedMarginalError
 
 _LOWEST = -(2**30)
 """The slack of a candidate that no private table can make pass."""
@@ -41,6 +42,29 @@ def absolute(criterion: AbsoluteMarginalError, world: World, tables: np.ndarray,
     n = int(synthetic.sum())
     worst = np.max([differences.max(axis=1) for differences in _sub_tables(criterion, world, tables, synthetic)], axis=0)
     return ExactFigures(numerators=worst, denominator=n, bound=Fraction(1, n))
+
+
+def weighted(criterion: WeightedMarginalError, world: World, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
+    """max |sum w (R - S)| over the cells of tables, over sum w S, w the value of a column; bound max w / sum w S.
+
+    Theory 3.20, weighted marginal error. Void where no synthetic row has a weight.
+    """
+    values, column = digits(world), world.layout.index(criterion.weight)
+    of_cell, total = values[:, column], int(synthetic @ values[:, column])
+    every = AbsoluteMarginalError(
+        name="every", kind="absolute_marginal_error", threshold=1, epsilon=Fraction(1), largest=criterion.largest
+    )
+    sums = _sub_tables(every, world, tables * of_cell, synthetic * of_cell)
+    worst = np.max([differences.max(axis=1) for differences in sums], axis=0)
+    heaviest = world.layout.sizes[column] - 1
+    # without any weight the program divides by its unit of weight, a 2^20th of the heaviest
+    whole = Fraction(total) if total else Fraction(heaviest, 2**20)
+    return ExactFigures(
+        numerators=worst * whole.denominator,
+        denominator=whole.numerator,
+        bound=Fraction(heaviest) / whole,
+        void=total == 0,
+    )
 
 
 def _sub_tables(criterion: MarginalCriterion, world: World, tables: np.ndarray, synthetic: np.ndarray) -> Iterator[np.ndarray]:
@@ -266,6 +290,7 @@ def exact_figures(
 EXACT: dict[type[Criterion], Callable[..., ExactFigures]] = {
     AbsoluteMarginalError: absolute,
     RelativeMarginalError: relative,
+    WeightedMarginalError: weighted,
     ConditionalMean: conditional_mean,
     MeanMarginalError: mean_distance,
     QuantileMarginalError: quantile_distance,

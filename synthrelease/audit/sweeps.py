@@ -33,6 +33,7 @@ _LINES = {
 def sweeps() -> Iterator[Sweep]:
     """All sweeps; together more than ten million triples at `MOST_RECORDS`."""
     yield from _marginals()
+    yield from _weighted()
     yield from _means()
     yield from _faithfulness()
     yield from _predictions()
@@ -62,6 +63,14 @@ def _marginals() -> Iterator[Sweep]:
     ):
         ratio = criterion("relative_marginal_error", clip=clip)
         yield Sweep(name=f"relative, {_shape(highs)}, clip {clip}", highs=highs, criteria=(ratio,), tight=tight)
+
+
+def _weighted() -> Iterator[Sweep]:
+    """Weights are the values of a column: 0 to 2, which are exact in the program's units."""
+    for column, highs, largest in (("b", _WIDE, None), ("b", _WIDE, 1), ("a", _TALL, None), ("a", _SMALL, None)):
+        weighted = criterion("weighted_marginal_error", weight=column, largest=largest)
+        tables = "all tables" if largest is None else "one-way tables"
+        yield Sweep(name=f"weighted by {column}, {_shape(highs)}, {tables}", highs=highs, criteria=(weighted,))
 
 
 def _means() -> Iterator[Sweep]:

@@ -7,7 +7,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from synthrelease.bundle import imputing
 from synthrelease.bundle.names import describe_file
+from synthrelease.domain.margins import WEIGHT
 from synthrelease.published.columns import ColumnPart
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.toml.card import LICENCES, is_email
@@ -69,7 +71,15 @@ def _resource(document: ReleaseDocument, name: str, size: int) -> dict[str, Any]
     if name in ("data.csv", "data.parquet"):  # without a schema a reader would guess it from the first rows
         resource |= {
             "profile": "tabular-data-resource",
-            "schema": {"fields": [_field(column) for column in document.columns], "missingValues": []},
+            "schema": {"fields": _fields(document), "missingValues": []},
+        }
+    if name == imputing.NAME:
+        resource |= {
+            "profile": "tabular-data-resource",
+            "schema": {"fields": [*_COPY_FIELDS, *map(_field, document.columns)], "missingValues": []},
+            "bytes": size,
+            "encoding": "utf-8",
+            "dialect": {"delimiter": ",", "lineTerminator": "\n", "header": True},
         }
     if name == "data.csv":
         resource |= {
@@ -78,6 +88,25 @@ def _resource(document: ReleaseDocument, name: str, size: int) -> dict[str, Any]
             "dialect": {"delimiter": ",", "lineTerminator": "\n", "header": True},
         }
     return resource
+
+
+_COPY_FIELDS = (
+    {"name": ".imp", "type": "integer", "description": "Number of the complete copy, from 1."},
+    {"name": ".id", "type": "integer", "description": "Row of data.csv, from 1."},
+    {"name": ".imputed", "type": "string", "description": "Columns that were filled in, with a space between two."},
+)
+
+
+def _fields(document: ReleaseDocument) -> list[dict[str, Any]]:
+    fields = [_field(column) for column in document.columns]
+    if document.calibration is None or document.calibration.weights is None:
+        return fields
+    limits = {"minimum": document.calibration.weights.smallest, "maximum": document.calibration.weights.largest}
+    described = f"For how many a row stands. Raked to: {document.calibration.source}"
+    return [
+        *fields,
+        {"name": WEIGHT, "type": "number", "description": described, "constraints": {"required": True, **limits}},
+    ]
 
 
 def _field(column: ColumnPart) -> dict[str, Any]:

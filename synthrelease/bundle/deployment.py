@@ -129,7 +129,7 @@ def _implementation(document: ReleaseDocument) -> dict[str, Any]:
         ),
         "composition": f"Sequential composition; {_selected(document)}; what was measured once is charged once.",
         "post_processing": f"Consistency of the noisy tables, sampling of rows, exclusion of implausible rows;{minimum} rows "
-        "are published sorted. The documents are written from the released table and figures alone.",
+        f"are published sorted.{_weights(document)} The documents are written from the released table and figures alone.",
         "justification": card.justification or NOT_STATED,
         "utility": _listed(
             f"{one.name}: released figure {figure(one.value)} {criterion_unit(one, document)}".rstrip()
@@ -138,6 +138,13 @@ def _implementation(document: ReleaseDocument) -> dict[str, Any]:
         ),
         "additional_information": f"All figures are in release.json; `synthrelease verify` checks them. {card.url}".strip(),
     }
+
+
+def _weights(document: ReleaseDocument) -> str:
+    part = document.calibration
+    if part is None or part.weights is None:
+        return ""
+    return f" A column of weights was raked from the released rows to published totals (source: {part.source.rstrip('.')})."
 
 
 def _administrative(document: ReleaseDocument) -> dict[str, Any]:

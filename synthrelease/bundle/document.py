@@ -9,6 +9,8 @@ from typing import Any
 
 from synthrelease.bundle.interval import LEVEL, laplace_interval
 from synthrelease.criteria import Criterion, Score
+from synthrelease.domain.schema import Transformation
+from synthrelease.published.calibration import CalibrationPart
 from synthrelease.published.columns import BinPart, ColumnPart, RulePart
 from synthrelease.published.costs import ChargePart, DomainPart, GuaranteePart
 from synthrelease.published.document import (
@@ -20,6 +22,7 @@ from synthrelease.published.document import (
     SelectionPart,
     format_of,
 )
+from synthrelease.published.imputation import ImputationPart
 from synthrelease.published.parts import number
 from synthrelease.releasing.release import Release
 from synthrelease.specification.release_spec import ReleaseSpec
@@ -27,16 +30,18 @@ from synthrelease.specification.release_spec import ReleaseSpec
 _PACKAGES = ("synthrelease", "numpy", "pandas", "scipy", "networkx", "joblib", "opendp", "pydantic", "pyarrow")
 
 
-def release_document(release: Release, files: dict[str, str]) -> ReleaseDocument:
+def release_document(
+    release: Release,
+    files: dict[str, str],
+    calibration: CalibrationPart | None = None,
+    imputation: ImputationPart | None = None,
+) -> ReleaseDocument:
     """Everything in release.json. `files` are the data files of the bundle with their sha256."""
-    spec, transformation = release.spec, release.candidate.transformation
+    spec = release.spec
     criteria = {criterion.name: criterion for criterion in spec.criteria}
-    columns = [
-        ColumnPart.of(column, binning)
-        for column, binning in zip(transformation.schema.columns, transformation.binnings, strict=True)
-    ]
+    columns = column_parts(release.candidate.transformation)
     return ReleaseDocument(
-        format=format_of(columns),
+        format=format_of(columns, calibration),
         title=spec.title,
         description=spec.description.strip(),
         synthetic=True,
@@ -55,7 +60,17 @@ def release_document(release: Release, files: dict[str, str]) -> ReleaseDocument
         versions=versions(spec),
         written_by=own_version(),
         card=spec.card,
+        calibration=calibration,
+        imputation=imputation,
     )
+
+
+def column_parts(transformation: Transformation) -> list[ColumnPart]:
+    """The columns of a released table with its bins."""
+    return [
+        ColumnPart.of(column, binning)
+        for column, binning in zip(transformation.schema.columns, transformation.binnings, strict=True)
+    ]
 
 
 def selection_part(spec: ReleaseSpec) -> SelectionPart:

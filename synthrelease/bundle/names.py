@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from synthrelease.bundle import checksums, measurements, signing
+from synthrelease.bundle import checksums, imputing, measurements, signing
 from synthrelease.published.document import ReleaseDocument
 
 FILES = {
     "data.csv": "the released rows: bin labels, UTF-8, one header line",
     "data.parquet": "the same rows for programs: every column a dictionary of all its labels, ordered where the bins are",
+    imputing.NAME: "complete copies of the rows (.imp), by the row of data.csv (.id), with the columns that were filled in",
     measurements.NAME: "the noisy marginals that the rows were made from, with their noise, where they are published",
     "release.json": "the guarantee, the charges, every released figure, the schema, the rules and the publisher's texts",
     "datapackage.json": "the same schema as a Frictionless data package",

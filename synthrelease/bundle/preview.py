@@ -11,11 +11,15 @@ from dataclasses import replace
 import numpy as np
 
 from synthrelease.bundle.contents import written
-from synthrelease.bundle.document import release_document
+from synthrelease.bundle.document import column_parts, release_document
 from synthrelease.bundle.table import ReleasedTable
 from synthrelease.candidates.candidate import Candidate
+from synthrelease.candidates.configuration import Configuration
 from synthrelease.criteria import Score
 from synthrelease.domain.counts import Counts
+from synthrelease.domain.raking import Weights
+from synthrelease.published.calibration import CalibrationPart
+from synthrelease.published.imputation import ImputationPart
 from synthrelease.releasing.release import Release, stated_guarantee
 from synthrelease.specification.release_spec import ReleaseSpec
 
@@ -48,5 +52,33 @@ def preview(spec: ReleaseSpec) -> dict[str, bytes]:
         candidate=Candidate(configuration=configuration, counts=table),
         scores=scores,
     )
-    document = release_document(release, {"data.csv": "0" * 64, "data.parquet": "0" * 64})
+    document = release_document(
+        release, {"data.csv": "0" * 64, "data.parquet": "0" * 64}, _weighting(spec, configuration), _copies(spec)
+    )
     return written(document, ReleasedTable.of(release.candidate), {"data.csv": 0, "data.parquet": 0})
+
+
+def _copies(spec: ReleaseSpec) -> ImputationPart | None:
+    """Placeholders for complete copies."""
+    asked = spec.imputation
+    if asked is None:
+        return None
+    match = list(asked.match if asked.match is not None else spec.schema.names)
+    return ImputationPart(copies=asked.copies, donors=asked.donors, match=match, rows=0, smallest=1, failed="")
+
+
+def _weighting(spec: ReleaseSpec, configuration: Configuration) -> CalibrationPart | None:
+    """Placeholders for what raking comes to."""
+    if spec.calibration is None:
+        return None
+    equal = Weights(
+        of_cells=np.ones(1),
+        smallest=1.0,
+        largest=1.0,
+        design_effect=1.0,
+        cycles=1,
+        deviation=spec.calibration.tolerance,
+        joined=(),
+    )
+    transformation = configuration.transformation
+    return CalibrationPart.of(spec.calibration.on(transformation), column_parts(transformation), equal)

@@ -12,9 +12,10 @@ import numpy as np
 
 from synthrelease.candidates.candidate import Candidate
 from synthrelease.domain.counts import Counts, Tally
+from synthrelease.domain.margins import WEIGHT
 from synthrelease.domain.schema import Layout
 from synthrelease.errors import OutputError
-from synthrelease.published.lines import ROWS_PER_PIECE, WrongLine, bins_of_lines
+from synthrelease.published.lines import ROWS_PER_PIECE, WrongLine, bins_of_lines, without_weights
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -22,11 +23,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class ReleasedTable:
-    """The released rows as counts of cells, with the labels of the bins of every column."""
+    """The released rows as counts of cells, with the labels of the bins of every column.
+
+    `weights` are (n_cells,) those of a row of each cell, in the order of the cells; None where the table has none.
+    """
 
     labels: tuple[tuple[str, ...], ...]
     ordered: tuple[bool, ...]
     counts: Counts
+    weights: np.ndarray | None = None
 
     @classmethod
     def of(cls, candidate: Candidate) -> ReleasedTable:
@@ -53,11 +58,13 @@ def csv_bytes(table: ReleasedTable) -> bytes:
     """The released table as UTF-8 CSV with a header and "\n" line ends on every system, rows in the order of their bins."""
     counts, lines = table.counts, list[str]()
     writer = csv.writer(_Lines(lines), lineterminator="\n")
-    writer.writerow(table.names)
+    writer.writerow(_header(table.names, table.weights is not None))
     written = ["".join(lines).encode("utf-8")]
     for start in range(0, len(counts), ROWS_PER_PIECE):
         piece = slice(start, start + ROWS_PER_PIECE)
         texts = [map(labels.__getitem__, bins[piece].tolist()) for labels, bins in zip(table.labels, counts.bins, strict=True)]
+        if table.weights is not None:
+            texts.append(map(repr, table.weights[piece].tolist()))
         lines.clear()
         writer.writerows(zip(*texts, strict=True))
         rows = [line * times for line, times in zip(lines, counts.counts[piece].tolist(), strict=True)]
@@ -83,8 +90,11 @@ def parquet_bytes(table: ReleasedTable) -> bytes:
         )
         for column, (labels, order) in enumerate(zip(table.labels, table.ordered, strict=True))
     ]
+    columns = dict(zip(table.names, arrays, strict=True))
+    if table.weights is not None:
+        columns[WEIGHT] = pa.array(np.repeat(table.weights, table.counts.counts), pa.float64())
     sink = io.BytesIO()
-    pq.write_table(pa.table(dict(zip(table.names, arrays, strict=True))), sink, compression="snappy")
+    pq.write_table(pa.table(columns), sink, compression="snappy")
     return sink.getvalue()
 
 
@@ -92,30 +102,60 @@ class TableError(OutputError):
     """A table of a bundle that is not the one that its schema describes."""
 
 
-def read_csv(content: bytes, names: Sequence[str], labels: Sequence[Sequence[str]], ordered: Sequence[bool]) -> ReleasedTable:
-    """data.csv as counts.
+def _header(names: Sequence[str], weighted: bool) -> list[str]:
+    return [*names, *([WEIGHT] if weighted else [])]
+
+
+def read_csv(
+    content: bytes,
+    names: Sequence[str],
+    labels: Sequence[Sequence[str]],
+    ordered: Sequence[bool],
+    weighted: bool = False,
+) -> ReleasedTable:
+    """data.csv as counts; with the weights that stand in its last column, where it is a weighted one.
 
     Raises
     ------
     TableError : when the header or a value is not one of the schema.
     """
     lines = _lines(content)
-    if next(lines, []) != list(names):
-        raise TableError(f"expected the columns {', '.join(names)} in the header, found others")
+    if next(lines, []) != _header(names, weighted):
+        raise TableError(f"expected the columns {', '.join(_header(names, weighted))} in the header, found others")
+    weights: list[float] = []
+    rows, pieces = (without_weights(lines, weights) if weighted else lines), list[Sequence[np.ndarray]]()
     layout = Layout(columns=tuple(names), sizes=tuple(len(known) for known in labels))
     counts = Tally(layout)
     try:
-        for bins in bins_of_lines(lines, labels):
+        for bins in bins_of_lines(rows, labels):
             counts.add(Counts.of(layout, bins))
+            pieces += [bins] if weighted else []
     except WrongLine as wrong:
         problem = wrong
     else:
         if not len(counts.total()):
             raise TableError(f"expected rows of {len(names)} values, found none")
-        return ReleasedTable(labels=tuple(tuple(known) for known in labels), ordered=tuple(ordered), counts=counts.total())
+        return ReleasedTable(
+            labels=tuple(tuple(known) for known in labels),
+            ordered=tuple(ordered),
+            counts=counts.total(),
+            weights=_of_cells(counts.total(), pieces, np.array(weights)) if weighted else None,
+        )
+    if problem.column is None and problem.is_weight:
+        raise TableError(f"expected a number as weight in line {problem.line}, found something else")
     if problem.column is None:
         raise TableError(f"expected rows of {len(names)} values, found others")
     raise TableError(f"expected a bin of {names[problem.column]!r} in line {problem.line}, found something else")
+
+
+def _of_cells(counts: Counts, pieces: Sequence[Sequence[np.ndarray]], weights: np.ndarray) -> np.ndarray:
+    """(n_cells,) the weight that all rows of each cell have, from the bins and the weights of the rows."""
+    cells = np.concatenate([counts.find(bins) for bins in pieces])
+    of_cells = np.zeros(len(counts))
+    of_cells[cells] = weights
+    if not np.array_equal(of_cells[cells], weights):
+        raise TableError("expected the same weight for all rows that are equal, found others")
+    return of_cells
 
 
 def _lines(content: bytes):
@@ -129,9 +169,13 @@ def _lines(content: bytes):
 
 
 def read_parquet(
-    content: bytes, names: Sequence[str], labels: Sequence[Sequence[str]], ordered: Sequence[bool]
+    content: bytes,
+    names: Sequence[str],
+    labels: Sequence[Sequence[str]],
+    ordered: Sequence[bool],
+    weighted: bool = False,
 ) -> ReleasedTable:
-    """data.parquet as counts.
+    """data.parquet as counts; with the weights that stand in its last column, where it is a weighted one.
 
     Raises
     ------
@@ -146,16 +190,22 @@ def read_parquet(
         found = None
     if found is None:
         raise TableError("expected a Parquet file, found something else")
-    if found.column_names != list(names):
-        raise TableError(f"expected the columns {', '.join(names)}, found others")
+    if found.column_names != _header(names, weighted):
+        raise TableError(f"expected the columns {', '.join(_header(names, weighted))}, found others")
     types = [pa.dictionary(pa.int32(), pa.string(), ordered=order) for order in ordered]
-    if found.schema.types != types:
+    if found.schema.types != [*types, *([pa.float64()] if weighted else [])]:
         raise TableError("expected dictionaries of labels, ordered where the bins are, found others")
     if not found.num_rows:
         raise TableError(f"expected rows of {len(names)} values, found none")
     layout = Layout(columns=tuple(names), sizes=tuple(len(known) for known in labels))
-    bins = [_bins(name, column, known) for name, column, known in zip(names, found.columns, labels, strict=True)]
-    return ReleasedTable(labels=tuple(tuple(known) for known in labels), ordered=tuple(ordered), counts=Counts.of(layout, bins))
+    bins = [_bins(name, column, known) for name, column, known in zip(names, found.columns[: len(names)], labels, strict=True)]
+    counts = Counts.of(layout, bins)
+    return ReleasedTable(
+        labels=tuple(tuple(known) for known in labels),
+        ordered=tuple(ordered),
+        counts=counts,
+        weights=_of_cells(counts, [bins], found.columns[-1].to_numpy()) if weighted else None,
+    )
 
 
 def _bins(name: str, column: pa.ChunkedArray, labels: Sequence[str]) -> np.ndarray:

@@ -9,7 +9,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from synthrelease.cli.terminal import Config, out
+from synthrelease.cli.terminal import Config, err, out
 from synthrelease.errors import VerificationFailed
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def card(
     sign: Sign = None,
     password_file: Password = None,
 ) -> None:
-    """Write the data card as it would look, or a finished release anew with the texts of [card] as they are now.
+    """Write the data card as it would look, or a finished release anew with [card] and [calibration] as they are now.
 
     Spends nothing and reads no private data.
     """
@@ -84,12 +84,32 @@ def card(
     from synthrelease.verification.reading import read_files
 
     report = verify_bundle(bundle)
-    if not all(check.passed for check in report.checks if check.name != "documents"):  # these are written anew
+    if not all(check.passed for check in report.checks if check.name not in ("documents", "weights")):  # these are written anew
         print_report(report)
         raise VerificationFailed(f"{bundle}: expected a release that fits together, found problems. Nothing was written.")
-    write_folder(rewritten(read_files(bundle), spec.card, spec.digest), target, key)
+    write_folder(rewritten(read_files(bundle), spec), target, key)
     warn_of_gaps(spec)
     out.print(f"The release with the new texts is in {escape(str(target))}.")
+    print_weights(target)
+
+
+def print_weights(folder: Path) -> None:
+    """What became of [calibration] in a release that was written."""
+    from synthrelease.published.document import read_leniently
+
+    part = read_leniently((folder / "release.json").read_bytes()).calibration
+    if part is not None and part.weights is None:
+        err.print(
+            f"The table was released without weights: {escape(part.failed)}. Nothing is lost: change \\[calibration], and "
+            "`synthrelease card --bundle` adds the weights, at no cost.",
+            style="yellow",
+        )
+    elif part is not None and part.weights is not None:
+        found = part.weights
+        out.print(
+            f"Weights: {found.smallest:g} to {found.largest:g}, design effect {found.design_effect:.3g}, totals met to "
+            f"{100 * found.deviation:.2g}%."
+        )
 
 
 def print_report(report: Report) -> None:

@@ -12,7 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from synthrelease.accounting.charges import decimal_text
-from synthrelease.cli.bundles import Password, Sign, warn_of_gaps
+from synthrelease.cli.bundles import Password, Sign, print_weights, warn_of_gaps
 from synthrelease.cli.terminal import NOTHING_RELEASED, Config, Jobs, TableName, err, print_plan, progress_line
 from synthrelease.cli.terminal import out as terminal
 
@@ -158,6 +158,7 @@ def _report(published: Published) -> None:
     if result.guarantee.delta:
         spent += f", delta = {float(result.guarantee.delta):g}"
     terminal.print(f"Released {result.candidate.n} synthetic rows with {spent}.")
+    print_weights(out)
     terminal.print(
         f"The data are in {escape(str(out / 'data.csv'))}; what they are and are not good for is in "
         f"{escape(str(out / 'README.html'))}. Check the files with synthrelease verify {escape(str(out))}."

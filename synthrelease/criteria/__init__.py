@@ -20,12 +20,14 @@ from synthrelease.criteria.proportions import DifferenceInProportions
 from synthrelease.criteria.regression_one_step import RegressionOneStep
 from synthrelease.criteria.regression_prediction import RegressionPrediction
 from synthrelease.criteria.typical_marginals import MeanMarginalError, QuantileMarginalError
+from synthrelease.criteria.weighted_marginals import WeightedMarginalError
 
 CRITERIA: dict[str, type[Criterion]] = {
     "absolute_marginal_error": AbsoluteMarginalError,
     "relative_marginal_error": RelativeMarginalError,
     "mean_marginal_error": MeanMarginalError,
     "quantile_marginal_error": QuantileMarginalError,
+    "weighted_marginal_error": WeightedMarginalError,
     "conditional_mean": ConditionalMean,
     "conditional_median": ConditionalMedian,
     "difference_in_proportions": DifferenceInProportions,

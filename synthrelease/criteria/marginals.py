@@ -19,7 +19,7 @@ from synthrelease.criteria.marginal_tables import MarginalCriterion
 from synthrelease.criteria.offenders import Offender, PublicTable, share
 from synthrelease.criteria.wording import shown, words
 from synthrelease.domain.counts import DENSE_LIMIT, Counts
-from synthrelease.domain.schema import Layout
+from synthrelease.domain.schema import Layout, Transformation
 from synthrelease.domain.sub_tables import differences, seconds_of_differences
 
 
@@ -83,18 +83,11 @@ class AbsoluteMarginalError(MarginalCriterion):
 
     def offender(self, public: PublicTable, candidate: Candidate, setting: Setting, fitted: Fitted) -> Offender | None:
         """The cell that is furthest off."""
-        layout = candidate.counts.layout
-        tables = differences(public.counts, candidate.counts, self.up_to(len(layout.sizes)), self.named(layout))
-        columns = max(((int(np.abs(values).max(initial=0)), found) for found, values in tables), key=lambda each: each[0])[1]
-        sub = layout.subset(columns)
-        if sub.n_cells > DENSE_LIMIT:
-            return Offender(where=f"a cell of the table of {shown(sub.columns)}", released="another number", original="rows")
-        ours, theirs = (table.marginal(columns).ravel() for table in (candidate.counts, public.counts))
-        cell = int(np.abs(ours - theirs).argmax())
-        bins = np.unravel_index(cell, sub.sizes)
-        labels = [candidate.transformation.binning(name).labels[place] for name, place in zip(sub.columns, bins, strict=True)]
-        where = ", ".join(f"{words(name)}={label}" for name, label in zip(sub.columns, labels, strict=True))
-        return Offender(where=where, released=share(ours[cell], candidate.n), original=share(theirs[cell], candidate.n))
+        largest, named = self.up_to(len(candidate.counts.layout.sizes)), self.named(candidate.counts.layout)
+        where, ours, theirs = worst_cell(candidate.counts, public.counts, candidate.transformation, largest, named)
+        if ours is None or theirs is None:
+            return Offender(where=where, released="another number", original="rows")
+        return Offender(where=where, released=share(ours, candidate.n), original=share(theirs, candidate.n))
 
     def seconds(self, layout: Layout, rows: int) -> float:
         return seconds_of_differences(layout, self.up_to(len(layout.sizes)) or 1, rows)
@@ -185,6 +178,24 @@ class RelativeMarginalError(Criterion):
             figure=lambda counts: largest_ratio(one_way(counts), synthetic, self.clip),
             slack=lambda counts: records_inside(one_way(counts), synthetic, self.threshold),
         )
+
+
+def worst_cell(
+    released: Counts, public: Counts, transformation: Transformation, largest: int, named: Sequence[tuple[int, ...]]
+) -> tuple[str, int | None, int | None]:
+    """The cell that is furthest off, in words, with what two public tables have in it; None of a table that is too large."""
+    layout = released.layout
+    tables = differences(public, released, largest, named)
+    columns = max(((int(np.abs(values).max(initial=0)), found) for found, values in tables), key=lambda each: each[0])[1]
+    sub = layout.subset(columns)
+    if sub.n_cells > DENSE_LIMIT:
+        return f"a cell of the table of {shown(sub.columns)}", None, None
+    ours, theirs = (table.marginal(columns).ravel() for table in (released, public))
+    cell = int(np.abs(ours - theirs).argmax())
+    bins = np.unravel_index(cell, sub.sizes)
+    labels = [transformation.binning(name).labels[place] for name, place in zip(sub.columns, bins, strict=True)]
+    where = ", ".join(f"{words(name)}={label}" for name, label in zip(sub.columns, labels, strict=True))
+    return where, int(ours[cell]), int(theirs[cell])
 
 
 def largest_difference(left: Counts, right: Counts, largest: int, named: Sequence[tuple[int, ...]] = ()) -> int:

@@ -1,7 +1,8 @@
 """release.json as one set of models: the documents of a bundle are written from it, `verify` and `load` read it back.
 
 **The promise.** A document carries the number of its format, the lowest of `FORMATS` that can say what it says. Format 4 is
-format 3 with columns that have a bin of missing values or take a quarter, week or weekday from a date, or days between two.
+format 3 with columns that have a bin of missing values or take a quarter, week or weekday from a date, or days between two,
+or with a column of weights in the table.
 
 - Without a new number only optional fields may be added: fields with a default that says what documents without them say, and
   that are not written where they say just that. So every later version reads every document of the number, and `load` of
@@ -24,13 +25,24 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    AliasChoices,
+    BaseModel,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    ValidationError,
+    model_serializer,
+    model_validator,
+)
 
 from synthrelease.candidates.projections import published_projection
 from synthrelease.criteria import Criterion, Score, published_criterion
 from synthrelease.errors import Unexpected, cut
+from synthrelease.published.calibration import CalibrationPart
 from synthrelease.published.columns import BinPart, ColumnPart, RulePart
 from synthrelease.published.costs import ChargePart, DomainPart, GuaranteePart
+from synthrelease.published.imputation import ImputationPart
 from synthrelease.published.parts import ExactText, Number, Part, number, upwards
 from synthrelease.toml.card import CardTable
 from synthrelease.toml.reading import dotted
@@ -151,6 +163,10 @@ class SelectionPart(Part):
     joint_test: JointTestPart | None
 
 
+_OPTIONAL = ("calibration", "imputation")
+"""What is not written where it was not asked for."""
+
+
 class ReleaseDocument(Part):
     """The whole of release.json.
 
@@ -159,6 +175,9 @@ class ReleaseDocument(Part):
     specification : the digest of the two files behind the release, without [card].
     files : the SHA-256 checksums of the data files.
     versions : of what the release was computed with; `written_by` is the version of synthrelease that wrote the documents.
+    calibration : what the rows are weighted to; absent where nothing was asked for. With weights, the table has one column more
+        than `schema`, the last one: "weight".
+    imputation : complete copies of the table in a file of their own; absent where none were asked for.
     """
 
     format: Format
@@ -182,10 +201,21 @@ class ReleaseDocument(Part):
     versions: dict[str, str]
     written_by: str
     card: Annotated[CardTable, Field(strict=False)]
+    calibration: CalibrationPart | None = None
+    imputation: ImputationPart | None = None
+
+    @model_serializer(mode="wrap")
+    def _what_there_is(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return {name: value for name, value in dump(self).items() if name not in _OPTIONAL or value is not None}
+
+    @property
+    def weighted(self) -> bool:
+        """Whether the table has a column of weights."""
+        return self.calibration is not None and self.calibration.weights is not None
 
     @model_validator(mode="after")
     def _lowest_format(self) -> ReleaseDocument:
-        lowest = format_of(self.columns)
+        lowest = format_of(self.columns, self.calibration)
         if self.format != lowest:
             raise ValueError(f"what stands here is written in format {lowest}, not {self.format}")
         return self
@@ -210,10 +240,15 @@ class ReleaseDocument(Part):
         return (json.dumps(tables, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode("utf-8")
 
 
-def format_of(columns: Sequence[ColumnPart]) -> Format:
-    """The lowest format that has the words for these columns."""
+def format_of(columns: Sequence[ColumnPart], calibration: CalibrationPart | None = None) -> Format:
+    """The lowest format that has the words for these columns, and for a table with weights."""
     of_3 = (None, "year", "month", "day")
-    return 4 if any(each.missing == "bin" or each.part not in of_3 or each.minus is not None for each in columns) else 3
+    weighted = calibration is not None and calibration.weights is not None
+    return (
+        4
+        if weighted or any(each.missing == "bin" or each.part not in of_3 or each.minus is not None for each in columns)
+        else 3
+    )
 
 
 class _Head(BaseModel):

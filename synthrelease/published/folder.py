@@ -10,10 +10,11 @@ import numpy as np
 
 from synthrelease.accounting.charges import Charge
 from synthrelease.accounting.guarantee import Guarantee
-from synthrelease.errors import BudgetError, InputError, Unexpected, listing
+from synthrelease.domain.margins import WEIGHT
+from synthrelease.errors import BudgetError, InputError, Unexpected, cut, listing
 from synthrelease.published.columns import PublishedColumn
 from synthrelease.published.document import ReleaseDocument, read_leniently
-from synthrelease.published.lines import WrongLine, bins_of_lines
+from synthrelease.published.lines import WrongLine, bins_of_lines, without_weights
 from synthrelease.published.release import Evaluation, PublishedRelease
 
 
@@ -39,6 +40,7 @@ def load(folder: str | Path) -> PublishedRelease:
     where = folder / "release.json"
     document, guarantee, charges = _read(where)
     columns = tuple(part.published() for part in document.columns)
+    weights: list[float] | None = [] if document.weighted else None
     return PublishedRelease(
         folder=folder,
         title=document.title,
@@ -52,7 +54,8 @@ def load(folder: str | Path) -> PublishedRelease:
         schema=columns,
         rules=tuple(document.rules),
         configuration=document.configuration,
-        codes=_codes(folder / "data.csv", columns, document.n_rows),
+        codes=_codes(folder / "data.csv", columns, document.n_rows, weights),
+        weights=None if weights is None else np.array(weights),
     )
 
 
@@ -94,16 +97,21 @@ def _evaluation(document: ReleaseDocument) -> Evaluation:
     )
 
 
-def _codes(path: Path, columns: tuple[PublishedColumn, ...], n_rows: int) -> np.ndarray:
-    """(n_rows, n_columns) bin indices. Raises InputError for anything that the schema does not have."""
+def _codes(path: Path, columns: tuple[PublishedColumn, ...], n_rows: int, weights: list[float] | None) -> np.ndarray:
+    """(n_rows, n_columns) bin indices. Raises InputError for anything that the schema does not have.
+
+    Where the table has a column of weights, they are put into `weights`.
+    """
     names = [column.name for column in columns]
+    stated = [*names, *([] if weights is None else [WEIGHT])]
     rows = csv.reader(io.TextIOWrapper(io.BytesIO(_text(path).encode("utf-8")), encoding="utf-8", newline=""))
     header = next(rows, [])
-    if header != names:
-        raise InputError(f"{path}: expected the columns {listing(names)}, found {listing(header) or 'none'}.")
+    if header != stated:
+        raise InputError(f"{path}: expected the columns {listing(stated)}, found {listing(header) or 'none'}.")
     labels = [column.labels for column in columns]
     try:
-        pieces = list(bins_of_lines(filter(None, rows), labels))
+        lines = filter(None, rows) if weights is None else without_weights(filter(None, rows), weights)
+        pieces = list(bins_of_lines(lines, labels))
     except WrongLine as wrong:
         problem = wrong
     else:
@@ -114,6 +122,8 @@ def _codes(path: Path, columns: tuple[PublishedColumn, ...], n_rows: int) -> np.
         for column, parts in enumerate(zip(*pieces, strict=True)):
             whole[:, column] = np.concatenate(parts)
         return whole
+    if problem.is_weight:
+        raise InputError(f"{path}: column {WEIGHT!r}: expected a number of at least 0, found {cut(problem.label or '', 40)!r}.")
     if problem.column is None:
         raise InputError(f"{path}: expected {len(names)} fields in every row, found {problem.fields} in one.")
     name, known = names[problem.column], listing(labels[problem.column])

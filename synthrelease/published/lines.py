@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
@@ -18,10 +19,12 @@ class WrongLine(Exception):
     line : its number, from 2 on: the header is the first.
     fields : how many fields it has.
     column, label : where a field is no label of its column, the column's place and the text; else None.
+    is_weight : whether the field that does not fit is the weight, `label` its text.
     """
 
-    def __init__(self, line: int, fields: int, column: int | None = None, label: str | None = None):
+    def __init__(self, line: int, fields: int, column: int | None = None, label: str | None = None, *, is_weight: bool = False):
         super().__init__("a line that does not fit the schema")
+        self.is_weight = is_weight
         self.line, self.fields, self.column, self.label = line, fields, column, label
 
 
@@ -43,6 +46,24 @@ def bins_of_lines(lines: Iterable[Sequence[str]], labels: Sequence[Sequence[str]
     while rows := list(islice(read, ROWS_PER_PIECE)):
         yield _bins(rows, places, types, line)
         line += len(rows)
+
+
+def without_weights(lines: Iterable[Sequence[str]], weights: list[float]) -> Iterator[Sequence[str]]:
+    """The fields of every line but the last one, a weight of at least 0, which is put at the end of `weights`.
+
+    Raises
+    ------
+    WrongLine : at the first line whose last field is no weight.
+    """
+    for number, line in enumerate(lines, start=2):
+        try:
+            weight = float(line[-1]) if line else math.nan
+        except ValueError:
+            weight = math.nan
+        if not 0 <= weight < math.inf:
+            raise WrongLine(number, len(line), label=line[-1] if line else "", is_weight=True)
+        weights.append(weight)
+        yield line[:-1]
 
 
 def _bins(rows: list[Sequence[str]], places: list[dict[str, int]], types: list[np.dtype], line: int) -> list[np.ndarray]:

@@ -74,6 +74,8 @@ class PublishedRelease:
     configuration: Mapping[str, Any]
     codes: np.ndarray = field(repr=False)
     """(n_rows, n_columns) index of the bin of every row in every column."""
+    weights: np.ndarray | None = field(default=None, repr=False)
+    """(n_rows,) for how many each row stands, where the release was calibrated to published totals; `table` leaves them out."""
 
     def __repr__(self) -> str:
         return (

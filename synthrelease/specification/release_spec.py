@@ -15,9 +15,11 @@ from synthrelease.accounting.selection import SelectionRule
 from synthrelease.candidates.configuration import ConfigurationSpace
 from synthrelease.candidates.generators import LIBRARIES
 from synthrelease.criteria import Criterion, JointTest, Setting
+from synthrelease.domain.margins import Calibration
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.domain.schema import Schema
 from synthrelease.toml.card import CardTable
+from synthrelease.toml.imputation import ImputationTable
 from synthrelease.toml.tables import InputTable, RuleTable, UnitTable
 
 
@@ -32,7 +34,7 @@ class ReleaseSpec:
     generation_budget : of one generator fit: epsilon, or rho where a family is zero-concentrated; and `generation_delta`.
     limit, delta : the largest epsilon and delta of the whole release; zero-concentrated guarantees are stated at delta.
     shape : eta of a truncated negative binomial number of rounds; None for selection with a known threshold.
-    digest : sha256 of the content of both files, comments and [card] apart, and of the public tables that
+    digest : sha256 of the content of both files, comments, [card] and [calibration] apart, and of the public tables that
         generators start from.
     joint_test : decides rounds in place of the noisy figures, which are then released after acceptance (theory 4, joint
         test).
@@ -44,6 +46,8 @@ class ReleaseSpec:
         None otherwise. Exact releases of one dataset on different domains would give away an exact difference.
     unit : what a record is, and in how many records a person can stand.
     budget_reason : the steward's words on the budget.
+    calibration : what the accepted table is weighted to, over atomic bins; None where it gets no weights.
+    imputation : how complete copies of it are made; None where none are.
     """
 
     title: str
@@ -73,6 +77,8 @@ class ReleaseSpec:
     exact_domain: str | None = None
     unit: UnitTable = UnitTable()
     budget_reason: str = ""
+    calibration: Calibration | None = None
+    imputation: ImputationTable | None = None
 
     @cached_property
     def plan(self) -> Plan:

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from synthrelease.criteria import Criterion
 from synthrelease.specification.json_schema import default, table_schema
 from synthrelease.specification.settings import FAMILIES, Family, inner_models, summary, words
-from synthrelease.toml.card import CardTable, CardTexts
+from synthrelease.toml.card import CardTexts
 from synthrelease.toml.tables import AcceptanceFile, ReleaseFile
 
 COMMAND = "synthrelease schema --markdown --out docs/settings.md"
@@ -78,7 +78,7 @@ def _section(level: str, model: type[BaseModel], heading: str = "") -> Iterator[
     yield _table(model)
     inner = [each for field in model.model_fields.values() for each in inner_models(field.annotation)]
     for each in dict.fromkeys(inner):
-        yield from _section(level, each, "" if model is CardTable else f"{path}.{each.__name__}")
+        yield from _section(level, each, "" if summary(each).startswith("[") else f"{path}.{each.__name__}")
 
 
 def _family(name: str) -> Iterator[str]:

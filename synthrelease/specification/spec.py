@@ -14,11 +14,13 @@ import numpy as np
 from synthrelease.accounting.rows import RowsRule
 from synthrelease.candidates.configuration import ConfigurationSpace
 from synthrelease.criteria import CRITERIA, Criterion, JointTest, Setting
+from synthrelease.domain.margins import Calibration
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.domain.rules import Domain, Rule, RuleError, parse_rule
 from synthrelease.domain.schema import Binning, Column, Schema
 from synthrelease.enclave.source import Source
 from synthrelease.errors import SpecError, closest, listing
+from synthrelease.specification.calibration import build_calibration, check_design_weights
 from synthrelease.specification.categories import ColumnError
 from synthrelease.specification.codelists import with_codelists
 from synthrelease.specification.columns import build_column, group_binning
@@ -96,6 +98,8 @@ class _Builder:
         self.problems.stop()
         rows = self._rows_rule(schema, raw)
         self._check_stated(rows, space, criteria)
+        calibration = self._calibration(schema, groups, space, synthetic)
+        self._check_imputation(schema)
         self.problems.stop()
         return ReleaseSpec(
             title=self.release.title,
@@ -125,6 +129,36 @@ class _Builder:
             exact_domain=self._domain(schema) if rows.way == "exact" else None,
             unit=self.release.unit,
             budget_reason=self.release.budget.reason,
+            calibration=calibration,
+            imputation=self.release.imputation,
+        )
+
+    def _check_imputation(self, schema: Schema) -> None:
+        """There are gaps to fill, and the columns that rows should agree in are columns."""
+        asked = self.release.imputation
+        if asked is None:
+            return
+        if all(column.missing != "bin" for column in schema.columns):
+            expected = 'a column in which missing values are a bin (missing = "bin"): elsewhere there are no gaps to fill'
+            self.problems.add("imputation", expected, "none")
+        for name in asked.match or ():
+            if name not in schema.by_name:
+                self.problems.add(
+                    "imputation.match", f"columns ({listing(schema.names)})", repr(name), closest(name, schema.names)
+                )
+        if len(set(asked.match or ())) != len(asked.match or ()):
+            self.problems.add("imputation.match", "each column once", listing(asked.match or ()))
+
+    def _calibration(
+        self, schema: Schema, groups: Mapping[str, Binning], space: ConfigurationSpace, synthetic: Plausibility
+    ) -> Calibration | None:
+        """Design weights, and what the released rows are weighted to."""
+        check_design_weights(self.release, space.transformations, self.problems)
+        if self.release.calibration is None:
+            return None
+        file = self.configuration.file_of("calibration")
+        return build_calibration(
+            self.release.calibration, self.release, schema, groups, space.transformations, synthetic, file, self.problems
         )
 
     def _rows_rule(self, schema: Schema, raw: Plausibility) -> RowsRule:
@@ -251,7 +285,7 @@ class _Builder:
         return found
 
     def _digest(self, priors: Mapping[str, Path]) -> str:
-        release = self.release.model_dump(mode="json", exclude={"card"})
+        release = self.release.model_dump(mode="json", exclude={"card", "calibration"})
         content: list[object] = [release, self.acceptance.model_dump(mode="json")]
         content += [[name, Source.of(path).digest()] for name, path in sorted(priors.items())]
         return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()

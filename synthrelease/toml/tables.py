@@ -7,13 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from typing import Annotated, Any, Literal, TypeVar, get_args
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import (
-    AfterValidator,
     BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
     ValidationInfo,
     WithJsonSchema,
@@ -22,14 +20,17 @@ from pydantic import (
 )
 
 from synthrelease.errors import Unexpected
+from synthrelease.toml.calibration import CalibrationTable
 from synthrelease.toml.card import CardTable
+from synthrelease.toml.fields import FRACTION_PATTERN as FRACTION_PATTERN
+from synthrelease.toml.fields import Line as Line
+from synthrelease.toml.fields import Reason as Reason
+from synthrelease.toml.fields import SpecTable as SpecTable
+from synthrelease.toml.imputation import ImputationTable
 
 Model = TypeVar("Model", bound=BaseModel)
 MAX_TABLES = 200
 """Columns, rules, generators, projections or criteria of one specification."""
-FRACTION_PATTERN = r"[0-9]{1,100}(\.[0-9]{1,100}|/0{0,99}[1-9][0-9]{0,99})?"
-"""An exact number that is written as a text: "0.05", "1/20"."""
-_FRACTION = re.compile(FRACTION_PATTERN)
 
 
 def _bins(value: Any) -> Any:
@@ -68,16 +69,6 @@ def _is_bin(value: Any) -> bool:
     return isinstance(value, str | int | float | Decimal) and not isinstance(value, bool)
 
 
-def _one_line(text: str) -> str:
-    if not text.isprintable():
-        raise Unexpected("one line of printable characters")
-    return text
-
-
-Line = Annotated[str, AfterValidator(_one_line)]
-"""A text that the terminal shows: a second line could be taken for the program's own words."""
-Reason = Annotated[Line, Field(max_length=500)]
-"""Why something costs what it costs, in the steward's words."""
 _BINS_IN_JSON = {
     "anyOf": [
         {"type": "array", "items": {"type": ["string", "number"]}, "minItems": 1},
@@ -90,23 +81,6 @@ _Groups = Annotated[str | list[str] | dict[str, list[str]], BeforeValidator(_gro
 _CODES_IN_JSON = {"anyOf": [{"type": "string"}, {"type": "object", "additionalProperties": {"type": "string"}}]}
 _Codes = Annotated[str | dict[str, str] | None, BeforeValidator(_codes), WithJsonSchema(_CODES_IN_JSON)]
 _Categories = Annotated[list[str] | dict[str, list[str]] | None, BeforeValidator(_categories)]
-
-
-class SpecTable(BaseModel):
-    """Base of everything that stands in the two files: unknown keys are mistakes, and true is not a number."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    @field_validator("*", mode="before")
-    @classmethod
-    def _no_boolean_numbers(cls, value: Any, info: ValidationInfo) -> Any:
-        annotation = cls.model_fields[info.field_name or ""].annotation
-        kinds = {annotation, *get_args(annotation)}
-        if isinstance(value, bool) and {Fraction, float, int} & kinds:
-            raise Unexpected("a number")
-        if isinstance(value, str) and Fraction in kinds and not _FRACTION.fullmatch(value):
-            raise Unexpected("a number")  # '1e999999999' would be computed to its last digit
-        return value
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,6 +146,9 @@ class InputTable(SpecTable):
         [budget] rows. A whole number: an official figure at or below the kept rows. "exact": their number is published as it
         is, and whether a record is kept is not protected. Where no row can be left out, it costs nothing and needs no choice.
         Example: `rows = 150000`.
+    one_row_per : that each row of the file is one respondent, counted once; required where a column has `role = "weight"`. A
+        file in which a respondent stands as often as the weight says is refused: replacing one respondent would move counts by
+        the largest weight and not by 1, and the guarantee would not hold. Example: `one_row_per = "respondent"`.
     """
 
     delimiter: str = Field(default=",", min_length=1, max_length=1)
@@ -182,6 +159,17 @@ class InputTable(SpecTable):
     missing: Literal["drop", "bin", "error"] = "error"
     outside: Literal["drop", "clip", "error"] = "error"
     rows: Literal["private", "exact"] | Annotated[int, Field(ge=1, le=MAX_STATED_ROWS)] = "private"
+    one_row_per: Literal["respondent"] | None = None
+
+    @field_validator("one_row_per", mode="before")
+    @classmethod
+    def _not_expanded(cls, stated: Any) -> Any:
+        if stated != "respondent":
+            raise Unexpected(
+                "'respondent': where one respondent stands in several rows, or a row stands for several, replacing one "
+                "respondent moves counts by the largest weight W and not by 1, and the guarantee does not hold"
+            )
+        return stated
 
     _one_record_alone = field_validator("missing", mode="before")(_missing_rule)
 
@@ -224,6 +212,9 @@ class ColumnTable(SpecTable):
         `numbers = { M = 0, F = 1 }`.
     ordered : whether neighbouring categories are near each other, as levels of education are, so that the criterion of
         faithfulness may count them as one bin apart. Numbers always are. Example: `ordered = true`.
+    role : "weight" marks the design weight of a survey: a number above 0 for each of its bins, which says for how many persons
+        a row stood. It is modelled like any column and multiplies no count; [calibration] may start from it.
+        Example: `role = "weight"`.
     missing : as in [input], for this column; left out, [input] decides. A bin of missing values is never merged with
         another one and has no number; no rule fires because of it. Example: `missing = "bin"`.
     missing_label : how the bin of missing values is called in the release. Example: `missing = "bin"`,
@@ -250,6 +241,7 @@ class ColumnTable(SpecTable):
     codes: _Codes = None
     numbers: dict[str, float] = Field(default_factory=dict)
     ordered: bool | None = None
+    role: Literal["weight"] | None = None
     missing: Literal["drop", "bin", "error"] | None = None
     missing_label: str | None = None
     missing_values: tuple[str, ...] = ()
@@ -405,6 +397,11 @@ class ReleaseFile(SpecTable):
     budget : what a fit may cost, and the whole release; its settings follow below. Example: `budget.generation = 4`.
     selection : how rounds are repeated; its settings follow below. Example: `selection.stop_probability = 0.001`.
     unit : how records belong to persons; its settings follow below. Example: `unit.name = "birth"`.
+    calibration : published totals that the released rows are weighted to, after acceptance and at no cost; its settings follow
+        below. Example: `calibration.source = "Population register, 1 January 2024, table 3"`,
+        `calibration.margins = [{ columns = ["sex"], totals = { F = 5100, M = 4900 } }]`.
+    imputation : complete copies of the released rows, made after acceptance and at no cost; its settings follow below.
+        Example: `imputation.copies = 5`.
     card : the steward's words on the data card; its settings follow below. Example: `card.licence = "CC-BY-4.0"`.
     """
 
@@ -421,6 +418,8 @@ class ReleaseFile(SpecTable):
     budget: BudgetTable
     selection: SelectionTable = SelectionTable()
     unit: UnitTable = UnitTable()
+    calibration: CalibrationTable | None = None
+    imputation: ImputationTable | None = None
     card: CardTable = Field(default_factory=CardTable)
 
     @field_validator("columns")

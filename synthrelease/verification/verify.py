@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+import numpy as np
+
 from synthrelease.bundle.checksums import sha256
 from synthrelease.bundle.table import ReleasedTable, TableError, csv_bytes, read_csv, read_parquet
 from synthrelease.errors import Unexpected
@@ -14,10 +16,21 @@ from synthrelease.verification.checks import Check, Report
 from synthrelease.verification.configuration import configuration
 from synthrelease.verification.documents import documents
 from synthrelease.verification.figures import figures
+from synthrelease.verification.imputation import imputation
 from synthrelease.verification.reading import checksums, read_files, signature
 from synthrelease.verification.schema import Rebuilt, SchemaProblem, rebuild
+from synthrelease.verification.weights import weights
 
-LATER = ("schema", "table", "minimum count", "plausibility", "configuration", "privacy charges", "figures", "documents")
+LATER = (
+    "schema",
+    "table",
+    "minimum count",
+    "plausibility",
+    "configuration",
+    "privacy charges",
+    "figures",
+    "documents",
+)
 
 
 def verify_bundle(folder: str | Path, public_key: str | Path | None = None) -> Report:
@@ -58,6 +71,10 @@ def verify_files(files: Mapping[str, bytes], public_key: str | Path | None = Non
     if isinstance(table, Check):
         return _report(checks, table, signed.signed_by)
     checks.append(Check(name="table", found=f"{read.n_rows} rows, the same in every file"))
+    if read.calibration is not None:
+        checks.append(_made("weights", lambda: weights(read, table)))
+    if read.imputation is not None:
+        checks.append(_made("imputation", lambda: imputation(read, table, files, rebuilt.plausibility)))
     checks += [
         _made("minimum count", lambda: _minimum_count(read, table)),
         _made("plausibility", lambda: _plausible(rebuilt, table)),
@@ -122,7 +139,7 @@ def _table(document: ReleaseDocument, files: Mapping[str, bytes]) -> ReleasedTab
         if name not in files:
             continue
         try:
-            found = read(files[name], names, labels, ordered)
+            found = read(files[name], names, labels, ordered, document.weighted)
         except TableError as error:
             problems.append(f"{name}: {error}")
             continue
@@ -130,12 +147,18 @@ def _table(document: ReleaseDocument, files: Mapping[str, bytes]) -> ReleasedTab
             problems.append(f"{name}: expected {document.n_rows} rows, found {found.counts.total}")
         elif name == "data.csv" and csv_bytes(found) != files[name]:
             problems.append(f"{name}: expected sorted rows in the layout in which they were written, found another")
-        elif table is not None and not table.counts.same_as(found.counts):
+        elif table is not None and not _same(table, found):
             problems.append(f"{name}: expected the rows of data.csv, found others")
         table = table or found
     if problems or table is None:
         return Check(name="table", problems=tuple(problems))
     return table
+
+
+def _same(left: ReleasedTable, right: ReleasedTable) -> bool:
+    if left.weights is not None and right.weights is not None and not np.array_equal(left.weights, right.weights):
+        return False
+    return left.counts.same_as(right.counts)
 
 
 def _minimum_count(document: ReleaseDocument, table: ReleasedTable) -> Check:

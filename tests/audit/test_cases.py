@@ -142,6 +142,7 @@ FOUND_FAST = (
     ("two counts with one draw of noise", 300),
     ("exponential: factor 2 forgotten, epsilon 2", 8_000),
     ("absolute, 2 x 3, all tables, more spent, epsilon 1", 1_500),
+    ("rows repeated by their weight, epsilon 1", 1_500),
     ("degree 1, a lone record moves, more spent, epsilon 1", 250),
     ("the number of rounds is published", 8_000),
     ("release: faithfulness, a record turns, run with generation noise of a fiftieth", 150),

@@ -31,6 +31,7 @@ from synthrelease.criteria import (
     proportions,
     regression_prediction,
     scores_of,
+    weighted_marginals,
 )
 from synthrelease.criteria import joint as joint_test
 from synthrelease.criteria.functional_mechanism import least_squares
@@ -93,6 +94,8 @@ FAULTS: dict[str, tuple[str, object, str, Any]] = {
     "the ratio is not clipped": (
         "relative, 2 x 2, clip 1.75", marginals, "largest_ratio",
         lambda r, s, clip: float(np.maximum((r + 1) / (s + 1), (s + 1) / (r + 1)).max())),
+    "weights count without their largest": (
+        "weighted by b, 2 x 3, all tables", weighted_marginals, "HEAVIEST", 2**19),
     "groups are not filled up": (
         "mean of b by a, groups alone, 2 x 3", conditional_means, "resized_means",
         lambda counts, sums, sizes: sums / np.maximum(counts, 1)),

@@ -39,6 +39,7 @@ def cases() -> Iterator[tuple[Criterion, ...]]:
     yield (criterion("absolute_marginal_error"),)
     yield (criterion("relative_marginal_error", threshold=1.4, clip=1.6),)
     yield (criterion("relative_marginal_error", threshold=2.5, clip=9),)
+    yield (criterion("weighted_marginal_error", weight="b"),)
     yield (criterion("conditional_mean", column="a", by=["b"], range=(0, 1), size_margin=0),)
     yield (criterion("conditional_mean", column="a", by=["b"], range=(0, 1), size_margin=0.4),)
     yield (criterion("faithfulness", exact=["a"], within_one_bin=["b"]),)

@@ -52,6 +52,8 @@ def cases() -> Iterator[tuple[int, Sweep]]:
     yield 3, sweep(TWO_BY_THREE_HIGHS, criterion("absolute_marginal_error", largest=1))
     yield 3, sweep(TWO_BY_THREE_HIGHS, criterion("relative_marginal_error", clip=2))
     yield 5, sweep(TWO_BY_TWO_HIGHS, criterion("relative_marginal_error", clip=3))
+    yield 3, sweep(TWO_BY_THREE_HIGHS, criterion("weighted_marginal_error", weight="b"))
+    yield 4, sweep(TWO_BY_TWO_HIGHS, criterion("weighted_marginal_error", weight="a", largest=1))
     mean = {"column": "a", "by": ["b"], "range": (0, 1)}
     yield 3, sweep(TWO_BY_THREE_HIGHS, criterion("conditional_mean", size_margin=0, **mean))
     yield 3, sweep(TWO_BY_THREE_HIGHS, criterion("conditional_mean", size_margin=0.4, **mean))

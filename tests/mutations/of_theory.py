@@ -25,6 +25,7 @@ from tests.mutations.of_ledger import OF_THE_LEDGER
 from tests.mutations.of_public_facts import OF_PUBLIC_FACTS
 from tests.mutations.of_rows import OF_THE_ROWS
 from tests.mutations.of_spending import OF_SPENDING
+from tests.mutations.of_weights import OF_WEIGHTS
 from tests.mutations.of_width import OF_WIDTH
 
 SENSITIVITY = "tests/criteria/test_sensitivity.py"
@@ -1070,6 +1071,7 @@ MUTATIONS = (
     + OF_WIDTH
     + OF_COLUMNS
     + OF_CRITERIA
+    + OF_WEIGHTS
 )
 
 if __name__ == "__main__":

@@ -1,0 +1,126 @@
+"""imputed.csv: complete copies of the released rows, one below the other, as R's mice calls a long format.
+
+    .imp,.id,.imputed,COLUMNS...
+
+`.imp` is the number of the copy, from 1; `.id` the row of data.csv, from 1, whose observed values these are; `.imputed` names
+the columns whose values were filled in, with a space between two, and is empty where none was.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+
+import numpy as np
+
+from synthrelease.bundle.table import ReleasedTable
+from synthrelease.domain.donors import Completed, Gaps, NotImputed, completed
+from synthrelease.domain.plausibility import Plausibility
+from synthrelease.published.columns import ColumnPart
+from synthrelease.published.imputation import ImputationPart
+from synthrelease.published.lines import ROWS_PER_PIECE
+from synthrelease.randomness import SYSTEM
+from synthrelease.toml.imputation import ImputationTable
+
+NAME = "imputed.csv"
+HEAD = (".imp", ".id", ".imputed")
+
+
+def missing_bins(columns: Sequence[ColumnPart]) -> tuple[int | None, ...]:
+    """Per column, the index of its bin of missing values; None where it has none."""
+    return tuple(next((place for place, one in enumerate(column.bins) if one.missing), None) for column in columns)
+
+
+def gaps_of(part: ImputationPart, columns: Sequence[ColumnPart]) -> Gaps:
+    """How gaps are filled, on the released bins."""
+    names = [column.name for column in columns]
+    return Gaps(
+        missing=missing_bins(columns),
+        match=tuple(names.index(name) for name in part.match),
+        donors=part.donors,
+        copies=part.copies,
+        smallest=part.smallest,
+    )
+
+
+def imputed(
+    table: ReleasedTable,
+    asked: ImputationTable | None,
+    columns: Sequence[ColumnPart],
+    plausibility: Plausibility,
+    smallest: int,
+) -> tuple[ImputationPart | None, bytes | None]:
+    """What release.json says about complete copies, and the file with them; None where they are not asked for or cannot be.
+
+    Parameters
+    ----------
+    plausibility : the rules for released rows on the released bins.
+    smallest : how often every released row occurs at least.
+
+    Notes
+    -----
+    The donors are drawn with the operating system's randomness, and the result is published whole: a function of the released
+    table and of that randomness alone.
+    """
+    if asked is None:
+        return None, None
+    lacking = incomplete(table, missing_bins(columns))
+    part = ImputationPart(
+        copies=asked.copies,
+        donors=asked.donors,
+        match=list(asked.match if asked.match is not None else table.names),
+        rows=int(table.counts.counts[lacking].sum()),
+        smallest=smallest,
+        failed="",
+    )
+    gaps = gaps_of(part, columns)
+    try:
+        copies = completed(table.counts, gaps, plausibility, SYSTEM.generator())
+        return part, imputed_bytes(table, copies, gaps.missing)
+    except NotImputed as error:
+        return part.model_copy(update={"failed": str(error)}), None
+    except (ArithmeticError, LookupError, MemoryError, TypeError, ValueError) as error:
+        return part.model_copy(update={"failed": f"the copies could not be made ({type(error).__name__})"}), None
+
+
+def incomplete(table: ReleasedTable, missing: Sequence[int | None]) -> np.ndarray:
+    """(n_cells,) True for the cells of rows that lack a value."""
+    lacking = np.zeros(len(table.counts), dtype=bool)
+    for bins, gap in zip(table.counts.bins, missing, strict=True):
+        if gap is not None:
+            lacking |= bins == gap
+    return lacking
+
+
+def imputed_bytes(table: ReleasedTable, copies: Sequence[Completed], missing: Sequence[int | None]) -> bytes:
+    """The file: UTF-8, a header, "\\n" line ends."""
+    flags = flags_of_rows(table, missing)
+    lines = _Lines()
+    writer = csv.writer(lines, lineterminator="\n")
+    writer.writerow([*HEAD, *table.names])
+    for number, copy in enumerate(copies, start=1):
+        for start in range(0, len(flags), ROWS_PER_PIECE):
+            piece = slice(start, start + ROWS_PER_PIECE)
+            texts = [
+                map(labels.__getitem__, bins[piece].tolist()) for labels, bins in zip(table.labels, copy.bins, strict=True)
+            ]
+            ids = range(start + 1, start + 1 + len(flags[piece]))
+            writer.writerows(zip([number] * len(ids), ids, flags[piece], *texts, strict=True))
+    return "".join(lines.parts).encode("utf-8")
+
+
+class _Lines:
+    """What a CSV writer writes to."""
+
+    def __init__(self) -> None:
+        self.parts: list[str] = []
+        self.write = self.parts.append
+
+
+def flags_of_rows(table: ReleasedTable, missing: Sequence[int | None]) -> list[str]:
+    """Per row of data.csv, the names of the columns that it lacks, with a space between two."""
+    names = np.full(len(table.counts), "", dtype=object)
+    for name, bins, gap in zip(table.names, table.counts.bins, missing, strict=True):
+        if gap is not None:
+            names[bins == gap] += f" {name}"
+    return [text.strip() for text in np.repeat(names, table.counts.counts).tolist()]

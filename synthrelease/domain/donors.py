@@ -1,0 +1,230 @@
+"""Filling the gaps of a released table from its own rows: donors that agree on the observed columns (hot-deck imputation).
+
+A row that lacks values gets those of a donor: a row that has all of them, drawn in proportion to how often it occurs among the
+rows that agree with it on the columns of `match` that it has; on fewer of these, from the last one back, while there are fewer
+than `donors` rows. The values that one row lacks come from one donor, so that they go together. All of it is a function of a
+released table and of public randomness: it costs no privacy.
+
+Rows that are equal and incomplete are filled in blocks of at least `smallest` rows, all rows of a block from the same donor. So
+where every row of the table occurs at least `smallest` times, every row of a completed copy does, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from synthrelease.domain.counts import Counts
+from synthrelease.domain.grouping import Grouping
+from synthrelease.domain.plausibility import Plausibility
+
+MOST_TRIES = 100
+"""Draws of a donor whose values the rules allow, before fewer columns have to agree."""
+
+
+class NotImputed(Exception):
+    """A gap that no released row can fill; the message says which, from the released table alone."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gaps:
+    """How the gaps of a table are filled.
+
+    Attributes
+    ----------
+    missing : per column, the index of its bin of missing values; None where it has none.
+    match : columns that a donor must agree in, the most important first.
+    donors : rows that must agree, before fewer columns have to.
+    copies : completed copies of the table.
+    smallest : rows that get the values of one donor, at least.
+    """
+
+    missing: tuple[int | None, ...]
+    match: tuple[int, ...]
+    donors: int
+    copies: int
+    smallest: int = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Completed:
+    """A completed copy: per column (n_rows,) bins, rows in the order of the table's cells."""
+
+    bins: tuple[np.ndarray, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pattern:
+    """Cells of a table that lack the same columns, and the cells that have all of these.
+
+    Attributes
+    ----------
+    columns : those that are missing.
+    recipients, donors : indices of cells.
+    """
+
+    columns: tuple[int, ...]
+    recipients: np.ndarray
+    donors: np.ndarray
+
+
+def patterns(table: Counts, missing: Sequence[int | None]) -> Iterator[Pattern]:
+    """Every combination of columns that some row lacks, in order. Raises NotImputed where no row has all of them."""
+    gaps = np.zeros((len(table), len(missing)), dtype=bool)
+    for column, bin_of_missing in enumerate(missing):
+        if bin_of_missing is not None:
+            gaps[:, column] = table.bins[column] == bin_of_missing
+    kinds, kind = np.unique(gaps, axis=0, return_inverse=True)
+    for number, lacking in enumerate(kinds):
+        if not lacking.any():
+            continue
+        columns = tuple(np.flatnonzero(lacking).tolist())
+        donors = np.flatnonzero(~gaps[:, lacking].any(axis=1))
+        if not len(donors):
+            names = ", ".join(table.layout.columns[column] for column in columns)
+            raise NotImputed(f"some rows lack {names}, and no released row has all of these")
+        yield Pattern(columns=columns, recipients=np.flatnonzero(kind.ravel() == number), donors=donors)
+
+
+def completed(table: Counts, gaps: Gaps, plausibility: Plausibility, generator: np.random.Generator) -> tuple[Completed, ...]:
+    """The copies. Observed values stay, and no completed row breaks a rule.
+
+    Raises
+    ------
+    NotImputed : when some gap has no donor whose values the rules allow.
+    """
+    copies = [[table.rows(column) for column in range(len(gaps.missing))] for _ in range(gaps.copies)]
+    starts = np.concatenate([[0], np.cumsum(table.counts)])
+    for pattern in patterns(table, gaps.missing):
+        blocks = _blocks(table.counts[pattern.recipients], gaps.smallest)
+        rows = np.repeat(starts[pattern.recipients[blocks.cell]] + blocks.first, blocks.size)
+        rows += np.arange(len(rows)) - np.repeat(np.cumsum(blocks.size) - blocks.size, blocks.size)
+        drawn = _drawn(table, pattern, blocks.cell, gaps, plausibility, generator)
+        for copy, donors in zip(copies, drawn, strict=True):
+            for column in pattern.columns:
+                copy[column][rows] = np.repeat(table.bins[column][donors], blocks.size)
+    return tuple(Completed(bins=tuple(copy)) for copy in copies)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Blocks:
+    """Rows of equal cells cut into blocks: (n_blocks,) the place of the cell, its first row in the cell, and how many rows."""
+
+    cell: np.ndarray
+    first: np.ndarray
+    size: np.ndarray
+
+
+def _blocks(counts: np.ndarray, smallest: int) -> _Blocks:
+    """floor(count / smallest) blocks for each cell, at least one, as even as can be."""
+    pieces = np.maximum(1, counts // smallest)
+    cell = np.repeat(np.arange(len(counts)), pieces)
+    place = np.arange(len(cell)) - np.repeat(np.cumsum(pieces) - pieces, pieces)
+    least, more = (counts // pieces)[cell], (counts % pieces)[cell]
+    return _Blocks(cell=cell, first=place * least + np.minimum(place, more), size=least + (place < more))
+
+
+def _drawn(
+    table: Counts,
+    pattern: Pattern,
+    place: np.ndarray,
+    gaps: Gaps,
+    plausibility: Plausibility,
+    generator: np.random.Generator,
+) -> np.ndarray:
+    """(n_copies, n_blocks) the cells of donors.
+
+    Parameters
+    ----------
+    place : (n_blocks,) the place of each block's cell among the recipients of the pattern.
+    """
+    match = [column for column in gaps.match if column not in pattern.columns]
+    found = np.full((gaps.copies, len(place)), -1)
+    for width in range(len(match), -1, -1):
+        copy, block = np.nonzero(found < 0)
+        if not len(block):
+            break
+        groups = _Groups.of(table, pattern, match[:width])
+        fit = groups.rows[place[block]] >= (gaps.donors if width else 1)
+        copy, block = copy[fit], block[fit]
+        for _ in range(MOST_TRIES):
+            if not len(block):
+                break
+            donors = groups.draw(place[block], generator)
+            allowed = ~_forbidden(table, pattern.columns, pattern.recipients[place[block]], donors, plausibility)
+            found[copy[allowed], block[allowed]] = donors[allowed]
+            copy, block = copy[~allowed], block[~allowed]
+    if (found < 0).any():
+        names = ", ".join(table.layout.columns[column] for column in pattern.columns)
+        raise NotImputed(f"some rows lack {names}, and the rules allow them the values of no released row that has these")
+    return found
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Groups:
+    """Donors in groups that agree on some columns.
+
+    Attributes
+    ----------
+    group : (n_recipients,) the group that agrees with each recipient.
+    rows : (n_recipients,) rows of the table in that group.
+    donors : donor cells, groups side by side.
+    ends : (n_donors,) running numbers of rows of the table in these.
+    below : (n_groups,) rows before each group.
+    size : (n_groups,) rows in each group.
+    """
+
+    group: np.ndarray
+    rows: np.ndarray
+    donors: np.ndarray
+    ends: np.ndarray
+    below: np.ndarray
+    size: np.ndarray
+
+    @classmethod
+    def of(cls, table: Counts, pattern: Pattern, columns: Sequence[int]) -> _Groups:
+        both = np.concatenate([pattern.donors, pattern.recipients])
+        if columns:
+            sub = table.layout.subset(tuple(columns))
+            ranks = Grouping.of(sub.pack([table.bins[column][both] for column in columns])).ranks
+        else:
+            ranks = np.zeros(len(both), dtype=np.int64)
+        of_donors, group = ranks[: len(pattern.donors)], ranks[len(pattern.donors) :]
+        order = np.argsort(of_donors, kind="stable")
+        counts = table.counts[pattern.donors[order]]
+        size = np.bincount(of_donors[order], weights=counts, minlength=int(ranks.max()) + 1).astype(np.int64)
+        below = np.cumsum(size) - size
+        return cls(
+            group=group,
+            rows=size[group],
+            donors=pattern.donors[order],
+            ends=np.cumsum(counts),
+            below=below,
+            size=size,
+        )
+
+    def draw(self, recipients: np.ndarray, generator: np.random.Generator) -> np.ndarray:
+        """(n,) a donor cell for each of these places among the recipients, in proportion to its rows."""
+        groups = self.group[recipients]
+        rows = self.below[groups] + generator.integers(0, self.size[groups])
+        return self.donors[np.searchsorted(self.ends, rows, side="right")]
+
+
+def _forbidden(
+    table: Counts, columns: Sequence[int], recipients: np.ndarray, donors: np.ndarray, plausibility: Plausibility
+) -> np.ndarray:
+    """(n,) whether a recipient with a donor's values is a row that the rules exclude."""
+    bins = [(table.bins[column][donors if column in columns else recipients]) for column in range(len(table.bins))]
+    return plausibility.forbidden([one.astype(np.int64) for one in bins])
+
+
+def combined(estimates: Sequence[float], variances: Sequence[float]) -> tuple[float, float]:
+    """Rubin's rule: the mean of the estimates of M copies, and its variance v + (1 + 1/M) b (Rubin 1987).
+
+    v is the mean of the variances within the copies, b the variance of the estimates between them.
+    """
+    copies = len(estimates)
+    within, between = float(np.mean(variances)), float(np.var(estimates, ddof=1))
+    return float(np.mean(estimates)), within + (1 + 1 / copies) * between

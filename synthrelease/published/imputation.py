@@ -1,0 +1,31 @@
+"""The complete copies of a released table in release.json: how gaps were filled, or why they were not."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from synthrelease.published.parts import Part
+
+Natural = Annotated[int, Field(ge=1)]
+
+
+class ImputationPart(Part):
+    """Complete copies in imputed.csv.
+
+    Attributes
+    ----------
+    donors : rows that had to agree, before fewer columns had to.
+    match : columns in which rows should agree, the most important first.
+    rows : released rows that lack a value.
+    smallest : rows that got the values of one donor, at least: how often each row of a copy occurs at least.
+    failed : why there are no copies; empty where there are.
+    """
+
+    copies: Natural
+    donors: Natural
+    match: list[str]
+    rows: Annotated[int, Field(ge=0)]
+    smallest: Natural
+    failed: str

@@ -1,0 +1,44 @@
+"""What all tables of the two files have in common: one-line texts, exact numbers, and no unknown keys."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from typing import Annotated, Any, get_args
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, field_validator
+
+from synthrelease.errors import Unexpected
+
+FRACTION_PATTERN = r"[0-9]{1,100}(\.[0-9]{1,100}|/0{0,99}[1-9][0-9]{0,99})?"
+"""An exact number that is written as a text: "0.05", "1/20"."""
+_FRACTION = re.compile(FRACTION_PATTERN)
+
+
+def _one_line(text: str) -> str:
+    if not text.isprintable():
+        raise Unexpected("one line of printable characters")
+    return text
+
+
+Line = Annotated[str, AfterValidator(_one_line)]
+"""A text that the terminal shows: a second line could be taken for the program's own words."""
+Reason = Annotated[Line, Field(max_length=500)]
+"""Why something costs what it costs, in the steward's words."""
+
+
+class SpecTable(BaseModel):
+    """Base of everything that stands in the two files: unknown keys are mistakes, and true is not a number."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _no_boolean_numbers(cls, value: Any, info: ValidationInfo) -> Any:
+        annotation = cls.model_fields[info.field_name or ""].annotation
+        kinds = {annotation, *get_args(annotation)}
+        if isinstance(value, bool) and {Fraction, float, int} & kinds:
+            raise Unexpected("a number")
+        if isinstance(value, str) and Fraction in kinds and not _FRACTION.fullmatch(value):
+            raise Unexpected("a number")  # '1e999999999' would be computed to its last digit
+        return value

@@ -1,0 +1,100 @@
+"""The complete copies of a released table: observed values stayed, and what was filled in has a donor among its rows."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Mapping
+from itertools import islice
+
+import numpy as np
+
+from synthrelease.bundle.imputing import HEAD, NAME, flags_of_rows, gaps_of, incomplete
+from synthrelease.bundle.table import ReleasedTable
+from synthrelease.domain.counts import Counts
+from synthrelease.domain.donors import Gaps, NotImputed, patterns
+from synthrelease.domain.plausibility import Plausibility
+from synthrelease.published.document import ReleaseDocument
+from synthrelease.published.lines import WrongLine, bins_of_lines
+from synthrelease.verification.checks import Check
+
+
+def imputation(document: ReleaseDocument, table: ReleasedTable, files: Mapping[str, bytes], rules: Plausibility) -> Check:
+    """The copies belong to the table. Which donor was drawn is random, and only that there is one can be checked."""
+    part = document.imputation
+    problems = tuple(f"{NAME}: {problem}" for problem in _problems(document, table, files, rules))
+    copies = 0 if part is None or part.failed else part.copies
+    return Check(
+        name="imputation", found=f"{copies} copies, observed values as in data.csv, others with donors", problems=problems
+    )
+
+
+def _problems(
+    document: ReleaseDocument, table: ReleasedTable, files: Mapping[str, bytes], rules: Plausibility
+) -> Iterator[str]:
+    part = document.imputation
+    if part is None or part.failed:
+        if NAME in document.files:
+            yield "expected none, found one"
+        return
+    gaps = gaps_of(part, document.columns)
+    if part.smallest != document.minimum_count:
+        yield f"expected rows that occur at least {document.minimum_count} times, release.json states {part.smallest}"
+    if part.rows != int(table.counts.counts[incomplete(table, gaps.missing)].sum()):
+        yield f"{part.rows} rows are said to lack a value; in data.csv there are others"
+    if NAME not in files or NAME not in document.files:
+        yield "expected in the bundle, not there"
+        return
+    try:
+        lines = csv.reader(io.TextIOWrapper(io.BytesIO(files[NAME]), encoding="utf-8", newline=""), strict=True)
+        if next(lines, []) != [*HEAD, *table.names]:
+            yield f"expected the columns {', '.join([*HEAD, *table.names])}, found others"
+            return
+        flags = flags_of_rows(table, gaps.missing)
+        for number in range(1, part.copies + 1):
+            yield from _copy_problems(number, list(islice(lines, len(flags))), flags, table, gaps, rules)
+        if next(lines, None) is not None:
+            yield f"expected {part.copies} copies, found more rows"
+    except (UnicodeDecodeError, csv.Error):
+        yield "expected a CSV file in UTF-8, found something else"
+
+
+def _copy_problems(
+    number: int, lines: list[list[str]], flags: list[str], table: ReleasedTable, gaps: Gaps, rules: Plausibility
+) -> Iterator[str]:
+    head = [[str(number), str(row), flag] for row, flag in enumerate(flags, start=1)]
+    if [line[:3] for line in lines] != head:
+        yield f"copy {number}: expected one line for each row of data.csv, in order, with the columns that it lacks"
+        return
+    try:
+        pieces = list(bins_of_lines((line[3:] for line in lines), table.labels))
+    except WrongLine:
+        yield f"copy {number}: expected labels of the schema, found others"
+        return
+    bins = [np.concatenate(parts).astype(np.int64) for parts in zip(*pieces, strict=True)]
+    lacking = [np.zeros(len(flags), dtype=bool)] * len(bins)
+    for column, gap in enumerate(gaps.missing):
+        lacking[column] = table.counts.rows(column) == gap if gap is not None else lacking[column]
+        if (bins[column] != table.counts.rows(column))[~lacking[column]].any():
+            yield f"copy {number}: an observed value of {table.names[column]} is another one than in data.csv"
+        if gap is not None and (bins[column] == gap).any():
+            yield f"copy {number}: a value of {table.names[column]} is still missing"
+    yield from (f"copy {number}: {problem}" for problem in _donor_problems(bins, table, gaps))
+    if rules.forbidden(bins).any():
+        yield f"copy {number}: a row breaks the plausibility rules for released rows"
+    if int(Counts.of(table.counts.layout, bins).counts.min()) < gaps.smallest:
+        yield f"copy {number}: a row occurs fewer than {gaps.smallest} times"
+
+
+def _donor_problems(bins: list[np.ndarray], table: ReleasedTable, gaps: Gaps) -> Iterator[str]:
+    """Values filled in together that no released row has together."""
+    starts = np.concatenate([[0], np.cumsum(table.counts.counts)])
+    try:
+        for pattern in patterns(table.counts, gaps.missing):
+            layout = table.counts.layout.subset(pattern.columns)
+            donors = Counts.of(layout, [table.counts.bins[column][pattern.donors] for column in pattern.columns])
+            rows = np.concatenate([np.arange(starts[cell], starts[cell + 1]) for cell in pattern.recipients])
+            if (donors.find([bins[column][rows] for column in pattern.columns]) < 0).any():
+                yield f"values of {', '.join(layout.columns)} were filled in that no released row has"
+    except NotImputed as error:
+        yield str(error)

@@ -1,0 +1,179 @@
+"""Mutations of weights: raking, its limits, what is refused beforehand, and the weighted criterion."""
+
+from __future__ import annotations
+
+from tests.mutations.machinery import Mutation
+
+RAKING = "tests/domain/test_raking.py"
+MARGINS = "tests/domain/test_margins.py"
+STATED = "tests/specification/test_calibration.py"
+WEIGHTED = "tests/criteria/test_weighted_marginals.py"
+NEIGHBOURS = "tests/criteria/test_sensitivity.py"
+VERIFIED = "tests/verification/test_weights.py"
+DONORS = "tests/domain/test_donors.py"
+COPIES = "tests/verification/test_imputation.py"
+REFUSED = "tests/specification/test_bad_specs.py"
+
+OF_WEIGHTS = (
+    Mutation(
+        name="weighted marginal error: half the largest weight",
+        breaks="half the noise that the claim needs",
+        place="criteria.weighted_marginals:WeightedMarginalError.query",
+        old="HEAVIEST / max(1, total)",
+        new="HEAVIEST / 2 / max(1, total)",
+        tests=(NEIGHBOURS,),
+        core=True,
+    ),
+    Mutation(
+        name="weighted marginal error: the sensitivity of an unweighted share",
+        breaks="noise that a heavy record outweighs",
+        place="criteria.weighted_marginals:WeightedMarginalError.query",
+        old="sensitivity=HEAVIEST / max(1, total)",
+        new="sensitivity=1 / n",
+        tests=(NEIGHBOURS,),
+    ),
+    Mutation(
+        name="weighted marginal error: a candidate without weight passes",
+        breaks="a share of nothing is accepted",
+        place="criteria.weighted_marginals:WeightedMarginalError.query",
+        old="total == 0",
+        new="False",
+        tests=(WEIGHTED,),
+    ),
+    Mutation(
+        name="weighted marginal error: weights are cut off, not rounded",
+        breaks="a figure that is not the stated one",
+        place="criteria.weighted_marginals:whole_weights",
+        old="round(number / heaviest * HEAVIEST)",
+        new="int(number / heaviest)",
+        tests=(WEIGHTED,),
+    ),
+    Mutation(
+        name="raking: a cap that is not applied",
+        breaks="weights beyond what was promised",
+        place="domain.raking:_rake",
+        old="np.clip(raw, *limits)",
+        new="np.maximum(raw, limits[0])",
+        tests=(RAKING,),
+    ),
+    Mutation(
+        name="raking: groups with a total of 0 keep their weight",
+        breaks="persons where there are none",
+        place="domain.raking:_rake",
+        old="wanted[cell] > 0",
+        new="wanted[cell] >= 0",
+        tests=(RAKING,),
+    ),
+    Mutation(
+        name="raking: margins that are not met are called met",
+        breaks="totals that the card states and the table does not have",
+        place="domain.raking:_rake",
+        old="if worst <= tolerance / 2:\n    return weights, MOST_CYCLES",
+        new="if worst <= math.inf:\n    return weights, MOST_CYCLES",
+        tests=(RAKING,),
+    ),
+    Mutation(
+        name="raking: sparse groups join the larger neighbour",
+        breaks="another rule than is documented",
+        place="domain.raking:_neighbour",
+        old="sizes[group - 1] <= sizes[group + 1]",
+        new="sizes[group - 1] > sizes[group + 1]",
+        tests=(RAKING,),
+    ),
+    Mutation(
+        name="raking: the start is forgotten",
+        breaks="design weights have no effect",
+        place="domain.raking:raked",
+        old="start[kinds[:, -1]]",
+        new="np.ones(len(kinds))",
+        tests=(RAKING,),
+    ),
+    Mutation(
+        name="margins: only the number of persons is compared",
+        breaks="totals that contradict each other are raked to",
+        place="domain.margins:disagreements",
+        old="[column for column in left.columns if column in right.columns]",
+        new="[]",
+        tests=(MARGINS,),
+    ),
+    Mutation(
+        name="calibration: any column may be the start",
+        breaks="weights that start from numbers that are none",
+        place="specification.calibration:build_calibration",
+        old="release.columns[table.start].role != WEIGHT",
+        new="False",
+        tests=(REFUSED,),
+    ),
+    Mutation(
+        name="design weights: nothing has to be said about the rows",
+        breaks="a file that was expanded by weight is read as it is",
+        place="specification.calibration:check_design_weights",
+        old="marked and release.input.one_row_per is None",
+        new="False",
+        tests=(REFUSED,),
+    ),
+    Mutation(
+        name="verify: weights in the table are taken as they are",
+        breaks="forged weights pass",
+        place="verification.weights:_near",
+        old="np.allclose(left, right, rtol=_RELATIVE, atol=0)",
+        new="True",
+        tests=(VERIFIED,),
+    ),
+    Mutation(
+        name="imputation: donors that agree are not looked for",
+        breaks="a gap is filled from any row: the bias of complete cases stays",
+        place="domain.donors:_drawn",
+        old="match[:width]",
+        new="[]",
+        tests=(DONORS,),
+    ),
+    Mutation(
+        name="imputation: each cell is as likely as another",
+        breaks="rare donors stand for common ones",
+        place="domain.donors:_Groups.of",
+        old="counts = table.counts[pattern.donors[order]]",
+        new="counts = np.ones(len(order), dtype=np.int64)",
+        tests=(DONORS,),
+    ),
+    Mutation(
+        name="imputation: every row gets a donor of its own",
+        breaks="completed rows that are rarer than was promised",
+        place="domain.donors:_blocks",
+        old="counts // smallest",
+        new="counts",
+        tests=(DONORS,),
+    ),
+    Mutation(
+        name="imputation: rules are not asked",
+        breaks="completed rows that must not occur",
+        place="domain.donors:_drawn",
+        old="~_forbidden(table, pattern.columns, pattern.recipients[place[block]], donors, plausibility)",
+        new="np.ones(len(block), dtype=bool)",
+        tests=(DONORS,),
+    ),
+    Mutation(
+        name="imputation: donors may lack some of the values",
+        breaks="gaps that stay",
+        place="domain.donors:patterns",
+        old="~gaps[:, lacking].any(axis=1)",
+        new="~gaps[:, lacking].all(axis=1)",
+        tests=(DONORS,),
+    ),
+    Mutation(
+        name="imputation: the variance between copies is left out",
+        breaks="estimates that look more certain than they are",
+        place="domain.donors:combined",
+        old="within + (1 + 1 / copies) * between",
+        new="within",
+        tests=(DONORS,),
+    ),
+    Mutation(
+        name="verify: observed values of copies are not compared",
+        breaks="a forged copy passes",
+        place="verification.imputation:_copy_problems",
+        old="(bins[column] != table.counts.rows(column))[~lacking[column]].any()",
+        new="False",
+        tests=(COPIES,),
+    ),
+)

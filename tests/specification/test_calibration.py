@@ -1,0 +1,146 @@
+"""[calibration] as a specification: margins over atomic bins, totals from files, and how mistakes in these are told."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from synthrelease.errors import SpecError
+from synthrelease.specification.release_spec import ReleaseSpec
+from synthrelease.specification.spec import load_spec
+
+BASE = Path(__file__).parent / "bad_specs" / "base"
+HEAD = '[calibration]\nsource = "A yearbook"\n'
+
+
+def load(folder: Path, calibration: str, **changes: str) -> ReleaseSpec:
+    """The small valid specification with a calibration; `changes` replaces its lines by their key."""
+    copied = folder / "specification"
+    shutil.copytree(BASE, copied, dirs_exist_ok=True)
+    text = (copied / "release.toml").read_text(encoding="utf-8")
+    for old, new in changes.items():
+        assert text.count(old) == 1
+        text = text.replace(old, new)
+    (copied / "release.toml").write_text(f"{text}\n{HEAD}{calibration}", encoding="utf-8")
+    return load_spec(copied / "release.toml")
+
+
+def margin(columns: str, totals: str) -> str:
+    return f"\n[[calibration.margins]]\ncolumns = {columns}\ntotals = {totals}\n"
+
+
+def test_groups_are_bins_of_an_alternative_or_coarser_ones_and_fit_every_alternative(tmp_path: Path) -> None:
+    spec = load(
+        tmp_path,
+        margin('["age"]', '{ "15-54" = 70, "55-74" = 30 }')
+        + margin('["sex", "age"]', '{ female = { "<30" = 10, ">=30" = 40 }, male = { "<30" = 20, ">=30" = 30 } }'),
+    )
+    assert spec.calibration is not None
+    assert spec.schema["age"].atoms.labels == ("15-19", "20-29", "30-44", "45-54", "55-74")
+    ages, both = spec.calibration.margins
+    assert ages.into == ((0, 0, 0, 0, 1),)
+    assert both.into == ((1, 0), (0, 0, 1, 1, 1))  # categories in the order in which their totals are written
+    assert both.table.tolist() == [[10, 40], [20, 30]]
+    for transformation in spec.space.transformations:
+        released = spec.calibration.on(transformation).margins[0]
+        labels = transformation.binning("age").labels
+        assert released.into == (tuple(int(label == "55-74") for label in labels),)
+
+
+def test_totals_from_a_file_are_those_that_could_stand_in_the_table(tmp_path: Path) -> None:
+    (tmp_path / "totals.csv").write_text(
+        "\ufeffage,total,sex,education\n"
+        + "".join(
+            f"{age},{10 * i + 3 * j + k},{sex},{education}\n"
+            for i, age in enumerate(("15-29", "30-54", "55-74"))
+            for j, sex in enumerate(("male", "female"))
+            for k, education in enumerate(("none", "school"), start=1)
+        )
+        + "".join(f"{age},0.5,{sex},college\n" for age in ("15-29", "30-54", "55-74") for sex in ("male", "female")),
+        encoding="utf-8",
+    )
+    spec = load(tmp_path, margin('["age", "sex", "education"]', '"../totals.csv"'))
+    assert spec.calibration is not None
+    (found,) = spec.calibration.margins
+    assert found.shape == (3, 2, 3)
+    assert found.table[2, 1].tolist() == [24, 25, 0.5]
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ("sex,number\nmale,1\n", "a CSV file in UTF-8 with the columns 'sex', 'total'"),
+        ("sex,total\nmale,40\nfemale,\n", "with a total of at least 0; found others in line 3 of"),
+        ("sex,total\nmale,40\nfemale,-1\n", "with a total of at least 0; found others in line 3 of"),
+        ("sex,total\nmale,40\nfemale,nan\n", "with a total of at least 0; found others in line 3 of"),
+        ("sex,total\nmale,40\nfemale,1,2\n", "2 values in each line"),
+        ("sex,total\nmale,40\nmale,60\n", "each combination of groups once; found male again in line 3 of"),
+        ("sex,total\n", "a total for each group; found none"),
+        ("sex,total\nmale,0\nfemale,0\n", "totals of which at least one is above 0; found none"),
+        ('sex,total\n"male,40\n', "a CSV file in UTF-8 with the columns"),
+    ],
+)
+def test_mistakes_in_a_file_of_totals_are_told(content: str, says: str, tmp_path: Path) -> None:
+    (tmp_path / "totals.csv").write_text(content, encoding="utf-8")
+    with pytest.raises(SpecError) as caught:
+        load(tmp_path, margin('["sex"]', '"../totals.csv"'))
+    assert says in str(caught.value)
+    assert "calibration.margins[0].totals" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("calibration", "says"),
+    [
+        (margin('["age", "sex", "education"]', "{ a = 1 }"), "the name of a CSV file, for three columns or more"),
+        (margin('["sex"]', "{ male = { x = 1 }, female = { x = 2 } }"), "a number for each group of one column"),
+        (margin('["sex", "age"]', "{ male = 1, female = 2 }"), "a table of numbers for each group of the first column"),
+        (margin('["sex", "sex"]', "{ male = 1, female = 2 }"), "each column once"),
+        (margin('["sex"]', "{ male = 1, female = 2 }") * 2, "other columns than those of the margins before"),
+        (margin('["sex"]', "{ male = true, female = 2 }"), "a finite number of at least 0 for each group"),
+        (margin('["age"]', '{ "15..74" = 3 }'), "a total for each bin from 15 to 74 of 'age'"),
+    ],
+)
+def test_totals_of_another_shape_are_told(calibration: str, says: str, tmp_path: Path) -> None:
+    with pytest.raises(SpecError) as caught:
+        load(tmp_path, calibration)
+    assert says in str(caught.value)
+
+
+def test_a_total_where_rules_over_more_columns_allow_nothing_is_found(tmp_path: Path) -> None:
+    """Two rules that share a column are one mask; what they exclude of a margin shows only when the other columns are gone."""
+    first = 'never = "age < 30 and education == \'college\'"\napplies_to = ["synthetic"]'
+    second = "[[rules]]\nnever = \"age < 30 and sex == 'male'\""
+    rules = f"{first}\n\n{second}"
+    with pytest.raises(SpecError, match="expected a total of 0 where .* found 2 for sex male, age 15-29"):
+        load(
+            tmp_path,
+            margin('["sex", "age"]', '{ male = { "15-29" = 2, "30-74" = 1 }, female = { "15-29" = 2, "30-74" = 1 } }'),
+            **{"never = \"age < 20 and education == 'college'\"": rules},
+        )
+
+
+def test_a_column_that_has_the_name_of_the_weights_is_told(tmp_path: Path) -> None:
+    copied = Path(shutil.copytree(BASE, tmp_path / "specification"))
+    for path in copied.iterdir():
+        path.write_text(path.read_text(encoding="utf-8").replace("income", "weight"), encoding="utf-8")
+    config = copied / "release.toml"
+    totals = margin('["sex"]', "{ male = 1, female = 2 }")
+    config.write_text(f"{config.read_text(encoding='utf-8')}\n{HEAD}{totals}", encoding="utf-8")
+    with pytest.raises(SpecError, match="columns.weight: expected another name"):
+        load_spec(config)
+
+
+def test_weights_may_start_from_a_column_of_design_weights(tmp_path: Path) -> None:
+    spec = load(
+        tmp_path,
+        'start = "income"\n' + margin('["sex"]', "{ male = 1, female = 2 }"),
+        **{
+            'missing = "drop"': 'missing = "drop"\none_row_per = "respondent"',
+            "bounds = [0, 1000]": 'bounds = [0, 1000]\nrole = "weight"',
+        },
+    )
+    assert spec.calibration is not None
+    assert spec.calibration.start == "income"
+    assert spec.schema["income"].alternatives["hundreds"].numbers == (100, 150, 200)

@@ -1,0 +1,161 @@
+"""Complete copies of a released table: what leaves the enclave, and what `verify` finds in forged ones."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Mapping
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+import synthrelease
+from synthrelease.bundle import write_bundle
+from synthrelease.bundle.checksums import sha256
+from synthrelease.errors import SpecError
+from synthrelease.published.document import ReleaseDocument
+from synthrelease.releasing.release import release
+from synthrelease.specification.spec import load_spec
+from synthrelease.verification.verify import verify_files
+from tests.helpers.cards import write_files
+from tests.helpers.tiny import write_config, write_data
+from tests.verification.test_verify import check, problems, resealed
+
+CHANGES = {
+    "bounds = [1, 8]": 'bounds = [1, 8]\nmissing = "bin"',
+    "[budget]\n": '[imputation]\ncopies = 3\nmatch = ["face"]\n\n[budget]\n',
+}
+
+
+@cache
+def bundle() -> Mapping[str, bytes]:
+    """A release of coins of which every seventh lost its year."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        config, data = write_config(folder, CHANGES), write_data(folder)
+        lines = data.read_text().splitlines()
+        data.write_text("\n".join(f"{line.split(',')[0]}," if i % 7 == 3 else line for i, line in enumerate(lines)) + "\n")
+        found = release(load_spec(config), data)
+        assert found is not None
+        path = write_bundle(found, folder / "bundle")
+        return {file.name: file.read_bytes() for file in path.iterdir()}
+
+
+def rows(name: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(bundle()[name].decode())))
+
+
+def test_every_copy_has_the_observed_values_and_no_gap() -> None:
+    data, copies = rows("data.csv"), rows("imputed.csv")
+    gaps = [row["year"] == "missing" for row in data]
+    assert 20 < sum(gaps) < 120
+    assert [(row[".imp"], row[".id"]) for row in copies] == [
+        (str(copy), str(place)) for copy in (1, 2, 3) for place in range(1, len(data) + 1)
+    ]
+    for row in copies:
+        original = data[int(row[".id"]) - 1]
+        assert row["face"] == original["face"]
+        assert row["year"] == original["year"] or original["year"] == "missing"
+        assert row["year"] != "missing"
+        assert row[".imputed"] == ("year" if original["year"] == "missing" else "")
+    for copy in ("1", "2", "3"):
+        times = Counter((row["face"], row["year"]) for row in copies if row[".imp"] == copy)
+        assert min(times.values()) >= 2
+        assert times["tail", "7-8"] == 0
+
+
+def test_the_documents_say_how_and_on_what_assumption() -> None:
+    for name in ("README.md", "README.html"):
+        text = bundle()[name].decode()
+        assert "missing at random" in text
+        assert "Rubin" in text
+    part = json.loads(bundle()["release.json"])["imputation"]
+    assert (part["copies"], part["match"], part["smallest"], part["failed"]) == (3, ["face"], 2, "")
+    assert part["rows"] == sum(row["year"] == "missing" for row in rows("data.csv"))
+
+
+def test_the_data_package_describes_the_copies(tmp_path: Path) -> None:
+    frictionless = pytest.importorskip("frictionless")
+    folder = write_files(bundle(), tmp_path / "bundle")
+    report = frictionless.validate(str(folder / "datapackage.json"))
+    assert report.valid, report.flatten()
+    assert len(synthrelease.load(folder).table) == len(rows("data.csv"))
+
+
+def forged(content: bytes, change: Callable[[dict], object] = lambda part: None):
+    tables = json.loads(bundle()["release.json"])
+    tables["files"]["imputed.csv"] = sha256(content)
+    change(tables["imputation"])
+    document = ReleaseDocument.model_validate_json(json.dumps(tables)).dumped()
+    return verify_files(resealed({**bundle(), "imputed.csv": content, "release.json": document}))
+
+
+def with_line(place: Callable[[dict[str, str]], bool], change: Callable[[dict[str, str]], object]) -> bytes:
+    """imputed.csv with the first row at a place changed."""
+    copies = rows("imputed.csv")
+    change(next(row for row in copies if place(row)))
+    written = io.StringIO()
+    writer = csv.DictWriter(written, list(copies[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(copies)
+    return written.getvalue().encode()
+
+
+def filled(row: dict[str, str]) -> bool:
+    return row[".imputed"] == "year" and row["face"] == "tail"
+
+
+def observed(row: dict[str, str]) -> bool:
+    return row[".imputed"] == "" and row["face"] == "head"
+
+
+def test_copies_as_they_were_written_are_in_order() -> None:
+    report = verify_files(bundle())
+    assert report.passed
+    assert check(report, "imputation").found == "3 copies, observed values as in data.csv, others with donors"
+
+
+@pytest.mark.parametrize(
+    ("place", "change", "says"),
+    [
+        (observed, lambda row: row.update(face="tail"), "an observed value of face is another one than in data.csv"),
+        (filled, lambda row: row.update(year="missing"), "a value of year is still missing"),
+        (filled, lambda row: row.update(year="7-8"), "a row breaks the plausibility rules for released rows"),
+        (filled, lambda row: row.update(year="9"), "expected labels of the schema, found others"),
+        (filled, lambda row: row.update({".imputed": ""}), "with the columns that it lacks"),
+        (filled, lambda row: row.update({".id": "1"}), "expected one line for each row of data.csv, in order"),
+    ],
+)
+def test_what_does_not_follow_is_found(place, change, says: str) -> None:
+    assert says in problems(forged(with_line(place, change)))
+
+
+def test_copies_too_few_or_too_many_or_with_other_claims_are_found() -> None:
+    content = bundle()["imputed.csv"]
+    assert "copy 3: expected one line for each row" in problems(forged(content[: len(content) // 2]))
+    assert "expected 2 copies, found more rows" in problems(forged(content, lambda part: part.update(copies=2)))
+    assert "release.json states 1" in problems(forged(content, lambda part: part.update(smallest=1)))
+    assert "rows are said to lack a value" in problems(forged(content, lambda part: part.update(rows=1)))
+    assert "expected none, found one" in problems(forged(content, lambda part: part.update(failed="it rained")))
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"bounds = [1, 8]": "bounds = [1, 8]"}, "imputation: expected a column in which missing values are a bin"),
+        ({'match = ["face"]': 'match = ["fase"]'}, "imputation.match: expected columns ('face', 'year'); found 'fase'"),
+        ({'match = ["face"]': 'match = ["face", "face"]'}, "imputation.match: expected each column once"),
+        ({"copies = 3": "copies = 0"}, "imputation.copies: expected a number of at least 1"),
+    ],
+)
+def test_mistakes_are_told_before_anything_is_spent(changes: dict[str, str], says: str, tmp_path: Path) -> None:
+    asked = dict(CHANGES)
+    for old, new in changes.items():
+        asked = {key: new if key == old else value.replace(old, new) for key, value in asked.items()}
+    with pytest.raises(SpecError) as caught:
+        load_spec(write_config(tmp_path, asked))
+    assert says in str(caught.value)
