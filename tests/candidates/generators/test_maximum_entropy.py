@@ -168,7 +168,7 @@ def test_value_and_gradient_of_the_dual_agree(with_prior: bool) -> None:
     """The gradient against differences of the value."""
     given = measured(table_of(3, SIZES), PAIRS, Fraction(1, 2), 3)
     tree = JunctionTree.of(SIZES, PAIRS)
-    base = module._base_potentials(tree, free(given.layout), as_counts(table_of(9, SIZES, 30)) if with_prior else None)
+    base = module.base_potentials(tree, free(given.layout), as_counts(table_of(9, SIZES, 30)) if with_prior else None)
     problem = module._Dual(tree, base, given, 20.0)
     at = np.random.default_rng(0).normal(0, 0.5, len(problem.target))
     gradient = problem(at)[1].copy()
@@ -321,7 +321,7 @@ def test_a_fit_that_does_not_converge_rejects_the_round(monkeypatch: pytest.Monk
 def test_what_is_not_a_number_has_not_converged() -> None:
     given = measured(table_of(7, SIZES), PAIRS, Fraction(1), 7)
     tree = JunctionTree.of(SIZES, PAIRS)
-    problem = module._Dual(tree, module._base_potentials(tree, free(given.layout), None), given, 10.0)
+    problem = module._Dual(tree, module.base_potentials(tree, free(given.layout), None), given, 10.0)
     flat = np.zeros(len(problem.target))
     assert problem.converged(flat)
     flat[0] = np.nan
