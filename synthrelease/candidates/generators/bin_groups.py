@@ -57,7 +57,7 @@ def rule_classes(column: int, size: int, masks: Sequence[Mask]) -> list[int]:
 
 
 def groups_of(counts: np.ndarray, classes: Sequence[int], ordered: int, least: float, least_ordered: float) -> np.ndarray:
-    """(n_bins,) the group of every bin, numbered from 0.
+    """(n_bins,) the group of every bin, numbered from 0 in the order of their first bins: as many groups as bins are the bins.
 
     Parameters
     ----------
@@ -77,7 +77,8 @@ def groups_of(counts: np.ndarray, classes: Sequence[int], ordered: int, least: f
                 into[b], groups = groups, groups + 1
         if small:
             into[small], groups = groups, groups + 1
-    return into
+    first = np.unique(into, return_index=True)[1]
+    return np.argsort(np.argsort(first))[into]
 
 
 def _runs(classes: Sequence[int]) -> list[tuple[int, int]]:

@@ -26,8 +26,13 @@ from synthrelease.candidates.generators.consistent_tables import Target, consist
 from synthrelease.candidates.generators.junction_tree import Columns, JunctionTree, spread
 
 _SMALL = 0.25
-LOWEST = -60.0
-"""Of a parameter: a cell whose share is multiplied by exp(-60) gets no row."""
+"""Steps are small when they move cells by this part of their tolerances, in the root mean square."""
+
+LOWEST = -30.0
+"""Of a parameter: a cell whose share is multiplied by exp(-30) gets no row."""
+
+_FLOOR = 1e-200
+"""Share of every possible cell, at least: a cell that has become 0 could never come back."""
 
 
 class ProportionalFit:
@@ -55,7 +60,9 @@ class ProportionalFit:
         potentials = list(base)
         for target, home, table in zip(targets, self._homes, self.parameters, strict=True):
             potentials[home] = potentials[home] + spread(table, target.columns, tree.cliques[home])
-        self.shares = [np.exp(belief) for belief in tree.calibrate(potentials)[1]]
+        beliefs = tree.calibrate(potentials)[1]
+        self._floors = [np.where(np.isfinite(belief), _FLOOR, 0.0) for belief in beliefs]
+        self.shares = [np.maximum(np.exp(belief), floor) for belief, floor in zip(beliefs, self._floors, strict=True)]
         self.possible = [self.margin(number) > 0 for number in range(len(targets))]
         self.aims = [target.values for target in targets]
         self._ridges = [np.maximum(target.variance, 1e-12) * (weight / n) for target in targets]
@@ -125,7 +132,9 @@ class ProportionalFit:
         columns = self.tree.separator(child)
         new, old = self._margin(teller, columns), self._separators[child]
         ratio = np.divide(new, old, out=np.zeros_like(new), where=old > 0)
-        self.shares[listener] *= spread(ratio, columns, self.tree.cliques[listener])
+        table = self.shares[listener]
+        table *= spread(ratio, columns, self.tree.cliques[listener])
+        np.maximum(table, self._floors[listener], out=table)
         self._separators[child] = new
 
     def _step(self, number: int, tolerance: np.ndarray) -> float:
@@ -138,6 +147,7 @@ class ProportionalFit:
         table = self.shares[home]
         table *= spread(factor, target.columns, self.tree.cliques[home])
         table /= table.sum()
+        np.maximum(table, self._floors[home], out=table)
         return float(((now * (factor - 1) / tolerance) ** 2).sum())
 
     def _margin(self, clique: int, columns: Sequence[int]) -> np.ndarray:
