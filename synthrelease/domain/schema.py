@@ -250,8 +250,7 @@ class Transformation:
     def ordered(self) -> tuple[int, ...]:
         """Per column: how many of its first bins are in order, one step apart; 0 where the column has no order."""
         return tuple(
-            binning.present if column.ordered else 0
-            for column, binning in zip(self.schema.columns, self.binnings, strict=True)
+            binning.present if column.ordered else 0 for column, binning in zip(self.schema.columns, self.binnings, strict=True)
         )
 
     def numbers(self, column: str) -> np.ndarray:

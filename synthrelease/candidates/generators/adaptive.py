@@ -61,18 +61,20 @@ class AdaptiveGenerator(Generator):
 
     Attributes
     ----------
-    tables : the tables that may be measured, as in a log-linear model, with the weight of a table's error in front: "all 2-way +
-        3 age:region". Columns are measured always; tables of more than two columns may be once the model ties their columns
-        together. A term of weight 0 is not measured: the model takes what ties its columns together from the prior.
+    tables : the tables that may be measured, as in a log-linear model, with the weight of a table's error in front, as in
+        "all 2-way + 3 age:region". Columns are measured always; tables of more than two columns may be once the model ties
+        their columns together. A term of weight 0 is not measured: the model takes what ties its columns together from the
+        prior.
         Example: `tables = "all 2-way + 3 age:region"`.
-    prior : a public file with the columns of the private one, relative to the configuration: where the model starts. A wrong one
-        costs accuracy, never privacy. Example: `prior = "../public.csv"`.
+    prior : a public file with the columns of the private one, relative to the configuration: where the model starts. A wrong
+        one costs accuracy, never privacy. Example: `prior = "../public.csv"`.
     prior_weight : how many records the prior (the uniform table, where none is named) is worth against the noise.
         Example: `prior_weight = [50, 300]`.
-    clique_cells : cells that the model ties together, at most; more takes more time and memory. Example: `clique_cells = 65536`.
+    clique_cells : cells that the model ties together, at most; more takes more time and memory.
+        Example: `clique_cells = 65536`.
     """
 
-    tables: str = Field(default="all 2-way", min_length=1, max_length=10_000)
+    tables: str = Field(default="all 2-way + all 3-way", min_length=1, max_length=10_000)
     prior: str | None = None
     prior_weight: float = Field(default=50.0, gt=0, le=1e12)
     clique_cells: int = Field(default=2**16, ge=1, le=DENSE_LIMIT)
@@ -176,8 +178,8 @@ class Adaptive(AdaptiveGenerator):
 
         Privacy
         -------
-        rho-zero-concentrated, neighbours replace one record: discrete Gaussian tables of squared l2 sensitivity 2 and choices of
-        sensitivity 2 for each unit of weight, whose parts add up to at most rho (`private_tables`).
+        rho-zero-concentrated, neighbours replace one record: discrete Gaussian tables of squared l2 sensitivity 2 and choices
+        of sensitivity 2 for each unit of weight, whose parts add up to at most rho (`private_tables`).
         """
         return self._fit(private, charge, background, Gaussian, charge.curve().rho)
 
@@ -192,19 +194,22 @@ class AdaptivePure(AdaptiveGenerator):
     )
     draft: ClassVar[dict[str, object]] = {"prior_weight": [50, 300]}
     family: Literal["adaptive_pure"] = "adaptive_pure"
+    tables: str = Field(default="all 2-way", min_length=1, max_length=10_000)
     guarantee: ClassVar[Guaranteed] = "pure"
     first: ClassVar[Fraction] = Fraction(1, 4)
     rounds_per_column: ClassVar[int] = 2
 
     def charge(self, epsilon: Fraction) -> Charge:
-        return mechanism("generation", epsilon, "adaptive choice and measurement of tables (Rogers, Roth, Ullman & Vadhan 2016)")
+        return mechanism(
+            "generation", epsilon, "adaptive choice and measurement of tables (Rogers, Roth, Ullman & Vadhan 2016)"
+        )
 
     def fit(self, private: PrivateCounts, charge: Charge, background: Background) -> AdaptiveModel:
         """Measure the columns, then choose and measure tables until the budget is used up.
 
         Privacy
         -------
-        eps-DP, eps = pure_epsilon(charge), neighbours replace one record: discrete Laplace tables of l1 sensitivity 2 and choices
-        of sensitivity 2 for each unit of weight, whose parts add up to at most eps (`private_tables`).
+        eps-DP, eps = pure_epsilon(charge), neighbours replace one record: discrete Laplace tables of l1 sensitivity 2 and
+        choices of sensitivity 2 for each unit of weight, whose parts add up to at most eps (`private_tables`).
         """
         return self._fit(private, charge, background, Laplace, pure_epsilon(charge))

@@ -3,7 +3,8 @@
 After McKenna, Mullins, Sheldon & Miklau (AIM, PVLDB 2022): a table competes by the improvement to expect, its l1 error less
 what the noise would add; the parts of the budget double when a measurement taught less than its noise; no clique grows above a
 limit. Other than there: columns are measured first and their bins grouped by what the noise allows (`bin_groups`), neighbours
-replace one record from the start, choices and noise are exact, rules are exact zeros, and the model may start from a public table.
+replace one record from the start, choices and noise are exact, rules are exact zeros, and the model may start from a public
+table.
 
 The private table is met in `PrivateTables` alone. All else is post-processing of its answers.
 """
@@ -14,11 +15,12 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import combinations
 
 import numpy as np
 
 from synthrelease.candidates.generators.base import Background
-from synthrelease.candidates.generators.bin_groups import groups_of, grouped_rules, rule_classes, split_masks
+from synthrelease.candidates.generators.bin_groups import grouped_rules, groups_of, rule_classes, split_masks
 from synthrelease.candidates.generators.clique_tables import joinings, pair_shares
 from synthrelease.candidates.generators.consistent_tables import Target
 from synthrelease.candidates.generators.junction_tree import Columns, JunctionTree
@@ -160,7 +162,10 @@ class _Rounds:
                 self._measure_columns_again()
                 break
             chosen = asked[private.choice(asked, plan.choice * part)]
-            noisy, variance = private.table(chosen.columns, (1 - plan.choice) * part), private.variance((1 - plan.choice) * part)
+            noisy, variance = (
+                private.table(chosen.columns, (1 - plan.choice) * part),
+                private.variance((1 - plan.choice) * part),
+            )
             self._targets.append(
                 Target(columns=chosen.columns, values=noisy.astype(float), variance=np.full(noisy.shape, variance))
             )
@@ -188,7 +193,9 @@ class _Rounds:
         """
         tree, noise = fit.tree, math.sqrt(self._private.variance(part)) * self._private.mean_error
         pairs, ways = pair_shares(tree, fit.shares), joinings(tree)
-        asked, usable = [], {}
+        sizes = {len(columns) for columns in self._plan.tables if len(columns) > 2}
+        inside = {columns for clique in tree.cliques for size in sizes for columns in combinations(clique, size)}
+        asked, usable = list[Asked](), dict[Columns, tuple[Columns, ...]]()
         for columns, weight in self._plan.tables.items():
             if not weight:
                 continue
@@ -197,7 +204,7 @@ class _Rounds:
                 if way.cells > self._plan.cells:
                     continue
                 share, usable[columns] = pairs[columns], way.sets
-            elif any(set(columns) <= set(clique) for clique in tree.cliques):
+            elif columns in inside:
                 share, usable[columns] = fit.table(columns), ()
             else:
                 continue

@@ -17,7 +17,7 @@ from synthrelease.domain.schema import Layout
 
 
 def split_masks(masks: Sequence[Mask]) -> list[Mask]:
-    """The same rules as masks of two columns, as few as needed, where such say it all: rules that share a column come joined."""
+    """The rules as masks of two columns, as few as needed, where such say it all; rules that share a column come joined."""
     return [part for mask in masks for part in _pairs_of(mask)]
 
 
@@ -25,8 +25,9 @@ def _pairs_of(mask: Mask) -> list[Mask]:
     allowed, axes = ~mask.forbidden, range(mask.forbidden.ndim)
     if len(mask.columns) <= 2:
         return [mask]
+
     shadows = {
-        pair: allowed.any(axis=tuple(axis for axis in axes if axis not in pair)) for pair in combinations(axes, 2)
+        pair: np.asarray(allowed.any(axis=tuple(axis for axis in axes if axis not in pair))) for pair in combinations(axes, 2)
     }
     shadows = {pair: shadow for pair, shadow in shadows.items() if not shadow.all()}
     if not np.array_equal(_all_of(shadows, allowed.shape), allowed):
@@ -87,9 +88,7 @@ def _runs(classes: Sequence[int]) -> list[tuple[int, int]]:
     return list(zip(starts, [*starts[1:], len(classes)], strict=True)) if starts else []
 
 
-def _put_neighbours_together(
-    counts: np.ndarray, into: np.ndarray, start: int, stop: int, groups: int, least: float
-) -> int:
+def _put_neighbours_together(counts: np.ndarray, into: np.ndarray, start: int, stop: int, groups: int, least: float) -> int:
     """Number the groups of one run of bins from `groups` on; the next free number. What is left over joins the last group."""
     positive, held, opened = np.maximum(counts, 0), 0.0, False
     for b in range(start, stop):
@@ -113,7 +112,7 @@ def grouped_rules(masks: Sequence[Mask], maps: Sequence[np.ndarray], layout: Lay
 
 
 def divided(groups: np.ndarray, into: np.ndarray, counts: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-    """(n_rows,) a bin for every row, inside its group: in proportion to the nearest non-negative counts, rounded systematically.
+    """(n_rows,) a bin inside its group for every row: in proportion to the nearest non-negative counts, systematically rounded.
 
     Parameters
     ----------

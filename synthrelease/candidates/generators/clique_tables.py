@@ -52,9 +52,7 @@ def pair_shares(tree: JunctionTree, shares: Sequence[np.ndarray]) -> dict[Column
     return found
 
 
-def _joint(
-    column: int, separator: Columns, joint: np.ndarray, share: np.ndarray, clique: Columns, onto: Columns
-) -> np.ndarray:
+def _joint(column: int, separator: Columns, joint: np.ndarray, share: np.ndarray, clique: Columns, onto: Columns) -> np.ndarray:
     """Joint table of a column outside a clique and some columns inside it, axes (column, onto...).
 
     Parameters

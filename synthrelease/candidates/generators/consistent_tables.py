@@ -1,7 +1,7 @@
 """Noisy tables that overlap are made to agree, by weighted least squares. Post-processing.
 
-The nearest tables that are marginals of one signed table with the public total are found in its components: one for every set of
-columns inside a measured table, centred along each axis (the decomposition of an analysis of variance; McKenna, Sheldon &
+The nearest tables that are marginals of one signed table with the public total are found in its components: one for every set
+of columns inside a measured table, centred along each axis (the decomposition of an analysis of variance; McKenna, Sheldon &
 Miklau 2019, Section 3; Mullins, Fuentes, Xiao, Kifer, Musco & Sheldon 2024, ReM). With equal noise in all cells of a table the
 components are independent, so that conjugate gradients end after as many steps as there are different precisions.
 """
@@ -48,8 +48,8 @@ def consistent(targets: Sequence[Target], possible: Sequence[np.ndarray], sizes:
 
     Notes
     -----
-    For every table p of mass n that is 0 in a set of cells, the sum of (p - y)^2 / variance over the other cells differs from the
-    same sum with what least squares returns in place of y, when it takes those cells as known, by a constant: the normal
+    For every table p of mass n that is 0 in a set of cells, the sum of (p - y)^2 / variance over the other cells differs from
+    the same sum with what least squares returns in place of y, when it takes those cells as known, by a constant: the normal
     equations. So whatever is fitted to the one is fitted to the other. The set is searched as in least squares with
     non-negative unknowns (Lawson & Hanson 1974): a cell below 0 joins it, and leaves it when the others and its own value
     together would raise it above 0; what they come to otherwise, a number below 0, is returned for it.

@@ -51,7 +51,9 @@ class JunctionTree:
             graph.add_edges_from(combinations(columns, 2))
         found: list[frozenset[int]] = []
         while graph:
-            column = min(graph, key=lambda each: (not _joined(graph, each), math.prod(sizes[i] for i in (each, *graph[each])), each))
+            column = min(
+                graph, key=lambda each: (not _joined(graph, each), math.prod(sizes[i] for i in (each, *graph[each])), each)
+            )
             found.append(frozenset((column, *graph[column])))
             graph.add_edges_from(combinations(graph[column], 2))
             graph.remove_node(column)

@@ -34,8 +34,8 @@ _PRECISION = 0.2
 """The fit ends when every measured cell is within this share of its noise deviation of where it should be."""
 
 _FINEST = 0.05
-"""Or within this part of a record: rows are whole, and a double can tell no less where the noise is next to nothing. A cell that
-has less than that and should have still less gets no row, and is where it should be, too."""
+"""Or within this part of a record: rows are whole, and a double can tell no less where the noise is next to nothing. A cell
+that has less than that and should have still less gets no row, and is where it should be, too."""
 
 _SWEEPS = 150
 """Of proportional fitting, at most: some 0.1 s for cliques of 10,000 cells."""

@@ -49,8 +49,8 @@ class PrivateTables:
     -------
     Neighbours replace one record. With `budget` rho the whole conversation is rho-zero-concentrated (`Gaussian`), with epsilon
     it is epsilon-DP (`Laplace`), whatever is asked: each answer keeps its own guarantee for any question that depends on the
-    answers before it, and the parts never add up to more than the budget, which is fixed (Rogers, Roth, Ullman & Vadhan 2016 for
-    pure differential privacy, Feldman & Zrnic 2021, Theorem 4.3, for Renyi curves). The number of answers is a function of
+    answers before it, and the parts never add up to more than the budget, which is fixed (Rogers, Roth, Ullman & Vadhan 2016
+    for pure differential privacy, Feldman & Zrnic 2021 for Renyi curves). The number of answers is a function of
     the answers. Between them nothing of the table is looked at.
     """
 
@@ -73,7 +73,8 @@ class PrivateTables:
     def choice(self, asked: Sequence[Asked], part: Fraction) -> int:
         """Index of a table with a large weight * (l1 distance from what is expected - handicap).
 
-        Sensitivity: two counts of a table move by 1, so its distance by at most 2, and the score by 2 weights. All are integers.
+        Sensitivity: two counts of a table move by 1, so its distance by at most 2, and the score by 2 weights. All are
+        integers.
         """
         self._take(part)
         scores = [

@@ -11,8 +11,8 @@ solves for the parameters l of a target, p = base * exp(sum of l): each of its c
 
 whose solution is a Wright omega function. Cliques are visited along the tree, and each passes on what it knows.
 
-The number of sweeps stays small whatever n is because the targets are first made to agree (`consistent_tables`), so that steps do
-not pull against each other, and because a step solves each cell's equation however far from its solution it is.
+The number of sweeps stays small whatever n is because the targets are first made to agree (`consistent_tables`), so that steps
+do not pull against each other, and because a step solves each cell's equation however far from its solution it is.
 """
 
 from __future__ import annotations
@@ -156,11 +156,15 @@ class ProportionalFit:
 
 
 def _parameters(now: np.ndarray, old: np.ndarray, aim: np.ndarray, ridge: np.ndarray, log_ridge: np.ndarray) -> np.ndarray:
-    """The solution l of now * exp(l - old) + ridge * l = aim, in every cell: aim / ridge - omega(...)."""
+    """The solution l of now * exp(l - old) + ridge * l = aim, in every cell: aim / ridge - w, where w = omega(...).
+
+    Where w is large the difference would lose its digits; there l follows from the new count, which is ridge * w.
+    """
     from scipy.special import wrightomega
 
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(aim / ridge - wrightomega(np.log(now) - old + aim / ridge - log_ridge))
+        omega = wrightomega(np.log(now) - old + aim / ridge - log_ridge)
+        return np.asarray(np.where(omega > 1, old + np.log(ridge * omega / now), aim / ridge - omega))
 
 
 def tolerances_of(targets: Sequence[Target], share: float, finest: float) -> list[np.ndarray]:
