@@ -15,6 +15,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # before a library's own folder "tests"
 
 from tests.mutations.machinery import Mutation, main
+from tests.mutations.of_adaptive import OF_ADAPTIVE
 from tests.mutations.of_documents import OF_DOCUMENTS
 from tests.mutations.of_floats import OF_FLOATS
 from tests.mutations.of_leaks import OF_LEAKS
@@ -1055,7 +1056,16 @@ OF_THE_THEORY = (
 )
 
 MUTATIONS = (
-    OF_THE_THEORY + OF_THE_LEDGER + OF_LEAKS + OF_FLOATS + OF_THE_ROWS + OF_SPENDING + OF_DOCUMENTS + OF_PUBLIC_FACTS + OF_WIDTH
+    OF_THE_THEORY
+    + OF_THE_LEDGER
+    + OF_LEAKS
+    + OF_FLOATS
+    + OF_THE_ROWS
+    + OF_SPENDING
+    + OF_DOCUMENTS
+    + OF_PUBLIC_FACTS
+    + OF_WIDTH
+    + OF_ADAPTIVE
 )
 
 if __name__ == "__main__":

@@ -42,6 +42,11 @@ class Asked:
     handicap: int
 
 
+def score_of(asked: Asked, exact: np.ndarray) -> int:
+    """weight * (l1 distance of the exact counts from what is expected - handicap)."""
+    return asked.weight * (int(np.abs(exact - asked.expected).sum()) - asked.handicap)
+
+
 class PrivateTables:
     """The tables of a private one, behind a budget.
 
@@ -77,9 +82,7 @@ class PrivateTables:
         integers.
         """
         self._take(part)
-        scores = [
-            each.weight * (int(np.abs(self._exact.get(each.columns) - each.expected).sum()) - each.handicap) for each in asked
-        ]
+        scores = [score_of(each, self._exact.get(each.columns)) for each in asked]
         return self._chosen(scores, CHANGE * max(each.weight for each in asked), part)
 
     def _take(self, part: Fraction) -> None:

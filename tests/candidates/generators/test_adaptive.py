@@ -134,7 +134,9 @@ def test_no_clique_grows_above_the_limit(family: type[AdaptiveGenerator], cells:
 def test_a_prior_is_where_the_model_starts(family: type[AdaptiveGenerator]) -> None:
     """With a prior of huge weight the model is the public table on what it keeps together, whatever the private one is."""
     public = table_of(4)
-    private = Counts.of(public.layout, [(bins + 1) % size for bins, size in zip(public.bins, SIZES, strict=True)], public.counts)
+    private = Counts.of(
+        public.layout, [(bins + 1) % size for bins, size in zip(public.bins, SIZES, strict=True)], public.counts
+    )
     generator = family(tables="all 1-way + c0:c1 + 0 c0:c1:c2:c3", prior_weight=1e9, prior="public.csv")
     background = Background(plausibility=Plausibility(layout=public.layout, masks=()), prior=public)
     sample = fitted(generator, private, Fraction(2), background).sample(4000, np.random.default_rng(0))
