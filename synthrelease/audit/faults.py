@@ -42,7 +42,7 @@ def faulty_cases() -> Iterator[Case]:
     yield scoring_case("joint test, five criteria, 2 x 3", Fraction(1), spent=Fraction(2))
     yield fit_case("degree 1", "a lone record moves", Fraction(1), spent=Fraction(30))
     yield asked_case("MWEM", "a lone record moves", Fraction(1), spent=Fraction(40))
-    yield adaptive_case("adaptive, pure", "a lone record moves", Fraction(1, 2), spent=Fraction(40))
+    yield adaptive_case("pure", "a lone record moves", Fraction(1, 2), spent=Fraction(40))
     yield gradient_case(1.0, Fraction(1, 10), spent=Fraction(40))
     yield measured_case("a:b + 2 b", "a lone record moves", Fraction(1), spent=Fraction(2))
     yield _published_rounds()

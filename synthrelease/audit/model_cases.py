@@ -36,7 +36,7 @@ _GENERATORS = {
     "theta 0.1": PrivBayes(flavour="theta", theta=0.1, epsilon_split=Fraction(3, 10)),
 }
 _ITERATIVE: dict[str, CountingQueries] = {"MWEM": MWEM(queries=20, iterations=4), "PEP": PEP(queries=20, iterations=4)}
-_ADAPTIVE: dict[str, Adaptive | AdaptivePure] = {"adaptive": Adaptive(), "adaptive, pure": AdaptivePure()}
+_ADAPTIVE: dict[str, Adaptive | AdaptivePure] = {"zero-concentrated": Adaptive(), "pure": AdaptivePure()}
 _FITS = {
     "a lone record moves": ({"a": 1, "b": 1, "c": 1}, (0, 0, 0, 0, 7), (0, 0, 0, 0, 0)),
     "an empty cell fills": ({"a": 1, "b": 2}, (0, 0, 5, 5, 5, 5), (4, 0, 5, 5, 5, 5)),

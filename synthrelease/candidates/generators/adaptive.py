@@ -167,7 +167,7 @@ class Adaptive(AdaptiveGenerator):
     no_draft: ClassVar[str] = "A draft keeps to pure differential privacy, of which `adaptive_pure` is the family."
     family: Literal["adaptive"] = "adaptive"
     guarantee: ClassVar[Guaranteed] = "zCDP"
-    first: ClassVar[Fraction] = Fraction(1, 10)
+    first: ClassVar[Fraction] = Fraction(3, 10)
     rounds_per_column: ClassVar[int] = 4
 
     def charge(self, epsilon: Fraction) -> Charge:
