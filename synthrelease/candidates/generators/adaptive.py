@@ -196,7 +196,7 @@ class AdaptivePure(AdaptiveGenerator):
     family: Literal["adaptive_pure"] = "adaptive_pure"
     tables: str = Field(default="all 2-way", min_length=1, max_length=10_000)
     guarantee: ClassVar[Guaranteed] = "pure"
-    first: ClassVar[Fraction] = Fraction(1, 4)
+    first: ClassVar[Fraction] = Fraction(3, 10)
     rounds_per_column: ClassVar[int] = 2
 
     def charge(self, epsilon: Fraction) -> Charge:
