@@ -47,6 +47,8 @@ GENERATOR_EXAMPLES: dict[str, list[dict[str, Any]]] = {
         {"flavour": "degree", "degree": 2, "epsilon_split": "0.1", "selector": "exponential"},
     ],
     "marginals": [{"tables": "all 3-way"}, {"tables": "all 2-way + 2 all 1-way", "prior_weight": 0.001}],
+    "adaptive": [{}, {"tables": "all 2-way + 2 all 3-way", "clique_cells": 8}],
+    "adaptive_pure": [{"tables": "0.5 all 1-way + all 2-way"}, {"clique_cells": 4}],
     "mwem": [
         {"queries": 30, "iterations": 30, "inner_updates": 60},
         {"queries": 60, "iterations": 60, "inner_updates": 900, "marginal": 1},

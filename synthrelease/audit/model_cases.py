@@ -14,6 +14,7 @@ from synthrelease.audit.cases import Case
 from synthrelease.audit.model_sensitivity import PRIOR
 from synthrelease.audit.worlds import World
 from synthrelease.candidates.generators import Background
+from synthrelease.candidates.generators.adaptive import Adaptive, AdaptivePure
 from synthrelease.candidates.generators.counting_queries import CountingQueries
 from synthrelease.candidates.generators.dpgan import noisy_gradient
 from synthrelease.candidates.generators.marginals import Marginals
@@ -26,6 +27,7 @@ from synthrelease.domain.plausibility import Plausibility
 from synthrelease.randomness import SYSTEM
 
 FIT_DRAWS = 800
+ADAPTIVE_DRAWS = 300
 MOMENT_DRAWS = 3_000
 _GENERATORS = {
     "degree 1": PrivBayes(flavour="degree", degree=1, epsilon_split=Fraction(1, 2)),
@@ -34,6 +36,7 @@ _GENERATORS = {
     "theta 0.1": PrivBayes(flavour="theta", theta=0.1, epsilon_split=Fraction(3, 10)),
 }
 _ITERATIVE: dict[str, CountingQueries] = {"MWEM": MWEM(queries=20, iterations=4), "PEP": PEP(queries=20, iterations=4)}
+_ADAPTIVE: dict[str, Adaptive | AdaptivePure] = {"zero-concentrated": Adaptive(), "pure": AdaptivePure()}
 _FITS = {
     "a lone record moves": ({"a": 1, "b": 1, "c": 1}, (0, 0, 0, 0, 7), (0, 0, 0, 0, 0)),
     "an empty cell fills": ({"a": 1, "b": 2}, (0, 0, 5, 5, 5, 5), (4, 0, 5, 5, 5, 5)),
@@ -57,6 +60,10 @@ def model_cases() -> Iterator[Case]:
         for kind in _ITERATIVE:
             for name in _FITS:
                 yield asked_case(kind, name, budget)
+    for budget in (Fraction(1, 2), Fraction(2)):
+        for kind in _ADAPTIVE:
+            for name in _FITS:
+                yield adaptive_case(kind, name, budget)
     for rho in (Fraction(1, 10), Fraction(1), Fraction(4)):
         for clip in (0.1, 1.0, 5.0):
             yield gradient_case(clip, rho)
@@ -143,6 +150,42 @@ def _shares(
     for _ in range(draws):
         model = generator.fit(private.with_plan([charge]), charge, free)
         found.append(model.shares.ravel() / model.shares.sum())
+    return np.array(found)
+
+
+def adaptive_case(kind: str, name: str, budget: Fraction, *, spent: Fraction | None = None) -> Case:
+    """What an adaptive generator measures first, and rows of its model. Rho is claimed as in `asked_case`."""
+    highs, left, right = _FITS[name]
+    generator = _ADAPTIVE[kind]
+    charge = generator.charge(budget)
+    claim = budget if charge.renyi is None else charge.renyi.epsilon(Fraction(1, 10**9))
+    draw = partial(_adaptive_answers, generator, highs, spent or budget)
+    layout = World(highs).layout
+    counts = [f"noisy count {bin_} of {column}" for column, size in zip(layout.columns, layout.sizes, strict=True)
+              for bin_ in range(size)]  # fmt: skip
+    return Case(
+        family="adaptive measurement",
+        name=f"{kind}, {name}{', more spent' if spent else ''}, budget {decimal_text(budget)}",
+        claim=float(claim),
+        left=partial(draw, left),
+        right=partial(draw, right),
+        features=(*counts, *(f"rows of cell {cell}" for cell in range(layout.n_cells))),
+        draws=ADAPTIVE_DRAWS,
+        faulty=spent is not None,
+    )
+
+
+def _adaptive_answers(
+    generator: Adaptive | AdaptivePure, highs: dict[str, int], budget: Fraction, table: tuple[int, ...], draws: int
+) -> np.ndarray:
+    """(draws, k): the noisy columns, and 1000 rows of the model by cells."""
+    world, charge = World(highs), generator.charge(budget)
+    free = Background(plausibility=Plausibility(layout=world.layout, masks=()))
+    private, found = world.private(table, ()), []
+    for _ in range(draws):
+        model = generator.fit(private.with_plan([charge]), charge, free)
+        rows = model.sample(1000, SYSTEM.generator()).dense()
+        found.append(np.concatenate([*model.learned.columns, rows]))
     return np.array(found)
 
 

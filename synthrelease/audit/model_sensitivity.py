@@ -13,6 +13,7 @@ from synthrelease.audit.left_out_rows import pair_numbers, resized_pairs
 from synthrelease.audit.sensitivity import Enumeration, Recording, neighbour_pairs
 from synthrelease.audit.worlds import World
 from synthrelease.candidates.generators.marginals import Marginals
+from synthrelease.candidates.generators.private_tables import CHANGE, Asked, Gaussian, score_of
 from synthrelease.candidates.generators.privbayes import _measure, dependence_score, score_sensitivity
 from synthrelease.criteria.functional_mechanism import Design, Prior, private_least_squares
 from synthrelease.domain.lattice import lattice
@@ -50,6 +51,12 @@ def enumerate_models(most_records: int) -> Iterator[Enumeration]:
             for table in range(len(formula.split("+"))):
                 found = _marginal(world, formula, table)
                 yield _enumerated(f"marginals: table {table + 1} of {formula}", highs, most_records, found, tight=True)
+    for highs in ({"a": 1, "b": 2}, {"a": 2, "b": 1}):
+        world = World(highs)
+        for columns in ((0,), (1,), (0, 1)):
+            asked = _asked(world, columns)
+            yield _enumerated(f"adaptive: table {columns}", highs, most_records, _answered(world, columns), tight=True)
+            yield _enumerated(f"adaptive: score of {columns}", highs, most_records, _scored(world, asked), tight=True)
     for prior, name in ((None, "mid-range"), (PRIOR, "a prior")):
         for highs in ({"a": 1, "b": 2}, {"a": 2, "b": 1}, {"a": 1, "b": 1}):
             world = World(highs)
@@ -148,6 +155,35 @@ def _marginal(world: World, formula: str, table: int) -> Callable[[int], Measure
         return recorder.values[table]
 
     return lambda n: Measured(values=values, sensitivity=2)
+
+
+def _asked(world: World, columns: tuple[int, ...]) -> Asked:
+    """A table of which the model expects what no table of a few records is."""
+    sizes = world.layout.subset(columns).sizes
+    return Asked(columns=columns, expected=np.arange(int(np.prod(sizes))).reshape(sizes), weight=3, handicap=1)
+
+
+def _answered(world: World, columns: tuple[int, ...]) -> Callable[[int], Measured]:
+    """A table of an adaptive generator: what gets Gaussian noise, whose squared l2 change is the l1 change of two counts."""
+
+    def values(codes: tuple[int, ...]) -> np.ndarray:
+        recorder = Recording()
+        Gaussian(world.counts(codes), Fraction(1), recorder).table(columns, Fraction(1, 2))
+        if [Fraction(scale) ** 2 >= CHANGE for scale in recorder.scales] != [True]:
+            raise ValueError("expected one table with noise for two counts")
+        return recorder.values[0]
+
+    return lambda n: Measured(values=values, sensitivity=CHANGE)
+
+
+def _scored(world: World, asked: Asked) -> Callable[[int], Measured]:
+    """The score that a table competes with."""
+
+    def values(codes: tuple[int, ...]) -> np.ndarray:
+        exact = world.counts(codes).marginal(asked.columns)
+        return np.array([score_of(asked, exact)])
+
+    return lambda n: Measured(values=values, sensitivity=CHANGE * asked.weight)
 
 
 def _moments(world: World, prior: Prior | None) -> Callable[[int], Measured]:

@@ -49,6 +49,9 @@ class Recording(SystemEntropy):
         self.scales.append(scale)
         return self.values[-1]
 
+    def add_gaussian(self, values: np.ndarray, scale: float) -> np.ndarray:
+        return self.add_laplace(values, scale)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Sweep:

@@ -263,6 +263,13 @@ class Transformation:
         """Per column: (n_atoms,) the bin of every atomic bin."""
         return tuple(np.asarray(binning.of_atom, dtype=np.int64) for binning in self.binnings)
 
+    @cached_property
+    def ordered(self) -> tuple[int, ...]:
+        """Per column: how many of its first bins are in order, one step apart; 0 where the column has no order."""
+        return tuple(
+            binning.present if column.ordered else 0 for column, binning in zip(self.schema.columns, self.binnings, strict=True)
+        )
+
     def numbers(self, column: str) -> np.ndarray:
         """(n_bins,) the number that stands for each bin; NaN for missing values and where the specification gives none."""
         return np.array([np.nan if x is None else x for x in self.binning(column).numbers], dtype=float)

@@ -92,6 +92,7 @@ def generate(
     background = Background(
         plausibility=spec.synthetic.merge(transformation),
         prior=None if prior is None else prior.merge(transformation.layout, transformation.maps),
+        ordered=transformation.ordered,
     )
     shared = prepared.measured
     if shared is not None:

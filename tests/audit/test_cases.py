@@ -47,12 +47,15 @@ def test_the_catalogue_is_what_the_documents_say() -> None:
     assert set(GENERATORS) - set(LIBRARIES) == {
         "privbayes",
         "marginals",
+        "adaptive",
+        "adaptive_pure",
         "mwem",
         "pep",
         "dpgan",
     }  # a new one needs cases of its own
     assert families["MWEM"] == families["PEP"] == 6
     assert families["DPGAN"] == 9
+    assert families["adaptive measurement"] == 8
     assert families["PrivBayes fit"] >= 10
     assert families["noisy marginals"] >= 10
     assert families["joint test"] >= 9

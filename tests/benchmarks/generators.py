@@ -48,6 +48,8 @@ FAMILIES: dict[str, tuple[str, dict[str, Any]]] = {
             " + parity:birth_weight + parity:gestation_week + mother_age:gestation_week + 2 parity"
         },
     ),
+    "adaptive": ("adaptive", {}),
+    "adaptive, pure": ("adaptive_pure", {}),
     "MWEM": ("mwem", {"queries": 4096, "iterations": 500, "inner_updates": 100}),
     "PEP": ("pep", {"queries": 4096, "iterations": 1000, "inner_updates": 25}),
     "MST": ("mst", {}),
@@ -82,7 +84,7 @@ def measure(name: str, epsilon: Fraction, fits: int, data: Path) -> dict[str, An
     exact = PrivateCounts(table, Meter(spec.plan.once)).rehearsed(NoNoise())
     fitted = prepare(spec, exact).fitted
     merged_exact = exact.with_plan(spec.plan.per_round).merge(transformation.layout, transformation.maps)
-    background = Background(plausibility=spec.synthetic.merge(transformation))
+    background = Background(plausibility=spec.synthetic.merge(transformation), ordered=transformation.ordered)
     configuration = replace(
         spec.space.draw(),
         transformation=transformation,

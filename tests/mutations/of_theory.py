@@ -15,6 +15,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # before a library's own folder "tests"
 
 from tests.mutations.machinery import Mutation, main
+from tests.mutations.of_adaptive import OF_ADAPTIVE
 from tests.mutations.of_columns import OF_COLUMNS
 from tests.mutations.of_criteria import OF_CRITERIA
 from tests.mutations.of_documents import OF_DOCUMENTS
@@ -537,7 +538,7 @@ OF_THE_THEORY = (
     Mutation(
         name="maximum entropy: rules ignored",
         breaks="impossible rows",
-        place="candidates.generators.maximum_entropy:_base_potentials",
+        place="candidates.generators.maximum_entropy:base_potentials",
         old="np.where(plausibility.structural_zeros(clique), -np.inf, 0.0)",
         new="np.zeros(plausibility.structural_zeros(clique).shape)",
         tests=(f"{ENTROPY}::test_impossible_cells_are_exact_zeros_however_large_their_noisy_count",),
@@ -553,7 +554,7 @@ OF_THE_THEORY = (
     Mutation(
         name="maximum entropy: shared columns of the prior counted twice",
         breaks="the model starts from another table than is said",
-        place="candidates.generators.maximum_entropy:_base_potentials",
+        place="candidates.generators.maximum_entropy:base_potentials",
         old="np.log(shares) - np.log(spread(given, tree.separator(index), clique))",
         new="np.log(shares)",
         tests=(f"{ENTROPY}::test_a_prior_of_huge_weight_is_the_model_and_one_of_small_weight_gives_way",),
@@ -586,8 +587,8 @@ OF_THE_THEORY = (
         name="maximum entropy: what is not a number has converged",
         breaks="a broken model is used",
         place="candidates.generators.maximum_entropy:_Dual.converged",
-        old="(np.abs(scaled_gradient / self.scale) <= self.tolerance).all()",
-        new="not (np.abs(scaled_gradient / self.scale) > self.tolerance).any()",
+        old="(np.abs(gradient) <= self.tolerance) | empty",
+        new="~(np.abs(gradient) > self.tolerance) | empty",
         tests=(f"{ENTROPY}::test_what_is_not_a_number_has_not_converged",),
     ),
     Mutation(
@@ -1072,6 +1073,7 @@ MUTATIONS = (
     + OF_COLUMNS
     + OF_CRITERIA
     + OF_WEIGHTS
+    + OF_ADAPTIVE
 )
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """Generator families by the name used in the configuration file. To add one: one file, one line here."""
 
+from synthrelease.candidates.generators.adaptive import Adaptive, AdaptivePure
 from synthrelease.candidates.generators.aim import AIM
 from synthrelease.candidates.generators.base import Background, Generator, MeasuringGenerator, Model
 from synthrelease.candidates.generators.dpgan import DPGAN
@@ -14,6 +15,8 @@ from synthrelease.candidates.generators.smartnoise import LibraryGenerator
 GENERATORS: dict[str, type[Generator]] = {
     "privbayes": PrivBayes,
     "marginals": Marginals,
+    "adaptive": Adaptive,
+    "adaptive_pure": AdaptivePure,
     "mwem": MWEM,
     "pep": PEP,
     "mst": MST,

@@ -38,10 +38,13 @@ class Background:
     ----------
     plausibility : rules for synthetic rows over the layout (structural zeros).
     prior : a public table over the layout, where the generator names one.
+    ordered : per column, how many of its first bins are in order, so that neighbours may be put together; 0 where none are, and
+        for all columns where it is empty.
     """
 
     plausibility: Plausibility
     prior: Counts | None = None
+    ordered: tuple[int, ...] = ()
 
 
 class Generator(SpecTable):

@@ -10,8 +10,12 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 Columns = tuple[int, ...]
 
@@ -35,8 +39,9 @@ class JunctionTree:
     def of(cls, sizes: Sequence[int], sets: Iterable[Columns]) -> JunctionTree:
         """A tree whose cliques hold all given column sets; every column is in some clique.
 
-        Columns are eliminated greedily, the one with the smallest clique first; the tree is a maximum spanning tree by the
-        size of the separators (Jensen & Jensen 1994).
+        Columns are eliminated greedily: those first whose neighbours are joined already, which adds nothing and is never wrong,
+        then the one with the smallest clique. So the cliques of a chordal graph stay as they are. The tree is a maximum
+        spanning tree by the size of the separators (Jensen & Jensen 1994).
         """
         import networkx as nx  # half a second to import: only when a model is fitted
 
@@ -46,7 +51,9 @@ class JunctionTree:
             graph.add_edges_from(combinations(columns, 2))
         found: list[frozenset[int]] = []
         while graph:
-            column = min(graph, key=lambda each: (math.prod(sizes[i] for i in (each, *graph[each])), each))
+            column = min(
+                graph, key=lambda each: (not _joined(graph, each), math.prod(sizes[i] for i in (each, *graph[each])), each)
+            )
             found.append(frozenset((column, *graph[column])))
             graph.add_edges_from(combinations(graph[column], 2))
             graph.remove_node(column)
@@ -98,6 +105,12 @@ class JunctionTree:
             ratio = np.where(possible, outward - np.where(possible, messages[index], 0.0), -np.inf)
             beliefs.append(inward[index] + spread(ratio, shared, self.cliques[index]))
         return total, beliefs
+
+
+def _joined(graph: nx.Graph, column: int) -> bool:
+    """Whether the neighbours of a column are neighbours of each other."""
+    around = set(graph[column])
+    return all(around - {other} <= set(graph[other]) for other in around)
 
 
 def sum_out(table: np.ndarray, columns: Columns, onto: Columns) -> np.ndarray:

@@ -7,7 +7,7 @@ nearest to a public table, that matches them (`maximum_entropy`; after McKenna, 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -59,6 +59,15 @@ class Term:
         if self.columns:
             return [tuple(sorted(layout.index(name) for name in self.columns))]
         return combinations(range(len(layout.sizes)), min(self.ways, len(layout.sizes)))
+
+
+def unknown_columns(terms: Sequence[Term], layout: Layout) -> Iterable[Mistake]:
+    """What is wrong with the columns that a formula names."""
+    named = [name for term in terms for name in term.columns]
+    for name in dict.fromkeys(named):
+        if name not in layout.columns:
+            guess = closest(name, layout.columns)
+            yield Mistake(field="tables", expected=f"columns ({listing(layout.columns)})", found=repr(name), suggestion=guess)
 
 
 class Marginals(MeasuringGenerator):
@@ -119,11 +128,8 @@ class Marginals(MeasuringGenerator):
         return self.prior
 
     def mistakes(self, layout: Layout, tied: Iterable[tuple[int, ...]]) -> Iterable[Mistake]:
-        named = [name for term in self.terms for name in term.columns]
-        unknown = [name for name in dict.fromkeys(named) if name not in layout.columns]
-        for name in unknown:
-            guess = closest(name, layout.columns)
-            yield Mistake(field="tables", expected=f"columns ({listing(layout.columns)})", found=repr(name), suggestion=guess)
+        unknown = list(unknown_columns(self.terms, layout))
+        yield from unknown
         if unknown:
             return
         tree = JunctionTree.of(layout.sizes, [*self.shares(layout), *tied])

@@ -6,7 +6,8 @@ Over all tables p on the plausible cells it minimises
 
 the prior being uniform where none is given. The solution is prior * exp(sum of one parameter per measured cell), so it lives
 on a junction tree of the measured tables and of the plausibility rules; cells that a rule excludes are exact zeros. In the
-parameters the problem is convex and smooth (its Fenchel dual) and is solved to a gradient norm.
+parameters the problem is convex and smooth (its Fenchel dual). Proportional fitting brings it near the solution in a number of
+sweeps that does not grow with n (`proportional_fitting`); what is left to the stated precision is done by L-BFGS.
 """
 
 from __future__ import annotations
@@ -17,8 +18,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from synthrelease.candidates.generators.bayesian_network import BayesianNetwork, Family, margin_of
+from synthrelease.candidates.generators.consistent_tables import Target
 from synthrelease.candidates.generators.junction_tree import Columns, JunctionTree, spread
-from synthrelease.candidates.generators.measurements import NoisyMarginals
+from synthrelease.candidates.generators.measurements import NoisyMarginal, NoisyMarginals
+from synthrelease.candidates.generators.proportional_fitting import ProportionalFit, tolerances_of
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.lattice import lattice
 from synthrelease.domain.plausibility import Plausibility
@@ -31,7 +34,11 @@ _PRECISION = 0.2
 """The fit ends when every measured cell is within this share of its noise deviation of where it should be."""
 
 _FINEST = 0.05
-"""Or within this part of a record: rows are whole, and a double can tell no less where the noise is next to nothing."""
+"""Or within this part of a record: rows are whole, and a double can tell no less where the noise is next to nothing. A cell
+that has less than that and should have still less gets no row, and is where it should be, too."""
+
+_SWEEPS = 150
+"""Of proportional fitting, at most: some 0.1 s for cliques of 10,000 cells."""
 
 _MOST_STEPS = 20_000
 
@@ -60,13 +67,19 @@ def maximum_entropy(
     """
     sets = [*structure, *(mask.columns for mask in plausibility.masks)]  # every rule lies inside one clique
     tree = JunctionTree.of(measured.layout.sizes, sets)
-    base = _base_potentials(tree, plausibility, prior)
-    problem = _Dual(tree, base, measured, weight)
-    families = tuple(families_of(tree, problem.solved()))
-    return BayesianNetwork(layout=measured.layout, families=families, plausibility=plausibility)
+    base = base_potentials(tree, plausibility, prior)
+    fit = ProportionalFit(tree, base, [target_of(table) for table in measured.tables], measured.n, weight)
+    near = fit.solve(tolerances_of(fit.targets, _PRECISION, _FINEST), _SWEEPS)
+    shares = fit.shares if near else _Dual(tree, base, measured, weight).solved(fit.original_parameters())
+    return BayesianNetwork(layout=measured.layout, families=tuple(families_of(tree, shares)), plausibility=plausibility)
 
 
-def _base_potentials(tree: JunctionTree, plausibility: Plausibility, prior: Counts | None) -> list[np.ndarray]:
+def target_of(table: NoisyMarginal) -> Target:
+    """A measured table as what a fit should come to."""
+    return Target(columns=table.columns, values=table.values.astype(float), variance=table.variance())
+
+
+def base_potentials(tree: JunctionTree, plausibility: Plausibility, prior: Counts | None) -> list[np.ndarray]:
     """The prior as clique potentials: uniform over plausible cells, or that of the public table, slightly smoothed."""
     uniform = [np.where(plausibility.structural_zeros(clique), -np.inf, 0.0) for clique in tree.cliques]
     total, beliefs = tree.calibrate(uniform)
@@ -119,7 +132,8 @@ class _Dual:
         self.blocks, self.target, self.ridge = blocks, np.concatenate(targets), np.concatenate(ridges)
         deviation = np.sqrt(self.ridge / weight)
         self.tolerance = np.maximum(_PRECISION * deviation, _FINEST / measured.n)
-        self.latest = np.full(len(self.target), np.inf)
+        self.empty = _FINEST / measured.n
+        self.shares = self.latest = np.full(len(self.target), np.inf)
         self.scale = 1 / np.sqrt(np.maximum(self.target, deviation) + self.ridge)
 
     def potentials(self, parameters: np.ndarray) -> list[np.ndarray]:
@@ -143,11 +157,12 @@ class _Dual:
             ]
         )
         value = total - parameters @ self.target + 0.5 * (self.ridge * parameters) @ parameters
+        self.shares = model
         self.latest = self.scale * (model - self.target + self.ridge * parameters)
         return float(value), self.latest
 
-    def solved(self) -> list[np.ndarray]:
-        """Shares of every clique's cells at the optimum."""
+    def solved(self, start: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """Shares of every clique's cells at the optimum, searched from one table of parameters for every measured one."""
         from scipy.optimize import minimize
 
         def stop(_: np.ndarray) -> None:
@@ -155,17 +170,20 @@ class _Dual:
                 raise StopIteration
 
         options = {"maxiter": _MOST_STEPS, "maxfun": 2 * _MOST_STEPS, "maxcor": 30, "gtol": 0.0, "ftol": 0.0}
-        at = np.zeros(len(self.target))
+        begun = [table.ravel()[block.possible] for table, block in zip(start, self.blocks, strict=True)]
+        at = np.concatenate(begun) / self.scale
         for _ in range(_STARTS):
-            at = minimize(self, at, jac=True, method="L-BFGS-B", options=options, callback=stop).x
             if self.converged(self(at)[1]):
                 _, beliefs = self.tree.calibrate(self.potentials(self.scale * at))
                 return [np.exp(belief) for belief in beliefs]
+            at = minimize(self, at, jac=True, method="L-BFGS-B", options=options, callback=stop).x
         raise RejectedRound("the fit of the marginals did not converge")
 
     def converged(self, scaled_gradient: np.ndarray) -> bool:
-        """Whether the gradient of every measured cell is within its tolerance; not a number is not."""
-        return bool((np.abs(scaled_gradient / self.scale) <= self.tolerance).all())
+        """Whether every measured cell is within its tolerance of where it should be, or empty; not a number is not."""
+        gradient = scaled_gradient / self.scale
+        empty = (self.shares <= self.empty) & (gradient > 0)
+        return bool(((np.abs(gradient) <= self.tolerance) | empty).all())
 
 
 def families_of(tree: JunctionTree, shares: Sequence[np.ndarray]) -> list[Family]:

@@ -1,0 +1,215 @@
+"""A generator that finds its own tables, in two flavours: zero-concentrated and pure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import ClassVar, Literal
+
+import numpy as np
+from pydantic import Field, field_validator
+
+from synthrelease.accounting.charges import Charge, mechanism, zero_concentrated
+from synthrelease.accounting.plan import pure_epsilon
+from synthrelease.candidates.generators.adaptive_rounds import Learned, Plan, learned
+from synthrelease.candidates.generators.base import Background, Generator, Guaranteed
+from synthrelease.candidates.generators.bayesian_network import BayesianNetwork
+from synthrelease.candidates.generators.bin_groups import divided, split_masks
+from synthrelease.candidates.generators.junction_tree import Columns, JunctionTree
+from synthrelease.candidates.generators.marginals import Term, unknown_columns
+from synthrelease.candidates.generators.maximum_entropy import families_of
+from synthrelease.candidates.generators.private_tables import Gaussian, Laplace
+from synthrelease.domain.counts import DENSE_LIMIT, Counts
+from synthrelease.domain.schema import Layout
+from synthrelease.enclave.door import PrivateCounts
+from synthrelease.errors import RejectedRound, Unexpected
+from synthrelease.toml.tables import Mistake
+
+
+@dataclass(frozen=True, kw_only=True)
+class AdaptiveModel:
+    """A network over groups of bins, and how groups are divided into bins again.
+
+    Attributes
+    ----------
+    layout : of the bins.
+    """
+
+    layout: Layout
+    network: BayesianNetwork
+    learned: Learned
+
+    def sample(self, n: int, generator: np.random.Generator) -> Counts:
+        """n rows by systematic rounding of the model's expected counts; inside groups by noisy counts of their bins."""
+        groups = self.network.sample(n, generator)
+        if groups.layout == self.layout:
+            return groups
+        digits = []
+        for column, into in enumerate(self.learned.maps):
+            rows = np.repeat(groups.bins[column], groups.counts)
+            if groups.layout.sizes[column] < self.layout.sizes[column]:
+                rows = divided(rows, into, self.learned.columns[column], generator)
+            digits.append(rows)
+        return Counts.of(self.layout, digits)
+
+
+class AdaptiveGenerator(Generator):
+    """What both flavours share.
+
+    Attributes
+    ----------
+    tables : the tables that may be measured, as in a log-linear model, with the weight of a table's error in front, as in
+        "all 2-way + 3 age:region". Columns are measured always; tables of more than two columns may be once the model ties
+        their columns together. A term of weight 0 is not measured: the model takes what ties its columns together from the
+        prior.
+        Example: `tables = "all 2-way + 3 age:region"`.
+    prior : a public file with the columns of the private one, relative to the configuration: where the model starts. A wrong
+        one costs accuracy, never privacy. Example: `prior = "../public.csv"`.
+    prior_weight : how many records the prior (the uniform table, where none is named) is worth against the noise.
+        Example: `prior_weight = [50, 300]`.
+    clique_cells : cells that the model ties together, at most; more takes more time and memory.
+        Example: `clique_cells = 65536`.
+    """
+
+    tables: str = Field(default="all 2-way + all 3-way", min_length=1, max_length=10_000)
+    prior: str | None = None
+    prior_weight: float = Field(default=50.0, gt=0, le=1e12)
+    clique_cells: int = Field(default=2**16, ge=1, le=DENSE_LIMIT)
+
+    first: ClassVar[Fraction]
+    """Share of the budget for the columns."""
+
+    rounds_per_column: ClassVar[int]
+    """A round gets one part of so many for each column, at first."""
+
+    @field_validator("tables")
+    @classmethod
+    def _terms(cls, text: str) -> str:
+        terms = [Term.of(term) for term in text.split("+")]
+        if not any(term.weight for term in terms):
+            raise Unexpected("a table with a weight above 0", repr(text))
+        return text
+
+    @cached_property
+    def terms(self) -> tuple[Term, ...]:
+        return tuple(Term.of(term) for term in self.tables.split("+"))
+
+    @property
+    def prior_file(self) -> str | None:
+        return self.prior
+
+    def weights(self, layout: Layout) -> dict[Columns, int]:
+        """Every table of at least two columns with its weight as a whole number; 0 for those that are not measured."""
+        found: dict[Columns, Fraction] = {}
+        for term in self.terms:
+            for columns in term.sets(layout):
+                if len(columns) > 1:
+                    found[columns] = found.get(columns, Fraction(0)) + term.weight
+        whole = math.lcm(*(weight.denominator for weight in found.values()))
+        scaled = {columns: int(weight * whole) for columns, weight in found.items()}
+        divisor = math.gcd(*scaled.values()) or 1
+        return {columns: weight // divisor for columns, weight in scaled.items()}
+
+    def mistakes(self, layout: Layout, tied: Iterable[Columns]) -> Iterable[Mistake]:
+        unknown = list(unknown_columns(self.terms, layout))
+        yield from unknown
+        if not unknown:
+            kept = [columns for columns, weight in self.weights(layout).items() if not weight]
+            cells = JunctionTree.of(layout.sizes, kept).largest
+            if cells > DENSE_LIMIT:
+                expected = f"tables of weight 0 that tie at most {DENSE_LIMIT} cells together"
+                yield Mistake(field="tables", expected=expected, found=f"{cells} cells")
+
+    def plan(self, layout: Layout) -> Plan:
+        """How a budget is spent. Public."""
+        return Plan(
+            tables=self.weights(layout),
+            first=self.first,
+            choice=Fraction(1, 10),
+            rounds=self.rounds_per_column * len(layout.sizes),
+            cells=self.clique_cells,
+            weight=self.prior_weight,
+        )
+
+    def _fit(
+        self, private: PrivateCounts, charge: Charge, background: Background, kind: type[Gaussian | Laplace], budget: Fraction
+    ) -> AdaptiveModel:
+        rules = [mask.columns for mask in split_masks(background.plausibility.masks)]
+        if JunctionTree.of(private.layout.sizes, rules).largest > DENSE_LIMIT:
+            raise RejectedRound("the rules tie too many cells together")  # known before anything is spent
+        plan, entropy, layout, n = self.plan(private.layout), private.entropy, private.layout, private.n
+        found = private.spend(charge, lambda counts: learned(kind(counts, budget, entropy), layout, n, background, plan))
+        families = tuple(families_of(found.fit.tree, found.fit.shares))
+        network = BayesianNetwork(layout=found.layout, families=families, plausibility=found.rules)
+        return AdaptiveModel(layout=layout, network=network, learned=found)
+
+    def effort(self, layout: Layout) -> float:
+        return float(self.clique_cells * len(layout.sizes))
+
+    def peak_cells(self, layout: Layout) -> int:
+        """Sampling, or the cliques: every round may add one, with a few copies of each, and the tables that compete."""
+        cliques = 4 * len(layout.sizes) * min(self.clique_cells, layout.n_cells)
+        competing = 3 * sum(layout.subset(columns).n_cells for columns in self.weights(layout) if len(columns) == 2)
+        return max(6 * min(layout.n_cells, BayesianNetwork.frontier_limit), cliques + competing)
+
+
+class Adaptive(AdaptiveGenerator):
+    """Tables are chosen and measured where the model is worst: zero-concentrated."""
+
+    words: ClassVar[str] = (
+        "Adaptive measurement (after AIM: McKenna, Mullins, Sheldon and Miklau, PVLDB 2022): again and again the small table "
+        "that the model gets most wrong is chosen privately and measured with noise; the rows follow the table of largest "
+        "entropy that matches all measurements."
+    )
+    no_draft: ClassVar[str] = "A draft keeps to pure differential privacy, of which `adaptive_pure` is the family."
+    family: Literal["adaptive"] = "adaptive"
+    guarantee: ClassVar[Guaranteed] = "zCDP"
+    first: ClassVar[Fraction] = Fraction(3, 10)
+    rounds_per_column: ClassVar[int] = 4
+
+    def charge(self, epsilon: Fraction) -> Charge:
+        return zero_concentrated("generation", epsilon, "adaptive choice and measurement of tables (Feldman & Zrnic 2021)")
+
+    def fit(self, private: PrivateCounts, charge: Charge, background: Background) -> AdaptiveModel:
+        """Measure the columns, then choose and measure tables until the budget is used up.
+
+        Privacy
+        -------
+        rho-zero-concentrated, neighbours replace one record: discrete Gaussian tables of squared l2 sensitivity 2 and choices
+        of sensitivity 2 for each unit of weight, whose parts add up to at most rho (`private_tables`).
+        """
+        return self._fit(private, charge, background, Gaussian, charge.curve().rho)
+
+
+class AdaptivePure(AdaptiveGenerator):
+    """Tables are chosen and measured where the model is worst: pure differential privacy."""
+
+    words: ClassVar[str] = (
+        "Adaptive measurement under pure differential privacy (after AIM: McKenna, Mullins, Sheldon and Miklau, PVLDB 2022): "
+        "again and again the small table that the model gets most wrong is chosen privately and measured with noise; the rows "
+        "follow the table of largest entropy that matches all measurements."
+    )
+    draft: ClassVar[dict[str, object]] = {"prior_weight": [50, 300]}
+    family: Literal["adaptive_pure"] = "adaptive_pure"
+    tables: str = Field(default="all 2-way", min_length=1, max_length=10_000)
+    guarantee: ClassVar[Guaranteed] = "pure"
+    first: ClassVar[Fraction] = Fraction(3, 10)
+    rounds_per_column: ClassVar[int] = 2
+
+    def charge(self, epsilon: Fraction) -> Charge:
+        return mechanism(
+            "generation", epsilon, "adaptive choice and measurement of tables (Rogers, Roth, Ullman & Vadhan 2016)"
+        )
+
+    def fit(self, private: PrivateCounts, charge: Charge, background: Background) -> AdaptiveModel:
+        """Measure the columns, then choose and measure tables until the budget is used up.
+
+        Privacy
+        -------
+        eps-DP, eps = pure_epsilon(charge), neighbours replace one record: discrete Laplace tables of l1 sensitivity 2 and
+        choices of sensitivity 2 for each unit of weight, whose parts add up to at most eps (`private_tables`).
+        """
+        return self._fit(private, charge, background, Laplace, pure_epsilon(charge))

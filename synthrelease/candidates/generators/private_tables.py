@@ -1,0 +1,140 @@
+"""What an adaptive generator may ask of a private table: choices among tables, and noisy tables, within one budget.
+
+All that it learns goes through `PrivateTables`. What it asks next, and at which part of the budget, may depend on all answers
+so far; when nothing is left, nothing is answered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+
+from synthrelease.accounting.renyi import root_down
+from synthrelease.candidates.generators.junction_tree import Columns
+from synthrelease.domain.counts import Counts
+from synthrelease.domain.lattice import lattice
+from synthrelease.domain.schema import Layout
+from synthrelease.errors import BudgetError
+from synthrelease.randomness import SystemEntropy, choose, discrete_gaussian, discrete_laplace, gaussian_scale
+
+CHANGE = 2
+"""Replacing a record moves at most two counts of a table, each by 1: 2 in the l1 norm, and 2 in the squared l2 norm."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """A table that competes in a choice. All of it is public.
+
+    Attributes
+    ----------
+    expected : int64 counts that a model gives its cells.
+    weight : how much its error counts, at least 1.
+    handicap : what is taken off its error, in records.
+    """
+
+    columns: Columns
+    expected: np.ndarray
+    weight: int
+    handicap: int
+
+
+def score_of(asked: Asked, exact: np.ndarray) -> int:
+    """weight * (l1 distance of the exact counts from what is expected - handicap)."""
+    return asked.weight * (int(np.abs(exact - asked.expected).sum()) - asked.handicap)
+
+
+class PrivateTables:
+    """The tables of a private one, behind a budget.
+
+    Privacy
+    -------
+    Neighbours replace one record. With `budget` rho the whole conversation is rho-zero-concentrated (`Gaussian`), with epsilon
+    it is epsilon-DP (`Laplace`), whatever is asked: each answer keeps its own guarantee for any question that depends on the
+    answers before it, and the parts never add up to more than the budget, which is fixed (Rogers, Roth, Ullman & Vadhan 2016
+    for pure differential privacy, Feldman & Zrnic 2021 for Renyi curves). The number of answers is a function of
+    the answers. Between them nothing of the table is looked at.
+    """
+
+    def __init__(self, counts: Counts, budget: Fraction, entropy: SystemEntropy):
+        self.left, self._entropy = budget, entropy
+        self._exact = lattice(counts)
+        self._counts = counts
+
+    def merge(self, layout: Layout, maps: Sequence[np.ndarray]) -> None:
+        """From here on everything is asked of coarser bins, which answers may have decided: neighbours stay neighbours."""
+        self._counts = self._counts.merge(layout, maps)
+        self._exact = lattice(self._counts)
+
+    def table(self, columns: Columns, part: Fraction) -> np.ndarray:
+        """int64 counts of the sub-table of `columns`, with noise in every cell, for this part of the budget."""
+        self._take(part)
+        exact = self._exact.get(columns)
+        return self._noisy(exact.ravel(), part).reshape(exact.shape)
+
+    def choice(self, asked: Sequence[Asked], part: Fraction) -> int:
+        """Index of a table with a large weight * (l1 distance from what is expected - handicap).
+
+        Sensitivity: two counts of a table move by 1, so its distance by at most 2, and the score by 2 weights. All are
+        integers.
+        """
+        self._take(part)
+        scores = [score_of(each, self._exact.get(each.columns)) for each in asked]
+        return self._chosen(scores, CHANGE * max(each.weight for each in asked), part)
+
+    def _take(self, part: Fraction) -> None:
+        if not 0 < part <= self.left:
+            raise BudgetError("more was asked of the private table than its budget allows")
+        self.left -= part
+
+    def _noisy(self, values: np.ndarray, part: Fraction) -> np.ndarray:
+        raise NotImplementedError
+
+    def _chosen(self, scores: Sequence[int], sensitivity: int, part: Fraction) -> int:
+        raise NotImplementedError
+
+    @classmethod
+    def variance(cls, part: Fraction) -> float:
+        """Noise variance of every count of a table that was asked at this part of the budget, or a little more."""
+        raise NotImplementedError
+
+    mean_error: ClassVar[float]
+    """Mean absolute noise of a count, in its standard deviations."""
+
+
+class Gaussian(PrivateTables):
+    """Discrete Gaussian noise and the exponential mechanism; parts are rhos."""
+
+    mean_error: ClassVar[float] = 0.7979  # sqrt(2 / pi)
+
+    def _noisy(self, values: np.ndarray, part: Fraction) -> np.ndarray:
+        """Squared l2 sensitivity 2, not the 4 of two steps of adding and removing: the steps are in different cells."""
+        return discrete_gaussian(values, squared_sensitivity=CHANGE, rho=part, entropy=self._entropy)
+
+    def _chosen(self, scores: Sequence[int], sensitivity: int, part: Fraction) -> int:
+        """epsilon^2 / 8 = part, rounded down: the mechanism has bounded range (Cesar & Rogers 2021, Lemma 4)."""
+        epsilon = root_down(8 * part)
+        return choose(scores, sensitivity=sensitivity, epsilon=epsilon, mechanism="exponential", entropy=self._entropy)
+
+    @classmethod
+    def variance(cls, part: Fraction) -> float:
+        return gaussian_scale(CHANGE, part) ** 2
+
+
+class Laplace(PrivateTables):
+    """Discrete Laplace noise and permute-and-flip; parts are epsilons."""
+
+    mean_error: ClassVar[float] = 0.7072  # sqrt(1 / 2)
+
+    def _noisy(self, values: np.ndarray, part: Fraction) -> np.ndarray:
+        return discrete_laplace(values, sensitivity=CHANGE, epsilon=part, entropy=self._entropy)
+
+    def _chosen(self, scores: Sequence[int], sensitivity: int, part: Fraction) -> int:
+        return choose(scores, sensitivity=sensitivity, epsilon=part, mechanism="permute_and_flip", entropy=self._entropy)
+
+    @classmethod
+    def variance(cls, part: Fraction) -> float:
+        return 2 * float(CHANGE / part) ** 2

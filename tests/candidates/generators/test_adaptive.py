@@ -1,0 +1,319 @@
+"""The adaptive generator: what it spends, what it finds, rules as exact zeros, limits; its public parts against slow ones."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from itertools import combinations, product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from synthrelease.candidates.generators import Background
+from synthrelease.candidates.generators.adaptive import Adaptive, AdaptiveGenerator, AdaptiveModel, AdaptivePure
+from synthrelease.candidates.generators.adaptive_rounds import column_shares, learned
+from synthrelease.candidates.generators.bin_groups import (
+    divided,
+    grouped_rules,
+    groups_of,
+    rule_classes,
+    split_masks,
+)
+from synthrelease.candidates.generators.clique_tables import joinings, pair_shares
+from synthrelease.candidates.generators.consistent_tables import Target, consistent
+from synthrelease.candidates.generators.junction_tree import Columns, JunctionTree, spread
+from synthrelease.candidates.generators.private_tables import Gaussian, Laplace, PrivateTables
+from synthrelease.candidates.generators.proportional_fitting import ProportionalFit, tolerances_of
+from synthrelease.domain.counts import Counts
+from synthrelease.domain.plausibility import Mask, Plausibility
+from synthrelease.domain.schema import Layout
+from synthrelease.enclave.door import Meter, PrivateCounts
+from synthrelease.randomness import SeededEntropy, SystemEntropy
+from tests.helpers.small import layout_of
+
+BOTH = pytest.mark.parametrize("family", [Adaptive, AdaptivePure])
+SIZES = (3, 4, 2, 3)
+
+
+def table_of(seed: int, sizes: tuple[int, ...] = SIZES, n: int = 4000) -> Counts:
+    """Columns that depend on the one before each."""
+    generator = np.random.default_rng(seed)
+    bins = [generator.integers(0, sizes[0], n)]
+    for size in sizes[1:]:
+        kept = generator.random(n) < 0.8
+        bins.append(np.where(kept, bins[-1] * size // max(1, bins[-1].max() + 1), generator.integers(0, size, n)))
+    return Counts.of(layout_of(*sizes), bins)
+
+
+def fitted(
+    generator: AdaptiveGenerator, table: Counts, budget: Fraction, background: Background, entropy: SystemEntropy | None = None
+) -> AdaptiveModel:
+    charge = generator.charge(budget)
+    private = PrivateCounts(table, Meter([charge]), entropy or SystemEntropy())
+    return generator.fit(private, charge, background)  # type: ignore[attr-defined, no-any-return]
+
+
+def no_rules(layout: Layout) -> Background:
+    return Background(plausibility=Plausibility(layout=layout, masks=()))
+
+
+def distance(left: Counts, right: Counts, columns: Columns) -> float:
+    return float(np.abs(left.marginal(columns) - right.marginal(columns)).sum()) / 2 / left.total
+
+
+# --- What is spent
+
+
+@pytest.mark.parametrize("kind", [Gaussian, Laplace])
+@pytest.mark.parametrize("tables", ["all 2-way", "all 2-way + all 3-way", "all 1-way"])
+@pytest.mark.parametrize("budget", [Fraction(1, 50), Fraction(3)])
+def test_the_whole_budget_is_spent_and_nothing_more(kind: type[PrivateTables], tables: str, budget: Fraction) -> None:
+    """The sum of all parts that were taken is the budget, exactly; also where no table may be chosen."""
+    table = table_of(0)
+    for cells in (1, 2**16):
+        private = kind(table, budget, SystemEntropy())
+        plan = Adaptive(tables=tables, clique_cells=cells).plan(table.layout)
+        learned(private, table.layout, table.total, no_rules(table.layout), plan)
+        assert private.left == 0
+
+
+@settings(max_examples=50, deadline=None)
+@given(sizes=st.lists(st.integers(1, 10**6), min_size=1, max_size=20))
+def test_shares_of_columns_add_up_to_one(sizes: list[int]) -> None:
+    shares = column_shares(sizes)
+    assert sum(shares) == 1
+    assert min(shares) > 0
+
+
+@BOTH
+def test_the_public_part_is_a_function_of_the_answers(family: type[AdaptiveGenerator]) -> None:
+    """The same noise and choices on the same table: the same model; rows depend on their generator alone."""
+    table = table_of(1)
+    models = [fitted(family(), table, Fraction(1), no_rules(table.layout), SeededEntropy(3)) for _ in range(2)]
+    samples = [model.sample(500, np.random.default_rng(0)) for model in models]
+    assert samples[0].same_as(samples[1])
+    other = fitted(family(), table, Fraction(1), no_rules(table.layout), SeededEntropy(4)).sample(500, np.random.default_rng(0))
+    assert not samples[0].same_as(other)
+
+
+# --- What it finds
+
+
+@BOTH
+def test_it_finds_the_tables_that_matter(family: type[AdaptiveGenerator]) -> None:
+    """Each column depends on the one before: with little noise all pairs are near, which no model of single columns is."""
+    table = table_of(2)
+    sample = fitted(family(), table, Fraction(20), no_rules(table.layout)).sample(table.total, np.random.default_rng(0))
+    apart = np.outer(table.marginal((0,)), table.marginal((1,))) / table.total**2
+    assert np.abs(apart - table.marginal((0, 1)) / table.total).sum() / 2 > 0.2
+    assert max(distance(table, sample, pair) for pair in combinations(range(4), 2)) < 0.02
+
+
+def test_weights_say_where_to_look_and_terms_of_weight_0_are_not_measured() -> None:
+    layout = layout_of(2, 3, 2)
+    generator = Adaptive(tables="0.5 all 2-way + 2 c0:c1 + c2 + 0 c0:c1:c2")
+    assert generator.weights(layout) == {(0, 1): 5, (0, 2): 1, (1, 2): 1, (0, 1, 2): 0}
+    assert generator.plan(layout).tables[0, 1, 2] == 0
+    with pytest.raises(ValueError, match="weight above 0"):
+        Adaptive(tables="0 all 2-way")
+    assert [mistake.found for mistake in generator.mistakes(layout_of(2), [])] == ["'c1'", "'c2'"]
+
+
+@BOTH
+@pytest.mark.parametrize("cells", [1, 6, 12, 24])
+def test_no_clique_grows_above_the_limit(family: type[AdaptiveGenerator], cells: int) -> None:
+    """But single columns stay whole."""
+    table = table_of(3)
+    model = fitted(family(clique_cells=cells), table, Fraction(5), no_rules(table.layout))
+    assert model.learned.fit.tree.largest <= max(cells, *SIZES)
+
+
+@BOTH
+def test_a_prior_is_where_the_model_starts(family: type[AdaptiveGenerator]) -> None:
+    """With a prior of huge weight the model is the public table on what it keeps together, whatever the private one is."""
+    public = table_of(4)
+    private = Counts.of(
+        public.layout, [(bins + 1) % size for bins, size in zip(public.bins, SIZES, strict=True)], public.counts
+    )
+    generator = family(tables="all 1-way + c0:c1 + 0 c0:c1:c2:c3", prior_weight=1e9, prior="public.csv")
+    background = Background(plausibility=Plausibility(layout=public.layout, masks=()), prior=public)
+    sample = fitted(generator, private, Fraction(2), background).sample(4000, np.random.default_rng(0))
+    assert distance(public, sample, (0, 1, 2)) < 0.02 < 0.2 < distance(public, private, (0, 1, 2))
+
+
+# --- Rules
+
+
+def rules_of(layout: Layout) -> Plausibility:
+    """c0 and c1 exclude each other in part, and so do c0 and c3; joined in one mask, as the domain makes them."""
+    forbidden = np.zeros((3, 4, 3), dtype=bool)
+    forbidden[0, 1:] = True
+    forbidden[1:, 0] = True
+    forbidden[2, :, 0] = True
+    return Plausibility(layout=layout, masks=(Mask(columns=(0, 1, 3), forbidden=forbidden),))
+
+
+@BOTH
+@pytest.mark.parametrize("budget", ["0.001", "1"])
+@pytest.mark.parametrize("ordered", [(), (3, 4, 0, 3)])
+def test_rules_are_exact_zeros_before_any_filter(
+    family: type[AdaptiveGenerator], budget: str, ordered: tuple[int, ...]
+) -> None:
+    """Also when bins are grouped, and however large the noise is."""
+    table = table_of(5)
+    rules = rules_of(table.layout)
+    model = fitted(family(), table, Fraction(budget), Background(plausibility=rules, ordered=ordered))
+    for seed in range(5):
+        sample = model.sample(3000, np.random.default_rng(seed))
+        assert not rules.forbidden(sample.bins).any()
+
+
+def test_joined_rules_come_apart_into_as_few_pairs_as_needed() -> None:
+    (mask,) = rules_of(layout_of(*SIZES)).masks
+    parts = split_masks([mask])
+    assert [part.columns for part in parts] == [(0, 1), (0, 3)]
+    again = np.zeros((3, 4, 3), dtype=bool)
+    again |= parts[0].forbidden[:, :, None]
+    again |= parts[1].forbidden[:, None, :]
+    assert np.array_equal(again, mask.forbidden)
+    odd = np.indices((2, 2, 2)).sum(axis=0) % 2 == 1  # of no use in pairs: each pair of bins is allowed
+    assert split_masks([Mask(columns=(0, 1, 2), forbidden=odd)])[0].columns == (0, 1, 2)
+
+
+@settings(max_examples=80, deadline=None)
+@given(seed=st.integers(0, 10**6))
+def test_a_row_of_groups_is_plausible_just_when_all_its_rows_of_bins_are(seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    layout = layout_of(5, 4)
+    mask = Mask(columns=(0, 1), forbidden=np.repeat(generator.random((3, 4)) < 0.4, [2, 2, 1], axis=0))
+    maps = [
+        groups_of(
+            generator.integers(-5, 60, size).astype(float),
+            rule_classes(column, size, [mask]),
+            int(generator.integers(0, size + 1)),
+            20,
+            40,
+        )
+        for column, size in enumerate(layout.sizes)
+    ]
+    for into in maps:
+        assert sorted(set(into.tolist())) == list(range(into.max() + 1))
+        assert list(np.unique(into, return_index=True)[1]) == sorted(np.unique(into, return_index=True)[1])
+    grouped = Layout(columns=layout.columns, sizes=tuple(int(into.max()) + 1 for into in maps))
+    (coarse,) = grouped_rules([mask], maps, grouped).masks
+    for a, b in product(range(5), range(4)):
+        assert coarse.forbidden[maps[0][a], maps[1][b]] == mask.forbidden[a, b]
+
+
+def test_neighbours_are_put_together_until_they_are_large_and_never_across_the_end_of_the_order() -> None:
+    counts = np.array([50.0, 1, 2, 30, 9, 9, 9, 40])
+    assert groups_of(counts, [0] * 8, 7, 5, 25).tolist() == [0, 1, 1, 1, 2, 2, 2, 3]
+    assert groups_of(counts, [0] * 8, 0, 5, 25).tolist() == [0, 1, 1, 2, 3, 4, 5, 6]
+    assert groups_of(counts, [0, 0, 1, 1, 1, 1, 1, 1], 8, 5, 25).tolist() == [0, 0, 1, 1, 2, 2, 2, 3]
+
+
+def test_rows_are_divided_in_proportion_to_the_counts_inside_each_group() -> None:
+    into, counts = np.array([0, 0, 1, 1, 1]), np.array([30, 10, -5, 20, 20])
+    groups = np.repeat([0, 1], [400, 100])
+    bins = divided(groups, into, counts, np.random.default_rng(0))
+    assert np.array_equal(into[bins], groups)
+    found = np.bincount(bins, minlength=5)
+    assert found[0] - found[1] == 20 or abs(found[0] - 210) <= 1  # the nearest counts with this sum: both rise by the same
+    assert found[2] <= 26
+    assert found.sum() == 500
+
+
+# --- Its parts against slow ones
+
+
+def worlds(seed: int) -> tuple[JunctionTree, list[np.ndarray], np.ndarray] | None:
+    """A random junction tree, its shares, and the whole table."""
+    generator = np.random.default_rng(seed)
+    sizes = tuple(int(size) for size in generator.integers(1, 4, 6))
+    chosen = [tuple(sorted(generator.choice(6, int(generator.integers(1, 4)), replace=False).tolist())) for _ in range(4)]
+    tree = JunctionTree.of(sizes, chosen)
+    potentials = [generator.normal(0, 2, [sizes[c] for c in clique]) for clique in tree.cliques]
+    if seed % 2:
+        potentials[0] = np.where(generator.random(potentials[0].shape) < 0.3, -np.inf, potentials[0])
+    total, beliefs = tree.calibrate(potentials)
+    if not np.isfinite(total):
+        return None
+    whole = sum(spread(table, clique, tuple(range(6))) for table, clique in zip(potentials, tree.cliques, strict=True))
+    return tree, [np.exp(belief) for belief in beliefs], np.exp(np.broadcast_to(whole, sizes) - total)
+
+
+@settings(max_examples=80, deadline=None)
+@given(seed=st.integers(0, 10**6))
+def test_pairs_are_those_of_the_whole_table(seed: int) -> None:
+    if (world := worlds(seed)) is None:
+        return
+    tree, shares, whole = world
+    pairs = pair_shares(tree, shares)
+    assert set(pairs) == set(combinations(range(6), 2))
+    for pair, table in pairs.items():
+        np.testing.assert_allclose(table, whole.sum(axis=tuple(c for c in range(6) if c not in pair)), atol=1e-12)
+
+
+@settings(max_examples=80, deadline=None)
+@given(seed=st.integers(0, 10**6))
+def test_joining_a_pair_makes_no_larger_clique_than_was_said(seed: int) -> None:
+    if (world := worlds(seed)) is None:
+        return
+    tree, _, _ = world
+    for pair, way in joinings(tree).items():
+        joined = JunctionTree.of(tree.sizes, [*tree.cliques, pair, *way.sets])
+        assert joined.largest <= max(tree.largest, way.cells)
+        assert way.cells == max((math.prod(tree.sizes[c] for c in columns) for columns in way.sets), default=1)
+
+
+def targets_of(seed: int, sets: list[Columns], sizes: tuple[int, ...], deviation: float = 8.0) -> tuple[list[Target], int]:
+    generator = np.random.default_rng(seed)
+    whole = generator.multinomial(2000, generator.dirichlet(np.full(math.prod(sizes), 2.0))).reshape(sizes)
+    found = []
+    for columns in sets:
+        exact = whole.sum(axis=tuple(c for c in range(len(sizes)) if c not in columns))
+        variance = np.full(exact.shape, deviation**2) * generator.integers(1, 4, exact.shape)
+        found.append(Target(columns=columns, values=exact + generator.normal(0, np.sqrt(variance)), variance=variance))
+    return found, int(whole.sum())
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_consistent_tables_are_those_of_least_squares_over_all_tables(seed: int) -> None:
+    """Counts are far above 0 here, so that no cell is left empty: the reference solves for the whole signed table."""
+    sizes, sets = (2, 3, 2), [(0, 1), (1, 2), (0,), (0, 2)]
+    targets, n = targets_of(seed, sets, sizes)
+    found = consistent(targets, [np.ones(t.values.shape, dtype=bool) for t in targets], sizes, n)
+    cells = list(product(*map(range, sizes)))
+    rows, values = [], []
+    for target in targets:
+        for place in product(*map(range, target.values.shape)):
+            inside = [all(cell[c] == p for c, p in zip(target.columns, place, strict=True)) for cell in cells]
+            rows.append(np.array(inside) / math.sqrt(target.variance[place]))
+            values.append(target.values[place] / math.sqrt(target.variance[place]))
+    rows.append(np.ones(len(cells)) * 1e4)
+    values.append(n * 1e4)
+    table = np.linalg.lstsq(np.array(rows), np.array(values), rcond=None)[0].reshape(sizes)
+    for target, given_back in zip(targets, found, strict=True):
+        axes = tuple(c for c in range(3) if c not in target.columns)
+        np.testing.assert_allclose(given_back, table.sum(axis=axes), atol=0.05)
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("n", [500, 5 * 10**7])
+def test_proportional_fitting_meets_the_conditions_of_the_minimum(seed: int, n: int) -> None:
+    """weight * log(p / base) + sum of n (n p - y) / variance is the same in every cell, whatever n is."""
+    sizes, sets, weight = (2, 3, 2), [(0, 1), (1, 2), (0, 2)], 20.0
+    targets, of = targets_of(seed, sets, sizes)
+    targets = [Target(columns=t.columns, values=t.values * (n / of), variance=t.variance * (n / of)) for t in targets]
+    tree = JunctionTree.of(sizes, sets)
+    fit = ProportionalFit(tree, [np.zeros(sizes)], targets, n, weight)
+    assert fit.solve(tolerances_of(targets, 0.02, 0.0), 100 if n > 10**6 else 2000)  # tables share what they know more slowly
+    (law,) = fit.shares
+    slopes, allowed = weight * np.log(law), 0.0
+    for target in targets:
+        excess = n * (n * law.sum(axis=tuple(c for c in range(3) if c not in target.columns)) - target.values)
+        slopes = slopes + spread(excess / target.variance, target.columns, (0, 1, 2))
+        allowed += 2 * n * float((0.05 / np.sqrt(target.variance)).max())  # a twentieth of the noise in each cell, up or down
+    assert np.ptp(slopes) <= allowed

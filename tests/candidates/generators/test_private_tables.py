@@ -1,0 +1,157 @@
+"""What an adaptive generator asks of a private table: sensitivities of all neighbours, exact laws, and one budget."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import combinations, product
+
+import numpy as np
+import pytest
+
+from synthrelease.audit.sensitivity import Recording
+from synthrelease.audit.worlds import World
+from synthrelease.candidates.generators.private_tables import Asked, Gaussian, Laplace, PrivateTables
+from synthrelease.errors import BudgetError
+from synthrelease.randomness import SystemEntropy
+
+WORLD = World({"a": 1, "b": 2})
+TABLES = [(0,), (1,), (0, 1)]
+BOTH = pytest.mark.parametrize("kind", [Gaussian, Laplace])
+
+
+def neighbours(n: int) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+    """Every pair of tables of n records over six cells that differ in one replaced record."""
+    rows = list(product(range(6), repeat=n))
+    return [(row, (other, *row[1:])) for row in rows for other in range(6) if other != row[0]]
+
+
+def asked(columns: tuple[int, ...], expected: Sequence[int], weight: int = 1, handicap: int = 0) -> Asked:
+    shape = [WORLD.layout.sizes[column] for column in columns]
+    return Asked(columns=columns, expected=np.array(expected).reshape(shape), weight=weight, handicap=handicap)
+
+
+QUESTIONS = [
+    asked((0,), [1, 0], 1, 2),
+    asked((1,), [0, 1, 1], 3),
+    asked((0, 1), [0, 0, 1, 1, 0, 0], 2, 1),
+]
+
+
+class Scores(Gaussian):
+    """Writes down what a choice would be made of."""
+
+    def _chosen(self, scores: Sequence[int], sensitivity: int, part: Fraction) -> int:
+        self.scores, self.sensitivity = list(scores), sensitivity
+        return 0
+
+
+def scores_of(rows: Sequence[int]) -> tuple[list[int], int]:
+    private = Scores(WORLD.counts(rows), Fraction(1), SystemEntropy())
+    private.choice(QUESTIONS, Fraction(1))
+    return private.scores, private.sensitivity
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_no_neighbour_moves_a_score_by_more_than_two_weights(n: int) -> None:
+    """The largest move is reached, so that the sensitivity is not only safe but right."""
+    moves = []
+    for left, right in neighbours(n):
+        (before, sensitivity), (after, _) = scores_of(left), scores_of(right)
+        assert sensitivity == 2 * 3
+        moves.append([abs(x - y) for x, y in zip(before, after, strict=True)])
+    assert np.max(moves, axis=0).tolist() == [2, 6, 4] if n > 1 else np.max(moves) <= 6
+
+
+def test_scores_are_weighed_distances_less_the_handicap() -> None:
+    """Rows 0, 0, 5: a is (2, 1), b is (2, 0, 1)."""
+    assert scores_of([0, 0, 5])[0] == [1 * (1 + 1 - 2), 3 * (2 + 1 + 0), 2 * (2 + 0 + 1 + 1 + 0 + 1 - 1)]
+
+
+@BOTH
+@pytest.mark.parametrize("columns", TABLES)
+def test_no_neighbour_moves_a_table_by_more_than_two_counts(kind: type[PrivateTables], columns: tuple[int, ...]) -> None:
+    """2 in the l1 norm, and 2 in the squared l2 norm: not the 4 of two steps of adding and removing. Both are reached."""
+    l1, squared = set(), set()
+    for left, right in neighbours(2):
+        values = []
+        for rows in (left, right):
+            recorder = Recording()
+            kind(WORLD.counts(rows), Fraction(1), recorder).table(columns, Fraction(1, 3))
+            (noised,), (scale,) = recorder.values, recorder.scales
+            assert Fraction(scale) >= 6 if kind is Laplace else Fraction(scale) ** 2 >= 3  # 2 / (2 rho) at rho = 1/3
+            values.append(noised)
+        change = values[0] - values[1]
+        l1.add(int(np.abs(change).sum()))
+        squared.add(int((change**2).sum()))
+    assert max(l1) == max(squared) == 2
+
+
+@BOTH
+def test_parts_add_up_to_the_budget_exactly_and_not_further(kind: type[PrivateTables]) -> None:
+    private = kind(WORLD.counts([0, 5]), Fraction(1), SystemEntropy())
+    for part in (Fraction(1, 3), Fraction(1, 7)):
+        private.table((0,), part)
+        private.choice(QUESTIONS, part)
+    assert private.left == 1 - 2 * Fraction(10, 21)
+    for bad in (private.left + Fraction(1, 10**30), Fraction(0), Fraction(-1)):
+        with pytest.raises(BudgetError):
+            private.table((0,), bad)
+        with pytest.raises(BudgetError):
+            private.choice(QUESTIONS, bad)
+    private.table((0,), private.left)
+    assert private.left == 0
+    with pytest.raises(BudgetError):
+        private.table((0,), Fraction(1, 10**30))
+
+
+def slow_exponential(scores: Sequence[int], rate: float) -> np.ndarray:
+    weights = np.array([math.exp(rate * (score - max(scores))) for score in scores])
+    return weights / weights.sum()
+
+
+def slow_permute_and_flip(scores: Sequence[int], rate: float) -> np.ndarray:
+    """McKenna & Sheldon 2020: p_r = p * sum over sets of the others of (-1)^size / (size + 1) * their product."""
+    heads = [math.exp(rate * (score - max(scores))) for score in scores]
+    found = []
+    for r, mine in enumerate(heads):
+        others = [p for i, p in enumerate(heads) if i != r]
+        terms = [(-1) ** k / (k + 1) * math.prod(chosen) for k in range(len(heads)) for chosen in combinations(others, k)]
+        found.append(mine * sum(terms))
+    return np.array(found)
+
+
+@pytest.mark.parametrize(("kind", "law"), [(Gaussian, slow_exponential), (Laplace, slow_permute_and_flip)])
+def test_a_choice_has_the_law_of_its_mechanism(kind: type[PrivateTables], law: object) -> None:
+    """At a part of 1/2 the epsilon is 2 for the exponential mechanism (epsilon^2 / 8) and 1/2 for permute-and-flip."""
+    rows, draws = [0, 0, 5, 4], 6000
+    scores, sensitivity = scores_of(rows)
+    epsilon = 2.0 if kind is Gaussian else 0.5
+    expected = law(scores, epsilon / (2 * sensitivity))  # type: ignore[operator]
+    counts = WORLD.counts(rows)
+    found = np.bincount(
+        [kind(counts, Fraction(1), SystemEntropy()).choice(QUESTIONS, Fraction(1, 2)) for _ in range(draws)], minlength=3
+    )
+    assert expected.sum() == pytest.approx(1)
+    assert np.ptp(expected) > 0.1
+    # five standard deviations in each of three frequencies: wrong by chance in fewer than one run of 500,000
+    assert (np.abs(found / draws - expected) < 5 * np.sqrt(expected * (1 - expected) / draws)).all()
+
+
+@BOTH
+def test_the_stated_variance_is_that_of_the_noise_or_a_little_more(kind: type[PrivateTables]) -> None:
+    part, size = Fraction(1, 50), 4000
+    wide = World({"a": size - 1})
+    noise = kind(wide.counts([0]), Fraction(1), SystemEntropy()).table((0,), part)
+    assert noise.var() == pytest.approx(kind.variance(part), rel=0.2)
+    assert np.abs(noise).mean() == pytest.approx(kind.mean_error * math.sqrt(kind.variance(part)), rel=0.1)
+
+
+def test_after_merging_the_tables_are_those_of_the_groups() -> None:
+    recorder = Recording()
+    private = Gaussian(WORLD.counts([0, 1, 5]), Fraction(1), recorder)
+    grouped = World({"a": 1, "b": 1}).layout
+    private.merge(grouped, [np.array([0, 1]), np.array([0, 1, 1])])
+    private.table((0, 1), Fraction(1, 2))
+    assert recorder.values[0].tolist() == [1, 1, 0, 1]

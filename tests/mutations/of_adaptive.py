@@ -1,0 +1,107 @@
+"""Mutations of the adaptive generator: its budget, its sensitivities, its rules and limits, and the fit."""
+
+from __future__ import annotations
+
+from tests.mutations.machinery import Mutation
+
+ASKED = "tests/candidates/generators/test_private_tables.py"
+FOUND = "tests/candidates/generators/test_adaptive.py"
+MOVED = f"{ASKED}::test_no_neighbour_moves_a_table_by_more_than_two_counts"
+SCORES = f"{ASKED}::test_no_neighbour_moves_a_score_by_more_than_two_weights"
+BUDGET = f"{ASKED}::test_parts_add_up_to_the_budget_exactly_and_not_further"
+LAW = f"{ASKED}::test_a_choice_has_the_law_of_its_mechanism"
+RULES = f"{FOUND}::test_rules_are_exact_zeros_before_any_filter"
+
+OF_ADAPTIVE = (
+    Mutation(
+        name="adaptive: a replaced record moves one count",
+        breaks="twice the claim: one count goes down and one goes up",
+        place="candidates.generators.private_tables:Gaussian._noisy",
+        old="squared_sensitivity=CHANGE",
+        new="squared_sensitivity=1",
+        tests=(MOVED,),
+        core=True,
+    ),
+    Mutation(
+        name="adaptive, pure: a replaced record moves one count",
+        breaks="twice the claim: one count goes down and one goes up",
+        place="candidates.generators.private_tables:Laplace._noisy",
+        old="sensitivity=CHANGE",
+        new="sensitivity=1",
+        tests=(MOVED,),
+    ),
+    Mutation(
+        name="adaptive: weights left out of the sensitivity of a choice",
+        breaks="a choice costs as many times its part as the largest weight",
+        place="candidates.generators.private_tables:PrivateTables.choice",
+        old="CHANGE * max(each.weight for each in asked)",
+        new="CHANGE",
+        tests=(SCORES,),
+        core=True,
+    ),
+    Mutation(
+        name="adaptive: a choice of twice the epsilon",
+        breaks="the choices cost four times their rho",
+        place="candidates.generators.private_tables:Gaussian._chosen",
+        old="root_down(8 * part)",
+        new="2 * root_down(8 * part)",
+        tests=(LAW,),
+    ),
+    Mutation(
+        name="adaptive: choices are not taken off the budget",
+        breaks="more is spent than is charged",
+        place="candidates.generators.private_tables:PrivateTables.choice",
+        old="self._take(part)",
+        new="pass",
+        tests=(BUDGET,),
+        core=True,
+    ),
+    Mutation(
+        name="adaptive: the budget may be passed",
+        breaks="more is spent than is charged",
+        place="candidates.generators.private_tables:PrivateTables._take",
+        old="not 0 < part <= self.left",
+        new="part <= 0",
+        tests=(BUDGET,),
+    ),
+    Mutation(
+        name="adaptive: groups across rules",
+        breaks="rows that the rules exclude, or none where they allow some",
+        place="candidates.generators.adaptive_rounds:learned",
+        old="rule_classes(column, len(counts), masks)",
+        new="[0] * len(counts)",
+        tests=(RULES,),
+    ),
+    Mutation(
+        name="adaptive: joined rules lose a pair",
+        breaks="rows that the rules exclude",
+        place="candidates.generators.bin_groups:_pairs_of",
+        old="if np.array_equal(_all_of(others, allowed.shape), allowed):\n    shadows = others",
+        new="shadows = others or shadows",
+        tests=(f"{FOUND}::test_joined_rules_come_apart_into_as_few_pairs_as_needed",),
+    ),
+    Mutation(
+        name="adaptive: no limit to the cliques",
+        breaks="memory runs out in the enclave, after the charge",
+        place="candidates.generators.adaptive_rounds:_Rounds._asked",
+        old="way.cells > self._plan.cells",
+        new="False",
+        tests=(f"{FOUND}::test_no_clique_grows_above_the_limit",),
+    ),
+    Mutation(
+        name="consistent tables: the start is not taken off",
+        breaks="steps of the fit pull against each other",
+        place="candidates.generators.consistent_tables:_LeastSquares.solved",
+        old="w * (values - table)",
+        new="w * values",
+        tests=(f"{FOUND}::test_consistent_tables_are_those_of_least_squares_over_all_tables",),
+    ),
+    Mutation(
+        name="proportional fitting: the penalty is left out",
+        breaks="noise is fitted where the starting table should hold",
+        place="candidates.generators.proportional_fitting:ProportionalFit._step",
+        old="self._ridges[number]",
+        new="self._ridges[number] * 1e-6",
+        tests=(f"{FOUND}::test_proportional_fitting_meets_the_conditions_of_the_minimum",),
+    ),
+)
