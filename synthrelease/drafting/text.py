@@ -32,6 +32,7 @@ def configuration_text(
         "",
         "[input]",
         *([f"delimiter = {toml(file.delimiter)}"] if file.delimiter != "," else []),
+        *([f"encoding = {toml(file.encoding)}"] if file.encoding != "utf-8" else []),
         'missing = "drop"                # a row with a missing value is left out; or "error"',
         'outside = "clip"                # a number outside the bounds counts as the nearest bound; or "drop", "error"',
         "",

@@ -1,118 +1,111 @@
-"""Reading Parquet files in pieces, their values as texts."""
+"""Reading Parquet in pieces, their values as texts: one file, or a folder of files that hold the rows of one table."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from synthrelease.enclave.texts import Piece, Texts, check_header
+from synthrelease.enclave.arrow import as_texts, check_type, is_text
+from synthrelease.enclave.texts import Piece, check_header
 from synthrelease.errors import InputError
 
-_TYPE_NAME = re.compile("[a-z0-9_]+")
-_NO_VALUE = "\0"
-"""What no specification and no CSV file can hold stands for a value that Python cannot express."""
+MARK = b"PAR1"
+_DAMAGED = "expected a whole Parquet file, found one that is cut off, damaged or unreadable."
 
 
-def parquet_pieces(path: Path, needed: list[str], most_rows: int, most_bytes: int) -> Iterator[Piece]:
-    """The pieces of the file, each of at most so many rows, and bytes as far as the file tells how many it holds.
+def parquet_names(path: Path) -> list[str]:
+    """The columns of a file, or of the first file of a folder. Raises InputError as `parquet_pieces`."""
+    import pyarrow.parquet as pq
+
+    try:
+        return list(pq.read_schema(parquet_files(path)[0]).names)
+    except InputError:
+        raise
+    except Exception:
+        problem = _DAMAGED
+    raise InputError(problem)
+
+
+def parquet_files(path: Path) -> list[Path]:
+    """The file itself, or the Parquet files of a folder in the order of their names.
+
+    Names that begin with a dot or an underscore are left out, as other programs do: they are notes of the program that wrote
+    the folder. Anything else that is no Parquet file refuses the folder, because it could hold rows that were left out unseen.
+    No name is shown: a folder such as `year=2019` is a value of a column.
+    """
+    if not path.is_dir():
+        return [path]
+    try:
+        inside = sorted((each for each in path.iterdir() if each.name[0] not in "._"), key=lambda each: each.name)
+        kinds = [("folders" if each.is_dir() else "" if _is_parquet(each) else "files that are not Parquet") for each in inside]
+    except OSError:
+        inside, kinds = [], ["something that cannot be opened"]
+    if not inside and not kinds:
+        kinds = ["none"]
+    if wrong := next(filter(None, kinds), ""):
+        advice = " Partitions in folders are not read: write the table without them." if wrong == "folders" else ""
+        raise InputError(f"expected a folder with Parquet files alone, found {wrong} in it.{advice}")
+    return inside
+
+
+def _is_parquet(path: Path) -> bool:
+    if not path.is_file():  # a pipe may have nobody at its other end
+        return False
+    with path.open("rb") as file:
+        return file.read(len(MARK)) == MARK
+
+
+def parquet_pieces(path: Path, needed: Sequence[str], most_rows: int, most_bytes: int) -> Iterator[Piece]:
+    """The pieces of a file or folder, each of at most so many rows, and bytes as far as a file tells how many it holds.
 
     Raises
     ------
-    InputError : when the file cannot be read, lacks a column or has one of a type that holds no single values.
+    InputError : when a file cannot be read, lacks a column or has one of a type that holds no single values. All files of a
+        folder are looked at before the first row is read.
     """
     import pyarrow.parquet as pq
 
-    row, problem = 1, None
+    row, problem, place = 1, None, ""
+    files = parquet_files(path)
     try:
-        schema = pq.read_schema(path)
-        check_header(schema.names, needed)
-        for name in needed:
-            _check_type(name, schema.field(name).type)
-        # as dictionaries, in which a long text that many rows share stands once
-        with pq.ParquetFile(path, read_dictionary=[name for name in needed if _is_text(schema.field(name).type)]) as file:
-            for batch in file.iter_batches(batch_size=_rows_per_batch(file.metadata, most_rows, most_bytes), columns=needed):
-                yield row, {name: _as_texts(batch.column(name)) for name in needed}
-                row += batch.num_rows
+        schemas = []
+        for number, file in enumerate(files, 1):
+            place = f" in file {number} of {len(files)}, in the order of their names" if path.is_dir() else ""
+            schemas.append(pq.read_schema(file))
+            _check_schema(schemas[-1], needed, place)
+        for number, (file, schema) in enumerate(zip(files, schemas, strict=True), 1):
+            place = f" in file {number} of {len(files)}, in the order of their names" if path.is_dir() else ""
+            # as dictionaries, in which a long text that many rows share stands once
+            texts = [name for name in needed if is_text(schema.field(name).type)]
+            with pq.ParquetFile(file, read_dictionary=texts) as opened:
+                size = _rows_per_batch(opened.metadata, most_rows, most_bytes)
+                for batch in opened.iter_batches(batch_size=size, columns=list(needed)):
+                    yield row, {name: as_texts(batch.column(name)) for name in needed}
+                    row += batch.num_rows
     except InputError:
         raise
     except MemoryError:
         problem = "expected rows that fit into the memory of this machine, found longer ones."
     except Exception:  # a damaged file makes the library fail in many ways
-        problem = "expected a whole Parquet file, found one that is cut off, damaged or unreadable."
+        problem = _DAMAGED.replace(", found", f"{place}, found")
     if problem:
         raise InputError(problem)
+
+
+def _check_schema(schema: Any, needed: Sequence[str], place: str) -> None:
+    try:
+        check_header(schema.names, needed)
+        for name in needed:
+            check_type(name, schema.field(name).type, "Parquet")
+    except InputError as error:
+        problem = str(error)
+    else:
+        return
+    raise InputError(f"{problem} This was found{place}." if place else problem)
 
 
 def _rows_per_batch(metadata: Any, most_rows: int, most_bytes: int) -> int:
     groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
     size = max((group.total_byte_size / max(1, group.num_rows) for group in groups), default=0.0)
     return int(max(1, min(most_rows, most_bytes / max(1.0, size))))
-
-
-def _is_text(kind: Any) -> bool:
-    from pyarrow import types
-
-    return bool(types.is_string(kind) or types.is_large_string(kind))
-
-
-def _check_type(name: str, kind: Any) -> None:
-    from pyarrow import types
-
-    values = kind.value_type if types.is_dictionary(kind) else kind
-    plain = (
-        types.is_integer, types.is_floating, types.is_decimal, types.is_boolean, types.is_string, types.is_large_string,
-        types.is_string_view, types.is_date, types.is_timestamp, types.is_null,
-    )  # fmt: skip
-    if not any(accepts(values) for accepts in plain):
-        shown = _TYPE_NAME.match(str(kind))  # what follows may hold names of fields
-        found = f"the Parquet type {shown[0] if shown else 'of an extension'}"
-        raise InputError(f"column {name!r}: expected numbers, texts, booleans or dates, found {found}.")
-    if types.is_timestamp(values) and values.tz is not None and not _can_be_read(values):
-        raise InputError(
-            f"column {name!r}: expected dates without a time zone, or in one that this machine knows, found another one. "
-            "Write the dates as texts such as 2014-12-31."
-        )
-
-
-def _can_be_read(kind: Any) -> bool:
-    import pyarrow as pa
-
-    try:
-        pa.scalar(0, kind).as_py()
-    except Exception:  # whatever the libraries of time zones raise
-        return False
-    return True
-
-
-def _as_texts(array: Any) -> Texts:
-    """A column of Parquet as texts; nulls and NaN as None."""
-    from pyarrow import types
-
-    if types.is_float16(array.type):  # which pyarrow cannot encode
-        numbers, codes = np.unique(array.to_numpy(zero_copy_only=False), return_inverse=True)
-        return Texts(texts=_float_texts(numbers), codes=codes.astype(np.int64))
-    encoded = array.dictionary_encode()
-    values = encoded.dictionary
-    if types.is_floating(values.type):
-        texts = _float_texts(values.to_numpy(zero_copy_only=False))
-    else:
-        texts = [_as_text(value) for value in values]
-    codes = encoded.indices.fill_null(len(texts)).to_numpy(zero_copy_only=False).astype(np.int64)
-    return Texts(texts=[*texts, None], codes=codes)
-
-
-def _float_texts(values: np.ndarray) -> list[str | None]:
-    """As numpy scalars, for the shortest text in their own precision."""
-    return [None if np.isnan(value) else str(value) for value in values]
-
-
-def _as_text(scalar: Any) -> str | None:
-    try:
-        value = scalar.as_py()
-    except Exception:  # a date beyond the year 9999, for example
-        return _NO_VALUE
-    return None if value is None else str(value)

@@ -16,7 +16,8 @@ class Texts:
 
     Attributes
     ----------
-    texts : (n_texts,) the texts; None stands for a null of Parquet. Some may occur twice, or in no row.
+    texts : (n_texts,) the texts; None stands for a null, also the system-missing value of SPSS. Some may occur twice, or in no
+        row.
     codes : (n_rows,) the index into `texts` of each row.
     """
 
@@ -24,11 +25,14 @@ class Texts:
     codes: np.ndarray
 
 
+NO_VALUE = "\0"
+"""What no specification and no CSV file can hold stands for a value that has no text."""
+
 Piece = tuple[int, Mapping[str, Texts]]
 """The number of the first row, counted from 1, and the needed columns by name."""
 
 
-def check_header(header: list[str], needed: list[str]) -> None:
+def check_header(header: Sequence[str], needed: Sequence[str]) -> None:
     """Every needed column once. A file without a header starts with a person's row: only what is surely a name is shown."""
     for name in needed:
         if header.count(name) > 1:

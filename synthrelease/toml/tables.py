@@ -107,12 +107,17 @@ MAX_STATED_ROWS = 2**30
 """The largest number of rows that [input] rows may state: that of a file."""
 
 
+Encoding = Literal["utf-8", "latin-1", "windows-1252", "utf-16"]
+
+
 class InputTable(SpecTable):
     """[input]: public rules for reading the private file.
 
     Attributes
     ----------
-    delimiter : what stands between two cells of a CSV file, one character; Parquet files need none. Example: `delimiter = ";"`.
+    delimiter : what stands between two cells of a CSV file, one character; other formats need none. Example: `delimiter = ";"`.
+    encoding : of the letters of a CSV file: "utf-8", "latin-1" (ISO 8859-1), "windows-1252" or "utf-16"; also of texts in files
+        of Stata, SAS and SPSS that do not tell it. Example: `encoding = "latin-1"`.
     missing_values : texts of the file that stand for a missing value, in every column, also with spaces around them. A list
         replaces the whole default, so write the empty text into it if empty cells are missing values.
         Example: `missing_values = ["", "-9", "unknown"]`.
@@ -128,6 +133,7 @@ class InputTable(SpecTable):
     """
 
     delimiter: str = Field(default=",", min_length=1, max_length=1)
+    encoding: Encoding = "utf-8"
     missing_values: tuple[str, ...] = ("", "NA", "NaN", "nan", "null", "NULL", "None", ".")
     missing: Literal["drop", "error"] = "error"
     outside: Literal["drop", "clip", "error"] = "error"

@@ -253,7 +253,6 @@ def test_nothing_is_overwritten(folder: Path, tmp_path: Path) -> None:
         (b"a,a\n1,2\n", "'a' twice"),
         (b"a,\n1,2\n", "without a name"),
         (b"a,b\n1,2\n3\n", "expected 2 fields"),
-        (b"a,b\n1,\xff\n", "UTF-8"),
         (b"PK\x03\x04", "a zip or Excel file"),
         (b"a,b\n1,1\n1,1\n", "at least two columns"),
     ],

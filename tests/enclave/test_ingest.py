@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 import synthrelease.enclave.ingest
 from synthrelease.domain.schema import Schema
-from synthrelease.enclave import parquet, reading
+from synthrelease.enclave import arrow, reading
 from synthrelease.enclave.door import PrivateRows
 from synthrelease.enclave.ingest import ingest, read_public
 from synthrelease.errors import InputError
@@ -278,7 +278,7 @@ def test_a_parquet_null_is_missing_whatever_texts_are(tmp_path, array):
 
 
 def test_a_null_inside_a_dictionary_is_missing():
-    cells = parquet._as_texts(pa.DictionaryArray.from_arrays([1, 0, None], ["34", None]))
+    cells = arrow.as_texts(pa.DictionaryArray.from_arrays([1, 0, None], ["34", None]))
     assert [cells.texts[code] for code in cells.codes] == [None, "34", None]
 
 

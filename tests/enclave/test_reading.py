@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from synthrelease.enclave import reading
+from synthrelease.enclave import csv_files, reading
 from synthrelease.enclave.ingest import ADVICE, ingest
 from synthrelease.enclave.reading import pieces
 from synthrelease.errors import InputError
@@ -23,10 +23,17 @@ from tests.helpers.people import HEADER, ROW, Person, anything, read, schema_of,
 BAD = Path(__file__).parent / "bad_inputs"
 GOOD = (HEADER + ROW).encode()
 DAMAGED = "expected a whole file, found one that is cut off, damaged or unreadable."
-ZERO_BYTE = "expected text in UTF-8, found a zero byte in {}. The file may be UTF-16 or not a text file."
+ZERO_BYTE = (
+    "expected text in UTF-8, found a zero byte in {}. "
+    'The file may be UTF-16 (set encoding = "utf-16" under [input]) or not a text file.'
+)
 ROW_1 = "data row 1 (the header and blank lines are not counted)"
-OTHER_BYTES = "expected text in UTF-8, found other bytes. Save the file as UTF-8 (in Excel: 'CSV UTF-8')."
-FORMATS = "expected CSV in UTF-8 (also gzip) or Parquet, found "
+OTHER_BYTES = (
+    "expected text in UTF-8, found other bytes. Save the file as UTF-8 (in Excel: 'CSV UTF-8'), or set encoding = "
+    '"latin-1" or "windows-1252" under [input] in the configuration.'
+)
+UTF_16 = 'expected CSV in UTF-8, found UTF-16 text. Set encoding = "utf-16" under [input] in the configuration.'
+FORMATS = "expected CSV (also gzip), Parquet, Feather, Stata, SAS, SPSS, a DuckDB or an SQLite database, found "
 NOTHING = "expected a file with a header and rows, found "
 DAMAGED_PARQUET = "expected a whole Parquet file, found one that is cut off, damaged or unreadable."
 
@@ -57,8 +64,8 @@ def test_every_bad_file_has_a_message_and_every_message_a_bad_file():
     [
         pytest.param(GOOD.replace(b"F", b"F\0"), ZERO_BYTE.format(ROW_1), id="zero byte in a row"),
         pytest.param(GOOD.replace(b"sex", b"sex\0"), ZERO_BYTE.format("the header"), id="zero byte in the header"),
-        pytest.param(GOOD.decode().encode("utf-16"), FORMATS + "UTF-16 text.", id="UTF-16"),
-        pytest.param("\ufeffage".encode("utf-16-be"), FORMATS + "UTF-16 text.", id="UTF-16 of old Macs"),
+        pytest.param(GOOD.decode().encode("utf-16"), UTF_16, id="UTF-16"),
+        pytest.param("\ufeffage".encode("utf-16-be"), UTF_16, id="UTF-16 of old Macs"),
         pytest.param(GOOD.decode().encode("utf-16-le"), ZERO_BYTE.format("the header"), id="UTF-16 without a mark"),
         pytest.param(GOOD.replace(b"F", "Fé".encode("latin-1")), OTHER_BYTES, id="latin-1"),
         pytest.param(gzip.compress(GOOD)[:-9], DAMAGED, id="gzip cut off"),
@@ -67,8 +74,7 @@ def test_every_bad_file_has_a_message_and_every_message_a_bad_file():
         pytest.param(gzip.compress(b""), NOTHING + "nothing in it.", id="gzip of an empty file"),
         pytest.param(b"PK\x03\x04" + bytes(20), FORMATS + "a zip or Excel file.", id="zip or xlsx"),
         pytest.param(b"\xd0\xcf\x11\xe0" + bytes(20), FORMATS + "an Excel file.", id="xls"),
-        pytest.param(b"$FL2@(#) SPSS DATA FILE", FORMATS + "an SPSS file.", id="sav"),
-        pytest.param(b"<stata_dta><header>", FORMATS + "a Stata file.", id="dta"),
+        pytest.param(b"FEA1" + bytes(20), FORMATS + "a Feather file of version 1.", id="old Feather"),
         pytest.param(b"PARE" + bytes(20), FORMATS + "an encrypted Parquet file.", id="encrypted Parquet"),
         pytest.param(b"BZh91AY", FORMATS + "a bzip2 file.", id="bz2"),
         pytest.param(b"\xfd7zXZ\0", FORMATS + "an xz file.", id="xz"),
@@ -83,8 +89,8 @@ def test_bytes_that_are_no_csv_are_refused(tmp_path, content, expected):
     assert message(path) == f"{path}: {expected}"
 
 
-def test_a_folder_and_a_file_that_is_not_there_are_refused(tmp_path):
-    assert message(tmp_path) == f"{tmp_path}: {NOTHING}a folder."
+def test_an_empty_folder_and_a_file_that_is_not_there_are_refused(tmp_path):
+    assert message(tmp_path) == f"{tmp_path}: expected a folder with Parquet files alone, found none in it."
     absent = tmp_path / "absent.csv"
     assert message(absent) == f"{absent}: {NOTHING}no such file."
     odd = Path("a\0b")
@@ -101,7 +107,7 @@ def test_a_file_that_may_not_be_read_is_refused(tmp_path, monkeypatch):
 
 
 def test_a_line_without_an_end_is_refused_before_it_fills_the_memory(tmp_path, monkeypatch):
-    monkeypatch.setattr(reading, "MAX_LINE", 50)
+    monkeypatch.setattr(csv_files, "MAX_LINE", 50)
     path = tmp_path / "people.csv"
     path.write_text(HEADER + ROW + "9" * 100_000)
     assert "expected rows of less than 50 characters, found more in data row 2" in message(path)
@@ -120,7 +126,8 @@ def test_a_line_without_an_end_is_refused_before_it_fills_the_memory(tmp_path, m
 def test_a_parquet_column_of_a_type_that_is_no_single_value_is_refused(tmp_path, array, kind):
     path = tmp_path / "people.parquet"
     pq.write_table(pa.table({"age": array, "sex": ["F"], "date_of_birth": ["1990-04-01"], "height": [1.64]}), path)
-    assert message(path) == f"{path}: column 'age': expected numbers, texts, booleans or dates, found the Parquet type {kind}."
+    expected = "column 'age': expected numbers, texts, booleans, dates or times, found the Parquet type"
+    assert message(path) == f"{path}: {expected} {kind}."
 
 
 def test_a_parquet_file_is_refused_when_it_is_cut_off_or_empty_or_lacks_a_column_or_has_one_twice(tmp_path):
@@ -271,7 +278,7 @@ ENDLESS = {
 @pytest.mark.parametrize("compressed", [False, True], ids=["plain", "gzip"])
 def test_a_file_without_an_end_is_refused_after_its_first_part(tmp_path, monkeypatch, kind, compressed):
     for name, limit in (("MAX_LINE", 1000), ("MAX_BLANK_LINES", 100), ("MAX_HEADER", 200)):
-        monkeypatch.setattr(reading, name, limit)
+        monkeypatch.setattr(csv_files, name, limit)
     content, expected = ENDLESS[kind]
     path = tmp_path / "people.csv"
     path.write_bytes(gzip.compress(content) if compressed else content)

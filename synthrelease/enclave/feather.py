@@ -1,0 +1,71 @@
+"""Reading Feather files (version 2, which is the Arrow IPC file) and Arrow streams in pieces, their values as texts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from synthrelease.enclave.arrow import as_texts, check_type
+from synthrelease.enclave.texts import Piece, check_header
+from synthrelease.errors import InputError
+
+FILE, STREAM = b"ARROW1\0\0", b"\xff\xff\xff\xff"
+_DAMAGED = "expected a whole Feather file, found one that is cut off, damaged or unreadable."
+
+
+def feather_names(path: Path) -> list[str]:
+    """The columns of the file. Raises InputError as `feather_pieces`."""
+    try:
+        return list(_opened(path).schema.names)
+    except Exception:
+        problem = _DAMAGED
+    raise InputError(problem)
+
+
+def feather_pieces(path: Path, needed: Sequence[str], most_rows: int) -> Iterator[Piece]:
+    """The pieces of the file, each of at most so many rows and of one of its batches.
+
+    A batch stands in memory as a whole, with the needed columns alone. Each is validated before a value is looked at, because
+    the format itself says where in the file a value stands.
+
+    Raises
+    ------
+    InputError : when the file cannot be read, lacks a column or has one of a type that holds no single values.
+    """
+    row, problem = 1, None
+    try:
+        schema = _opened(path).schema
+        check_header(schema.names, needed)
+        for name in needed:
+            check_type(name, schema.field(name).type, "Arrow")
+        for batch in _batches(_opened(path, sorted(map(schema.names.index, needed)))):
+            batch.validate(full=True)
+            for start in range(0, batch.num_rows, most_rows):
+                part = batch.slice(start, most_rows)
+                yield row, {name: as_texts(part.column(name)) for name in needed}
+                row += part.num_rows
+    except InputError:
+        raise
+    except MemoryError:
+        problem = "expected batches of rows that fit into the memory of this machine, found longer ones."
+    except Exception:  # a damaged file makes the library fail in many ways
+        problem = _DAMAGED
+    if problem:
+        raise InputError(problem)
+
+
+def _opened(path: Path, fields: list[int] | None = None) -> Any:
+    import pyarrow as pa
+    from pyarrow import ipc
+
+    options = ipc.IpcReadOptions(included_fields=fields)
+    with path.open("rb") as file:
+        stream = file.read(len(STREAM)) == STREAM
+    return (ipc.open_stream if stream else ipc.open_file)(pa.OSFile(str(path)), options=options)
+
+
+def _batches(reader: Any) -> Iterator[Any]:
+    if hasattr(reader, "get_batch"):
+        return (reader.get_batch(number) for number in range(reader.num_record_batches))
+    return iter(reader)

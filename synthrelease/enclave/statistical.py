@@ -1,0 +1,193 @@
+"""Reading the files of Stata, SAS and SPSS in pieces, their values as texts. Needs pyreadstat, the extra `formats`.
+
+What a row holds is the code, never its label: labels, like every other word of a release, come from the specification. A
+code that the file declares as a user-missing value (SPSS) arrives as the code, and Stata's .a to .z and SAS's .A to .Z arrive
+as so written, so that the public `missing_values` decide about them; a system-missing value is a null. A date arrives as
+1990-04-01, whatever its format shows.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from synthrelease.enclave.arrow import number_texts
+from synthrelease.enclave.texts import NO_VALUE, Piece, Texts, check_header
+from synthrelease.errors import InputError
+
+MISSING_LIBRARY = 'pip install "synthrelease[formats]"'
+_OTHER_ENCODING = 'Set encoding = "latin-1" or "windows-1252" under [input] in the configuration.'
+_ENCODINGS = {"latin-1": "ISO-8859-1", "windows-1252": "WINDOWS-1252"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Package:
+    """A file of a statistical package: how it is read, what its dates count, and which letters mark missing values.
+
+    Attributes
+    ----------
+    name : for messages.
+    parser : of pyreadstat.
+    origin : what a date of 0 stands for.
+    dates, moments, times : patterns of the formats of dates, of dates with a time, and of times of day.
+    day, tick : in what dates are counted, and moments and times.
+    letters : of values that are missing for a reason, in columns of numbers.
+    """
+
+    name: str
+    parser: str
+    origin: datetime = datetime(1960, 1, 1)
+    dates: str
+    moments: str
+    times: str
+    day: timedelta = timedelta(days=1)
+    tick: timedelta = timedelta(seconds=1)
+    letters: str = ""
+
+
+STATA = Package(
+    name="Stata", parser="dta", dates="%-?t?d.*", moments="%-?t[cC](?!HH).*", times="%-?t[cC]HH.*",
+    tick=timedelta(milliseconds=1), letters="abcdefghijklmnopqrstuvwxyz",
+)  # fmt: skip
+SAS = Package(
+    name="SAS", parser="sas7bdat", letters="_ABCDEFGHIJKLMNOPQRSTUVWXYZ",
+    dates=(
+        r"(DATE|DAY|DDMMYY[BCDNPS]?|MMDDYY[BCDNPS]?|YYMMDD[BCDNPS]?|MMYY[CDNPS]?|YYMM[CDNPS]?|YYQR?[CDNPS]?|MONYY|MONNAME|MONTH|"
+        r"YEAR|QTRR?|WEEKDAY|DOWNAME|JULIAN|JULDAY|WEEKDAT[EX]|WORDDAT[EX]|NLDATE|E8601DA|B8601DA|IS8601DA|DTDATE)\d*(\.\d*)?"
+    ),
+    moments=r"(DATETIME|DATEAMPM|MDYAMPM|NLDATM|E8601D[TNZ]|B8601D[TNZ]|IS8601D[TNZ])\d*(\.\d*)?",
+    times=r"(TIME|TIMEAMPM|TOD|HHMM|E8601TM|B8601TM|IS8601TM)\d*(\.\d*)?",
+)  # fmt: skip
+TRANSPORT = replace(SAS, name="SAS transport", parser="xport")
+SPSS = Package(
+    name="SPSS", parser="sav/zsav", origin=datetime(1582, 10, 14), day=timedelta(seconds=1),
+    dates=r"(DATE|ADATE|EDATE|JDATE|SDATE|QYR|MOYR|WKYR)\d*", moments=r"(DATETIME|YMDHMS)\d*(\.\d*)?", times=r"TIME\d*(\.\d*)?",
+)  # fmt: skip
+PORTABLE = replace(SPSS, name="SPSS portable", parser="por")
+
+
+def package_of(start: bytes) -> Package | None:
+    """Whose file begins so; None for anybody else's. 480 bytes are enough."""
+    if start.startswith((b"$FL2@(#)", b"$FL3@(#)")):
+        return SPSS
+    if start.translate(None, b"\r\n")[456:464] == b"SPSSPORT":
+        return PORTABLE
+    if start.startswith(b"HEADER RECORD*******LIB"):
+        return TRANSPORT
+    if start.startswith(bytes(12) + b"\xc2\xea\x81\x60\xb3\x14\x11\xcf"):
+        return SAS
+    older = len(start) > 3 and 104 <= start[0] <= 115 and start[1] in (1, 2) and start[2:4] == b"\1\0"
+    return STATA if start.startswith(b"<stata_dta>") or older else None
+
+
+def package_names(package: Package, path: Path, encoding: str = "utf-8") -> list[str]:
+    """The columns of the file. Raises InputError as `package_pieces`."""
+    return list(read_package(package, path, encoding, metadataonly=True)[1].column_names)
+
+
+def package_pieces(package: Package, path: Path, needed: Sequence[str], encoding: str, most_rows: int) -> Iterator[Piece]:
+    """The pieces of the file, each of at most so many rows.
+
+    Parameters
+    ----------
+    encoding : of texts in a file that does not tell, where it is not "utf-8".
+
+    Raises
+    ------
+    InputError : when the library is not installed, the file cannot be read, or lacks a column.
+    """
+    check_header(package_names(package, path, encoding), needed)
+    row = 1
+    while True:
+        table, facts = read_package(package, path, encoding, usecols=list(needed), row_offset=row - 1, row_limit=most_rows)
+        if not len(table):
+            return
+        yield row, {name: _as_texts(table[name].to_numpy(), writer(package, facts, name)) for name in needed}
+        if len(table) < most_rows:
+            return
+        row += len(table)
+
+
+def read_package(package: Package, path: Path, encoding: str, **options: Any) -> tuple[Any, Any]:
+    """(table, what the file says of itself) by the library."""
+    try:
+        # the function behind those of the library's documentation: two of these cannot be asked for user-missing codes
+        from pyreadstat.pyreadstat import parser_entry_point
+    except ImportError:
+        parser_entry_point = None
+    if parser_entry_point is None:
+        raise InputError(f"expected the library pyreadstat for files of {package.name}, found none. {MISSING_LIBRARY}")
+    options |= {"parser_format": package.parser, "encoding": _ENCODINGS.get(encoding), "output_format": "pandas"}
+    try:
+        return parser_entry_point(str(path.absolute()), user_missing=True, disable_datetime_conversion=True, **options)
+    except MemoryError:
+        problem = "expected rows that fit into the memory of this machine, found longer ones."
+    except UnicodeDecodeError:
+        problem = f"expected texts in the encoding that the {package.name} file tells, found other bytes. {_OTHER_ENCODING}"
+    except Exception as error:  # a damaged file makes the library fail in many ways
+        bytes_failed = "invalid byte sequence" in str(error) or "convert" in str(error)
+        problem = (
+            f"expected texts in the encoding that the {package.name} file tells, found other bytes. {_OTHER_ENCODING}"
+            if bytes_failed
+            else f"expected a whole {package.name} file, found one that is cut off, damaged or unreadable."
+        )
+    raise InputError(problem)
+
+
+def writer(package: Package, facts: Any, name: str) -> Callable[[np.ndarray], list[str | None]] | None:
+    """How the numbers of a column are written; None for a column of texts."""
+    kind, shown = facts.readstat_variable_types[name], facts.original_variable_types[name] or ""
+    if kind == "string":
+        return None
+    if re.fullmatch(package.dates, shown):
+        return lambda numbers: [_moment(package.origin, number, package.day, date=True) for number in numbers]
+    if re.fullmatch(package.moments, shown):
+        return lambda numbers: [_moment(package.origin, number, package.tick) for number in numbers]
+    if re.fullmatch(package.times, shown):
+        return lambda numbers: [_time_of_day(number, package.tick) for number in numbers]
+    if kind == "float":  # 1.64 of four bytes, not 1.6399999856948853
+        return lambda numbers: number_texts(numbers.astype(np.float32))
+    return number_texts
+
+
+def _moment(origin: datetime, number: float, unit: timedelta, date: bool = False) -> str | None:
+    if np.isnan(number):
+        return None
+    try:
+        moment = origin + float(number) * unit
+    except OverflowError:  # beyond the year 9999
+        return NO_VALUE
+    return str(moment.date() if date else moment)
+
+
+def _time_of_day(number: float, unit: timedelta) -> str | None:
+    if np.isnan(number):
+        return None
+    inside = 0 <= number * unit.total_seconds() < 86_400
+    return str((datetime.min + float(number) * unit).time()) if inside else number_texts(np.array([number]))[0]
+
+
+def _as_texts(values: np.ndarray, write: Callable[[np.ndarray], list[str | None]] | None) -> Texts:
+    """A column as texts: numbers by `write`, texts as they are, and the letter of a missing value after a point."""
+    import pyarrow as pa
+
+    if values.dtype == object:
+        known: dict[Any, int] = {}
+        codes = np.fromiter((known.setdefault(value, len(known)) for value in values), dtype=np.int64, count=len(values))
+        return Texts(texts=[object_text(value, write) for value in known], codes=codes)
+    encoded = pa.array(values, from_pandas=True).dictionary_encode()
+    texts = (write or number_texts)(encoded.dictionary.to_numpy(zero_copy_only=False))
+    codes = encoded.indices.fill_null(len(texts)).to_numpy(zero_copy_only=False).astype(np.int64)
+    return Texts(texts=[*texts, None], codes=codes)
+
+
+def object_text(value: Any, write: Callable[[np.ndarray], list[str | None]] | None) -> str | None:
+    if isinstance(value, str):
+        return value if write is None else f".{value}"
+    return None if value is None else (write or number_texts)(np.array([value], dtype=np.float64))[0]
