@@ -46,15 +46,27 @@ GENERATOR_EXAMPLES: dict[str, list[dict[str, Any]]] = {
     "dpgan": [{"steps": 100, "batch": 100, "generator_width": 16, "latent": 4, "critic_width": 8, "generator_rate": 0.003}],
 }
 TO_LEARN: dict[str, dict[str, Any]] = {"dpgan": {"steps": 400}}  # what an example needs more of before it knows the table
+SINGLE = {"a": "single", "b": "single", "c": "single"}
 LINE = {"target": "c", "features": ["a", "b"], "representation": {"a": "single", "b": "single", "c": "single"}}
 # The last table is the one under test; those before it are criteria that it refers to.
 CRITERION_EXAMPLES: dict[str, list[list[dict[str, Any]]]] = {
-    "absolute_marginal_error": [[{}], [{"largest": 1}]],
+    "absolute_marginal_error": [[{}], [{"largest": 1}], [{"tables": ["a:c", "b"]}]],
     "relative_marginal_error": [[{"clip": 3}]],
+    "mean_marginal_error": [[{}], [{"tables": ["a:c", "all columns"]}]],
+    "quantile_marginal_error": [[{"quantile": 0.75}], [{"quantile": 1, "largest": 1, "tables": ["a:c"]}]],
     "conditional_mean": [
         [{"column": "c", "by": ["a", "b"], "range": [0, 3], "size_margin": 0.1}],
         [{"column": "c", "range": [1, 2], "size_margin": 0.0}],
     ],
+    "conditional_median": [
+        [{"column": "c", "by": ["a", "b"]}],
+        [{"column": "c", "within": 1, "quantiles": [0.25, 0.9]}],
+    ],
+    "difference_in_proportions": [
+        [{"column": "c", "bins": ["0", "3"], "by": ["a", "b"]}],
+        [{"column": "a", "bins": ["1"], "overall": True}],
+    ],
+    "logistic_regression": [[{"target": "c", "positive": ["2", "3"], "features": ["a", "b"], "representation": SINGLE}]],
     "regression_coefficients": [[{"fit": "once", **LINE}], [{"fit": "every_round", **LINE}]],
     "regression_one_step": [
         [{"range": [0, 3], **LINE}],
@@ -74,7 +86,10 @@ CRITERION_EXAMPLES: dict[str, list[list[dict[str, Any]]]] = {
         [{"exact": ["a"], "within_one_bin": ["b", "c"], "exact_around": {"c": 1}}],
         [{"exact": ["a", "b", "c"], "within_one_bin": [], "at_most": 0}],
     ],
-    "face_privacy": [[{"minimum_count": 2, "threshold": 0, "epsilon": 0}]],
+    "face_privacy": [
+        [{"minimum_count": 2, "threshold": 0, "epsilon": 0}],
+        [{"minimum_count": 2, "columns": 2, "threshold": 0, "epsilon": 0}],
+    ],
 }
 PROJECTION_EXAMPLES: dict[str, list[dict[str, Any]]] = {
     "minimum_count": [{"minimum_count": 1}, {"minimum_count": 2}, {"minimum_count": 5}, {"minimum_count": 3, "keep": "spread"}],

@@ -15,7 +15,7 @@ from synthrelease.audit.worlds import World
 from synthrelease.candidates.generators.marginals import Marginals
 from synthrelease.candidates.generators.privbayes import _measure, dependence_score, score_sensitivity
 from synthrelease.criteria.functional_mechanism import Design, Prior, private_least_squares
-from synthrelease.domain.counts import lattice
+from synthrelease.domain.lattice import lattice
 
 PRIOR = Prior(
     intercept=0.5,

@@ -37,7 +37,8 @@ def bound(
     query : a condition on released bins, in the grammar of the plausibility rules: "mother_age >= 35 and parity == 1".
         Asks for the number of rows that meet it.
     given : a second condition; asks for the share of rows that meet `query` among those that meet `given`.
-    mean_of : a column; asks for its mean, by the numbers of its bins, over the rows that meet `query` (and `given`).
+    mean_of : a column; asks for its mean, by the numbers of its bins, over the rows that meet `query` (and `given`) and that
+        are not missing there.
     minus : a condition in place of `query`; asks for the difference of the two answers.
     confidence : at least 0.5 and below 1.
     acceptance : the caller's word that a round is accepted with at least this probability; it can make bounds narrower
@@ -113,7 +114,7 @@ class _Measure:
         if self.kind == "count":
             facts = build_facts(self.knowledge, names, [first, second] if minus else [first])
             return count_range(facts, (first.astype(float) - second)[facts.representative])
-        group = given & first if self.kind == "mean" else given
+        group = given & first & self._present(columns) if self.kind == "mean" else given
         if not self.release.counts.marginal([self.release.layout.index(c.name) for c in columns]).ravel()[group].any():
             parts = [part.text for part in ((query, self.given) if self.kind == "mean" else (self.given,)) if part.text]
             raise InputError(f"{' and '.join(parts)!r}: expected a condition that some released rows meet, found none that do.")
@@ -125,6 +126,12 @@ class _Measure:
             facts = build_facts(self.knowledge, names, [group, *counted])
             figure = (given & first).astype(float) - (given & second)
         return ratio_range(facts, figure[facts.representative], group.astype(float)[facts.representative])
+
+    def _present(self, columns: tuple[PublishedColumn, ...]) -> np.ndarray:
+        """(n_combinations,) whether the averaged column has a value there."""
+        shape = [len(column.labels) for column in columns]
+        axis = [column.name for column in columns].index(str(self.mean_of))
+        return np.indices(shape)[axis].ravel() < columns[axis].present
 
     def _numbers(self, columns: tuple[PublishedColumn, ...]) -> np.ndarray:
         """(n_combinations,) the number of the averaged column's bin in each combination of bins."""
@@ -152,5 +159,6 @@ def _check_numbers(release: PublishedRelease, name: str) -> None:
             f"expected a column to average ({listing(release.by_name)}), found {name!r}."
             + (f" Did you mean {hint!r}?" if hint else "")
         )
-    if any(number is None for number in release.by_name[name].numbers):
+    column = release.by_name[name]
+    if any(number is None for number in column.numbers[: column.present]):
         raise InputError(f"expected a column with a number for every bin to average, found {name!r}, which has none.")

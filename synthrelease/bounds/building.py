@@ -160,7 +160,7 @@ class _Builder:
         synthetic = self.knowledge.release.counts.marginal([self.places[axis] for axis in axes]).astype(float)
         table = " x ".join(self.names[axis] for axis in axes)
         for error in self.knowledge.cells:
-            if len(axes) <= error.largest:
+            if error.holds_for([self.names[axis] for axis in axes]):
                 what = "bin" if len(axes) == 1 else "cell"
                 source = self._source(f"each {what} of {table} is off by at most {error.rows:,} rows", error.criterion)
                 yield np.maximum(0.0, synthetic - error.rows), np.minimum(self.n, synthetic + error.rows), source
@@ -171,7 +171,11 @@ class _Builder:
                 yield np.maximum(0.0, lowest), np.floor((synthetic + 1) * ratio.factor - 1 + 1e-9), source
 
     def add_mean(self, error: MeanError) -> None:
-        """The conditional means inside these columns; only where the bins of the averaged column are not merged."""
+        """The conditional means inside these columns; only where the bins of the averaged column are not merged.
+
+        They run over the rows in which the averaged column is not missing. How many there are is not known beforehand, so that
+        a group of a column with missing values may be as small as you like; nothing is said of groups of missing values.
+        """
         if (
             error.column not in self.names
             or self.sizes[self.names.index(error.column)] != self.shape[self.names.index(error.column)]
@@ -181,20 +185,26 @@ class _Builder:
         numbers = np.array([number or 0.0 for number in self.schema[axis].numbers], dtype=float).clip(
             error.lowest, error.highest
         )
-        numbers = numbers[self._cell_of((axis,))]
+        bins = self._cell_of((axis,))
+        numbers, present = numbers[bins], bins < self.schema[axis].present
+        whole = bool(present.all())
         for name in error.by:
             if name in self.names:
+                missing = self.schema[self.names.index(name)].missing
                 source = self._source(
                     f"each mean of {error.column} by {name} is off by at most {error.most:.4g}", error.criterion
                 )
                 for mask, smallest in zip(self.knowledge.groups(name), self._smallest_groups(name), strict=True):
+                    if missing is not None and mask[missing]:
+                        continue
                     into = self.into[self.names.index(name)]
                     inside = np.bincount(into[mask], minlength=int(into.max()) + 1) > 0
                     if (inside[into] == mask).all():  # the group was not torn apart by the merging
-                        self._mean(numbers, inside[self._cell_of((self.names.index(name),))], smallest, error, source)
+                        rows = present & inside[self._cell_of((self.names.index(name),))]
+                        self._mean(numbers, rows, smallest if whole else 0, error, source)
         if error.overall:
             source = self._source(f"the mean of {error.column} is off by at most {error.most:.4g}", error.criterion)
-            self._mean(numbers, np.ones(len(numbers), dtype=bool), self.n, error, source)
+            self._mean(numbers, present, self.n if whole else 0, error, source)
 
     def _smallest_groups(self, name: str) -> tuple[int, ...]:
         if name not in self.smallest:

@@ -2,7 +2,8 @@
 
 Each comparison is surely true in a bin, possibly true in it, or neither (Kleene's three-valued logic). A query must be
 decided in every bin: a condition that cuts a bin cannot be answered from the release. A plausibility rule excludes a cell of
-the released table when it is surely true there.
+the released table when it is surely true there. In a bin of missing values every comparison is possibly true, and none surely:
+neither a condition nor its negation counts a row whose value is missing; `is missing` does.
 """
 
 from __future__ import annotations
@@ -13,13 +14,25 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from synthrelease.domain.rules import All, Any, Comparison, Domain, Not, Rule, RuleError, comparisons, edges, parse_rule
+from synthrelease.domain.rules import (
+    IS_MISSING,
+    All,
+    Any,
+    Comparison,
+    Domain,
+    Not,
+    Rule,
+    RuleError,
+    comparisons,
+    edges,
+    parse_rule,
+)
 from synthrelease.errors import InputError, listing
 from synthrelease.published import PublishedColumn, PublishedRelease
 
 Columns = tuple[PublishedColumn, ...]
 Reading = Callable[[Comparison, PublishedColumn], tuple[np.ndarray, np.ndarray]]
-"""(n_bins,) where a comparison is surely true, and where it is possibly true."""
+"""(n_present,) bins of values in which a comparison is surely true, and in which it is possibly true."""
 
 _COMPARE: dict[str, Callable[[float, float], bool]] = {
     "<": lambda a, b: a < b, "<=": lambda a, b: a <= b, ">": lambda a, b: a > b, ">=": lambda a, b: a >= b,
@@ -56,7 +69,11 @@ def parse_condition(text: str, release: PublishedRelease) -> Condition:
     if not text:
         return Condition(text=text, rule=None)
     domains = {
-        column.name: Domain(kind=column.kind, categories=column.labels if column.kind == "category" else ())
+        column.name: Domain(
+            kind=column.kind,
+            categories=column.labels[: column.present] if column.kind == "category" else (),
+            missing=column.missing is not None,
+        )
         for column in release.schema
     }
     try:
@@ -73,7 +90,8 @@ def parse_condition(text: str, release: PublishedRelease) -> Condition:
 def excluded(rule_text: str, columns: Columns) -> np.ndarray | None:
     """Cells over these columns in which a plausibility rule is true for every value; None when it names other columns."""
     try:
-        rule = parse_rule(rule_text, {column.name: Domain(kind=column.kind) for column in columns})
+        domains = {column.name: Domain(kind=column.kind, missing=column.missing is not None) for column in columns}
+        rule = parse_rule(rule_text, domains)
     except RuleError:
         return None
     return _evaluate(rule, columns, _of_values)[0]
@@ -91,15 +109,25 @@ def _evaluate(rule: Rule, columns: Columns, read: Reading) -> tuple[np.ndarray, 
     axis = [column.name for column in columns].index(rule.column)
     view = [len(column.labels) if i == axis else 1 for i, column in enumerate(columns)]
     shape = [len(column.labels) for column in columns]
-    surely, possibly = read(rule, columns[axis])
+    surely, possibly = _with_missing(rule, columns[axis], read)
     return np.broadcast_to(surely.reshape(view), shape), np.broadcast_to(possibly.reshape(view), shape)
+
+
+def _with_missing(part: Comparison, column: PublishedColumn, read: Reading) -> tuple[np.ndarray, np.ndarray]:
+    """A comparison in every bin of its column: read in those of values, unknown in that of missing ones."""
+    absent = np.arange(len(column.labels)) == column.missing
+    if part.operator == IS_MISSING:
+        return absent, absent
+    surely, possibly = absent.copy(), absent.copy()
+    surely[~absent], possibly[~absent] = read(part, column)
+    return surely & ~absent, possibly
 
 
 def _of_labels(part: Comparison, column: PublishedColumn) -> tuple[np.ndarray, np.ndarray]:
     """A comparison of a query: with the labels of the released table."""
     if not isinstance(part.value, str):
         return _numeric(part, column)
-    met = np.array([(label == part.value) == (part.operator == "==") for label in column.labels])
+    met = np.array([(label == part.value) == (part.operator == "==") for label in column.labels[: column.present]])
     return met, met
 
 
@@ -107,20 +135,19 @@ def _of_values(part: Comparison, column: PublishedColumn) -> tuple[np.ndarray, n
     """A comparison of a plausibility rule: with the values that a released bin stands for."""
     if not isinstance(part.value, str):
         return _numeric(part, column)
-    n_bins = len(column.labels)
-    held = column.categories if len(column.categories) == n_bins else ((),) * n_bins
+    held = column.categories[: column.present] or ((),) * column.present
     met = [[(category == part.value) == (part.operator == "==") for category in bin_] for bin_ in held]
     return np.array([bool(bin_) and all(bin_) for bin_ in met]), np.array([not bin_ or any(bin_) for bin_ in met])
 
 
 def _numeric(part: Comparison, column: PublishedColumn) -> tuple[np.ndarray, np.ndarray]:
     cuts = _cuts(part, column)
-    met = np.array([_holds(part, column, index) for index in range(len(column.labels))])
+    met = np.array([_holds(part, column, index) for index in range(column.present)])
     return met & ~cuts, met | cuts
 
 
 def _cuts(part: Comparison, column: PublishedColumn) -> np.ndarray:
-    """(n_bins,) whether a numeric comparison is true for some values of the bin and false for others."""
+    """(n_present,) whether a numeric comparison is true for some values of the bin and false for others."""
     where = edges(part, part.column, (-math.inf, math.inf), whole_numbers=column.kind == "integer")
     return np.array([any(low < edge < high for edge in where) for low, high in zip(column.lower, column.upper, strict=True)])
 
@@ -135,7 +162,7 @@ def _holds(part: Comparison, column: PublishedColumn, index: int) -> bool:
 def _refuse_cut(part: Comparison, column: PublishedColumn, text: str) -> None:
     if isinstance(part.value, str):
         return
-    cuts = [label for label, is_cut in zip(column.labels, _cuts(part, column), strict=True) if is_cut]
+    cuts = [label for label, is_cut in zip(column.labels, _cuts(part, column), strict=False) if is_cut]
     if not cuts:
         return
     near = sorted(sorted(column.lower[1:], key=lambda edge: abs(edge - float(part.value)))[:2])

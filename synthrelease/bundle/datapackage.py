@@ -82,12 +82,15 @@ def _resource(document: ReleaseDocument, name: str, size: int) -> dict[str, Any]
 
 def _field(column: ColumnPart) -> dict[str, Any]:
     described = f"{column.description} Unit: {column.unit}." if column.unit else column.description
+    missing = [one.label for one in column.bins if one.missing]
+    described += "".join(f" {label!r} stands for a missing value." for label in missing)
     field = {
         "name": column.name,
         "type": "string",
         "description": described.strip(),
-        "constraints": {"required": True, "enum": list(column.labels)},
-        "categories": list(column.labels),
+        "constraints": {"required": not missing, "enum": list(column.labels)},  # version 1 knows no missing values of a field
+        "categories": [one.label for one in column.bins if not one.missing],
         "categoriesOrdered": column.ordered,
+        "missingValues": missing,
     }
-    return {name: value for name, value in field.items() if value != ""}
+    return {name: value for name, value in field.items() if value not in ("", [])}

@@ -12,13 +12,13 @@ from synthrelease.criteria import Criterion, Score
 from synthrelease.published.columns import BinPart, ColumnPart, RulePart
 from synthrelease.published.costs import ChargePart, DomainPart, GuaranteePart
 from synthrelease.published.document import (
-    FORMAT,
     CriterionPart,
     How,
     IntervalPart,
     JointTestPart,
     ReleaseDocument,
     SelectionPart,
+    format_of,
 )
 from synthrelease.published.parts import number
 from synthrelease.releasing.release import Release
@@ -31,8 +31,12 @@ def release_document(release: Release, files: dict[str, str]) -> ReleaseDocument
     """Everything in release.json. `files` are the data files of the bundle with their sha256."""
     spec, transformation = release.spec, release.candidate.transformation
     criteria = {criterion.name: criterion for criterion in spec.criteria}
+    columns = [
+        ColumnPart.of(column, binning)
+        for column, binning in zip(transformation.schema.columns, transformation.binnings, strict=True)
+    ]
     return ReleaseDocument(
-        format=FORMAT,
+        format=format_of(columns),
         title=spec.title,
         description=spec.description.strip(),
         synthetic=True,
@@ -43,10 +47,7 @@ def release_document(release: Release, files: dict[str, str]) -> ReleaseDocument
         criteria=[criterion_part(score, criteria[score.name]) for score in release.scores],
         configuration={name: _table(part) for name, part in release.candidate.configuration.describe().items()},
         selection=selection_part(spec),
-        columns=[
-            ColumnPart.of(column, binning)
-            for column, binning in zip(transformation.schema.columns, transformation.binnings, strict=True)
-        ],
+        columns=columns,
         groups={name: list(BinPart.all_of(spec.schema[name], binning)) for name, binning in spec.setting.groups.items()},
         rules=[RulePart(never=rule.never, applies_to=rule.applies_to, why=rule.why) for rule in spec.rules],
         specification=spec.digest,

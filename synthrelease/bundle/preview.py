@@ -23,7 +23,8 @@ from synthrelease.specification.release_spec import ReleaseSpec
 def preview(spec: ReleaseSpec) -> dict[str, bytes]:
     """All documents of a bundle, of a table with a single row over again and of figures that just meet their thresholds."""
     configuration = spec.space[0]
-    table = Counts(configuration.transformation.layout, np.zeros(1000, dtype=np.int64))
+    layout = configuration.transformation.layout
+    table = Counts.of(layout, [np.zeros(1, dtype=np.int64)] * len(layout.sizes), np.array([1000]))
     scores = tuple(
         Score(
             name=criterion.name,

@@ -27,7 +27,7 @@ def public_facts(document: ReleaseDocument, counts: Counts | None = None, raw: P
 
 
 def _column(part: ColumnPart, groups: list[BinPart] | None) -> PublicColumn:
-    edges = [one.edges for one in part.bins] if part.kind != "category" else []
+    edges = [one.edges for one in part.bins if not one.missing] if part.kind != "category" else []
     return PublicColumn(
         name=part.name,
         kind=part.kind,

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from synthrelease.candidates.candidate import Candidate
-from synthrelease.domain.counts import Counts
+from synthrelease.domain.counts import Counts, Tally
 from synthrelease.domain.schema import Layout
 from synthrelease.errors import OutputError
+from synthrelease.published.lines import ROWS_PER_PIECE, WrongLine, bins_of_lines
 
 if TYPE_CHECKING:
-    import pandas as pd
+    import pyarrow as pa
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,26 +49,27 @@ class ReleasedTable:
         return self.counts.marginal((left, right))
 
 
-def labelled(candidate: Candidate) -> pd.DataFrame:
-    """The released table: one line per row, bin labels as text, rows in increasing order of their bins."""
-    return _frame(ReleasedTable.of(candidate))
-
-
-def _frame(table: ReleasedTable) -> pd.DataFrame:
-    import pandas as pd  # half a second to import: only when a table is written
-
-    rows = table.counts.expand()
-    return pd.DataFrame(
-        {
-            name: np.array(labels, dtype=object)[rows[:, index]]
-            for index, (name, labels) in enumerate(zip(table.names, table.labels, strict=True))
-        }
-    )
-
-
 def csv_bytes(table: ReleasedTable) -> bytes:
-    """The released table as UTF-8 CSV with a header and "\\n" line ends on every system."""
-    return _frame(table).to_csv(index=False, lineterminator="\n").encode("utf-8")
+    """The released table as UTF-8 CSV with a header and "\n" line ends on every system, rows in the order of their bins."""
+    counts, lines = table.counts, list[str]()
+    writer = csv.writer(_Lines(lines), lineterminator="\n")
+    writer.writerow(table.names)
+    written = ["".join(lines).encode("utf-8")]
+    for start in range(0, len(counts), ROWS_PER_PIECE):
+        piece = slice(start, start + ROWS_PER_PIECE)
+        texts = [map(labels.__getitem__, bins[piece].tolist()) for labels, bins in zip(table.labels, counts.bins, strict=True)]
+        lines.clear()
+        writer.writerows(zip(*texts, strict=True))
+        rows = [line * times for line, times in zip(lines, counts.counts[piece].tolist(), strict=True)]
+        written.append("".join(rows).encode("utf-8"))
+    return b"".join(written)
+
+
+class _Lines:
+    """What a CSV writer writes to: the lines in a list."""
+
+    def __init__(self, lines: list[str]):
+        self.write = lines.append
 
 
 def parquet_bytes(table: ReleasedTable) -> bytes:
@@ -75,10 +77,11 @@ def parquet_bytes(table: ReleasedTable) -> bytes:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    rows = table.counts.expand()
     arrays = [
-        pa.DictionaryArray.from_arrays(pa.array(rows[:, index].astype(np.int32)), pa.array(labels, pa.string()), ordered=order)
-        for index, (labels, order) in enumerate(zip(table.labels, table.ordered, strict=True))
+        pa.DictionaryArray.from_arrays(
+            pa.array(table.counts.rows(column).astype(np.int32)), pa.array(labels, pa.string()), ordered=order
+        )
+        for column, (labels, order) in enumerate(zip(table.labels, table.ordered, strict=True))
     ]
     sink = io.BytesIO()
     pq.write_table(pa.table(dict(zip(table.names, arrays, strict=True))), sink, compression="snappy")
@@ -99,12 +102,25 @@ def read_csv(content: bytes, names: Sequence[str], labels: Sequence[Sequence[str
     lines = _lines(content)
     if next(lines, []) != list(names):
         raise TableError(f"expected the columns {', '.join(names)} in the header, found others")
-    return _table(np.array(list(lines), dtype=object), names, labels, ordered)
+    layout = Layout(columns=tuple(names), sizes=tuple(len(known) for known in labels))
+    counts = Tally(layout)
+    try:
+        for bins in bins_of_lines(lines, labels):
+            counts.add(Counts.of(layout, bins))
+    except WrongLine as wrong:
+        problem = wrong
+    else:
+        if not len(counts.total()):
+            raise TableError(f"expected rows of {len(names)} values, found none")
+        return ReleasedTable(labels=tuple(tuple(known) for known in labels), ordered=tuple(ordered), counts=counts.total())
+    if problem.column is None:
+        raise TableError(f"expected rows of {len(names)} values, found others")
+    raise TableError(f"expected a bin of {names[problem.column]!r} in line {problem.line}, found something else")
 
 
 def _lines(content: bytes):
     try:
-        yield from csv.reader(io.StringIO(content.decode("utf-8"), newline=""), strict=True)
+        yield from csv.reader(io.TextIOWrapper(io.BytesIO(content), encoding="utf-8", newline=""), strict=True)
     except (UnicodeDecodeError, csv.Error):
         pass
     else:
@@ -126,9 +142,8 @@ def read_parquet(
 
     try:
         found = pq.read_table(io.BytesIO(content), use_threads=False)
-        texts = [column.cast(pa.string()).to_numpy() for column in found.columns]
     except (pa.ArrowException, OSError):
-        found, texts = None, []
+        found = None
     if found is None:
         raise TableError("expected a Parquet file, found something else")
     if found.column_names != list(names):
@@ -136,20 +151,18 @@ def read_parquet(
     types = [pa.dictionary(pa.int32(), pa.string(), ordered=order) for order in ordered]
     if found.schema.types != types:
         raise TableError("expected dictionaries of labels, ordered where the bins are, found others")
-    return _table(np.stack(texts, axis=1).astype(object), names, labels, ordered)
-
-
-def _table(rows: np.ndarray, names: Sequence[str], labels: Sequence[Sequence[str]], ordered: Sequence[bool]) -> ReleasedTable:
-    """Counts of (n_rows, n_columns) labels."""
-    if rows.ndim != 2 or rows.shape[1] != len(names):
-        raise TableError(f"expected rows of {len(names)} values, found others")
+    if not found.num_rows:
+        raise TableError(f"expected rows of {len(names)} values, found none")
     layout = Layout(columns=tuple(names), sizes=tuple(len(known) for known in labels))
-    codes = np.zeros(len(rows), dtype=np.int64)
-    for index, (name, known, stride) in enumerate(zip(names, labels, layout.strides, strict=True)):
-        places = {label: place for place, label in enumerate(known)}
-        digits = np.array([places.get(label, -1) for label in rows[:, index]], dtype=np.int64)
-        if (digits < 0).any():
-            line = int(np.argmax(digits < 0)) + 2
-            raise TableError(f"expected a bin of {name!r} in line {line}, found something else")
-        codes += digits * stride
-    return ReleasedTable(labels=tuple(tuple(known) for known in labels), ordered=tuple(ordered), counts=Counts(layout, codes))
+    bins = [_bins(name, column, known) for name, column, known in zip(names, found.columns, labels, strict=True)]
+    return ReleasedTable(labels=tuple(tuple(known) for known in labels), ordered=tuple(ordered), counts=Counts.of(layout, bins))
+
+
+def _bins(name: str, column: pa.ChunkedArray, labels: Sequence[str]) -> np.ndarray:
+    """(n_rows,) the bins of a column of Parquet, whose dictionary may hold the labels in any order."""
+    whole, places = column.combine_chunks(), {label: place for place, label in enumerate(labels)}
+    written = np.array([places.get(label, -1) for label in whole.dictionary.to_pylist()] + [-1], dtype=np.int64)
+    bins = written[whole.indices.fill_null(len(written) - 1).to_numpy(zero_copy_only=False)]
+    if (bins < 0).any():
+        raise TableError(f"expected a bin of {name!r} in line {int(np.argmax(bins < 0)) + 2}, found something else")
+    return bins

@@ -37,11 +37,12 @@ def join(column: Column, binnings: Sequence[Binning]) -> Binning:
             return binning
     bins: dict[tuple[int, ...], int] = {}
     of_atom = tuple(bins.setdefault(key, len(bins)) for key in zip(*(b.of_atom for b in binnings), strict=True))
-    labels = tuple(
-        " or ".join(label for label, at in zip(column.atoms.labels, of_atom, strict=True) if at == index)
-        for index in range(len(bins))
-    )
-    return Binning(name="common", labels=labels, numbers=(None,) * len(bins), of_atom=of_atom)
+    inside: list[list[str]] = [[] for _ in bins]
+    for label, index in zip(column.atoms.labels, of_atom, strict=True):
+        inside[index].append(label)
+    labels = tuple(" or ".join(found) for found in inside)
+    missing = None if column.atoms.missing is None else of_atom[-1]  # the last atom, by itself in all of them
+    return Binning(name="common", labels=labels, numbers=(None,) * len(bins), of_atom=of_atom, missing=missing)
 
 
 @dataclass(frozen=True, kw_only=True)

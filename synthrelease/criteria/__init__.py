@@ -6,23 +6,33 @@ from typing import Any
 
 from synthrelease.criteria.base import Criterion, Query, Score, Setting, fitted_before, scores_of
 from synthrelease.criteria.conditional_means import ConditionalMean
+from synthrelease.criteria.conditional_medians import ConditionalMedian
 from synthrelease.criteria.face_privacy import FacePrivacy
 from synthrelease.criteria.facts import Group, PublicColumn, PublicFacts
 from synthrelease.criteria.faithfulness import Faithfulness
 from synthrelease.criteria.fitted import Fitted
 from synthrelease.criteria.joint import JointTest
 from synthrelease.criteria.linear_regression import RegressionCoefficients
+from synthrelease.criteria.logistic_regression import LogisticRegression
 from synthrelease.criteria.marginals import AbsoluteMarginalError, RelativeMarginalError
+from synthrelease.criteria.offenders import Offender, PublicTable
+from synthrelease.criteria.proportions import DifferenceInProportions
 from synthrelease.criteria.regression_one_step import RegressionOneStep
 from synthrelease.criteria.regression_prediction import RegressionPrediction
+from synthrelease.criteria.typical_marginals import MeanMarginalError, QuantileMarginalError
 
 CRITERIA: dict[str, type[Criterion]] = {
     "absolute_marginal_error": AbsoluteMarginalError,
     "relative_marginal_error": RelativeMarginalError,
+    "mean_marginal_error": MeanMarginalError,
+    "quantile_marginal_error": QuantileMarginalError,
     "conditional_mean": ConditionalMean,
+    "conditional_median": ConditionalMedian,
+    "difference_in_proportions": DifferenceInProportions,
     "regression_coefficients": RegressionCoefficients,
     "regression_one_step": RegressionOneStep,
     "regression_prediction": RegressionPrediction,
+    "logistic_regression": LogisticRegression,
     "faithfulness": Faithfulness,
     "face_privacy": FacePrivacy,
 }
@@ -48,8 +58,10 @@ __all__ = [
     "Fitted",
     "Group",
     "JointTest",
+    "Offender",
     "PublicColumn",
     "PublicFacts",
+    "PublicTable",
     "Query",
     "Score",
     "Setting",

@@ -17,9 +17,10 @@ from synthrelease.criteria.drafts import CriterionDraft, FileFacts
 from synthrelease.criteria.facts import PublicFacts
 from synthrelease.criteria.fitted import Fitted, Regression
 from synthrelease.criteria.known_errors import KnownError
+from synthrelease.criteria.offenders import Offender, PublicTable
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.plausibility import Plausibility
-from synthrelease.domain.schema import Binning, Schema, Transformation
+from synthrelease.domain.schema import Binning, Layout, Schema, Transformation
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.randomness import laplace_figure
 from synthrelease.toml.tables import Line, Mistake, Reason, SpecTable
@@ -97,8 +98,8 @@ class Criterion(SpecTable):
     """One acceptance criterion, validated as it stands in the acceptance file.
 
     Adding one takes one file with a subclass and one line in `CRITERIA`. Everything public about a criterion stands on its
-    class: what cannot be said has a stated reason (`no_sensitivity`, `no_bounds`, `no_draft`), and tests/test_contracts.py
-    demands one or the other.
+    class: what cannot be said has a stated reason (`no_sensitivity`, `no_bounds`, `no_draft`, `no_offender`), and
+    tests/test_contracts.py demands one or the other.
 
     Attributes
     ----------
@@ -125,6 +126,8 @@ class Criterion(SpecTable):
     """Why the figure says nothing about queries that no criterion named."""
     no_draft: ClassVar[str] = ""
     """Why `init` drafts no such criterion."""
+    no_offender: ClassVar[str] = ""
+    """Why no part of the public table can be named as the one with the largest error."""
     name: Line = Field(min_length=1, max_length=80)
     kind: str
     threshold: float = Field(gt=0, allow_inf_nan=False)
@@ -140,6 +143,14 @@ class Criterion(SpecTable):
     def promised_count(self) -> int:
         """How often each row of a candidate that passes occurs at least."""
         return 1
+
+    def every_cell_up_to(self, n_columns: int) -> int:
+        """Of how many columns a table may be for the figure to bound the error of each of its cells; 0 for none."""
+        return 0
+
+    def effort(self, layout: Layout, n: int) -> float:
+        """How many numbers one figure reads, about, for tables of n rows over this layout: what grows with the columns."""
+        raise NotImplementedError
 
     def figure_unit(self, facts: PublicFacts) -> str:
         """In what the figure is measured, empty for a plain number."""
@@ -165,6 +176,16 @@ class Criterion(SpecTable):
     def drafts(cls, file: FileFacts) -> Iterable[CriterionDraft | str]:
         """Criteria of this kind for a public file; a text for what was left out, and why."""
         return ()
+
+    def offender(self, public: PublicTable, candidate: Candidate, setting: Setting, fitted: Fitted) -> Offender | None:
+        """Where on public rows the figure comes from; None where the class says why (`no_offender`), or for a perfect
+        candidate.
+
+        Parameters
+        ----------
+        public : a table of public rows on the candidate's bins. Never a private one: see `criteria.offenders`.
+        """
+        return None
 
     def mistakes(self, setting: Setting, others: Mapping[str, Criterion]) -> Iterable[Mistake]:
         """What is wrong with this table, given the schema and the criteria before it."""

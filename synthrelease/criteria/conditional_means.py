@@ -15,12 +15,14 @@ from pydantic import Field, model_validator
 
 from synthrelease.candidates.candidate import Candidate
 from synthrelease.criteria.base import Criterion, Mistake, Query, Setting
-from synthrelease.criteria.columns import not_inside, unknown_columns, unnumbered
+from synthrelease.criteria.columns import grouping_mistakes, unknown_columns, unnumbered
 from synthrelease.criteria.drafts import MOST_EPSILON, NOISE_SHARE, CriterionDraft, FileColumn, FileFacts, budget
 from synthrelease.criteria.facts import PublicFacts
 from synthrelease.criteria.fitted import Fitted
+from synthrelease.criteria.groupings import Grouping, groupings, public_sizes
 from synthrelease.criteria.known_errors import MeanError
-from synthrelease.criteria.wording import shown, words
+from synthrelease.criteria.offenders import Offender, PublicTable
+from synthrelease.criteria.wording import grouped, shown, words
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.schema import Layout
 from synthrelease.randomness import noise_grid
@@ -49,7 +51,8 @@ class ConditionalMean(Criterion):
     -------
     Sensitivity (U - L) / min_v m_v. The resized mean of a group is sum/len when len >= m, else
     (sum + (m - len) w) / m with w the middle of the range; it moves by at most (U - L)/m when one value is added, removed
-    or replaced (theory 3.3, conditional means), and one replaced record does one of these to each group. Groups and m_v come
+    or replaced (theory 3.3, conditional means), and one replaced record does one of these to each group, also when it comes to
+    lack a value: rows without one of the column, or of the column they are grouped by, are in no group. Groups and m_v come
     from the candidate and n, so they are public. The maximum keeps the sensitivity (Proposition 3).
 
     Rounding: a value enters as its bin's distance from the middle of the range, a public number that is a function of the bin
@@ -74,22 +77,19 @@ class ConditionalMean(Criterion):
         return facts.unit(self.column)
 
     def sentence(self, facts: PublicFacts) -> str:
-        groups = f"over groups by {'; by '.join(_grouped(name, facts) for name in self.by)}" if self.by else ""
-        overall = "over all rows" if self.overall else ""
         low, high = self.range
         return (
             f"The largest difference between released and original mean of {words(self.column)}, "
-            f"{' and '.join(part for part in (groups, overall) if part)}. Values count as {shown(low)} to {shown(high)}."
+            f"{grouped(self.by, self.overall, facts)}. "
+            f"Values count as {shown(low)} to {shown(high)}; rows without one do not count."
         )
 
     def public_sensitivity(self, facts: PublicFacts) -> float:
         """The range over the smallest public group size (theory 3.3, conditional means)."""
         lowest, highest = self.range
         margin = math.ceil(self.size_margin * facts.n)
-        sizes = [facts.n] if self.overall else []
-        for name in self.by:
-            rows, groups = facts.cells((name,)), facts.by_name[name].groups
-            sizes += rows.tolist() if groups is None else [int(rows[np.array(group.inside)].sum()) for group in groups]
+        names = [*self.by, *([""] if self.overall else [])]
+        sizes = [size for name in names for size in public_sizes(name, self.column, facts)]
         return (highest - lowest) / min(max(1, size - margin) for size in sizes)
 
     def known_error(self, limit: float, facts: PublicFacts) -> MeanError:
@@ -103,6 +103,9 @@ class ConditionalMean(Criterion):
             size_margin=self.size_margin,
             criterion=self.name,
         )
+
+    def effort(self, layout: Layout, n: int) -> float:
+        return float(min(n, layout.n_cells)) * (len(self.by) + self.overall)
 
     @classmethod
     def drafts(cls, file: FileFacts) -> Iterable[CriterionDraft | str]:
@@ -128,18 +131,12 @@ class ConditionalMean(Criterion):
 
     def mistakes(self, setting: Setting, others: Mapping[str, Criterion]) -> Iterable[Mistake]:
         unknown = [*unknown_columns(setting.schema, "column", [self.column])]
-        unknown += unknown_columns(setting.schema, "by", self.by)
-        if unknown:
-            return unknown
-        found = [*unnumbered(setting, "column", self.column)]
-        for column in self.by:
-            if column in setting.groups:
-                found += not_inside(setting, "by", column, setting.groups[column])
-        return found
+        found = [*unknown, *grouping_mistakes(setting, "by", self.by)]
+        return found if unknown else [*unnumbered(setting, "column", self.column), *found]
 
     def query(self, n: int, candidate: Candidate, setting: Setting, fitted: Fitted) -> Query:
         lowest, highest = self.range
-        groups = self._groups(candidate, setting)
+        groups = groupings(self.by, self.overall, candidate.transformation, setting)
         numbers = np.clip(candidate.transformation.numbers(self.column), lowest, highest) - middle(lowest, highest)
         column = candidate.transformation.layout.index(self.column)
         synthetic = [_sums(candidate.counts, column, numbers, group) for group in groups]
@@ -158,22 +155,21 @@ class ConditionalMean(Criterion):
 
         return Query(sensitivity=sensitivity, figure=figure, void=void)
 
-    def _groups(self, candidate: Candidate, setting: Setting) -> list[tuple[int, np.ndarray]]:
-        """(column index, group of every bin) for each grouping; all bins in group 0 for the overall mean."""
-        layout, groups = candidate.transformation.layout, []
-        for name in self.by:
-            binning = candidate.transformation.binning(name)
-            into = binning.map_to(setting.groups[name]) if name in setting.groups else np.arange(len(binning))
-            groups.append((layout.index(name), np.asarray(into)))
-        if self.overall:
-            groups.append((0, np.zeros(layout.sizes[0], dtype=np.int64)))
-        return groups
-
-
-def _grouped(name: str, facts: PublicFacts) -> str:
-    """A group-by column in words, with the labels of its groups where it has some."""
-    groups = facts.by_name[name].groups if name in facts.by_name else None
-    return words(name) if groups is None else f"{words(name)} ({', '.join(group.label for group in groups)})"
+    def offender(self, public: PublicTable, candidate: Candidate, setting: Setting, fitted: Fitted) -> Offender | None:
+        """The group whose mean is furthest off, as it is: not resized."""
+        numbers = np.clip(candidate.transformation.numbers(self.column), *self.range)
+        column, found = candidate.transformation.layout.index(self.column), []
+        for grouping in groupings(self.by, self.overall, candidate.transformation, setting):
+            ours, theirs = (
+                sums / np.maximum(rows, 1)
+                for rows, sums in (_sums(table, column, numbers, grouping) for table in (candidate.counts, public.counts))
+            )
+            worst = int(np.abs(ours - theirs).argmax())
+            where = f"mean {words(self.column)}, {grouping.where(worst)}"
+            released, original = (f"{means[worst]:.4g}" for means in (ours, theirs))
+            error = abs(float(ours[worst] - theirs[worst]))
+            found.append((error, Offender(where=where, released=released, original=original)))
+        return max(found, key=lambda each: each[0])[1]
 
 
 def _draft(column: FileColumn, file: FileFacts) -> CriterionDraft | str:
@@ -202,12 +198,16 @@ def _draft(column: FileColumn, file: FileFacts) -> CriterionDraft | str:
     )
 
 
-def _sums(table: Counts, column: int, numbers: np.ndarray, group: tuple[int, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """(n_groups,) counts, exact, and sums of the numbers, correctly rounded sums of products that are."""
-    by, into = group
-    n_groups, n_bins = int(into.max()) + 1, len(numbers)
-    places = into[table.digits(by)] * n_bins + table.digits(column)
-    cells = Counts(Layout(columns=("group", "bin"), sizes=(n_groups, n_bins)), places, table.counts)
+def _sums(table: Counts, column: int, numbers: np.ndarray, grouping: Grouping) -> tuple[np.ndarray, np.ndarray]:
+    """(n_groups,) counts, exact, and sums of the numbers, correctly rounded sums of products that are.
+
+    Rows in no group, and those in a bin that is not a number (missing values), count in neither.
+    """
+    groups, bins = grouping.of_cells(table), table.digits(column)
+    counted = (groups >= 0) & np.isfinite(numbers)[bins]
+    n_groups, n_bins = len(grouping), len(numbers)
+    places = groups[counted] * n_bins + bins[counted]
+    cells = Counts(Layout(columns=("group", "bin"), sizes=(n_groups, n_bins)), places, table.counts[counted])
     members, bins = np.divmod(cells.codes, n_bins)
     counts = np.bincount(members, weights=cells.counts, minlength=n_groups).astype(np.int64)
     products, ends = cells.counts * numbers[bins], np.searchsorted(members, np.arange(n_groups + 1)).tolist()

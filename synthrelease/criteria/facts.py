@@ -14,7 +14,6 @@ import numpy as np
 
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.plausibility import Plausibility
-from synthrelease.domain.schema import Layout
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,6 +34,7 @@ class PublicColumn:
     binning : the name of the alternative that was released; empty where it is not known.
     numbers : the number that stands for each bin, or None.
     lower, upper : each bin is [lower, upper); empty for categories.
+    missing : the index of the bin of missing values, the last one; None where the column has none.
     groups : what the acceptance file groups the bins to; None where it names no groups of this column.
     """
 
@@ -47,6 +47,12 @@ class PublicColumn:
     lower: tuple[float, ...] = ()
     upper: tuple[float, ...] = ()
     groups: tuple[Group, ...] | None = None
+    missing: int | None = None
+
+    @property
+    def present(self) -> int:
+        """Number of bins that hold values."""
+        return len(self.labels) - (self.missing is not None)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,13 +90,7 @@ class PublicFacts:
 
     def cells(self, names: tuple[str, ...]) -> np.ndarray:
         """(n_cells,) counts over the product of the released bins of these columns, the last one varying fastest."""
-        sizes = tuple(len(self.by_name[name].labels) for name in names)
-        layout = Layout(columns=names, sizes=sizes)
-        digits = [self.table.digits(self.table.layout.index(name)) for name in names]
-        codes = sum(
-            (places * stride for places, stride in zip(digits, layout.strides, strict=True)), np.zeros(1, dtype=np.int64)
-        )
-        return Counts(layout, np.broadcast_to(codes, self.table.codes.shape), self.table.counts).dense()
+        return self.table.marginal([self.table.layout.index(name) for name in names]).ravel()
 
     def possible(self, names: tuple[str, ...]) -> np.ndarray:
         """(n_cells,) over the product of the released bins: False where the raw rules exclude every record of the cell."""

@@ -21,7 +21,7 @@ from synthrelease.criteria.fitted import Fitted
 from synthrelease.criteria.known_errors import Unmatched
 from synthrelease.criteria.matching import Step, maximum_matching
 from synthrelease.criteria.wording import shown, words
-from synthrelease.domain.schema import Transformation
+from synthrelease.domain.schema import Layout, Transformation
 
 
 class Faithfulness(Criterion):
@@ -47,6 +47,7 @@ class Faithfulness(Criterion):
     """
 
     counts_rows: ClassVar[bool] = True
+    no_offender: ClassVar[str] = "A largest matching is not unique: which rows stay without a partner is a matter of choice."
     kind: Literal["faithfulness"]
     exact: tuple[str, ...]
     within_one_bin: tuple[str, ...]
@@ -86,6 +87,10 @@ class Faithfulness(Criterion):
             for column in tolerant
         }
         return Unmatched(rows=math.floor(facts.n * limit), steps=steps, criterion=self.name)
+
+    def effort(self, layout: Layout, n: int) -> float:
+        """The distinct rows of both tables, and the pairs of similar ones, of which a row has two for each tolerant column."""
+        return 2.0 * min(n, layout.n_cells) * (len(layout.sizes) + 2 * len(self.within_one_bin) * self.at_most)
 
     @classmethod
     def drafts(cls, file: FileFacts) -> Iterable[CriterionDraft]:

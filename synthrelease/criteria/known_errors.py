@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, kw_only=True)
 class CellError:
-    """No cell of a table of at most `largest` columns is off by more than `rows`."""
+    """No cell of a table of at most `largest` columns, nor of one of the `tables`, is off by more than `rows`."""
 
     rows: int
     largest: int
     criterion: str
+    tables: tuple[frozenset[str], ...] = ()
+
+    def holds_for(self, columns: Sequence[str]) -> bool:
+        """Whether the cells of the table of these columns are among them."""
+        return len(columns) <= self.largest or frozenset(columns) in self.tables
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,15 +13,15 @@ from pydantic import Field, model_validator
 from synthrelease.accounting.charges import Charge, mechanism
 from synthrelease.candidates.candidate import Candidate
 from synthrelease.criteria.base import Criterion, Mistake, Score, Setting
-from synthrelease.criteria.columns import not_inside, unknown_columns
+from synthrelease.criteria.columns import representation_mistakes, unknown_columns
 from synthrelease.criteria.facts import PublicFacts
 from synthrelease.criteria.fitted import Fitted, Regression
 from synthrelease.criteria.functional_mechanism import Design, Prior, least_squares, private_least_squares, sub_table, too_large
-from synthrelease.criteria.wording import words
-from synthrelease.domain.counts import DENSE_LIMIT
-from synthrelease.domain.schema import Binning
+from synthrelease.criteria.offenders import Offender, PublicTable
+from synthrelease.criteria.wording import figure, words
+from synthrelease.domain.schema import Binning, Layout
 from synthrelease.enclave.door import PrivateCounts
-from synthrelease.errors import closest, listing
+from synthrelease.errors import listing
 from synthrelease.toml.tables import SpecTable
 
 _REDRAWS = 200
@@ -118,6 +118,24 @@ class RegressionCoefficients(Criterion):
     def figure_unit(self, facts: PublicFacts) -> str:
         return facts.unit(self.target)
 
+    def effort(self, layout: Layout, n: int) -> float:
+        """The rows are counted by the cells of the regression, whose products are summed."""
+        sizes = [size for name, size in zip(layout.columns, layout.sizes, strict=True) if name in self.columns]
+        return float(min(n, layout.n_cells)) * len(sizes) + float(min(n, math.prod(sizes))) * len(sizes) ** 2
+
+    def offender(self, public: PublicTable, candidate: Candidate, setting: Setting, fitted: Fitted) -> Offender | None:
+        """The slope that is furthest from that of the public rows, both by least squares."""
+        present = tuple(candidate.transformation.binning(name) for name in self.columns)
+        design, wanted = fitted.regression(self.name).design, self.binnings(setting)
+        (ours, deviations), (theirs, _) = (
+            least_squares(design, sub_table(table, self.columns, present, wanted))
+            for table in (candidate.counts, public.counts)
+        )
+        worst = int((np.abs(ours.coefficients - theirs.coefficients) * deviations).argmax())
+        released, original = (figure(float(line.coefficients[worst]), 3) for line in (ours, theirs))
+        where = f"slope of {words(self.target)} on {words(self.features[worst])}"
+        return Offender(where=where, released=released, original=original)
+
     def sentence(self, facts: PublicFacts) -> str:
         return (
             f"The distance between the coefficients of the linear regression of {words(self.target)} on "
@@ -135,30 +153,7 @@ class RegressionCoefficients(Criterion):
         found = [*unknown_columns(schema, "target", [self.target]), *unknown_columns(schema, "features", self.features)]
         if found:
             return found
-        for name in self.columns:
-            known = schema[name].alternatives
-            chosen = self.representation.get(name, "")
-            if chosen not in known:
-                found.append(
-                    Mistake(
-                        field=f"representation.{name}",
-                        expected=f"an alternative of {name!r} ({listing(known)})",
-                        found=repr(chosen) if chosen else "nothing",
-                        suggestion=closest(chosen, known),
-                    )
-                )
-                continue
-            if any(number is None for number in known[chosen].numbers):
-                found.append(
-                    Mistake(field="features", expected=f"a number for every bin of {name!r}", found=f"none in {chosen!r}")
-                )
-            found += not_inside(setting, f"representation.{name}", name, known[chosen])
-        cells = math.prod(len(schema[name].alternatives.get(self.representation.get(name, ""), ())) for name in self.columns)
-        if cells > DENSE_LIMIT:
-            found.append(
-                Mistake(field="representation", expected=f"bins with at most {DENSE_LIMIT} combinations", found=f"{cells}")
-            )
-        found += unknown_columns(schema, "representation", self.representation)
+        found = [*representation_mistakes(setting, self.columns, self.representation, self.columns)]
         if self.prior:
             for field in ("coefficients", "centres", "spreads"):
                 if set(getattr(self.prior, field)) != set(self.features):

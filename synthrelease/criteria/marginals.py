@@ -1,39 +1,35 @@
-"""Marginals: the largest absolute error over all k-way tables, and the largest ratio over 1-way tables."""
+"""Marginals: the largest absolute error over tables of some columns, and the largest ratio over 1-way tables."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Sequence
 from typing import ClassVar, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
 
 from synthrelease.candidates.candidate import Candidate
-from synthrelease.criteria.base import Criterion, Mistake, Query, Setting
+from synthrelease.criteria.base import Criterion, Query, Setting
 from synthrelease.criteria.drafts import MOST_EPSILON, NOISE_SHARE, CriterionDraft, FileFacts, budget
 from synthrelease.criteria.facts import PublicFacts
 from synthrelease.criteria.fitted import Fitted
 from synthrelease.criteria.known_errors import CellError, RatioError
-from synthrelease.criteria.wording import shown
-from synthrelease.domain.counts import Counts
+from synthrelease.criteria.marginal_tables import MarginalCriterion
+from synthrelease.criteria.offenders import Offender, PublicTable, share
+from synthrelease.criteria.wording import shown, words
+from synthrelease.domain.counts import DENSE_LIMIT, Counts
+from synthrelease.domain.schema import Layout
 from synthrelease.domain.sub_tables import differences
 
-MAX_TABLES = 100_000
-"""Tables that a criterion looks at: all those of sixteen columns; more would take hours."""
 
-
-class AbsoluteMarginalError(Criterion):
-    """max |q(R) - q(S)| / n over every cell of every table of at most `largest` columns.
+class AbsoluteMarginalError(MarginalCriterion):
+    """max |q(R) - q(S)| / n over every cell of the tables of at most `largest` columns, and of those that `tables` names.
 
     Paper 4.5.2; theory 3.1, absolute marginal error.
 
     Every cell of the public domain counts: cells absent from both tables differ by 0, cells absent from one by the count
     of the other.
-
-    Attributes
-    ----------
-    largest : tables of at most so many columns are compared; left out, all tables. Example: `largest = 3`.
 
     Privacy
     -------
@@ -44,7 +40,6 @@ class AbsoluteMarginalError(Criterion):
     counts_rows: ClassVar[bool] = True
     bounds_every_cell: ClassVar[bool] = True
     kind: Literal["absolute_marginal_error"]
-    largest: int | None = Field(default=None, ge=1)
 
     @property
     def figure_range(self) -> tuple[float, float]:
@@ -54,9 +49,9 @@ class AbsoluteMarginalError(Criterion):
         return "share of the rows"
 
     def sentence(self, facts: PublicFacts) -> str:
-        tables = f"at most {self.largest} columns" if self.largest else "any columns"
         return (
-            f"The largest difference between released and original share of the rows, over all cells of all tables of {tables}."
+            "The largest difference between released and original share of the rows, over all cells of all tables of "
+            f"{self.tables_in_words(len(facts.columns))}."
         )
 
     def public_sensitivity(self, facts: PublicFacts) -> float:
@@ -64,8 +59,14 @@ class AbsoluteMarginalError(Criterion):
 
     def known_error(self, limit: float, facts: PublicFacts) -> CellError:
         """Counts are whole numbers, so the limit is rounded down to rows."""
-        largest = self.largest or len(facts.columns)
-        return CellError(rows=math.floor(facts.n * limit), largest=largest, criterion=self.name)
+        names = tuple(column.name for column in facts.columns)
+        layout = Layout(columns=names, sizes=tuple(len(column.labels) for column in facts.columns))
+        named = tuple(frozenset(names[column] for column in columns) for columns in self.named(layout))
+        rows = math.floor(facts.n * limit)
+        return CellError(rows=rows, largest=self.up_to(len(names)), tables=named, criterion=self.name)
+
+    def every_cell_up_to(self, n_columns: int) -> int:
+        return self.up_to(n_columns)
 
     @classmethod
     def drafts(cls, file: FileFacts) -> Iterable[CriterionDraft]:
@@ -80,20 +81,25 @@ class AbsoluteMarginalError(Criterion):
             remark="no cell of a table of up to three columns may be off by more than this share of all rows",
         )
 
-    def mistakes(self, setting: Setting, others: Mapping[str, Criterion]) -> Iterable[Mistake]:
-        n_columns = len(setting.schema.columns)
-        largest = min(self.largest or n_columns, n_columns)
-        n_tables = sum(math.comb(n_columns, size) for size in range(1, largest + 1))
-        if n_tables > MAX_TABLES:
-            yield Mistake(
-                field="largest",
-                expected=f"a number of columns that leads to at most {MAX_TABLES} tables",
-                found=f"{n_tables} tables",
-            )
+    def offender(self, public: PublicTable, candidate: Candidate, setting: Setting, fitted: Fitted) -> Offender | None:
+        """The cell that is furthest off."""
+        layout = candidate.counts.layout
+        tables = differences(public.counts, candidate.counts, self.up_to(len(layout.sizes)), self.named(layout))
+        columns = max(((int(np.abs(values).max(initial=0)), found) for found, values in tables), key=lambda each: each[0])[1]
+        sub = layout.subset(columns)
+        if sub.n_cells > DENSE_LIMIT:
+            return Offender(where=f"a cell of the table of {shown(sub.columns)}", released="another number", original="rows")
+        ours, theirs = (table.marginal(columns).ravel() for table in (candidate.counts, public.counts))
+        cell = int(np.abs(ours - theirs).argmax())
+        bins = np.unravel_index(cell, sub.sizes)
+        labels = [candidate.transformation.binning(name).labels[place] for name, place in zip(sub.columns, bins, strict=True)]
+        where = ", ".join(f"{words(name)}={label}" for name, label in zip(sub.columns, labels, strict=True))
+        return Offender(where=where, released=share(ours[cell], candidate.n), original=share(theirs[cell], candidate.n))
 
     def query(self, n: int, candidate: Candidate, setting: Setting, fitted: Fitted) -> Query:
-        largest = self.largest or len(candidate.counts.layout.sizes)
-        return Query(sensitivity=1 / n, figure=lambda counts: largest_difference(counts, candidate.counts, largest) / n)
+        layout = candidate.counts.layout
+        largest, named = self.up_to(len(layout.sizes)), self.named(layout)
+        return Query(sensitivity=1 / n, figure=lambda counts: largest_difference(counts, candidate.counts, largest, named) / n)
 
 
 class RelativeMarginalError(Criterion):
@@ -157,6 +163,18 @@ class RelativeMarginalError(Criterion):
             raise ValueError(f"threshold must be below clip ({self.clip:g}): a clipped ratio must be able to fail")
         return self
 
+    def effort(self, layout: Layout, n: int) -> float:
+        return float(min(n, layout.n_cells)) * len(layout.sizes)
+
+    def offender(self, public: PublicTable, candidate: Candidate, setting: Setting, fitted: Fitted) -> Offender | None:
+        """The bin with the largest ratio."""
+        binnings = zip(candidate.transformation.schema.names, candidate.transformation.binnings, strict=True)
+        bins = [f"{words(name)}={label}" for name, binning in binnings for label in binning.labels]
+        ours, theirs = one_way(candidate.counts), one_way(public.counts)
+        ratios = np.maximum((ours + 1.0) / (theirs + 1.0), (theirs + 1.0) / (ours + 1.0))
+        worst = int(ratios.argmax())
+        return Offender(where=bins[worst], released=f"{ours[worst]:,} rows", original=f"{theirs[worst]:,}")
+
     def query(self, n: int, candidate: Candidate, setting: Setting, fitted: Fitted) -> Query:
         synthetic = one_way(candidate.counts)
         return Query(
@@ -166,10 +184,10 @@ class RelativeMarginalError(Criterion):
         )
 
 
-def largest_difference(left: Counts, right: Counts, largest: int) -> int:
-    """Largest difference of two tables' counts over all cells of all tables of at most `largest` columns."""
+def largest_difference(left: Counts, right: Counts, largest: int, named: Sequence[tuple[int, ...]] = ()) -> int:
+    """Largest difference of two tables' counts over all cells of the sub-tables of `domain.sub_tables.differences`."""
     worst = 0
-    for _, values in differences(left, right, largest):
+    for _, values in differences(left, right, largest, named):
         worst = max(worst, int(values.max(initial=0)), -int(values.min(initial=0)))
     return worst
 

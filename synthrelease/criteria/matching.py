@@ -7,11 +7,15 @@ first and Dinic runs on its residual network, which reaches the same maximum wit
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from synthrelease.domain.counts import Counts
+from synthrelease.domain.grouping import Grouping, places_in
+from synthrelease.domain.schema import CODED_CELLS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,23 +45,76 @@ def _edges(left: Counts, right: Counts, steps: tuple[Step, ...]) -> list[tuple[n
 
     Within a group every cell of either side occurs at most once.
     """
-    groups = []
-
-    def link(codes: np.ndarray, cells: np.ndarray) -> None:
-        position = np.searchsorted(right.codes, codes)
-        position[position == len(right.codes)] = 0
-        found = right.codes[position] == codes if len(right.codes) else np.zeros(len(codes), dtype=bool)
-        groups.append((cells[found], position[found]))
-
-    cells = np.arange(len(left.codes))
-    link(left.codes, cells)
-    for step in steps:
-        stride, bins = left.layout.strides[step.column], left.digits(step.column)
-        up = step.allowed[bins]
-        link(left.codes[up] + stride, cells[up])
-        down = (bins > 0) & step.allowed[np.maximum(bins - 1, 0)]
-        link(left.codes[down] - stride, cells[down])
+    equal = right.find(left.bins)
+    groups = [(np.flatnonzero(equal >= 0), equal[equal >= 0])]
+    for codes in _codes_of_words(left, right, {step.column for step in steps}):
+        for step in steps:
+            if step.column in codes.strides:
+                bins, stride = left.digits(step.column)[codes.left_cells], codes.strides[step.column]
+                up = step.allowed[bins]
+                groups.append(codes.equal(up, stride))
+                down = (bins > 0) & step.allowed[np.maximum(bins - 1, 0)]
+                groups.append(codes.equal(down, -stride))
     return groups
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Codes:
+    """Codes of the cells of both tables in which a bin of some neighbouring columns counts its stride.
+
+    Attributes
+    ----------
+    left_cells, right_cells : the cells, by increasing code; left ones that no right one can be similar to are left out.
+    left, right : their codes. Two are equal just when the cells are.
+    strides : column -> what a step to its next bin adds to the code, for the columns that tell cells apart.
+    """
+
+    left_cells: np.ndarray
+    right_cells: np.ndarray
+    left: np.ndarray
+    right: np.ndarray
+    strides: dict[int, int]
+
+    def equal(self, inside: np.ndarray, step: int) -> tuple[np.ndarray, np.ndarray]:
+        """Pairs (left cell, right cell) of which the right code is the left one and a step, for the left cells `inside`."""
+        places = places_in([self.right], [self.left[inside] + step])
+        found = places >= 0
+        return self.left_cells[inside][found], self.right_cells[places[found]]
+
+
+def _codes_of_words(left: Counts, right: Counts, columns: set[int]) -> Iterator[_Codes]:
+    """Codes for each of a few groups of neighbouring columns that hold some of `columns`.
+
+    A code is the number of what a cell has in all other columns, among all cells of both tables, and the code of the bins of
+    the group. Tables whose layout has codes have one group, and nothing beside it.
+    """
+    layout, n_left = left.layout, len(left)
+    bins = [np.concatenate(both) for both in zip(left.bins, right.bins, strict=True)]
+    room = CODED_CELLS if layout.has_codes else CODED_CELLS // max(1, len(bins[0])) // 2
+    words = layout.words_within(room)
+    cells = [math.prod(layout.sizes[column] for column in word) for word in words]
+    before = [np.zeros(len(bins[0]), dtype=np.int64)]
+    for word, size in zip(words[:-1], cells[:-1], strict=True):
+        before.append(Grouping.of([before[-1] * size + layout.word(bins, word)]).ranks)
+    after = before[0]
+    for word, size, ahead in zip(reversed(words), reversed(cells), reversed(before), strict=True):
+        if columns & set(word):
+            others = Grouping.of([ahead, after]).ranks if len(words) > 1 else after
+            shared = np.zeros(int(others.max(initial=0)) + 1, dtype=bool)
+            shared[others[n_left:]] = True
+            codes = others * size + layout.word(bins, word)
+            left_cells, right_codes = np.flatnonzero(shared[others[:n_left]]), codes[n_left:]
+            left_cells = left_cells[np.argsort(codes[left_cells], kind="stable")]
+            right_cells = np.argsort(right_codes, kind="stable")
+            yield _Codes(
+                left_cells=left_cells,
+                right_cells=right_cells,
+                left=codes[left_cells],
+                right=right_codes[right_cells],
+                strides={c: math.prod(layout.sizes[other] for other in word if other > c) for c in word},
+            )
+        if word != words[0]:
+            after = Grouping.of([after * size + layout.word(bins, word)]).ranks
 
 
 def _serve(tails: np.ndarray, heads: np.ndarray, left_free: np.ndarray, right_free: np.ndarray) -> np.ndarray:

@@ -17,6 +17,7 @@ from synthrelease.criteria.functional_mechanism import least_squares, sub_table
 from synthrelease.criteria.linear_regression import RegressionCoefficients
 from synthrelease.criteria.wording import shown
 from synthrelease.domain.counts import Counts
+from synthrelease.domain.schema import Layout
 from synthrelease.errors import closest, listing
 
 
@@ -47,6 +48,7 @@ class RegressionPrediction(Criterion):
     )
     no_bounds: ClassVar[str] = "A difference of mean errors of two lines says nothing about single counts or means."
     no_draft: ClassVar[str] = "It needs the private line of another criterion, which is not drafted either."
+    no_offender: ClassVar[str] = "A mean error has no parts that would be read one by one."
     kind: Literal["regression_prediction"]
     coefficients: str
     range: tuple[float, float]
@@ -67,6 +69,10 @@ class RegressionPrediction(Criterion):
             "that was fitted on the released rows and by the line that was fitted, with noise, on the original ones. "
             f"Predictions are limited to {shown(low)} to {shown(high)}."
         )
+
+    def effort(self, layout: Layout, n: int) -> float:
+        """The rows are counted by the cells of the regression of another criterion: all of them, at most."""
+        return float(min(n, layout.n_cells)) * len(layout.sizes)
 
     def public_sensitivity(self, facts: PublicFacts) -> float | None:
         return 2 * (self.range[1] - self.range[0]) / facts.n if self.bound == "range" else None

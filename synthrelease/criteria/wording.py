@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+from synthrelease.criteria.facts import PublicFacts
 
 
 def words(name: str) -> str:
@@ -30,3 +32,14 @@ def shown(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return figure(value, 10) if isinstance(value, int | float) else words(str(value))
+
+
+def grouped(by: Sequence[str], overall: bool, facts: PublicFacts) -> str:
+    """What a figure is taken over: groups of columns, with the labels of [groups] where they have some, and all rows."""
+
+    def column(name: str) -> str:
+        groups = facts.by_name[name].groups if name in facts.by_name else None
+        return words(name) if groups is None else f"{words(name)} ({', '.join(group.label for group in groups)})"
+
+    parts = [f"over groups by {'; by '.join(map(column, by))}"] if by else []
+    return " and ".join([*parts, *(["over all rows"] if overall else [])])

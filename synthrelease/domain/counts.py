@@ -6,87 +6,214 @@ All counts are exact 64-bit integers, so no result depends on the order of the r
 from __future__ import annotations
 
 import hashlib
-import math
-from collections import OrderedDict
 from collections.abc import Sequence
-from functools import cached_property
 
 import numpy as np
 
+from synthrelease.domain.grouping import Grouping, dense_sums, places_in, sum_by_code
 from synthrelease.domain.schema import Layout
 
 DENSE_LIMIT = 2**22
 """Tables of at most so many cells are held as full arrays (32 MiB), larger ones as the cells that occur."""
 
-KEPT_TABLES, KEPT_CELLS = 1024, 2 * DENSE_LIMIT
-"""Sub-tables that a lattice keeps to sum others from, and their cells in all (64 MiB), beside the whole table."""
-
 
 class Counts:
-    """A multiset of rows over a public layout: unique cell codes, increasing, with their positive counts.
+    """A multiset of rows over a public layout of any width: its cells, in the order of the layout, with their positive counts.
 
     Parameters
     ----------
-    layout : the public shape.
-    codes : (n_cells,) int64 mixed-radix codes (`layout.strides`); repeated codes are added up.
+    layout : the public shape; one that has codes. `Counts.of` takes every layout.
+    codes : (n_cells,) int64 codes of cells (`Layout.codes`); repeated ones are added up.
     counts : (n_cells,) non-negative integers; ones when omitted.
     """
 
-    __slots__ = ("layout", "codes", "counts")
+    __slots__ = ("layout", "counts", "_codes", "_bins")
 
     def __init__(self, layout: Layout, codes: np.ndarray, counts: np.ndarray | None = None):
         codes = np.asarray(codes, dtype=np.int64)
-        counts = np.ones(len(codes), dtype=np.int64) if counts is None else np.asarray(counts, dtype=np.int64)
+        if not layout.has_codes:
+            raise ValueError("expected a layout that has codes, found a wider one")
         self.layout = layout
-        self.codes, self.counts = _collect(codes, counts, layout.n_cells)
+        self._codes: np.ndarray | None
+        self._bins: tuple[np.ndarray, ...] | None = None
+        self._codes, self.counts = _collect(codes, _or_ones(counts, len(codes)), layout.n_cells)
+
+    @classmethod
+    def of(cls, layout: Layout, digits: Sequence[np.ndarray], counts: np.ndarray | None = None) -> Counts:
+        """The rows with these bins.
+
+        Parameters
+        ----------
+        digits : for every column, (n_rows,) integers from 0 to its size; at least one column.
+        counts : (n_rows,) how often each row occurs, at least 0; once when omitted. Repeated rows are added up.
+        """
+        if layout.has_codes:
+            return cls(layout, layout.codes(digits), counts)
+        groups = Grouping.of(layout.pack(digits))
+        sums = groups.sums(_or_ones(counts, len(digits[0])))
+        first, occurs = groups.first, sums != 0
+        if not occurs.all():
+            first, sums = first[occurs], sums[occurs]
+        bins = tuple(_small(column[first], size) for column, size in zip(digits, layout.sizes, strict=True))
+        return cls._known(layout, sums, bins=bins)
+
+    @classmethod
+    def empty(cls, layout: Layout) -> Counts:
+        """No rows."""
+        return cls.of(layout, [np.zeros(0, dtype=np.int64)] * len(layout.sizes))
+
+    @classmethod
+    def _known(
+        cls,
+        layout: Layout,
+        counts: np.ndarray,
+        *,
+        codes: np.ndarray | None = None,
+        bins: tuple[np.ndarray, ...] | None = None,
+    ) -> Counts:
+        """Different cells, in order, with positive counts."""
+        table = cls.__new__(cls)
+        table.layout, table.counts, table._codes, table._bins = layout, counts, codes, bins
+        return table
 
     def __repr__(self) -> str:
         return f"Counts(columns={self.layout.columns})"
+
+    def __len__(self) -> int:
+        """Number of cells that occur."""
+        return len(self.counts)
 
     @property
     def total(self) -> int:
         """Number of rows."""
         return int(self.counts.sum())
 
-    def digits(self, column: int) -> np.ndarray:
-        """(n_cells,) bin index of one column for every cell."""
-        return (self.codes // self.layout.strides[column]) % self.layout.sizes[column]
+    @property
+    def codes(self) -> np.ndarray:
+        """(n_cells,) int64 codes, increasing. Raises ValueError where the layout has none."""
+        if self._codes is None:
+            raise ValueError("expected a table whose layout has codes, found a wider one")
+        return self._codes
 
-    def all_digits(self) -> list[np.ndarray]:
-        return [self.digits(column) for column in range(len(self.layout.sizes))]
+    @property
+    def bins(self) -> tuple[np.ndarray, ...]:
+        """For every column, (n_cells,) the bin of every cell, in the smallest unsigned type: to look up, not to reckon with."""
+        if self._bins is None:
+            left, bins = self.codes, list[np.ndarray]()
+            for size in reversed(self.layout.sizes):
+                above = left // size
+                bins.append(_small(left - above * size, size))
+                left = above
+            self._bins = tuple(reversed(bins))
+        return self._bins
+
+    def digits(self, column: int) -> np.ndarray:
+        """(n_cells,) int64 bin of one column for every cell: to reckon with."""
+        return self.bins[column].astype(np.int64)
 
     def merge(self, layout: Layout, maps: Sequence[np.ndarray]) -> Counts:
         """The same rows on coarser cells: column c's bin b becomes `maps[c][b]`."""
-        codes = np.zeros(len(self.codes), dtype=np.int64)
-        for column, (stride, into) in enumerate(zip(layout.strides, maps, strict=True)):
-            codes += (into * stride)[self.digits(column)]
-        return Counts(layout, codes, self.counts)
+        if layout.has_codes:
+            codes = np.zeros(len(self), dtype=np.int64)
+            for bins, stride, into in zip(self.bins, layout.strides, maps, strict=True):
+                codes += (into * stride)[bins]
+            return Counts(layout, codes, self.counts)
+        merged = [_small(into, size)[bins] for bins, size, into in zip(self.bins, layout.sizes, maps, strict=True)]
+        return Counts.of(layout, merged, self.counts)
+
+    def project(self, columns: Sequence[int]) -> Counts:
+        """The sub-table of some columns, in the order given."""
+        return Counts.of(self.layout.subset(tuple(columns)), [self.bins[column] for column in columns], self.counts)
 
     def marginal(self, columns: Sequence[int]) -> np.ndarray:
-        """Counts of every cell of the sub-table of `columns` (increasing), as an array of their sizes."""
-        return lattice(self).get(tuple(columns))
+        """Counts of every cell of the sub-table of `columns`, as an array of their sizes; of at most DENSE_LIMIT cells."""
+        sub_table = self.layout.subset(tuple(columns))
+        check_full_array(sub_table)
+        codes = self.layout.word(self.bins, columns)
+        return dense_sums(codes, self.counts, sub_table.n_cells).reshape(sub_table.sizes)
 
     def dense(self) -> np.ndarray:
-        """(layout.n_cells,) the count of every cell of the domain, in the order of the codes."""
+        """(layout.n_cells,) the count of every cell of the domain, in order. Raises ValueError above DENSE_LIMIT cells."""
+        check_full_array(self.layout)
         return dense_sums(self.codes, self.counts, self.layout.n_cells)
 
     def keep(self, mask: np.ndarray) -> Counts:
         """The rows of the cells where `mask` (n_cells,) is True."""
-        return Counts(self.layout, self.codes[mask], self.counts[mask])
+        codes = None if self._codes is None else self._codes[mask]
+        bins = None if self._bins is None else tuple(bins[mask] for bins in self._bins)
+        return Counts._known(self.layout, self.counts[mask], codes=codes, bins=bins)
+
+    def with_counts(self, counts: np.ndarray) -> Counts:
+        """The same cells with other counts, (n_cells,) integers of at least 0; cells of 0 are left out."""
+        other = Counts._known(self.layout, np.asarray(counts, dtype=np.int64), codes=self._codes, bins=self._bins)
+        return other if other.counts.all() else other.keep(other.counts != 0)
+
+    def find(self, digits: Sequence[np.ndarray]) -> np.ndarray:
+        """(n_rows,) where a row with these bins (one array per column) stands among the cells; -1 where it is none."""
+        return places_in([self.codes] if self.layout.has_codes else self.layout.pack(self.bins), self.layout.pack(digits))
 
     def __add__(self, other: Counts) -> Counts:
-        return Counts(self.layout, np.concatenate([self.codes, other.codes]), np.concatenate([self.counts, other.counts]))
+        counts = np.concatenate([self.counts, other.counts])
+        if self.layout.has_codes:
+            return Counts(self.layout, np.concatenate([self.codes, other.codes]), counts)
+        return Counts.of(self.layout, [np.concatenate(both) for both in zip(self.bins, other.bins, strict=True)], counts)
+
+    def same_as(self, other: Counts) -> bool:
+        """Whether both have the same rows over layouts of the same shape."""
+        return self.digest() == other.digest()
 
     def digest(self) -> str:
-        """sha256 of layout, cells and counts: the same for the same rows in any order and file format."""
+        """sha256 of layout, cells and counts: the same for the same rows in any order and file format.
+
+        Cells go in as their codes, as they always did; those of layouts without codes as the bins of each column in turn.
+        """
         found = hashlib.sha256(repr((self.layout.columns, self.layout.sizes)).encode())
-        for array in (self.codes, self.counts):
+        for array in (*(self.bins if self._codes is None else (self._codes,)), self.counts):
             found.update(array.astype("<i8").tobytes())
         return found.hexdigest()
 
+    def rows(self, column: int) -> np.ndarray:
+        """(n_rows,) the bin of one column in every row, rows in the order of the cells, in the smallest unsigned type."""
+        return np.repeat(self.bins[column], self.counts)
+
     def expand(self) -> np.ndarray:
-        """(n_rows, n_columns) bin indices, one line per row, sorted."""
-        return np.repeat(np.stack(self.all_digits(), axis=1), self.counts, axis=0)
+        """(n_rows, n_columns) int64 bins, one line per row, sorted."""
+        return np.repeat(np.stack(self.bins, axis=1).astype(np.int64), self.counts, axis=0)
+
+
+class Tally:
+    """Adds up many tables over one layout, each only to sums of about its size, so that a row is sorted few times."""
+
+    def __init__(self, layout: Layout):
+        self._layout, self._sums = layout, list[Counts]()
+
+    def add(self, table: Counts) -> None:
+        self._sums.append(table)
+        while len(self._sums) > 1 and len(self._sums[-2]) <= 2 * len(self._sums[-1]):
+            last = self._sums.pop()
+            self._sums[-1] = self._sums[-1] + last
+
+    def total(self) -> Counts:
+        """All that was added."""
+        found = Counts.empty(self._layout)
+        for table in reversed(self._sums):
+            found = found + table if len(found) else table
+        return found
+
+
+def check_full_array(layout: Layout) -> None:
+    """Raises ValueError for a table that is too large to be held with every cell of its domain."""
+    if layout.n_cells > DENSE_LIMIT:
+        raise ValueError(f"expected a table of at most {DENSE_LIMIT} cells for a full array, found {layout.n_cells}")
+
+
+def _or_ones(counts: np.ndarray | None, length: int) -> np.ndarray:
+    return np.ones(length, dtype=np.int64) if counts is None else np.asarray(counts, dtype=np.int64)
+
+
+def _small(bins: np.ndarray, size: int) -> np.ndarray:
+    """Bins of a column in the smallest unsigned type that holds them all."""
+    return bins.astype(np.min_scalar_type(max(size - 1, 0)), copy=False)
 
 
 def _collect(codes: np.ndarray, values: np.ndarray, n_cells: int) -> tuple[np.ndarray, np.ndarray]:
@@ -98,167 +225,6 @@ def _collect(codes: np.ndarray, values: np.ndarray, n_cells: int) -> tuple[np.nd
     unique, sums = sum_by_code(codes, values)
     occurs = sums != 0
     return unique[occurs], sums[occurs]
-
-
-def sum_by_code(codes: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The codes that occur, increasing, with the sums of their values, which may be 0."""
-    if not len(codes):
-        return codes, values
-    order = np.argsort(codes, kind="stable")
-    ordered = codes[order]
-    starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
-    return ordered[starts], np.add.reduceat(values[order], starts)
-
-
-def dense_sums(codes: np.ndarray, values: np.ndarray, n_cells: int) -> np.ndarray:
-    """Exact integer sums: bincount adds doubles, which is exact while the absolute sum stays below 2**53."""
-    if len(values) and float(np.abs(values).sum(dtype=float)) >= 2.0**53:
-        dense = np.zeros(n_cells, dtype=np.int64)
-        np.add.at(dense, codes, values)
-        return dense
-    return np.bincount(codes, weights=values, minlength=n_cells).astype(np.int64)
-
-
-class Lattice:
-    """Sub-tables (marginals) of one table of integers, each summed from a small one that contains it.
-
-    Values may be negative: no cell is dropped for being absent from one side of a difference. The sub-tables asked for last are
-    kept, at most `KEPT_TABLES` of them with `KEPT_CELLS` cells in all, so that memory does not grow with what was asked for.
-    """
-
-    def __init__(self, layout: Layout, codes: np.ndarray, values: np.ndarray):
-        self.layout = layout
-        self._full = tuple(range(len(layout.sizes)))
-        self._kept: OrderedDict[tuple[int, ...], _Kept] = OrderedDict()
-        self._digits: dict[int, np.ndarray] = {}
-        self._prefix: tuple[tuple[int, ...], np.ndarray] | None = None
-        if layout.n_cells <= DENSE_LIMIT:
-            self._whole = _Kept(self._full, dense_sums(codes, values, layout.n_cells).reshape(layout.sizes))
-        else:
-            self._whole = _Kept(self._full, sum_by_code(codes, values))
-
-    def get(self, columns: tuple[int, ...]) -> np.ndarray:
-        """The full array of the sub-table of `columns` (increasing)."""
-        table = self._table(columns)
-        if isinstance(table, tuple):
-            raise _too_large(self.layout, columns)
-        return table
-
-    def values(self, columns: tuple[int, ...]) -> np.ndarray:
-        """Values of the cells of a sub-table; for tables above DENSE_LIMIT only those of cells that occur."""
-        table = self._table(columns)
-        return table[1] if isinstance(table, tuple) else table.ravel()
-
-    def joint(self, first: tuple[int, ...], last: int) -> np.ndarray:
-        """The full array of a sub-table with axes (first..., last), in this order, for asking about many columns in turn.
-
-        Of a table above DENSE_LIMIT it is counted from the cells that occur; what belongs to `first` is done once for all
-        columns that are asked for one after the other.
-        """
-        if not isinstance(self._whole.table, tuple):
-            columns = tuple(sorted((*first, last)))
-            return self.get(columns).transpose([columns.index(column) for column in (*first, last)])
-        shape = tuple(self.layout.sizes[column] for column in (*first, last))
-        if math.prod(shape) > DENSE_LIMIT:
-            raise _too_large(self.layout, (*first, last))
-        if self._prefix is None or self._prefix[0] != first:
-            self._prefix = first, self._codes_of(first)
-        codes = self._prefix[1] * shape[-1]
-        codes += self._digits_of(last)
-        if self._weights is None:
-            return dense_sums(codes, self._whole.table[1], math.prod(shape)).reshape(shape)
-        return np.bincount(codes, weights=self._weights, minlength=math.prod(shape)).astype(np.int64).reshape(shape)
-
-    @cached_property
-    def _weights(self) -> np.ndarray | None:
-        """The values of the cells that occur as doubles; None where their sums might not be exact (`dense_sums`)."""
-        values = self._whole.table[1].astype(float)
-        return values if np.abs(values).sum() < 2.0**53 else None
-
-    def coded(self, columns: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
-        """Of a table above DENSE_LIMIT: codes over `columns` (the last fastest), which may repeat, with their values."""
-        return self._codes_of(columns), self._whole.table[1]
-
-    def _table(self, columns: tuple[int, ...]) -> Table:
-        if columns == self._full:
-            return self._whole.table
-        if columns in self._kept:
-            self._kept.move_to_end(columns)
-            return self._kept[columns].table
-        mask = _mask(columns)
-        parents = [kept for kept in self._kept.values() if kept.mask & mask == mask]
-        found = _Kept(columns, self._sum_out(min((self._whole, *parents), key=lambda kept: kept.work), columns))
-        self._kept[columns] = found
-        cells = sum(kept.cells for kept in self._kept.values())
-        while len(self._kept) > KEPT_TABLES or (cells > KEPT_CELLS and len(self._kept) > 1):
-            cells -= self._kept.popitem(last=False)[1].cells
-        return found.table
-
-    def _sum_out(self, parent: _Kept, columns: tuple[int, ...]) -> Table:
-        if not isinstance(parent.table, tuple):
-            return parent.table.sum(axis=tuple(i for i, column in enumerate(parent.columns) if column not in columns))
-        target = self.layout.subset(columns)
-        if parent is self._whole:
-            reduced = self._codes_of(columns)
-        else:
-            source, reduced = self.layout.subset(parent.columns), np.zeros(len(parent.table[0]), dtype=np.int64)
-            for column, stride in zip(columns, target.strides, strict=True):
-                i = parent.columns.index(column)
-                reduced += (parent.table[0] // source.strides[i]) % source.sizes[i] * stride
-        if target.n_cells <= DENSE_LIMIT:
-            return dense_sums(reduced, parent.table[1], target.n_cells).reshape(target.sizes)
-        return sum_by_code(reduced, parent.table[1])
-
-    def _codes_of(self, columns: tuple[int, ...]) -> np.ndarray:
-        """(n_cells,) int64 codes over `columns`, the last varying fastest, of the cells that occur in the whole table."""
-        codes = np.zeros(len(self._whole.table[0]), dtype=np.int64)
-        for column in columns:
-            codes *= self.layout.sizes[column]
-            codes += self._digits_of(column)
-        return codes
-
-    def _digits_of(self, column: int) -> np.ndarray:
-        """(n_cells,) the bins of one column, in the smallest type that holds them: looked up again and again."""
-        if column not in self._digits:
-            size = self.layout.sizes[column]
-            bins = (self._whole.table[0] // self.layout.strides[column]) % size
-            self._digits[column] = bins.astype(np.min_scalar_type(size - 1))
-        return self._digits[column]
-
-
-Table = np.ndarray | tuple[np.ndarray, np.ndarray]
-"""A sub-table as a full array, or as the codes of the cells that occur with their values."""
-
-
-class _Kept:
-    """A sub-table that others may be summed from.
-
-    Attributes
-    ----------
-    mask : its columns as bits.
-    cells : numbers that it holds.
-    work : how many numbers must be read to sum something out.
-    """
-
-    __slots__ = ("columns", "table", "mask", "cells", "work")
-
-    def __init__(self, columns: tuple[int, ...], table: Table):
-        self.columns, self.table, self.mask = columns, table, _mask(columns)
-        self.cells = 2 * len(table[0]) if isinstance(table, tuple) else table.size
-        self.work = self.cells * len(columns) if isinstance(table, tuple) else table.size
-
-
-def _mask(columns: tuple[int, ...]) -> int:
-    return sum(1 << column for column in columns)
-
-
-def _too_large(layout: Layout, columns: tuple[int, ...]) -> ValueError:
-    return ValueError(f"a table of {layout.subset(columns).n_cells} cells is too large for a full array")
-
-
-def lattice(table: Counts) -> Lattice:
-    """The marginals of one table."""
-    return Lattice(table.layout, table.codes, table.counts)
 
 
 def rare_first(digits: Sequence[np.ndarray], weights: np.ndarray) -> np.ndarray:
@@ -276,4 +242,5 @@ def rare_first(digits: Sequence[np.ndarray], weights: np.ndarray) -> np.ndarray:
         totals = np.bincount(bins, weights=weights)[bins] if len(bins) else rarest
         rarer = totals < rarest
         rarest, column_of = np.where(rarer, totals, rarest), np.where(rarer, column, column_of)
-    return np.lexsort([*reversed(digits), column_of, rarest])
+    layout = Layout(columns=("",) * len(digits), sizes=tuple(int(bins.max(initial=0)) + 1 for bins in digits))
+    return np.lexsort([*reversed(layout.pack(digits)), column_of, rarest])

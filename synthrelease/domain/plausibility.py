@@ -2,6 +2,11 @@
 
 The limits in the rules are edges of the atomic bins, so a rule is either true or false for a whole atomic cell; a coarser
 cell is implausible when every atomic cell in it is.
+
+A missing value makes a comparison unknown: neither it nor its negation is true (Kleene's strong three-valued logic: `and` and
+`or` are decided by the other parts where these suffice). A rule forbids a cell only when it is *true* there. Nobody knows that
+a person of unknown age is too young for something; to forbid what is not known to be wrong would drop incomplete rows, whose
+absence is just what a bin of missing values is there to avoid.
 """
 
 from __future__ import annotations
@@ -13,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from synthrelease.domain.counts import Counts
-from synthrelease.domain.rules import All, Any, Not, Rule, RuleError, comparisons
+from synthrelease.domain.rules import IS_MISSING, All, Any, Comparison, Not, Rule, RuleError, comparisons
 from synthrelease.domain.schema import Column, Layout, Transformation
 from synthrelease.errors import listing
 
@@ -57,7 +62,7 @@ class Plausibility:
             axes = {columns[i].name: (axis, columns[i]) for axis, i in enumerate(chosen)}
             forbidden = np.zeros(shape, dtype=bool)
             for rule, _ in group:
-                forbidden |= _evaluate(rule, axes, len(shape))
+                forbidden |= _evaluate(rule, axes, len(shape))[0]
             masks.append(Mask(columns=tuple(chosen), forbidden=forbidden))
         return cls(layout=layout, masks=tuple(masks))
 
@@ -86,7 +91,7 @@ class Plausibility:
 
     def filter(self, table: Counts) -> Counts:
         """The rows of a table that are plausible."""
-        return table.keep(~self.forbidden(table.all_digits())) if self.masks else table
+        return table.keep(~self.forbidden(table.bins)) if self.masks else table
 
     def structural_zeros(self, columns: Sequence[int]) -> np.ndarray:
         """Boolean array over the bins of `columns` (in that order): the cells that the rules alone exclude."""
@@ -112,20 +117,34 @@ def _connected(rules: list[tuple[Rule, set[str]]]) -> list[list[tuple[Rule, set[
     return [members for _, members in groups]
 
 
-def _evaluate(rule: Rule, axes: Mapping[str, tuple[int, Column]], n_axes: int) -> np.ndarray:
+def _evaluate(rule: Rule, axes: Mapping[str, tuple[int, Column]], n_axes: int) -> tuple[np.ndarray, np.ndarray]:
+    """Where a rule is true, and where it is false; elsewhere it is unknown. Arrays that broadcast to the shape of the mask."""
     if isinstance(rule, Not):
-        return ~_evaluate(rule.part, axes, n_axes)
+        true, false = _evaluate(rule.part, axes, n_axes)
+        return false, true
     if isinstance(rule, All | Any):
-        combine = np.logical_and if isinstance(rule, All) else np.logical_or
-        return combine.reduce(np.broadcast_arrays(*[_evaluate(part, axes, n_axes) for part in rule.parts]))
+        parts = [_evaluate(part, axes, n_axes) for part in rule.parts]
+        true_parts = np.broadcast_arrays(*[true for true, _ in parts])
+        false_parts = np.broadcast_arrays(*[false for _, false in parts])
+        if isinstance(rule, All):
+            return np.logical_and.reduce(true_parts), np.logical_or.reduce(false_parts)
+        return np.logical_or.reduce(true_parts), np.logical_and.reduce(false_parts)
     axis, column = axes[rule.column]
-    if isinstance(rule.value, str):
-        inside = np.array([label == rule.value for label in column.atoms.labels])
-        inside = inside if rule.operator == "==" else ~inside
-    else:
-        # every limit is an edge, so an atomic bin satisfies the comparison just when its lowest value does
-        lowest = (column.bounds or (-math.inf, math.inf))[0]
-        inside = _OPERATORS[rule.operator](np.array([lowest, *column.edges]), rule.value)
+    present = np.arange(len(column.atoms)) < column.atoms.present
     shape = [1] * n_axes
     shape[axis] = len(column.atoms)
-    return inside.reshape(shape)
+    if rule.operator == IS_MISSING:
+        return (~present).reshape(shape), present.reshape(shape)
+    met = np.zeros(len(column.atoms), dtype=bool)
+    met[present] = _met(rule, column)
+    return met.reshape(shape), (present & ~met).reshape(shape)
+
+
+def _met(rule: Comparison, column: Column) -> np.ndarray:
+    """(n_present,) whether a comparison is true for the values of each atomic bin, the missing one apart."""
+    if isinstance(rule.value, str):
+        same = np.array([label == rule.value for label in column.atoms.labels[: column.atoms.present]])
+        return same if rule.operator == "==" else ~same
+    # every limit is an edge, so an atomic bin satisfies the comparison just when its lowest value does
+    lowest = (column.bounds or (-math.inf, math.inf))[0]
+    return _OPERATORS[rule.operator](np.array([lowest, *column.edges]), rule.value)

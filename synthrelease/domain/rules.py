@@ -3,12 +3,13 @@
     rule       := conjunction ("or" conjunction)*
     conjunction:= negation ("and" negation)*
     negation   := "not" negation | "(" rule ")" | comparison
-    comparison := column operator value | column "in" "[" value ("," value)* "]"
+    comparison := column operator value | column "in" "[" value ("," value)* "]" | column "is" "not"? "missing"
     operator   := "<" | "<=" | ">" | ">=" | "==" | "!="
     value      := number | 'category in quotes'
 
-A rule says what must **never** occur. Values outside the public bounds or categories of a column are mistakes: a rule that
-can never apply would give false comfort.
+A rule says what must **never** occur. A missing value makes every comparison but `is missing` unknown, neither true nor false,
+and a rule says something of a record only where it is true. Values outside the public bounds or categories of a column are
+mistakes: a rule that can never apply would give false comfort.
 """
 
 from __future__ import annotations
@@ -38,11 +39,17 @@ class Domain:
     kind : "integer", "real" or "category".
     bounds : (lowest, highest) of a numeric column; None leaves its values unchecked.
     categories : labels of a category column; empty leaves them unchecked.
+    missing : whether the column has a bin of missing values, without which it cannot be missing.
     """
 
     kind: str
     bounds: tuple[float, float] | None = None
     categories: tuple[str, ...] = ()
+    missing: bool = False
+
+
+IS_MISSING = "is missing"
+"""The one operator that is never unknown. It has no value."""
 
 
 @dataclass(frozen=True)
@@ -171,12 +178,22 @@ class _Parser:
                 parts.append(self._compare(name, "==", written="in"))
             self._take("']'", "symbol", "]")
             return Any(tuple(parts))
+        if self._accept("is"):
+            return self._is_missing(name)
         operator = self._peek()[1]
         if operator not in OPERATORS or self._peek()[0] != "symbol":
             suggestion = "==" if operator == "=" else None
             raise RuleError(f"one of < <= > >= == != in after {name!r}", self._found(), suggestion)
         self.at += 1
         return self._compare(name, operator, written=operator)
+
+    def _is_missing(self, name: str) -> Rule:
+        negated = self._accept("not")
+        self._take("'missing' after 'is'", "word", "missing")
+        if not self.columns[name].missing:
+            raise RuleError("a column with missing = 'bin' before 'is missing'", repr(name))
+        found = Comparison(name, IS_MISSING, "")
+        return Not(found) if negated else found
 
     def _compare(self, name: str, operator: str, written: str) -> Comparison:
         domain = self.columns[name]

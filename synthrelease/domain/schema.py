@@ -6,13 +6,15 @@ any table, private or synthetic, is public (theory 10, statement of the guarante
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
-MAX_ATOMIC_CELLS = 2**62
+CODED_CELLS = 2**62
+"""Tables of at most so many cells have a code for each that fits into 64 bits, with a bit to spare for sums of two."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,7 +26,13 @@ class Binning:
     labels : one text per bin.
     numbers : one number per bin, or None where the bin has none (an unordered category).
     of_atom : (n_atoms,) the bin index of each atomic bin.
-    lower, upper : edges of each bin [lower, upper) for numeric columns; empty for categories.
+    lower, upper : edges of each bin [lower, upper) for numeric columns, the missing bin apart; empty for categories.
+    missing : the index of the bin of missing values, always the last; None where the column has none. It holds the missing
+        atom and nothing else, and its number is None.
+
+    Raises
+    ------
+    ValueError : when the missing bin is not the last one, holds a value or has a number.
     """
 
     name: str
@@ -33,9 +41,32 @@ class Binning:
     of_atom: tuple[int, ...]
     lower: tuple[float, ...] = ()
     upper: tuple[float, ...] = ()
+    missing: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.missing is None:
+            return
+        alone = self.of_atom.count(self.missing) == 1 and self.of_atom[-1] == self.missing
+        if self.missing != len(self.labels) - 1 or not alone or self.numbers[-1] is not None:
+            raise ValueError(f"the binning {self.name!r} needs its missing bin last, without values in it and without a number")
 
     def __len__(self) -> int:
         return len(self.labels)
+
+    def with_missing(self, label: str) -> Binning:
+        """The same bins and, after them, one of missing values, for one more atomic bin."""
+        return replace(
+            self,
+            labels=(*self.labels, label),
+            numbers=(*self.numbers, None),
+            of_atom=(*self.of_atom, len(self.labels)),
+            missing=len(self.labels),
+        )
+
+    @property
+    def present(self) -> int:
+        """Number of bins that hold values: all but the missing bin."""
+        return len(self) - (self.missing is not None)
 
     def refines(self, coarser: Binning) -> bool:
         """Whether every bin lies inside one bin of `coarser`."""
@@ -64,7 +95,9 @@ class Column:
     edges : inner edges of the atomic bins of a numeric column, increasing; atom i is [edges[i-1], edges[i]).
     values : for categories, the text in the file -> atomic index.
     missing, outside : the public rule for missing values and for values outside the bounds or categories:
-        "drop" the row, "clip" (numeric only), or stop with an "error".
+        "drop" the row, "clip" (numeric only), or stop with an "error"; missing values may have a "bin" of their own.
+    missing_label : how that bin is called in the release; empty where there is none.
+    missing_values : texts of the file that mean a missing value in this column, beside those of the whole file.
     ordered : whether neighbouring bins are one step apart (needed by faithfulness).
     atoms : the atomic bins as a binning of their own.
     alternatives : name -> binning that a transformation may choose.
@@ -84,11 +117,17 @@ class Column:
     ordered: bool
     atoms: Binning
     alternatives: Mapping[str, Binning]
+    missing_label: str = ""
+    missing_values: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Layout:
-    """Column names and the number of bins of each: the public shape of a table of counts."""
+    """Column names and the number of bins of each: the public shape of a table of counts, of any width.
+
+    Cells are ordered by the bin of the first column, then by that of the second, and so on. Where the layout `has_codes`, a
+    cell's code is its place in this order. Wider rows are compared as a few `words`, each the code of neighbouring columns.
+    """
 
     columns: tuple[str, ...]
     sizes: tuple[int, ...]
@@ -110,12 +149,49 @@ class Layout:
             product *= size
         return tuple(reversed(strides))
 
+    @property
+    def has_codes(self) -> bool:
+        """Whether every cell has a code, which fits into 64 bits."""
+        return self.n_cells <= CODED_CELLS
+
+    @cached_property
+    def words(self) -> tuple[tuple[int, ...], ...]:
+        """Neighbouring columns, as many in each as have a code together: one word where the layout has codes."""
+        return self.words_within(CODED_CELLS)
+
+    def words_within(self, room: int) -> tuple[tuple[int, ...], ...]:
+        """Neighbouring columns, as many in each as have at most `room` combinations of bins; at least one."""
+        found, cells = list[list[int]](), math.inf
+        for column, size in enumerate(self.sizes):
+            if cells * size > room:
+                found.append([])
+                cells = 1
+            found[-1].append(column)
+            cells *= size
+        return tuple(tuple(word) for word in found)
+
     def codes(self, digits: Sequence[np.ndarray]) -> np.ndarray:
-        """(n_rows,) int64 codes of the cells of rows that are given by the (n_rows,) bins of every column, at least one."""
+        """(n_rows,) int64 codes of the cells of rows that are given by the (n_rows,) bins of every column, at least one.
+
+        Raises
+        ------
+        ValueError : where the layout has no codes.
+        """
+        if not self.has_codes:
+            raise ValueError(f"expected a layout of at most {CODED_CELLS} cells, found {self.n_cells}: it has no codes")
+        return self.word(digits, range(len(self.sizes)))
+
+    def word(self, digits: Sequence[np.ndarray], columns: Iterable[int]) -> np.ndarray:
+        """(n_rows,) int64 codes of some columns of these rows, the last varying fastest; they must have codes together."""
         codes = np.zeros(len(digits[0]), dtype=np.int64)
-        for bins, stride in zip(digits, self.strides, strict=True):
-            codes += bins * np.int64(stride)
+        for column in columns:
+            codes *= self.sizes[column]
+            codes += digits[column]
         return codes
+
+    def pack(self, digits: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """The (n_rows,) codes of every word of these rows: rows are in the order of the cells just when their words are."""
+        return [self.word(digits, word) for word in self.words]
 
     def index(self, column: str) -> int:
         return self.columns.index(column)
@@ -171,5 +247,5 @@ class Transformation:
         return tuple(np.asarray(binning.of_atom, dtype=np.int64) for binning in self.binnings)
 
     def numbers(self, column: str) -> np.ndarray:
-        """(n_bins,) the number that stands for each bin; NaN where the specification gives none."""
+        """(n_bins,) the number that stands for each bin; NaN for missing values and where the specification gives none."""
         return np.array([np.nan if x is None else x for x in self.binning(column).numbers], dtype=float)

@@ -13,25 +13,27 @@ from itertools import combinations
 
 import numpy as np
 
-from synthrelease.domain.counts import DENSE_LIMIT, Counts, Lattice, Table, dense_sums, sum_by_code
+from synthrelease.domain.counts import DENSE_LIMIT, Counts
+from synthrelease.domain.lattice import Lattice, Sparse, Table, difference, table_of, values_of
 from synthrelease.domain.schema import Layout
 
 GROUP_CELLS = 2**17
 """Cells of the tables that are counted from the cells that occur, where columns are few enough to share such a table."""
 
 
-def differences(left: Counts, right: Counts, largest: int) -> Iterator[tuple[tuple[int, ...], np.ndarray]]:
-    """Columns and values of left minus right, for every table of 1 to `largest` columns, each once.
+def differences(
+    left: Counts, right: Counts, largest: int, named: Sequence[tuple[int, ...]] = ()
+) -> Iterator[tuple[tuple[int, ...], np.ndarray]]:
+    """Columns and values of left minus right, for every table of 1 to `largest` columns, and for those named, each once.
 
     Every cell that occurs in either is there, with 0 or a negative number where the left one has less; of tables with at most
     DENSE_LIMIT cells every cell. Tables come in no particular order.
     """
-    whole = Lattice(
-        left.layout,
-        np.concatenate([left.codes, right.codes]),
-        np.concatenate([left.counts, -right.counts]),
-    )
-    yield from sub_tables(whole, largest)
+    whole = difference(left, right)
+    if largest:
+        yield from sub_tables(whole, largest)
+    for columns in named:
+        yield columns, whole.values(columns)
 
 
 def sub_tables(whole: Lattice, largest: int) -> Iterator[tuple[tuple[int, ...], np.ndarray]]:
@@ -50,7 +52,7 @@ def sub_tables(whole: Lattice, largest: int) -> Iterator[tuple[tuple[int, ...], 
         group_of = {column: number for number in chosen for column in groups[number]}
         for found, table in _below(whole.layout, _ordered(whole, columns, order), order, 0, largest):
             if together == 1 or _belongs(chosen, {group_of[column] for column in found}):
-                yield tuple(sorted(found)), table[1] if isinstance(table, tuple) else table.ravel()
+                yield tuple(sorted(found)), values_of(table)
 
 
 def column_groups(sizes: Sequence[int], together: int) -> list[tuple[int, ...]]:
@@ -87,24 +89,15 @@ def _below(
 
 def _without(layout: Layout, table: Table, columns: tuple[int, ...], place: int) -> Table:
     """The table summed over the column at this place."""
-    if not isinstance(table, tuple):
+    if not isinstance(table, Sparse):
         return table.sum(axis=place)
-    codes, values = table
-    sizes = [layout.sizes[column] for column in columns]
-    below = math.prod(sizes[place + 1 :])
-    reduced = codes // (below * sizes[place]) * below + codes % below
-    return _dense_if_small(reduced, values, sizes[:place] + sizes[place + 1 :])
+    rest = layout.subset(columns[:place] + columns[place + 1 :])
+    return table_of(rest, table.bins[:place] + table.bins[place + 1 :], table.values)
 
 
 def _ordered(whole: Lattice, columns: tuple[int, ...], order: tuple[int, ...]) -> Table:
     """The sub-table of these columns with its axes in another order."""
-    if whole.layout.n_cells <= DENSE_LIMIT:
+    table = whole.whole.table
+    if not isinstance(table, Sparse):
         return np.ascontiguousarray(whole.get(columns).transpose([columns.index(column) for column in order]))
-    codes, values = whole.coded(order)
-    return _dense_if_small(codes, values, [whole.layout.sizes[column] for column in order])
-
-
-def _dense_if_small(codes: np.ndarray, values: np.ndarray, sizes: Sequence[int]) -> Table:
-    if math.prod(sizes) <= DENSE_LIMIT:
-        return dense_sums(codes, values, math.prod(sizes)).reshape(sizes)
-    return sum_by_code(codes, values)
+    return table_of(whole.layout.subset(order), [table.bins[column] for column in order], table.values)

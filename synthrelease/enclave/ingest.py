@@ -23,7 +23,7 @@ from pathlib import Path
 
 import numpy as np
 
-from synthrelease.domain.counts import Counts
+from synthrelease.domain.counts import Counts, Tally
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.domain.schema import Column, Schema
 from synthrelease.enclave.door import PrivateRows
@@ -44,7 +44,7 @@ _DATE = re.compile(r"(?P<year>\d{4})-(?P<month>\d{2})-(?P<day>\d{2})([T ]\d{2}:\
 ADVICE = (
     "Neither rows nor values are shown, and how many rows it concerns is not told. What this message says comes from the "
     "private file and is not paid for: do not change bounds, bins or categories because of it. What works for any file: "
-    'outside = "clip" or "drop", missing = "drop", or a category of its own for missing values.'
+    'outside = "clip" or "drop", missing = "bin" or "drop".'
 )
 
 
@@ -103,7 +103,7 @@ def _counts_or_problem(path: str | Path, schema: Schema, policy: InputTable, raw
 
 
 def _read(path: Path, schema: Schema, policy: InputTable, raw: Plausibility) -> _Rows:
-    kept = Counts(schema.layout, np.zeros(0, dtype=np.int64))
+    kept = Tally(schema.layout)
     n_file = 0
     problems: set[tuple[int, int]] = set()
     for _, columns in pieces(path, schema, policy):
@@ -118,19 +118,20 @@ def _read(path: Path, schema: Schema, policy: InputTable, raw: Plausibility) -> 
             if (found == kind).any()
         }
         if not problems:
-            kept = kept + _count(digits, schema, raw)
+            kept.add(_count(digits, schema, raw))
     if problems:  # of the whole file, in the order of the columns, whatever the order of the rows
         found_in = [_problem(schema.columns[place], kind) for place, kind in sorted(problems)]
         raise InputError("\n  ".join(["the file does not fit the specification.", *found_in]) + f"\n{ADVICE}")
     if not n_file:
         raise InputError("expected rows after the header, found none.")
-    return _Rows(kept=kept, n_file=n_file)
+    return _Rows(kept=kept.total(), n_file=n_file)
 
 
 def _count(digits: list[np.ndarray], schema: Schema, raw: Plausibility) -> Counts:
     kept = np.all([digit >= 0 for digit in digits], axis=0)
     digits = [digit[kept] for digit in digits]
-    return Counts(schema.layout, schema.layout.codes(digits)[~raw.forbidden(digits)])
+    plausible = ~raw.forbidden(digits)
+    return Counts.of(schema.layout, [digit[plausible] for digit in digits])
 
 
 def _encode(cells: Texts, column: Column, policy: InputTable) -> np.ndarray:
@@ -142,7 +143,7 @@ def _encode(cells: Texts, column: Column, policy: InputTable) -> np.ndarray:
 def _forbidden_kinds(column: Column) -> Iterator[int]:
     """What must not occur in a column; the other rows without a bin are left out."""
     yield _WRONG
-    if column.missing != "drop":
+    if column.missing == "error":
         yield _MISSING
     if column.outside != "drop":  # clipped numbers are inside by now
         yield _OUTSIDE
@@ -164,17 +165,19 @@ def _problem(column: Column, kind: int) -> str:
 
 
 def _bin_of_text(column: Column, policy: InputTable) -> Callable[[str | None], int]:
-    """The reading of one text: its atomic bin, or one of _MISSING, _OUTSIDE and _WRONG."""
-    missing = {form for text in policy.missing_values for form in (text, text.strip())}
+    """The reading of one text: its atomic bin, that of missing values included, or one of _MISSING, _OUTSIDE and _WRONG."""
+    missing = {form for text in policy.missing_values + column.missing_values for form in (text, text.strip())}
+    absent = _MISSING if column.atoms.missing is None else column.atoms.missing
     values = {text.strip(): index for text, index in column.values.items()} | dict(column.values)
 
     def bin_of(text: str | None) -> int:
-        forms = list(_forms(text or ""))
-        index = next((values[form] for form in forms if form in values), None)
-        if index is not None:
-            return index
-        if text is None or any(form in missing for form in forms):
-            return _MISSING
+        for form in _forms(text or ""):
+            if form in values:
+                return values[form]
+            if form in missing:
+                return absent
+        if text is None:
+            return absent
         return _OUTSIDE if column.kind == "category" else _bin_of_number(_number(text.strip(), column), column)
 
     return bin_of

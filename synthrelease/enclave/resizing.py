@@ -86,9 +86,9 @@ class FillerRows:
     def first(self, size: int) -> Counts:
         """The first rows of the sequence, as counts."""
         places = np.arange(size)
-        codes = np.zeros(size, dtype=np.int64)
+        digits = [np.zeros(size, dtype=np.int64)] * len(self.layout.sizes)
         for shift, (columns, allowed) in enumerate(self._groups):
             chosen = allowed[(places + shift) % len(allowed)]
             for axis, column in enumerate(columns):
-                codes += chosen[:, axis] * self.layout.strides[column]
-        return Counts(self.layout, codes)
+                digits[column] = chosen[:, axis]
+        return Counts.of(self.layout, digits)

@@ -34,7 +34,7 @@ def uniform_subset(table: Counts, size: int, entropy: SystemEntropy = SYSTEM) ->
     if not 0 <= size <= rows:
         raise ValueError("a subset has at least 0 rows and at most those of the table")
     drawn = _counts_of(table, _distinct(rows, min(size, rows - size), entropy))
-    return Counts(table.layout, table.codes, drawn if 2 * size <= rows else table.counts - drawn)
+    return table.with_counts(drawn if 2 * size <= rows else table.counts - drawn)
 
 
 def _distinct(bound: int, size: int, entropy: SystemEntropy) -> np.ndarray:

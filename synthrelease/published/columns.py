@@ -14,7 +14,7 @@ from synthrelease.published.parts import Number, Part, number
 
 Kind = Literal["integer", "real", "category"]
 DatePart = Literal["year", "month", "day"] | None
-MissingPolicy = Literal["drop", "error"]
+MissingPolicy = Literal["drop", "bin", "error"]
 OutsidePolicy = Literal["drop", "clip", "error"]
 
 
@@ -28,8 +28,9 @@ class PublishedColumn:
     ordered : whether neighbouring bins are one step apart.
     labels : the values that stand in the table, one per bin, in order.
     numbers : the number that stands for each bin in means and regressions, or None.
-    lower, upper : each bin is [lower, upper), infinite where it is open; empty for categories.
-    categories : for a category column, the categories that each bin holds.
+    lower, upper : each bin is [lower, upper), infinite where it is open; without the missing bin; empty for categories.
+    categories : for a category column, the categories that each bin holds: none in the missing bin.
+    missing : the index of the bin of missing values, the last one; None where the column has none.
     """
 
     name: str
@@ -42,35 +43,52 @@ class PublishedColumn:
     lower: tuple[float, ...] = ()
     upper: tuple[float, ...] = ()
     categories: tuple[tuple[str, ...], ...] = ()
+    missing: int | None = None
+
+    @property
+    def present(self) -> int:
+        """Number of bins that hold values: all but the missing bin."""
+        return len(self.labels) - (self.missing is not None)
 
 
 class BinPart(Part):
-    """A bin: [from, below) for numbers, null where it is open; the categories that it holds otherwise."""
+    """A bin: [from, below) for numbers, null where it is open; the categories that it holds otherwise; or missing values.
+
+    Attributes
+    ----------
+    missing : true for the bin of missing values, which has neither edges nor categories nor a number.
+    """
 
     label: str
     lower: Number | None = Field(default=None, validation_alias=AliasChoices("from", "lower"), serialization_alias="from")
     below: Number | None = None
     categories: list[str] | None = None
     number: Number | None = None
+    missing: Literal[True] | None = None
 
     @model_serializer(mode="wrap")
     def _what_there_is(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
         absent = {"categories"} if self.categories is None else {"from", "below"}
+        absent |= {"missing"} if self.missing is None else {"categories", "from", "below"}
         absent |= {"number"} if self.number is None else set()
         return {name: value for name, value in dump(self).items() if name not in absent}
 
     @classmethod
     def all_of(cls, column: Column, binning: Binning) -> Iterator[BinPart]:
         """The bins of a binning; null edges are open."""
+        inside: list[list[str]] = [[] for _ in binning.labels]
+        for atom, into in zip(column.atoms.labels, binning.of_atom, strict=True):
+            inside[into].append(atom)
         for index, label in enumerate(binning.labels):
             value = binning.numbers[index]
             shown = None if value is None else number(value)
-            if binning.lower:
+            if index == binning.missing:
+                yield cls(label=label, missing=True)
+            elif binning.lower:
                 edges = [number(edge) if math.isfinite(edge) else None for edge in (binning.lower[index], binning.upper[index])]
                 yield cls(label=label, lower=edges[0], below=edges[1], number=shown)
             else:
-                inside = [atom for atom, into in zip(column.atoms.labels, binning.of_atom, strict=True) if into == index]
-                yield cls(label=label, categories=inside, number=shown)
+                yield cls(label=label, categories=inside[index], number=shown)
 
     @property
     def edges(self) -> tuple[float, float]:
@@ -79,6 +97,8 @@ class BinPart(Part):
 
     def holds(self, other: BinPart) -> bool:
         """Whether all of another bin of the column lies in this one."""
+        if self.missing or other.missing:
+            return self.missing == other.missing
         if self.categories is not None or other.categories is not None:
             return set(other.categories or ()) <= set(self.categories or ())
         return self.edges[0] <= other.edges[0] and other.edges[1] <= self.edges[1]
@@ -92,7 +112,8 @@ class ColumnPart(Part):
     source, part : the column of the private file, and the part of a date that was read.
     bounds : public bounds of the values behind the bins.
     missing, outside : what was done with a row whose value was missing or outside: "drop", "clip", or "error" (the file was
-        refused).
+        refused); missing values may have a "bin" of their own, the last one.
+    missing_values : texts of the file that mean a missing value in this column, beside those of the whole file.
     texts : for categories, the texts in the file that each stands for.
     """
 
@@ -110,6 +131,12 @@ class ColumnPart(Part):
     texts: dict[str, list[str]] | None
     bounds: Annotated[list[Number], Field(min_length=2, max_length=2)] | None
     bins: Annotated[list[BinPart], Field(min_length=1)]
+    missing_values: list[str] = []
+
+    @model_serializer(mode="wrap")
+    def _what_there_is(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        absent = set() if self.missing_values else {"missing_values"}
+        return {name: value for name, value in dump(self).items() if name not in absent}
 
     @classmethod
     def of(cls, column: Column, binning: Binning) -> ColumnPart:
@@ -129,11 +156,13 @@ class ColumnPart(Part):
             texts=_texts(column) if column.kind == "category" else None,
             bounds=None if column.bounds is None else [number(bound) for bound in column.bounds],
             bins=list(BinPart.all_of(column, binning)),
+            missing_values=list(column.missing_values),
         )
 
     def published(self) -> PublishedColumn:
         """The column as it stands in a loaded release."""
         has_edges = self.kind != "category"
+        edges = [one.edges for one in self.bins if not one.missing] if has_edges else []
         return PublishedColumn(
             name=self.name,
             kind=self.kind,
@@ -142,9 +171,10 @@ class ColumnPart(Part):
             ordered=self.ordered,
             labels=self.labels,
             numbers=tuple(None if one.number is None else float(one.number) for one in self.bins),
-            lower=tuple(one.edges[0] for one in self.bins) if has_edges else (),
-            upper=tuple(one.edges[1] for one in self.bins) if has_edges else (),
+            lower=tuple(low for low, _ in edges),
+            upper=tuple(high for _, high in edges),
             categories=() if has_edges else tuple(tuple(one.categories or ()) for one in self.bins),
+            missing=next((index for index, one in enumerate(self.bins) if one.missing), None),
         )
 
     @property
@@ -154,7 +184,7 @@ class ColumnPart(Part):
 
 def _texts(column: Column) -> dict[str, list[str]]:
     """Per category, the texts of the file that it stands for."""
-    found: dict[str, list[str]] = {label: [] for label in column.atoms.labels}
+    found: dict[str, list[str]] = {label: [] for label in column.atoms.labels[: column.atoms.present]}
     for text, index in column.values.items():
         found[column.atoms.labels[index]].append(text)
     return found

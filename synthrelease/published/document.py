@@ -1,13 +1,14 @@
 """release.json as one set of models: the documents of a bundle are written from it, `verify` and `load` read it back.
 
-**The promise.** A document carries the number of its format, `FORMAT`, which is 3 now.
+**The promise.** A document carries the number of its format, the lowest of `FORMATS` that can say what it says. Format 4 is
+format 3 with columns that have a bin of missing values.
 
 - Without a new number only optional fields may be added: fields with a default that says what documents without them say, and
   that are not written where they say just that. So every later version reads every document of the number, and `load` of
   every earlier version, which leaves out what it does not know, reads the later documents of the number.
 - A new number it takes to remove or rename a field, to change its type, unit or meaning, to require a new one, or to add a
   word to those that a field may hold (a rule of the charges, a way of the rows).
-- Documents of another number, below or above, are refused; the message names the version of synthrelease that wrote them,
+- Documents of any other number are refused; the message names the version of synthrelease that wrote them,
   which is one that can read them.
 
 Two readings of the same classes: `read_strictly` for `verify`, which has to account for everything that stands there, and
@@ -19,10 +20,11 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from fractions import Fraction
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from synthrelease.candidates.projections import published_projection
 from synthrelease.criteria import Criterion, Score, published_criterion
@@ -33,7 +35,8 @@ from synthrelease.published.parts import ExactText, Number, Part, number, upward
 from synthrelease.toml.card import CardTable
 from synthrelease.toml.reading import dotted
 
-FORMAT: Literal[3] = 3
+Format = Literal[3, 4]
+FORMATS: tuple[Format, ...] = get_args(Format)
 How = Literal["noise and selection", "noise", "redrawn noise", "exact"]
 
 
@@ -158,7 +161,7 @@ class ReleaseDocument(Part):
     versions : of what the release was computed with; `written_by` is the version of synthrelease that wrote the documents.
     """
 
-    format: Literal[3]
+    format: Format
     title: str
     description: str
     synthetic: Literal[True]
@@ -180,6 +183,13 @@ class ReleaseDocument(Part):
     written_by: str
     card: Annotated[CardTable, Field(strict=False)]
 
+    @model_validator(mode="after")
+    def _lowest_format(self) -> ReleaseDocument:
+        lowest = format_of(self.columns)
+        if self.format != lowest:
+            raise ValueError(f"what stands here is written in format {lowest}, not {self.format}")
+        return self
+
     @property
     def raw_rules(self) -> list[str]:
         """What must not occur in a kept row of the private file."""
@@ -198,6 +208,11 @@ class ReleaseDocument(Part):
         """The bytes of release.json."""
         tables = self.model_dump(mode="json", by_alias=True)
         return (json.dumps(tables, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode("utf-8")
+
+
+def format_of(columns: Sequence[ColumnPart]) -> Format:
+    """The lowest format that has the words for these columns."""
+    return 4 if any(column.missing == "bin" for column in columns) else 3
 
 
 class _Head(BaseModel):
@@ -233,9 +248,11 @@ def _read(content: bytes | str, unknown: Literal["forbid", "ignore"]) -> Release
     kind, place, message = "nested", "", "nested too deep"
     try:
         head = _Head.model_validate_json(content)
-        if head.format != FORMAT:
+        if head.format not in FORMATS:
             writer = f"synthrelease {cut(head.written_by, 40)!r}" if head.written_by else "the synthrelease"
-            raise Unexpected(str(FORMAT), f"{head.format}: {writer} that wrote it can read it", place="format")
+            raise Unexpected(
+                " or ".join(map(str, FORMATS)), f"{head.format}: {writer} that wrote it can read it", place="format"
+            )
         return ReleaseDocument.model_validate_json(content, extra=unknown)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]

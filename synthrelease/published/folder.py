@@ -13,6 +13,7 @@ from synthrelease.accounting.guarantee import Guarantee
 from synthrelease.errors import BudgetError, InputError, Unexpected, listing
 from synthrelease.published.columns import PublishedColumn
 from synthrelease.published.document import ReleaseDocument, read_leniently
+from synthrelease.published.lines import WrongLine, bins_of_lines
 from synthrelease.published.release import Evaluation, PublishedRelease
 
 
@@ -96,20 +97,24 @@ def _evaluation(document: ReleaseDocument) -> Evaluation:
 def _codes(path: Path, columns: tuple[PublishedColumn, ...], n_rows: int) -> np.ndarray:
     """(n_rows, n_columns) bin indices. Raises InputError for anything that the schema does not have."""
     names = [column.name for column in columns]
-    places = [{label: index for index, label in enumerate(column.labels)} for column in columns]
-    rows = csv.reader(io.StringIO(_text(path), newline=""))
+    rows = csv.reader(io.TextIOWrapper(io.BytesIO(_text(path).encode("utf-8")), encoding="utf-8", newline=""))
     header = next(rows, [])
     if header != names:
         raise InputError(f"{path}: expected the columns {listing(names)}, found {listing(header) or 'none'}.")
-    seen: dict[tuple[str, ...], int] = {}  # far fewer distinct rows than rows
-    order = [seen.setdefault(tuple(row), len(seen)) for row in rows if row]
-    for row in seen:
-        if len(row) != len(names):
-            raise InputError(f"{path}: expected {len(names)} fields in every row, found {len(row)} in one.")
-        for name, label, known in zip(names, row, places, strict=True):
-            if label not in known:
-                raise InputError(f"{path}: column {name!r}: expected one of {listing(known)}, found {label!r}.")
-    if len(order) != n_rows:
-        raise InputError(f"{path}: expected {n_rows} rows, as release.json says; found {len(order)}.")
-    cells = np.array([[known[label] for known, label in zip(places, row, strict=True)] for row in seen], dtype=np.int64)
-    return cells[np.array(order, dtype=np.int64)]
+    labels = [column.labels for column in columns]
+    try:
+        pieces = list(bins_of_lines(filter(None, rows), labels))
+    except WrongLine as wrong:
+        problem = wrong
+    else:
+        found = sum(len(piece[0]) for piece in pieces)
+        if found != n_rows:
+            raise InputError(f"{path}: expected {n_rows} rows, as release.json says; found {found}.")
+        whole = np.empty((n_rows, len(columns)), dtype=np.min_scalar_type(max(len(known) for known in labels)))
+        for column, parts in enumerate(zip(*pieces, strict=True)):
+            whole[:, column] = np.concatenate(parts)
+        return whole
+    if problem.column is None:
+        raise InputError(f"{path}: expected {len(names)} fields in every row, found {problem.fields} in one.")
+    name, known = names[problem.column], listing(labels[problem.column])
+    raise InputError(f"{path}: column {name!r}: expected one of {known}, found {problem.label!r}.")

@@ -93,7 +93,7 @@ class PublishedRelease:
     @cached_property
     def counts(self) -> Counts:
         """The table as its distinct rows and how often each occurs."""
-        return Counts(self.layout, self.codes @ np.array(self.layout.strides, dtype=np.int64))
+        return Counts.of(self.layout, list(self.codes.T))
 
     @property
     def table(self) -> pd.DataFrame:

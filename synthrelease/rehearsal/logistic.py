@@ -37,7 +37,8 @@ class StackedDesign:
     ----------
     rows, synthetic : (n_cells,) rows of both tables, and of the synthetic one, in each cell.
     indicators : (n_cells, k_1) the intercept, and an indicator for every bin but one of every column.
-    products : (n_cells, k_2) products of the standardised numbers of every two columns that have numbers and vary.
+    products : (n_cells, k_2) products of the standardised numbers of every two columns that have numbers and vary; 0 where one
+        is missing, which the indicators tell.
     start : (k_1 + k_2,) coefficients to start from.
     """
 
@@ -50,8 +51,8 @@ class StackedDesign:
     @classmethod
     def of(cls, public: PublicTable, copy: Counts) -> StackedDesign:
         stacked = public.counts + copy
-        synthetic = np.zeros(len(stacked.codes))
-        synthetic[np.searchsorted(stacked.codes, copy.codes)] = copy.counts
+        synthetic = np.zeros(len(stacked))
+        synthetic[stacked.find(copy.bins)] = copy.counts
         rows = stacked.counts.astype(float)
         cells = np.arange(len(rows))
         blocks, starts = [sparse.csr_matrix(np.ones((len(rows), 1)))], [np.array([logit(synthetic.sum() / rows.sum())])]
@@ -126,9 +127,14 @@ def _products(public: PublicTable, stacked: Counts) -> np.ndarray:
         if not public.has_numbers(name):
             continue
         numbers = public.numbers("propensity score", name)[stacked.digits(column)]
-        centred = numbers - stacked.counts @ numbers / stacked.total
-        spread = np.sqrt(stacked.counts @ centred**2 / stacked.total)
+        present = np.isfinite(numbers)
+        rows = stacked.counts * present
+        if not rows.any():
+            continue
+        numbers = np.where(present, numbers, 0.0)
+        centred = np.where(present, numbers - rows @ numbers / rows.sum(), 0.0)
+        spread = np.sqrt(rows @ centred**2 / rows.sum())
         if spread > 1e-12 * np.abs(numbers).max():
             standard.append(centred / spread)
     pairs = [left * right for left, right in combinations(standard, 2)]
-    return np.column_stack(pairs) if pairs else np.empty((len(stacked.codes), 0))
+    return np.column_stack(pairs) if pairs else np.empty((len(stacked), 0))

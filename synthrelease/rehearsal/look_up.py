@@ -42,14 +42,14 @@ class LookUp:
             near = bins[:, None] == bins
             if name in within:
                 numbers = public.numbers("within", name)
-                near = np.abs(numbers[:, None] - numbers) <= within[name]
+                near = near | (np.abs(numbers[:, None] - numbers) <= within[name])  # missing values are near each other alone
             steps = {step: np.diagonal(near, step) for step in range(1 - len(bins), len(bins))}
             windows.append({step: _from(mask, step, len(bins)) for step, mask in steps.items() if mask.any()})
         return cls(public=public, columns=columns, windows=tuple(windows))
 
     def matching(self, table: Counts) -> np.ndarray:
         """(n_cells,) rows of `table` that match the quasi-identifiers of each public cell."""
-        return self._found(_project(table, self.columns), self.columns)
+        return self._found(table.project(self.columns), self.columns)
 
     def agreeing(self, table: Counts) -> np.ndarray:
         """(n_cells,) those of the matching rows that agree in all other columns."""
@@ -57,15 +57,13 @@ class LookUp:
 
     def _found(self, table: Counts, columns: tuple[int, ...]) -> np.ndarray:
         """`table` has the given columns of the public table, in this order."""
-        targets, strides = self.public.counts, dict(zip(columns, table.layout.strides, strict=True))
-        digits = {column: targets.digits(column) for column in columns}
-        home = np.zeros(len(targets.codes), dtype=np.int64)
-        for column, stride in strides.items():
-            home += digits[column] * stride
-        found = np.zeros(len(home), dtype=np.int64)
+        bins = {column: self.public.counts.bins[column] for column in columns}
+        found = np.zeros(len(self.public.counts), dtype=np.int64)
         for steps in self._steps():
-            inside = np.all([mask[digits[column]] for column, _, mask in steps], axis=0)
-            found[inside] += _counts_at(table, home[inside] + sum(step * strides[column] for column, step, _ in steps))
+            inside = np.all([mask[bins[column]] for column, _, mask in steps], axis=0)
+            stepped = {column: bins[column][inside].astype(np.int64) + step for column, step, _ in steps}
+            at = table.find([stepped[column] if column in stepped else bins[column][inside] for column in columns])
+            found[inside] += np.where(at < 0, 0, table.counts[at])
         return found
 
     def _steps(self) -> Iterator[tuple[tuple[int, int, np.ndarray], ...]]:
@@ -84,14 +82,3 @@ def _from(diagonal: np.ndarray, step: int, size: int) -> np.ndarray:
     start = max(0, -step)
     mask[start : start + len(diagonal)] = diagonal
     return mask
-
-
-def _project(table: Counts, columns: tuple[int, ...]) -> Counts:
-    layout = table.layout.subset(columns)
-    return Counts(layout, layout.codes([table.digits(column) for column in columns]), table.counts)
-
-
-def _counts_at(table: Counts, codes: np.ndarray) -> np.ndarray:
-    """Counts of a table at any cells; 0 where it has none."""
-    places = np.minimum(np.searchsorted(table.codes, codes), len(table.codes) - 1)
-    return np.where(table.codes[places] == codes, table.counts[places], 0)

@@ -68,11 +68,17 @@ class PublicTable:
         return tuple(self.columns.index(name) for name in names)
 
     def has_numbers(self, column: str) -> bool:
-        """Whether a number stands for every bin of the column."""
-        return bool(np.isfinite(self.transformation.numbers(column)).all())
+        """Whether a number stands for every bin of the column, that of missing values apart."""
+        present = self.transformation.binning(column).present
+        return bool(np.isfinite(self.transformation.numbers(column)[:present]).all())
 
     def numbers(self, role: str, column: str) -> np.ndarray:
-        """(n_bins,) finite numbers of the bins of a column. Raises ValueError when a bin has none."""
+        """(n_bins,) finite numbers of the bins of a column, NaN for missing values.
+
+        Raises
+        ------
+        ValueError : when a bin of values has none.
+        """
         if not self.has_numbers(column):
             raise ValueError(f"{role}: expected a column with a number for every bin, found {column!r}, which has none.")
         return self.transformation.numbers(column)

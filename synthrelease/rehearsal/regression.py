@@ -128,8 +128,8 @@ def fit_line(public: PublicTable, table: Counts, target: str, features: Sequence
     """Ordinary least squares, every cell weighted by its count, with the textbook standard errors.
 
     beta = (X'WX)^-1 X'Wy,  s^2 = sum_c w_c (y_c - x_c beta)^2 / (n - k),  SE^2 = s^2 diag (X'WX)^-1, with W the counts and n
-    their sum: exactly the ordinary least squares of the n rows. Features are centred and scaled first, so that nothing is
-    lost to large numbers.
+    their sum: exactly the ordinary least squares of the n rows in which no column of the regression is missing. Features are
+    centred and scaled first, so that nothing is lost to large numbers.
 
     Returns
     -------
@@ -138,13 +138,17 @@ def fit_line(public: PublicTable, table: Counts, target: str, features: Sequence
     layout, weights = table.layout, table.counts.astype(float)
     response = public.numbers("target", target)[table.digits(layout.index(target))]
     columns = [public.numbers("features", name)[table.digits(layout.index(name))] for name in features]
-    n, k = table.total, len(columns) + 1
+    complete = np.isfinite(np.column_stack([response, *columns])).all(axis=1)
+    response, columns, weights = response[complete], [column[complete] for column in columns], weights[complete]
+    n, k = int(table.counts[complete].sum()), len(columns) + 1
     nothing = Line(estimates=np.full(k, np.nan), standard_errors=np.full(k, np.nan), degrees_of_freedom=n - k)
+    if n <= k:
+        return nothing
     design = np.column_stack(columns)
     means, response_mean = weights @ design / n, weights @ response / n
     spreads = np.sqrt(weights @ (design - means) ** 2 / n)
     # a constant feature leaves rounding of its mean, not exactly 0
-    if n <= k or (spreads <= 1e-12 * np.abs(design).max(axis=0)).any():
+    if (spreads <= 1e-12 * np.abs(design).max(axis=0)).any():
         return nothing
     standard = (design - means) / spreads
     correlations = standard.T @ (standard * weights[:, None]) / n

@@ -76,7 +76,7 @@ class PermutationSwapping:
             if len(selected):
                 swapped[selected] = rows[selected[derangement(len(selected), generator)], self.variable]
         rows[:, self.variable] = swapped
-        return Counts(table.layout, np.ravel_multi_index(tuple(rows.T), table.layout.sizes))
+        return Counts.of(table.layout, list(rows.T))
 
     def _select(self, members: np.ndarray, generator: np.random.Generator) -> np.ndarray:
         """Members of a stratum, each selected with the rate; exactly one cannot be exchanged, so it is drawn again."""

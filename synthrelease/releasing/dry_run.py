@@ -101,7 +101,7 @@ def made_up(spec: ReleaseSpec) -> Counts:
         drawn = np.unravel_index(generator.choice(allowed, size=rows), mask.forbidden.shape)
         for column, bins in zip(mask.columns, drawn, strict=True):
             digits[column] = bins
-    return Counts(layout, layout.codes(digits))
+    return Counts.of(layout, digits)
 
 
 def extremes(spec: ReleaseSpec) -> Iterator[Configuration]:

@@ -4,24 +4,15 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from synthrelease.domain.bins import MAX_BINS, Interval, parse_bins
 from synthrelease.domain.rules import Rule, edges
 from synthrelease.domain.schema import Binning, Column
-from synthrelease.errors import Unexpected, closest, listing
-from synthrelease.spreadsheets import is_executable
+from synthrelease.errors import Unexpected
+from synthrelease.specification.categories import Bins, ColumnError, category, grouping, readable
 from synthrelease.toml.tables import ColumnTable, InputTable
-
-Bins = Sequence[str] | Mapping[str, list[str]]
-
-
-class ColumnError(Unexpected):
-    """A mistake in a column's table; its place is the field (relative to the table), or "groups"."""
-
-    def __init__(self, place: str, expected: str, found: str | None, suggestion: str | None = None):
-        super().__init__(expected, found, suggestion, place=place)
 
 
 def build_column(name: str, table: ColumnTable, policy: InputTable, rules: Sequence[Rule], groups: Bins | None) -> Column:
@@ -32,7 +23,49 @@ def build_column(name: str, table: ColumnTable, policy: InputTable, rules: Seque
     ColumnError : for the first mistake.
     """
     if table.kind == "category":
-        return _category(name, table, policy, groups)
+        column = category(name, table, policy, groups)
+    else:
+        column = _numeric_column(name, table, policy, rules, groups)
+    _check_missing_values(column)
+    if column.missing == "bin":
+        return _with_missing(column, "missing" if table.missing_label is None else table.missing_label, groups)
+    if table.missing_label is not None:
+        raise ColumnError("missing_label", "it beside missing = 'bin' alone", f"missing = {column.missing!r}")
+    return column
+
+
+def _check_missing_values(column: Column) -> None:
+    """A text that is both a category and, by the column's own word, a missing value."""
+    texts = {text.strip() for text in column.values}
+    for text in column.missing_values:
+        if text.strip() in texts:
+            raise ColumnError("missing_values", "texts that stand for no category of the column", repr(text))
+
+
+def _with_missing(column: Column, label: str, groups: Bins | None) -> Column:
+    """The column with one more atom, of missing values, which is a bin by itself in every alternative."""
+    readable("missing_label", [label])
+    taken = {text for binning in (column.atoms, *column.alternatives.values()) for text in binning.labels}
+    if label in taken or label in (groups or ()):
+        raise ColumnError("missing_label", "a label that no bin and no group of the column has", repr(label))
+    if column.kind != "category" and _is_bin(label, column.kind == "integer"):
+        raise ColumnError("missing_label", "a label that cannot be taken for a number", repr(label))
+    return replace(
+        column,
+        atoms=column.atoms.with_missing(label),
+        alternatives={name: binning.with_missing(label) for name, binning in column.alternatives.items()},
+        missing_label=label,
+    )
+
+
+def _is_bin(text: str, whole: bool) -> bool:
+    try:
+        return bool(parse_bins([text], whole_numbers=whole))
+    except Unexpected:
+        return False
+
+
+def _numeric_column(name: str, table: ColumnTable, policy: InputTable, rules: Sequence[Rule], groups: Bins | None) -> Column:
     whole = table.kind == "integer"
     if table.bounds is None:
         raise ColumnError("bounds", "[lowest, highest] for a numeric column", "nothing")
@@ -69,16 +102,19 @@ def build_column(name: str, table: ColumnTable, policy: InputTable, rules: Seque
         ordered=table.ordered is not False,
         atoms=_binning("atoms", atoms, atoms),
         alternatives={key: _binning(key, intervals, atoms) for key, intervals in parsed.items()},
+        missing_values=table.missing_values,
     )
 
 
 def group_binning(column: Column, bins: Bins) -> Binning:
-    """Group-by bins as a binning of the column's atoms, which were refined by them."""
+    """Group-by bins as a binning of the column's atoms, which were refined by them; missing values are a group of their own."""
     if column.kind == "category":
-        return _grouping("groups", "groups", bins, column.atoms.labels)
-    intervals = parse_bins([str(text) for text in bins], whole_numbers=column.kind == "integer")
-    atoms = _atoms(list(column.edges), column.kind == "integer", column.bounds or (-math.inf, math.inf))
-    return _binning("groups", intervals, atoms)
+        found = grouping("groups", "groups", bins, column.atoms.labels[: column.atoms.present])
+    else:
+        intervals = parse_bins([str(text) for text in bins], whole_numbers=column.kind == "integer")
+        atoms = _atoms(list(column.edges), column.kind == "integer", column.bounds or (-math.inf, math.inf))
+        found = _binning("groups", intervals, atoms)
+    return found if column.atoms.missing is None else found.with_missing(column.missing_label)
 
 
 def _numeric(field: str, bins: Bins, whole: bool, bounds: tuple[float, float]) -> tuple[Interval, ...]:
@@ -120,90 +156,3 @@ def _binning(name: str, intervals: Sequence[Interval], atoms: Sequence[Interval]
         lower=tuple(interval.lower for interval in intervals),
         upper=tuple(interval.upper for interval in intervals),
     )
-
-
-def _category(name: str, table: ColumnTable, policy: InputTable, groups: Bins | None) -> Column:
-    for field in ("bounds", "part"):
-        if getattr(table, field) is not None:
-            raise ColumnError(field, f"no {field} in a column of categories", "some")
-    if table.outside == "clip":
-        raise ColumnError("outside", "'drop' or 'error' (there is no nearest category)", "'clip'")
-    if not table.categories:
-        raise ColumnError("categories", "at least one category", "none")
-    texts = table.categories if isinstance(table.categories, dict) else {label: [label] for label in table.categories}
-    labels, values = tuple(texts), {}
-    if len(labels) > MAX_BINS:
-        raise ColumnError("categories", f"at most {MAX_BINS} categories", f"{len(labels)}")
-    if not isinstance(table.categories, dict) and len(labels) != len(table.categories):
-        twice = Counter(table.categories).most_common(1)[0][0]
-        raise ColumnError("categories", "different categories", f"{twice!r} twice")
-    _readable("categories", labels)
-    for index, (label, spellings) in enumerate(texts.items()):
-        if not spellings:
-            raise ColumnError("categories", f"at least one text of the file for {label!r}", "an empty list")
-        for text in spellings:
-            if text in values:
-                raise ColumnError("categories", "each text of the file under one category", f"{text!r} under two")
-            values[text] = index
-    _known("numbers", table.numbers, labels)
-    numbers = tuple(table.numbers.get(label) for label in labels)
-    atoms = Binning(name="atoms", labels=labels, numbers=numbers, of_atom=tuple(range(len(labels))))
-    alternatives = {key: _grouping(f"alternatives.{key}", key, bins, labels) for key, bins in table.alternatives.items()}
-    if not alternatives:
-        alternatives = {"categories": Binning(name="categories", labels=labels, numbers=numbers, of_atom=atoms.of_atom)}
-    if groups is not None:
-        _grouping("groups", "groups", groups, labels)
-    return Column(
-        name=name,
-        kind="category",
-        description=table.description,
-        unit=table.unit,
-        source=table.source or name,
-        part=table.part,
-        bounds=None,
-        edges=(),
-        values=values,
-        missing=table.missing or policy.missing,
-        outside="error" if policy.outside == "clip" and not table.outside else table.outside or policy.outside,
-        ordered=bool(table.ordered),
-        atoms=atoms,
-        alternatives=alternatives,
-    )
-
-
-def _grouping(field: str, name: str, bins: Bins, labels: tuple[str, ...]) -> Binning:
-    """{"low": ["none", "primary"], ...}: every category in exactly one group."""
-    if not isinstance(bins, Mapping):
-        raise ColumnError(field, "a table of groups with their categories", "a list")
-    _readable(field, bins)
-    members = [(label, index) for index, group in enumerate(bins.values()) for label in group]
-    named = Counter(label for label, _ in members)
-    _known(field, named, labels)
-    wrong = [label for label in labels if named[label] != 1]
-    if wrong:
-        found = f"{wrong[0]!r} in {'two' if named[wrong[0]] else 'none'}"
-        raise ColumnError(field, f"every category ({listing(labels)}) in exactly one group", found)
-    into = dict(members)
-    return Binning(
-        name=name,
-        labels=tuple(bins),
-        numbers=tuple(None for _ in bins),
-        of_atom=tuple(into[label] for label in labels),
-    )
-
-
-def _known(field: str, names: Collection[str], labels: Collection[str]) -> None:
-    known = frozenset(labels)
-    for name in names:
-        if name not in known:
-            raise ColumnError(field, f"categories of the column ({listing(labels)})", repr(name), closest(name, labels))
-
-
-def _readable(field: str, labels: Collection[str]) -> None:
-    for label in labels:
-        if is_executable(label) or not label.strip() or len(label) > 200 or len((label + " ").splitlines()) > 1:
-            expected = (
-                "labels of one line and 1 to 200 characters that no spreadsheet executes (= + - @ start a formula, also after "
-                ", ; | and quotes)"
-            )
-            raise ColumnError(field, expected, repr(label))

@@ -8,15 +8,18 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from synthrelease.accounting.rows import RowsRule
 from synthrelease.candidates.configuration import ConfigurationSpace
 from synthrelease.criteria import CRITERIA, Criterion, JointTest, Setting
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.domain.rules import Domain, Rule, RuleError, parse_rule
-from synthrelease.domain.schema import MAX_ATOMIC_CELLS, Binning, Column, Schema
+from synthrelease.domain.schema import Binning, Column, Schema
 from synthrelease.errors import SpecError, closest, listing
 from synthrelease.resources import file_digest
-from synthrelease.specification.columns import ColumnError, build_column, group_binning
+from synthrelease.specification.categories import ColumnError
+from synthrelease.specification.columns import build_column, group_binning
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.space import build_space
 from synthrelease.toml.problems import Problems, located
@@ -150,6 +153,7 @@ class _Builder:
         """
         read = [
             [each.name, each.source, each.part, each.kind, each.bounds, _texts_of(each), each.missing, each.outside]
+            + ([sorted(each.missing_values)] if each.missing_values else [])
             for each in schema.columns
         ]
         raw = sorted(rule.never for rule in self.release.rules if "raw" in rule.applies_to)
@@ -163,8 +167,14 @@ class _Builder:
                 self.problems.add(f"{where}.{name}", f"a column ({listing(known)})", repr(name), closest(name, known), file)
 
     def _rules(self) -> list[tuple[Rule, tuple[str, ...]]]:
+        policy = self.release.input.missing
         domains = {
-            name: Domain(kind=table.kind, bounds=table.bounds, categories=tuple(table.categories or ()))
+            name: Domain(
+                kind=table.kind,
+                bounds=table.bounds,
+                categories=tuple(table.categories or ()),
+                missing=(table.missing or policy) == "bin",
+            )
             for name, table in self.release.columns.items()
         }
         parsed: list[tuple[Rule, tuple[str, ...]]] = []
@@ -189,8 +199,6 @@ class _Builder:
         if self.problems.found:
             return Schema(columns=()), {}
         schema = Schema(columns=tuple(columns))
-        if schema.layout.n_cells > MAX_ATOMIC_CELLS:
-            self.problems.add("columns", f"at most {MAX_ATOMIC_CELLS} atomic cells", f"{schema.layout.n_cells}")
         groups = {name: group_binning(schema[name], bins) for name, bins in self.acceptance.groups.items()}
         return schema, groups
 
@@ -198,7 +206,8 @@ class _Builder:
         chosen = [rule for rule, applies_to in rules if kind in applies_to]
         try:
             masks = Plausibility.from_rules(chosen, schema.columns, schema.layout)
-            if any(mask.forbidden.all() for mask in masks.masks):
+            present = [np.arange(column.atoms.present) for column in schema.columns]
+            if any(mask.forbidden[np.ix_(*(present[i] for i in mask.columns))].all() for mask in masks.masks):
                 self.problems.add("rules", f"rules that leave some {kind} row possible", "rules that exclude every row")
             return masks
         except RuleError as error:

@@ -110,6 +110,27 @@ MAX_STATED_ROWS = 2**30
 Encoding = Literal["utf-8", "latin-1", "windows-1252", "utf-16"]
 
 
+IMPUTING = {
+    *("average", "backward fill", "bfill", "donor", "ffill", "fill", "forward fill", "hot deck", "imputation", "impute"),
+    *("imputed", "interpolate", "knn", "locf", "mean", "median", "mice", "mode", "model", "most frequent", "nearest"),
+    *("nearest neighbor", "nearest neighbour", "pad", "random", "regression"),
+}
+"""Words for filling gaps from other rows of the private file."""
+
+
+def _missing_rule(value: Any) -> Any:
+    """A rule for missing values that looks at one record alone. Others are refused with what may be done instead."""
+    if isinstance(value, str) and re.sub(r"[\s_-]+", " ", value.strip().lower()) in IMPUTING:
+        raise Unexpected(
+            "'bin', 'drop' or 'error': gaps must not be filled from other private records, because one person's values would "
+            "then stand in many rows, which nothing here protects. Three ways are allowed: a public rule that looks at one "
+            "record alone ('bin' keeps the gap as a value of its own, 'drop' leaves the row out); a rule or model that was "
+            "itself released with differential privacy and paid for, applied to each record by itself; values taken from a "
+            "public table. With 'bin' the gaps of the released table can be filled afterwards from its own rows, at no cost"
+        )
+    return value
+
+
 class InputTable(SpecTable):
     """[input]: public rules for reading the private file.
 
@@ -121,8 +142,9 @@ class InputTable(SpecTable):
     missing_values : texts of the file that stand for a missing value, in every column, also with spaces around them. A list
         replaces the whole default, so write the empty text into it if empty cells are missing values.
         Example: `missing_values = ["", "-9", "unknown"]`.
-    missing : what a missing value does: "drop" leaves its row out, "error" refuses the file. A column may
-        decide otherwise. Example: `missing = "drop"`.
+    missing : what a missing value does: "bin" keeps it as a bin of its own, which is released under the column's
+        `missing_label`; "drop" leaves its row out, "error" refuses the file. A column may decide otherwise.
+        Example: `missing = "bin"`.
     outside : what a value does that is outside a column's bounds or in none of its categories: "drop" leaves its row out,
         "clip" takes the nearest bound (numbers alone), "error" refuses the file. A column may decide otherwise.
         Example: `outside = "clip"`.
@@ -135,9 +157,11 @@ class InputTable(SpecTable):
     delimiter: str = Field(default=",", min_length=1, max_length=1)
     encoding: Encoding = "utf-8"
     missing_values: tuple[str, ...] = ("", "NA", "NaN", "nan", "null", "NULL", "None", ".")
-    missing: Literal["drop", "error"] = "error"
+    missing: Literal["drop", "bin", "error"] = "error"
     outside: Literal["drop", "clip", "error"] = "error"
     rows: Literal["private", "exact"] | Annotated[int, Field(ge=1, le=MAX_STATED_ROWS)] = "private"
+
+    _one_record_alone = field_validator("missing", mode="before")(_missing_rule)
 
     @field_validator("rows", mode="before")
     @classmethod
@@ -168,7 +192,12 @@ class ColumnTable(SpecTable):
         `numbers = { M = 0, F = 1 }`.
     ordered : whether neighbouring categories are near each other, as levels of education are, so that the criterion of
         faithfulness may count them as one bin apart. Numbers always are. Example: `ordered = true`.
-    missing : as in [input], for this column; left out, [input] decides. Example: `missing = "error"`.
+    missing : as in [input], for this column; left out, [input] decides. A bin of missing values is never merged with
+        another one and has no number; no rule fires because of it. Example: `missing = "bin"`.
+    missing_label : how the bin of missing values is called in the release. Example: `missing = "bin"`,
+        `missing_label = "not stated"`.
+    missing_values : further texts of the file that mean a missing value in this column, beside those of [input].
+        Example: `missing_values = ["97", "98", "99"]`.
     outside : as in [input], for this column; left out, [input] decides. Example: `outside = "drop"`.
     alternatives : the bins that the column may be released in, under a name for each way. Numbers: a list of bins that cover
         the bounds without a gap, such as "<18", "18-19", "1..12" (each number a bin), "1500-4499 by 100", "2.5 to 3" (kind
@@ -185,9 +214,13 @@ class ColumnTable(SpecTable):
     categories: _Categories = None
     numbers: dict[str, float] = Field(default_factory=dict)
     ordered: bool | None = None
-    missing: Literal["drop", "error"] | None = None
+    missing: Literal["drop", "bin", "error"] | None = None
+    missing_label: str | None = None
+    missing_values: tuple[str, ...] = ()
     outside: Literal["drop", "clip", "error"] | None = None
     alternatives: dict[str, _Bins] = Field(default_factory=dict)
+
+    _one_record_alone = field_validator("missing", mode="before")(_missing_rule)
 
     @field_validator("bounds")
     @classmethod

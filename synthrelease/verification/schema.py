@@ -14,7 +14,8 @@ from synthrelease.domain.rules import Domain, Rule, RuleError, parse_rule
 from synthrelease.domain.schema import Column, Schema, Transformation
 from synthrelease.published.columns import BinPart, ColumnPart
 from synthrelease.published.document import ReleaseDocument
-from synthrelease.specification.columns import ColumnError, build_column
+from synthrelease.specification.categories import ColumnError
+from synthrelease.specification.columns import build_column
 from synthrelease.toml.tables import ColumnTable, InputTable
 
 _RELEASED = "released"
@@ -70,7 +71,7 @@ def _masks(rules: list[Rule], transformation: Transformation) -> Plausibility:
 def _domain(column: ColumnPart) -> Domain:
     bounds = None if column.bounds is None else (float(column.bounds[0]), float(column.bounds[1]))
     categories = tuple(name for one in column.bins for name in one.categories or ())
-    return Domain(kind=column.kind, bounds=bounds, categories=categories)
+    return Domain(kind=column.kind, bounds=bounds, categories=categories, missing=column.missing == "bin")
 
 
 def _parsed(text: str, domains: dict[str, Domain]) -> Rule:
@@ -82,16 +83,17 @@ def _parsed(text: str, domains: dict[str, Domain]) -> Rule:
 
 
 def _column(part: ColumnPart, rules: Sequence[Rule]) -> Column:
-    problem = ""
+    problem, present = "", [one for one in part.bins if not one.missing]
+    missing = {"missing": "bin", "missing_label": part.bins[-1].label} if part.missing == "bin" else {}
     try:
         if part.kind == "category":
-            groups = {one.label: list(one.categories or ()) for one in part.bins}
+            groups = {one.label: list(one.categories or ()) for one in present}
             categories = [name for group in groups.values() for name in group]
-            table = ColumnTable(kind="category", categories=categories, alternatives={_RELEASED: groups}, ordered=part.ordered)
+            fields = {"categories": categories, "alternatives": {_RELEASED: groups}, "ordered": part.ordered}
         else:
-            texts = [edge_text(one, part.kind == "integer") for one in part.bins]
-            bounds = tuple(float(bound) for bound in part.bounds or ())
-            table = ColumnTable.model_validate({"kind": part.kind, "bounds": bounds, "alternatives": {_RELEASED: texts}})
+            texts = [edge_text(one, part.kind == "integer") for one in present]
+            fields = {"bounds": tuple(float(bound) for bound in part.bounds or ()), "alternatives": {_RELEASED: texts}}
+        table = ColumnTable.model_validate({"kind": part.kind, **fields, **missing})
         return build_column(part.name, table, InputTable(), list(rules), None)
     except ColumnError as error:
         problem = str(error)
@@ -118,7 +120,13 @@ def _bin_problems(column: ColumnPart) -> Iterator[str]:
     """What a single bin can be wrong in: its label against its edges and its number."""
     if len(set(column.labels)) != len(column.labels) or not column.bins:
         yield f"schema: column {column.name!r}: expected different labels, found one twice or none"
+    if [bool(one.missing) for one in column.bins] != [False] * (len(column.bins) - 1) + [column.missing == "bin"]:
+        yield f"schema: column {column.name!r}: expected one bin of missing values, the last, just where missing is 'bin'"
     for one in column.bins:
+        if one.missing:
+            if one.categories is not None or (one.lower, one.below, one.number) != (None, None, None):
+                yield f"schema: column {column.name!r}: bin {one.label!r}: expected missing values alone, found more"
+            continue
         if (one.categories is None) == (column.kind == "category"):
             yield f"schema: column {column.name!r}: bin {one.label!r}: expected edges or categories, as the column's kind asks"
         elif column.kind != "category" and not _label_fits(one, column.kind == "integer"):

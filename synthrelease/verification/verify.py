@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-import numpy as np
-
 from synthrelease.bundle.checksums import sha256
 from synthrelease.bundle.table import ReleasedTable, TableError, csv_bytes, read_csv, read_parquet
 from synthrelease.errors import Unexpected
-from synthrelease.published.document import FORMAT, ReleaseDocument, read_strictly
+from synthrelease.published.document import FORMATS, ReleaseDocument, read_strictly
 from synthrelease.verification.charges import charges
 from synthrelease.verification.checks import Check, Report
 from synthrelease.verification.configuration import configuration
@@ -50,7 +48,7 @@ def verify_files(files: Mapping[str, bytes], public_key: str | Path | None = Non
     read = _document(files)
     if isinstance(read, Check):
         return _report(checks, read, signed.signed_by)
-    checks.append(Check(name="release.json", found=f"format {FORMAT}, {read.title!r}"))
+    checks.append(Check(name="release.json", found=f"format {read.format}, {read.title!r}"))
     rebuilt = _schema(read)
     if isinstance(rebuilt, Check):
         return _report(checks, rebuilt, signed.signed_by)
@@ -93,7 +91,7 @@ def _document(files: Mapping[str, bytes]) -> ReleaseDocument | Check:
     try:
         document = read_strictly(files[name])
     except Unexpected as error:
-        return Check(name=name, problems=(f"{name}: {error} (this program reads format {FORMAT})",))
+        return Check(name=name, problems=(f"{name}: {error} (this program reads format {' and '.join(map(str, FORMATS))})",))
     if document.dumped() != files[name]:
         return Check(name=name, problems=(f"{name}: expected the layout in which it was written, found another",))
     return document
@@ -132,17 +130,12 @@ def _table(document: ReleaseDocument, files: Mapping[str, bytes]) -> ReleasedTab
             problems.append(f"{name}: expected {document.n_rows} rows, found {found.counts.total}")
         elif name == "data.csv" and csv_bytes(found) != files[name]:
             problems.append(f"{name}: expected sorted rows in the layout in which they were written, found another")
-        elif table is not None and not _same(table, found):
+        elif table is not None and not table.counts.same_as(found.counts):
             problems.append(f"{name}: expected the rows of data.csv, found others")
         table = table or found
     if problems or table is None:
         return Check(name="table", problems=tuple(problems))
     return table
-
-
-def _same(left: ReleasedTable, right: ReleasedTable) -> bool:
-    pairs = (left.counts.codes, right.counts.codes), (left.counts.counts, right.counts.counts)
-    return all(np.array_equal(mine, theirs) for mine, theirs in pairs)
 
 
 def _minimum_count(document: ReleaseDocument, table: ReleasedTable) -> Check:
@@ -154,7 +147,7 @@ def _minimum_count(document: ReleaseDocument, table: ReleasedTable) -> Check:
 
 
 def _plausible(rebuilt: Rebuilt, table: ReleasedTable) -> Check:
-    bad = rebuilt.plausibility.forbidden(table.counts.all_digits())
+    bad = rebuilt.plausibility.forbidden(table.counts.bins)
     rows = int(table.counts.counts[bad].sum())
     problems = (f"data.csv: {rows} rows break the plausibility rules for released rows",) if rows else ()
     return Check(name="plausibility", found="no row breaks a rule", problems=problems)

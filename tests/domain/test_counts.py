@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 from synthrelease.domain import counts as table_module
-from synthrelease.domain.counts import Counts, lattice, rare_first
+from synthrelease.domain import lattice as lattice_module
+from synthrelease.domain.counts import Counts, rare_first
+from synthrelease.domain.lattice import lattice
 from tests.helpers.small import layout_of
 
 LAYOUT = layout_of(3, 2, 4)
@@ -33,7 +35,8 @@ def slow_marginal(data: np.ndarray, columns: tuple[int, ...]) -> np.ndarray:
 def limit(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Both representations of large and small tables."""
     if request.param == "sparse":
-        monkeypatch.setattr(table_module, "DENSE_LIMIT", 12)
+        for module in (table_module, lattice_module):
+            monkeypatch.setattr(module, "DENSE_LIMIT", 12)
 
 
 @pytest.mark.usefixtures("limit")
@@ -73,8 +76,8 @@ def test_every_joint_table_has_its_axes_in_the_order_asked_for() -> None:
 def test_a_lattice_keeps_few_tables_and_forgets_none_of_the_answers(
     tables: int, cells: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(table_module, "KEPT_TABLES", tables)
-    monkeypatch.setattr(table_module, "KEPT_CELLS", cells)
+    monkeypatch.setattr(lattice_module, "KEPT_TABLES", tables)
+    monkeypatch.setattr(lattice_module, "KEPT_CELLS", cells)
     data = rows(1, 60)
     marginals = lattice(counted(data))
     for columns in [(0, 1), (1, 2), (0,), (0, 1), (2,), (1,), (0, 2), (0,), (1, 2)]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import permutations, product
 
 import numpy as np
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.plausibility import Plausibility
-from synthrelease.domain.rules import Domain, Rule, RuleError, parse_rule
+from synthrelease.domain.rules import Domain, Rule, RuleError, comparisons, parse_rule
 from synthrelease.domain.schema import Schema, Transformation
 from synthrelease.specification.columns import build_column
 from synthrelease.toml.tables import ColumnTable, InputTable
@@ -36,21 +37,26 @@ TABLES = {
 CHOICES = list(product(*(table.alternatives for table in TABLES.values())))
 
 
-def world(forest: Sequence[Tree]) -> tuple[Schema, Plausibility]:
-    rules = [parse_rule(rendered(tree), DOMAINS) for tree in forest]
-    schema = Schema(columns=tuple(build_column(name, table, InputTable(), rules, None) for name, table in TABLES.items()))
+def world(forest: Sequence[Tree], missing: Sequence[str] = ()) -> tuple[Schema, Plausibility]:
+    """The schema and the rules; the columns named in `missing` have a bin of missing values."""
+    rules = [parse_rule(rendered(tree), {n: replace(d, missing=n in missing) for n, d in DOMAINS.items()}) for tree in forest]
+    tables = {
+        name: table.model_copy(update={"missing": "bin" if name in missing else "error"}) for name, table in TABLES.items()
+    }
+    schema = Schema(columns=tuple(build_column(name, table, InputTable(), rules, None) for name, table in tables.items()))
     return schema, Plausibility.from_rules(rules, schema.columns, schema.layout)
 
 
-def atomic_values(schema: Schema, column: str) -> list[list[float | str]]:
-    """Some values of every atomic bin: all whole numbers, the ends and the middle of real bins, the category."""
+def atomic_values(schema: Schema, column: str) -> list[list[float | str | None]]:
+    """Some values of every atomic bin: all whole numbers, the ends and the middle of real bins, the category; None: a gap."""
     atoms = schema[column].atoms
+    missing = [] if atoms.missing is None else [[None]]
     if column == "sector":
-        return [[label] for label in atoms.labels]
+        return [[label] for label in atoms.labels[: atoms.present]] + missing
     pairs = zip(atoms.lower, atoms.upper, strict=True)
     if column == "age":
-        return [[float(value) for value in range(10) if lower <= value < upper] for lower, upper in pairs]
-    return [[lower, (lower + upper) / 2] for lower, upper in pairs]
+        return [[float(value) for value in range(10) if lower <= value < upper] for lower, upper in pairs] + missing
+    return [[lower, (lower + upper) / 2] for lower, upper in pairs] + missing
 
 
 def forbidden_by_text(forest: Sequence[Tree], schema: Schema) -> np.ndarray:
@@ -59,7 +65,7 @@ def forbidden_by_text(forest: Sequence[Tree], schema: Schema) -> np.ndarray:
     values = [atomic_values(schema, name) for name in schema.names]
     for cell in np.ndindex(*schema.layout.sizes):
         rows = product(*(values[axis][place] for axis, place in enumerate(cell)))
-        said = {any(evaluated(tree, dict(zip(schema.names, row, strict=True))) for tree in forest) for row in rows}
+        said = {any(evaluated(tree, dict(zip(schema.names, row, strict=True))) is True for tree in forest) for row in rows}
         assert len(said) == 1, "an atomic cell lies partly inside a rule"
         answers[cell] = said.pop()
     return answers
@@ -98,6 +104,45 @@ def test_a_coarse_cell_is_forbidden_just_when_all_its_atomic_cells_are(forest: l
     transformation = Transformation(schema=schema, binnings=binnings)
     expected = merged_slowly(forbidden_by_text(forest, schema), transformation)
     np.testing.assert_array_equal(mask_of(plausibility.merge(transformation)), expected)
+
+
+GAPS = st.sets(st.sampled_from(list(TABLES)), min_size=1)
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.data(), GAPS, st.sampled_from(CHOICES))
+def test_with_missing_values_a_cell_is_forbidden_just_when_a_rule_is_true_and_not_unknown(
+    data: st.DataObject, missing: set[str], names: tuple[str, ...]
+) -> None:
+    trees_here = trees(missing=missing == set(TABLES))
+    forest = data.draw(st.lists(trees_here, min_size=1, max_size=3))
+    schema, plausibility = world(forest, sorted(missing))
+    expected = forbidden_by_text(forest, schema)
+    np.testing.assert_array_equal(mask_of(plausibility), expected)
+    binnings = tuple(column.alternatives[name] for column, name in zip(schema.columns, names, strict=True))
+    transformation = Transformation(schema=schema, binnings=binnings)
+    np.testing.assert_array_equal(mask_of(plausibility.merge(transformation)), merged_slowly(expected, transformation))
+
+
+@pytest.mark.parametrize("text", ["age < 3", "not age < 3", "sector != 'farm'", "not sector in ['farm', 'shop']", "wage >= 1"])
+def test_neither_a_comparison_nor_its_negation_forbids_a_missing_value(text: str) -> None:
+    rule = parse_rule(text, DOMAINS)
+    columns = [build_column(name, table, InputTable(missing="bin"), [rule], None) for name, table in TABLES.items()]
+    schema = Schema(columns=tuple(columns))
+    forbidden = mask_of(Plausibility.from_rules([rule], schema.columns, schema.layout))
+    axis = list(TABLES).index(next(comparisons(rule)).column)
+    assert forbidden.any()
+    assert not np.moveaxis(forbidden, axis, 0)[-1].any()
+
+
+def test_a_rule_may_ask_whether_a_value_is_missing() -> None:
+    _, plausibility = world([("and", ("<", "age", 3), ("not", ("is missing", "wage")))], ["age", "wage"])
+    forbidden = mask_of(plausibility)  # a wage below the age of three, where both are known
+    assert forbidden[0, 0].all()
+    assert not forbidden[0, -1].any()
+    assert not forbidden[-1].any()
+    with pytest.raises(RuleError, match="expected a column with missing = 'bin' before 'is missing', found 'wage'"):
+        world([("is missing", "wage")])
 
 
 @settings(max_examples=60, deadline=None)

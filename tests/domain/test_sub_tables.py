@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from synthrelease.criteria.marginals import largest_difference
 from synthrelease.domain import counts as counts_module
+from synthrelease.domain import lattice as lattice_module
 from synthrelease.domain import sub_tables as module
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.sub_tables import column_groups, differences
@@ -49,8 +50,8 @@ def test_every_difference_of_every_table_is_there_once(
     left, right = two_tables(sizes, seed)
     wanted = [c for k in range(1, min(largest, len(sizes)) + 1) for c in combinations(range(len(sizes)), k)]
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(counts_module, "DENSE_LIMIT", limit)
-        patched.setattr(module, "DENSE_LIMIT", limit)
+        for one in (counts_module, lattice_module, module):
+            patched.setattr(one, "DENSE_LIMIT", limit)
         patched.setattr(module, "GROUP_CELLS", group)
         found = list(differences(counted(sizes, left), counted(sizes, right), largest))
         worst = largest_difference(counted(sizes, left), counted(sizes, right), largest)

@@ -165,12 +165,12 @@ def test_filler_rows_are_plausible_public_and_a_prefix_of_one_sequence() -> None
     forbidden[0, :2] = True
     rules = Plausibility(layout=layout, masks=(Mask(columns=(0, 1), forbidden=forbidden),))
     filler = FillerRows(rules)
-    assert not rules.forbidden(filler.first(50).all_digits()).any()
+    assert not rules.forbidden(filler.first(50).bins).any()
     for size in range(20):
         fewer, more = filler.first(size), filler.first(size + 1)
         assert one_replaced(rows_of(fewer), rows_of(more))
         assert (size, size + 1) == (fewer.total, more.total)
-    assert all(len(np.unique(column)) == want for column, want in zip(filler.first(50).all_digits(), (2, 3, 4), strict=True))
+    assert all(len(np.unique(column)) == want for column, want in zip(filler.first(50).bins, (2, 3, 4), strict=True))
 
 
 # --- The number ---------------------------------------------------------------------------------------------------------------

@@ -69,7 +69,7 @@ def read(path: Path, schema: Schema, policy: InputTable | None = None, raw: Plau
     """{bin of each column: count} of the atomic counts of a file."""
     private = ingest(path, schema, policy or InputTable(), raw or anything(schema))
     counts = private._Door__counts  # type: ignore[attr-defined]
-    cells = zip(*(digits.tolist() for digits in counts.all_digits()), strict=True)
+    cells = zip(*(digits.tolist() for digits in counts.bins), strict=True)
     return dict(zip(cells, counts.counts.tolist(), strict=True))
 
 

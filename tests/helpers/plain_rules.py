@@ -1,6 +1,7 @@
 """Random rules as plain trees, rendered as text and evaluated row by row: the obvious reference for masks.
 
-A tree is ("and" | "or", tree, ...), ("not", tree), ("in", column, values) or (operator, column, value).
+A tree is ("and" | "or", tree, ...), ("not", tree), ("in", column, values), ("is missing", column) or (operator, column, value).
+A row has None where a value is missing.
 """
 
 from __future__ import annotations
@@ -23,16 +24,24 @@ DOMAINS = {
 _COMPARE = {"<": op.lt, "<=": op.le, ">": op.gt, ">=": op.ge, "==": op.eq, "!=": op.ne}
 
 
-def evaluated(tree: Tree, row: Mapping[str, float | str]) -> bool:
-    """What a tree says of one row."""
+def evaluated(tree: Tree, row: Mapping[str, float | str | None]) -> bool | None:
+    """What a tree says of one row: true, false, or None where a missing value leaves it open.
+
+    It is open just when filling the gaps of each comparison by itself, in whatever way, can make it true and can make it false.
+    """
     kind, *rest = tree
-    if kind == "and":
-        return all(evaluated(part, row) for part in rest)
-    if kind == "or":
-        return any(evaluated(part, row) for part in rest)
+    if kind in ("and", "or"):
+        said = [evaluated(part, row) for part in rest]
+        decided = kind == "or"
+        return decided if decided in said else None if None in said else not decided
     if kind == "not":
-        return not evaluated(rest[0], row)
+        inner = evaluated(rest[0], row)
+        return None if inner is None else not inner
+    if kind == "is missing":
+        return row[rest[0]] is None
     column, value = rest
+    if row[column] is None:
+        return None
     return row[column] in value if kind == "in" else _COMPARE[kind](row[column], value)
 
 
@@ -43,6 +52,8 @@ def rendered(tree: Tree) -> str:
         return f" {kind} ".join(f"({rendered(part)})" for part in rest)
     if kind == "not":
         return f"not ({rendered(rest[0])})"
+    if kind == "is missing":
+        return f"{rest[0]} is missing"
     column, value = rest
     return f"{column} in [{', '.join(map(_quoted, value))}]" if kind == "in" else f"{column} {kind} {_quoted(value)}"
 
@@ -53,8 +64,8 @@ def _quoted(value: float | str) -> str:
     return str(value)
 
 
-def trees() -> st.SearchStrategy[Tree]:
-    """Rules over DOMAINS whose comparisons each divide their column."""
+def trees(*, missing: bool = False) -> st.SearchStrategy[Tree]:
+    """Rules over DOMAINS whose comparisons each divide their column; with `missing`, some ask whether a value is missing."""
     labels = st.sampled_from(DOMAINS["sector"].categories)
     leaves = st.one_of(
         st.tuples(st.sampled_from(["<", ">="]), st.just("age"), st.integers(1, 9)),
@@ -66,6 +77,9 @@ def trees() -> st.SearchStrategy[Tree]:
         st.tuples(st.sampled_from(["==", "!="]), st.just("sector"), labels),
         st.tuples(st.just("in"), st.just("sector"), st.lists(labels, min_size=1, max_size=3)),
     )
+
+    if missing:
+        leaves |= st.tuples(st.just("is missing"), st.sampled_from(list(DOMAINS)))
 
     def grown(parts: st.SearchStrategy[Tree]) -> st.SearchStrategy[Tree]:
         several = st.lists(parts, min_size=2, max_size=3)

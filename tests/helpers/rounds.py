@@ -9,7 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from synthrelease.domain.counts import Counts, lattice
+from synthrelease.domain.counts import Counts
+from synthrelease.domain.lattice import lattice
 from synthrelease.domain.schema import Layout
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import PrivateFailure

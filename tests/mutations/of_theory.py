@@ -915,7 +915,7 @@ OF_THE_THEORY = (
         name="spread: in the order of the table",
         breaks="rows are dropped by their order, not evenly",
         place="candidates.projections.minimum_count:MinimumCount.project",
-        old="rare_first(table.all_digits(), table.counts)",
+        old="rare_first(table.bins, table.counts)",
         new="np.arange(len(table.counts))",
         tests=("tests/candidates/projections/test_minimum_count.py",),
     ),

@@ -139,9 +139,15 @@ FAULTS: list[tuple[Change, str]] = [
     (lambda folder: (folder / "release.json").write_bytes(b"\xff"), r"release\.json: expected a file of a release, in UTF-8"),
     (lambda folder: (folder / "release.json").write_text("[]"), r"release\.json: the whole: expected"),
     (edited(lambda d: d.pop("schema")), r"release\.json: schema: expected"),
-    (edited(lambda d: d.update(format=2)), r"release\.json: format: expected 3, found 2: synthrelease '.*' that wrote it can"),
-    (edited(lambda d: d.update(format=4, written_by="9.1")), r"found 4: synthrelease '9\.1' that wrote it can read it"),
-    (edited(lambda d: (d.clear(), d.update(format=1))), r"expected 3, found 1: the synthrelease that wrote it can read it"),
+    (
+        edited(lambda d: d.update(format=2)),
+        r"release\.json: format: expected 3 or 4, found 2: synthrelease '.*' that wrote it can",
+    ),
+    (edited(lambda d: d.update(format=5, written_by="9.1")), r"found 5: synthrelease '9\.1' that wrote it can read it"),
+    (
+        edited(lambda d: (d.clear(), d.update(format=1))),
+        r"expected 3 or 4, found 1: the synthrelease that wrote it can read it",
+    ),
     (edited(lambda d: d["charges"].update(delta_exact="1")), r"release\.json: charges: .* 0 <= delta < 1"),
     (edited(lambda d: d["guarantee"].update(epsilon_exact="much")), r"guarantee\.epsilon_exact: expected"),
     (edited(lambda d: d["criteria"][0].update(value=None)), r"criteria\[0\]\.value: expected"),

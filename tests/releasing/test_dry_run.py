@@ -142,7 +142,7 @@ def test_made_up_rows_are_plausible_and_always_the_same(tmp_path: Path) -> None:
     table = made_up(spec)
     assert table.total == spec.rows.stated == 400  # as many as are stated, up to ROWS
     assert made_up(replace(spec, rows=RowsRule())).total == ROWS
-    assert not spec.raw.forbidden(table.all_digits()).any()
+    assert not spec.raw.forbidden(table.bins).any()
     assert len(table.codes) == spec.schema.layout.n_cells - 1  # every other cell occurs, so every group has rows
     assert 0.5 < table.counts.min() / table.counts.mean() <= 1
     assert np.array_equal(table.counts, made_up(spec).counts)

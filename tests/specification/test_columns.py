@@ -6,10 +6,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import BaseModel, ValidationError
 
+from synthrelease.candidates.configuration import join
 from synthrelease.domain.rules import Domain, parse_rule
 from synthrelease.domain.schema import Binning, Column
-from synthrelease.specification.columns import ColumnError, build_column, group_binning
+from synthrelease.specification.categories import ColumnError
+from synthrelease.specification.columns import build_column, group_binning
 from synthrelease.toml.tables import ColumnTable, InputTable
 
 CUTS = st.lists(st.integers(1, 19), min_size=1, max_size=5, unique=True).map(sorted)
@@ -174,3 +177,86 @@ def test_what_does_not_go_with_categories_is_refused(fields: dict[str, object], 
     with pytest.raises(ColumnError) as caught:
         category(**fields)
     assert (caught.value.place, caught.value.found) == (field, found)
+
+
+# --- Missing values -------------------------------------------------------------------------------------------------------
+
+BIN = InputTable(missing="bin")
+
+
+@given(CUTS, CUTS, CUTS)
+def test_missing_values_are_the_last_bin_alone_in_every_binning(first: list[int], second: list[int], cuts: list[int]) -> None:
+    alternatives = {"a": between(first), "b": between(second)}
+    table = ColumnTable(kind="integer", bounds=(0, 19), alternatives=alternatives)
+    column, without = (build_column("age", table, policy, [], between(cuts)) for policy in (BIN, InputTable()))
+    pairs = [(column.alternatives[name], without.alternatives[name]) for name in alternatives]
+    pairs += [(column.atoms, without.atoms), (group_binning(column, between(cuts)), group_binning(without, between(cuts)))]
+    for binning, plain in pairs:
+        assert (binning.missing, binning.present) == (len(plain), len(plain))
+        assert binning.labels == (*plain.labels, "missing")
+        assert binning.numbers == (*plain.numbers, None)
+        assert binning.of_atom == (*plain.of_atom, len(plain))
+        assert (binning.lower, binning.upper) == (plain.lower, plain.upper)
+    assert column.alternatives["a"].refines(column.alternatives["b"]) == (set(second) <= set(first))
+
+
+def test_missing_values_are_a_bin_of_categories_and_of_their_groups() -> None:
+    groups = {"some": ["yes", "both"], "none": ["no"]}
+    column = category(
+        groups, missing="bin", missing_label="not asked", alternatives={"two": {"a": ["no"], "b": ["yes", "both"]}}
+    )
+    assert column.atoms.labels == ("yes", "no", "both", "not asked")
+    assert column.alternatives["two"].labels == ("a", "b", "not asked")
+    assert column.alternatives["two"].of_atom == (1, 0, 1, 2)
+    assert group_binning(column, groups).of_atom == (0, 1, 0, 2)
+    assert "not asked" not in column.values
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"of_atom": (0, 1, 1)}, {"of_atom": (0, 1, 0)}, {"of_atom": (0, 2, 1)}, {"missing": 1}, {"numbers": (None, None, 0.0)}],
+)
+def test_a_binning_whose_missing_bin_holds_a_value_or_has_a_number_cannot_be_made(change: dict[str, object]) -> None:
+    fields = {"name": "x", "labels": ("a", "b", "gone"), "numbers": (None, None, None), "of_atom": (0, 1, 2), "missing": 2}
+    assert Binning(**fields).present == 2  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="needs its missing bin last"):
+        Binning(**(fields | change))  # type: ignore[arg-type]
+
+
+def test_the_common_refinement_of_binnings_keeps_missing_values_apart() -> None:
+    alternatives = {"a": {"x": ["yes"], "y": ["no", "both"]}, "b": {"x": ["no"], "y": ["yes", "both"]}}
+    column = category(missing="bin", alternatives=alternatives)
+    joined = join(column, list(column.alternatives.values()))
+    assert joined.labels == ("yes", "no", "both", "missing")
+    assert joined.missing == 3
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"missing": "bin", "missing_label": "both"}, "missing_label: expected a label that no bin .*, found 'both'"),
+        ({"missing": "bin", "missing_label": "=1"}, "missing_label: expected labels of one line"),
+        ({"missing": "bin", "missing_label": ""}, "missing_label: expected labels of one line"),
+        ({"missing_label": "gone"}, "missing_label: expected it beside missing = 'bin' alone, found missing = 'error'"),
+        ({"missing": "bin", "missing_values": [" Y"]}, "missing_values: expected texts that stand for no category .*' Y'"),
+    ],
+)
+def test_what_is_wrong_with_a_bin_of_missing_values(fields: dict[str, object], message: str) -> None:
+    with pytest.raises(ColumnError, match=message):
+        category(None, **fields)
+
+
+def test_a_label_of_missing_values_is_no_number() -> None:
+    table = ColumnTable(kind="integer", bounds=(0, 19), alternatives={"a": ["<5", ">=5"]}, missing="bin", missing_label=">99")
+    with pytest.raises(ColumnError, match="cannot be taken for a number, found '>99'"):
+        build_column("age", table, InputTable(), [], None)
+
+
+@pytest.mark.parametrize("word", ["mean", "Median", "mode", "knn", "forward fill", "forward_fill", "hot-deck", "impute"])
+@pytest.mark.parametrize("model", [InputTable, ColumnTable])
+def test_filling_gaps_from_other_private_records_is_refused_with_the_three_ways(word: str, model: type[BaseModel]) -> None:
+    with pytest.raises(ValidationError) as caught:
+        model.model_validate({"missing": word} | ({"kind": "integer"} if model is ColumnTable else {}))
+    message = str(caught.value)
+    for way in ("looks at one record alone", "released with differential privacy", "from a public table"):
+        assert way in message.replace("\n", " ")

@@ -59,8 +59,11 @@ def parameter_texts(parameters: Parameters) -> list[tuple[str, str]]:
 
 
 def bin_text(column: ColumnPart, index: int) -> str:
-    """What a bin holds, in words: values, edges or categories."""
+    """What a bin holds, in words: values, edges or categories, or that the value is missing."""
     one = column.bins[index]
+    if one.missing:
+        also = f" (in the original file also written {', '.join(column.missing_values)})" if column.missing_values else ""
+        return f"the value is missing{also}"
     if one.categories is not None:
         return "" if one.categories == [one.label] else ", ".join(one.categories)
     last = None if one.below is None else one.below - 1 if column.kind == "integer" else one.below

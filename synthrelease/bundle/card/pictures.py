@@ -12,7 +12,6 @@ from synthrelease.accounting.charges import REPLACING, SELECTION, STATED, SUM
 from synthrelease.bundle.card.numbers import cost, figure, rounded_up, share, words
 from synthrelease.bundle.card.svg import BAND, BLUE, INK, LINE, MUTED, PAPER, RED, SOFT, Markup, Picture, shade, shortened
 from synthrelease.bundle.table import ReleasedTable
-from synthrelease.criteria import CRITERIA
 from synthrelease.published.costs import ChargePart
 from synthrelease.published.document import CriterionPart, ReleaseDocument
 
@@ -60,16 +59,20 @@ def error_band(document: ReleaseDocument) -> float | None:
 
 
 def of_every_cell(document: ReleaseDocument) -> CriterionPart | None:
-    """The first criterion that bounds the error of every share."""
-    bounding = {kind for kind, criterion in CRITERIA.items() if criterion.bounds_every_cell}
-    return next((one for one in document.criteria if one.kind in bounding), None)
+    """The first criterion that bounds the error of every share of single columns, at least."""
+    return next((one for one in document.criteria if _columns_of(one, document)), None)
 
 
 def band_columns(document: ReleaseDocument) -> int | None:
     """Of how many columns a combination may be for that band to hold; None when it holds for any."""
     found = of_every_cell(document)
-    largest = None if found is None else found.parameters.get("largest")
-    return largest if largest is not None and largest < len(document.columns) else None
+    largest = len(document.columns) if found is None else _columns_of(found, document)
+    return largest if largest < len(document.columns) else None
+
+
+def _columns_of(part: CriterionPart, document: ReleaseDocument) -> int:
+    criterion = part.criterion()
+    return 0 if criterion is None else criterion.every_cell_up_to(len(document.columns))
 
 
 def distribution(table: ReleasedTable, column: int, band: float | None) -> Markup:

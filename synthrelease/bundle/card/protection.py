@@ -40,6 +40,7 @@ def left_out_text(document: ReleaseDocument) -> str:
     columns = document.columns
     sentences = [
         ("Rows with a missing value were left out: {}.", [one.name for one in columns if one.missing == "drop"]),
+        ("A missing value was counted as a bin of its own, under a label that is no value: {}.", _missing_bins(document)),
         ("Files with a missing value were refused: {}.", [one.name for one in columns if one.missing == "error"]),
         ("Values outside the bounds counted as the nearest bound: {}.", [one.name for one in columns if one.outside == "clip"]),
         ("Rows with a value outside bounds or categories were left out: {}.", _outside(document, "drop")),
@@ -47,6 +48,10 @@ def left_out_text(document: ReleaseDocument) -> str:
         ("Rows were left out in which one of these occurred: {}.", document.raw_rules),
     ]
     return " ".join(text.format("; ".join(names)) for text, names in sentences if names)
+
+
+def _missing_bins(document: ReleaseDocument) -> Iterable[str]:
+    return [f"{column.name} ({one.label!r})" for column in document.columns for one in column.bins if one.missing]
 
 
 def _outside(document: ReleaseDocument, policy: str) -> Iterable[str]:

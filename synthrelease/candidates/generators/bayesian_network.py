@@ -61,7 +61,7 @@ class BayesianNetwork:
         """n rows by ancestral sampling on expected counts."""
         frontier = self.rows(n, generator)
         digits = [frontier.digits[column] for column in range(len(self.layout.sizes))]
-        return Counts(self.layout, self.layout.codes(digits), frontier.expected.astype(np.int64))
+        return Counts.of(self.layout, digits, frontier.expected.astype(np.int64))
 
     def rows(self, n: int, generator: np.random.Generator) -> Frontier:
         """n whole rows as distinct cells, for any number of columns, also where no code would fit into 64 bits."""

@@ -18,7 +18,8 @@ from pydantic import Field, model_validator
 from synthrelease.accounting.charges import Charge
 from synthrelease.candidates.generators.base import Background, Generator
 from synthrelease.candidates.generators.dense import DenseModel, plausible_cells
-from synthrelease.domain.counts import Counts, Lattice, lattice
+from synthrelease.domain.counts import Counts
+from synthrelease.domain.lattice import Lattice, lattice
 from synthrelease.domain.schema import Layout
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import Unexpected

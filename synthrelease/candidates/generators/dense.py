@@ -24,8 +24,7 @@ class DenseModel:
         """n rows by systematic rounding of the expected counts, those of a rare bin side by side."""
         expected = self.shares.ravel()
         cells = np.flatnonzero(expected)
-        digits = [(cells // stride) % size for stride, size in zip(self.layout.strides, self.layout.sizes, strict=True)]
-        order = rare_first(digits, expected[cells])
+        order = rare_first(np.unravel_index(cells, self.layout.sizes), expected[cells])
         return Counts(self.layout, cells[order], systematic_rounding(expected[cells][order], n, generator))
 
 

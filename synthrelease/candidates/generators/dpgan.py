@@ -198,7 +198,7 @@ def noisy_gradient(critic: Network, counts: Counts, clip: float, rho: Fraction, 
     rows have equal gradients in both tables, up to such errors, is the work of `clipped_sum_of_cells`.
     """
     step, exact = noise_grid(clip).step, np.zeros(sum(layer.size for layer in critic.weights))
-    for start in range(0, len(counts.codes), _PIECE):
+    for start in range(0, len(counts), _PIECE):
         piece = slice(start, start + _PIECE)
         sums = clipped_sum_of_cells(critic, places(counts, piece), counts.counts[piece], clip)
         exact += np.concatenate([layer.ravel() for layer in sums])
@@ -261,7 +261,7 @@ def clipped_shares(norms: np.ndarray, clip: float) -> np.ndarray:
 def places(counts: Counts, piece: slice) -> np.ndarray:
     """(cells of the piece, columns) where each cell's bins are among those of all columns, one after the other."""
     starts = np.cumsum([0, *counts.layout.sizes])[:-1]
-    return np.stack([start + digits[piece] for start, digits in zip(starts, counts.all_digits(), strict=True)], axis=1)
+    return np.stack([start + digits[piece] for start, digits in zip(starts, counts.bins, strict=True)], axis=1)
 
 
 def softmax(scores: np.ndarray) -> np.ndarray:

@@ -24,7 +24,8 @@ from synthrelease.candidates.generators.bayesian_network import BayesianNetwork
 from synthrelease.candidates.generators.junction_tree import JunctionTree
 from synthrelease.candidates.generators.maximum_entropy import maximum_entropy
 from synthrelease.candidates.generators.measurements import NoisyMarginal, NoisyMarginals
-from synthrelease.domain.counts import DENSE_LIMIT, Counts, lattice
+from synthrelease.domain.counts import DENSE_LIMIT, Counts
+from synthrelease.domain.lattice import lattice
 from synthrelease.domain.schema import Layout
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import Unexpected, closest, listing

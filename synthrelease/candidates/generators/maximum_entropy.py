@@ -19,7 +19,8 @@ import numpy as np
 from synthrelease.candidates.generators.bayesian_network import BayesianNetwork, Family, margin_of
 from synthrelease.candidates.generators.junction_tree import Columns, JunctionTree, spread
 from synthrelease.candidates.generators.measurements import NoisyMarginals
-from synthrelease.domain.counts import Counts, lattice
+from synthrelease.domain.counts import Counts
+from synthrelease.domain.lattice import lattice
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.errors import RejectedRound
 

@@ -22,7 +22,8 @@ from synthrelease.accounting.plan import pure_epsilon
 from synthrelease.candidates.generators.base import Background, Generator, Guaranteed
 from synthrelease.candidates.generators.bayesian_network import BayesianNetwork, NoisyTable, build_network
 from synthrelease.candidates.generators.parent_sets import competing_sets
-from synthrelease.domain.counts import DENSE_LIMIT, Counts, Lattice, lattice
+from synthrelease.domain.counts import DENSE_LIMIT, Counts
+from synthrelease.domain.lattice import Lattice, lattice
 from synthrelease.domain.schema import Layout
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.randomness import SYSTEM, SystemEntropy, choose, discrete_laplace

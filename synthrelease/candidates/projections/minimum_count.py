@@ -55,7 +55,7 @@ class MinimumCount(Projection):
         """
         m = self.minimum_count
         counts = np.where(table.counts >= m, table.counts, 0)
-        order = rare_first(table.all_digits(), table.counts) if self.keep == "spread" else None
+        order = rare_first(table.bins, table.counts) if self.keep == "spread" else None
         for k in range(1, m):
             cells = np.flatnonzero(table.counts == k) if order is None else order[table.counts[order] == k]
             size = k * len(cells) // m
@@ -70,4 +70,4 @@ class MinimumCount(Projection):
             if not len(cells):
                 raise RejectedRound("the projection to a minimum count kept no row")
             np.add.at(counts, generator.choice(cells, size=missing), 1)
-        return Counts(table.layout, table.codes, counts)
+        return table.with_counts(counts)

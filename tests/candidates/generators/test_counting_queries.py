@@ -20,7 +20,7 @@ from synthrelease.candidates.generators.counting_queries import CELL_LIMIT, Mech
 from synthrelease.candidates.generators.dense import DenseModel, plausible_cells
 from synthrelease.candidates.generators.mwem import MWEM, weighed
 from synthrelease.candidates.generators.pep import PEP, projected
-from synthrelease.domain.counts import lattice
+from synthrelease.domain.lattice import lattice
 from synthrelease.domain.plausibility import Mask, Plausibility
 from synthrelease.enclave.door import Meter, PrivateCounts
 from synthrelease.errors import BudgetError, RejectedRound

@@ -99,7 +99,7 @@ def one_hot(counts: Counts) -> np.ndarray:
 
 
 def cells_of(counts: Counts) -> np.ndarray:
-    return np.stack(counts.all_digits(), axis=1)
+    return np.stack(counts.bins, axis=1)
 
 
 def test_a_cell_has_a_place_in_each_column() -> None:

@@ -243,7 +243,7 @@ def test_impossible_cells_are_exact_zeros_however_large_their_noisy_count() -> N
     found = law(network)
     assert np.array_equal(found == 0, np.broadcast_to(forbidden[:, None, :], SIZES))
     assert found.sum() == pytest.approx(1)
-    assert not rules.forbidden(network.sample(5000, np.random.default_rng(0)).all_digits()).any()
+    assert not rules.forbidden(network.sample(5000, np.random.default_rng(0)).bins).any()
 
 
 def test_a_measured_table_whose_cells_are_all_but_one_impossible_is_no_trouble() -> None:

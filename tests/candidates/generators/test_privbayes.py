@@ -27,7 +27,8 @@ from synthrelease.candidates.generators.bayesian_network import (
 )
 from synthrelease.candidates.generators.parent_sets import competing_sets
 from synthrelease.candidates.generators.privbayes import PrivBayes, dependence_score, score_sensitivity
-from synthrelease.domain.counts import Counts, lattice
+from synthrelease.domain.counts import Counts
+from synthrelease.domain.lattice import lattice
 from synthrelease.domain.plausibility import Mask, Plausibility
 from synthrelease.errors import PrivateFailure
 from tests.helpers.small import World, layout_of

@@ -1,0 +1,185 @@
+"""Conditional medians and other quantiles: whether those of the original lie within so many bins of the released ones.
+
+Stakeholders ask for medians; a mean bounds them only for distributions without a large share at one end (theory 3.11,
+conditional medians).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar, Literal
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from synthrelease.candidates.candidate import Candidate
+from synthrelease.criteria.base import Criterion, Mistake, Query, Setting
+from synthrelease.criteria.columns import grouping_mistakes, unknown_columns
+from synthrelease.criteria.facts import PublicFacts
+from synthrelease.criteria.fitted import Fitted
+from synthrelease.criteria.groupings import Grouping, groupings, sizes
+from synthrelease.criteria.offenders import Offender, PublicTable
+from synthrelease.criteria.wording import grouped, shown, words
+from synthrelease.domain.counts import Counts
+from synthrelease.domain.schema import Layout
+
+_FINEST = 10_000
+"""Quantiles are whole multiples of one over this."""
+
+
+class ConditionalMedian(Criterion):
+    """max over groups g and quantiles q of max(B - q n_g, A - (1 - q) n_g) / n.
+
+    t is the bin of the (lower) q-quantile of group g in the candidate; of the n_g private rows of g, B lie more than `within`
+    bins below t and A more than `within` bins above. The figure is at or below 0 just when every original quantile reaches into
+    the bins [t - within, t + within]; above 0 it is the share of all rows that are too many on one side.
+
+    Attributes
+    ----------
+    column : the column whose medians are compared; its bins have an order. Example: `column = "income"`.
+    by : columns to group by, one grouping each, in the bins of [groups] where it has the column.
+        Example: `by = ["age", "sex"]`.
+    overall : whether the quantiles of all rows count, too. Example: `overall = false`, `by = ["age"]`.
+    within : how many bins an original quantile may lie from the released one; 0 asks for the same bin. Example: `within = 1`.
+    quantiles : which quantiles are compared, each between 0 and 1. Example: `quantiles = [0.25, 0.5, 0.75]`.
+
+    Privacy
+    -------
+    Sensitivity 1/n. Groups and windows come from the candidate: they are public. A private row of g adds 1 - q to B - q n_g
+    when it lies below the window and -q otherwise, a row outside of g or without a value of the column adds 0: three numbers in
+    [-q, 1 - q], so a replaced record moves the sum by at most 1; likewise A - (1 - q) n_g. The maximum keeps that (theory 3.0,
+    maxima). No division by a private size takes place, so small groups need no more noise. With q = a/b the figure is a whole
+    number over b n, rounded once.
+    """
+
+    counts_rows: ClassVar[bool] = True
+    best_figure: ClassVar[float] = -0.5
+    no_bounds: ClassVar[str] = "Numbers of rows below or above a window are not among the facts that bounds are computed from."
+    no_draft: ClassVar[str] = "Which columns are read by their medians is a decision about the table at hand."
+    kind: Literal["conditional_median"]
+    column: str
+    by: tuple[str, ...] = ()
+    overall: bool = True
+    within: int = Field(default=0, ge=0)
+    quantiles: tuple[float, ...] = Field(default=(0.5,), min_length=1, max_length=20)
+
+    @model_validator(mode="after")
+    def _usable(self) -> ConditionalMedian:
+        if not all(0 < q < 1 and (Fraction(str(q)) * _FINEST).denominator == 1 for q in self.quantiles):
+            raise ValueError("quantiles must lie above 0 and below 1, with at most four decimals")
+        if not self.by and not self.overall:
+            raise ValueError("there must be a group-by column, or overall = true")
+        return self
+
+    @property
+    def figure_range(self) -> tuple[float, float]:
+        return self.best_figure, 1.0
+
+    def figure_unit(self, facts: PublicFacts) -> str:
+        return "share of the rows"
+
+    def effort(self, layout: Layout, n: int) -> float:
+        return float(min(n, layout.n_cells)) * (len(self.by) + self.overall) * len(self.quantiles)
+
+    def sentence(self, facts: PublicFacts) -> str:
+        which = "median" if self.quantiles == (0.5,) else f"quantile ({shown(self.quantiles)})"
+        over = grouped(self.by, self.overall, facts)
+        near = f"the bin of the released one or {self.within} next to it" if self.within else "the bin of the released one"
+        return (
+            f"Whether the original {which} of {words(self.column)} lies in {near}, {over}: the largest share of all rows by "
+            "which too many original rows lie below or above. At 0 or less, each lies there. Only rows with a value count."
+        )
+
+    def public_sensitivity(self, facts: PublicFacts) -> float:
+        return 1 / facts.n
+
+    def mistakes(self, setting: Setting, others: Mapping[str, Criterion]) -> Iterable[Mistake]:
+        found = [*unknown_columns(setting.schema, "column", [self.column]), *grouping_mistakes(setting, "by", self.by)]
+        if not found and not setting.schema[self.column].ordered:
+            found.append(Mistake(field="column", expected="a column whose bins have an order", found=repr(self.column)))
+        return found
+
+    def query(self, n: int, candidate: Candidate, setting: Setting, fitted: Fitted) -> Query:
+        windows = self._windows(candidate, setting)
+        return Query(
+            sensitivity=1 / n,
+            figure=lambda counts: max(int(window.excess(counts).max()) / (window.q.denominator * n) for window in windows),
+            void=any(window.void for window in windows),
+        )
+
+    def offender(self, public: PublicTable, candidate: Candidate, setting: Setting, fitted: Fitted) -> Offender | None:
+        """The group and quantile with the most rows on the wrong side."""
+        labels = candidate.transformation.binning(self.column).labels
+
+        def words_of(window: _Windows) -> tuple[float, Offender]:
+            excess = window.excess(public.counts)
+            group = int(excess.argmax())
+            theirs = _quantile_bins(public.counts, window.grouping, window.column, window.present, window.q)[group]
+            released, original = (labels[int(place)] if place >= 0 else "no rows" for place in (window.middle[group], theirs))
+            where = f"{words(self.column)}, quantile {float(window.q):g}, {window.grouping.where(group)}"
+            return excess[group] / window.q.denominator, Offender(where=where, released=released, original=original)
+
+        return max((words_of(window) for window in self._windows(candidate, setting)), key=lambda found: found[0])[1]
+
+    def _windows(self, candidate: Candidate, setting: Setting) -> list[_Windows]:
+        transformation = candidate.transformation
+        column, present = transformation.layout.index(self.column), transformation.binning(self.column).present
+        return [
+            _Windows(
+                grouping=grouping,
+                column=column,
+                present=present,
+                within=self.within,
+                q=q,
+                middle=_quantile_bins(candidate.counts, grouping, column, present, q),
+            )
+            for grouping in groupings(self.by, self.overall, transformation, setting)
+            for q in (Fraction(str(number)) for number in self.quantiles)
+        ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Windows:
+    """For one grouping and one quantile: the bins around the candidate's quantile of every group.
+
+    `middle` (n_groups,) is the bin of the candidate's quantile, -1 for a group without rows; `present` the number of bins that
+    hold values.
+    """
+
+    grouping: Grouping
+    column: int
+    present: int
+    within: int
+    q: Fraction
+    middle: np.ndarray
+
+    @property
+    def void(self) -> bool:
+        return bool((self.middle < 0).any())
+
+    def excess(self, counts: Counts) -> np.ndarray:
+        """(n_groups,) denominator of q times max(B - q n_g, A - (1 - q) n_g): whole numbers."""
+        bins, groups, n_groups = counts.digits(self.column), self.grouping.of_cells(counts), len(self.grouping)
+        values, middle = bins < self.present, self.middle[np.maximum(groups, 0)]
+        rows = sizes(counts, groups, values, n_groups)
+        below = sizes(counts, groups, values & (bins < middle - self.within), n_groups)
+        above = sizes(counts, groups, values & (bins > middle + self.within), n_groups)
+        over, under = self.q.numerator, self.q.denominator
+        return np.maximum(under * below - over * rows, under * above - (under - over) * rows)
+
+
+def _quantile_bins(table: Counts, grouping: Grouping, column: int, present: int, q: Fraction) -> np.ndarray:
+    """(n_groups,) the lowest bin at or below which at least a share q of a group's rows with a value lies; -1 without rows."""
+    bins, groups = table.digits(column), grouping.of_cells(table)
+    counted = np.flatnonzero((groups >= 0) & (bins < present))
+    order = counted[np.lexsort((bins[counted], groups[counted]))]
+    ends = np.searchsorted(groups[order], np.arange(len(grouping) + 1))
+    found = np.full(len(grouping), -1, dtype=np.int64)
+    for group, (start, stop) in enumerate(zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)):
+        if start < stop:
+            reached = np.cumsum(table.counts[order[start:stop]])
+            found[group] = bins[order[start + int(np.searchsorted(reached, math.ceil(q * int(reached[-1]))))]]
+    return found

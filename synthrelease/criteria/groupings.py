@@ -1,0 +1,98 @@
+"""Groups of rows that a criterion looks at one by one: the groups of a column, or all rows.
+
+Rows without a value of the grouping column are in no group of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from synthrelease.criteria.base import Setting
+from synthrelease.criteria.facts import PublicFacts
+from synthrelease.criteria.wording import words
+from synthrelease.domain.counts import Counts
+from synthrelease.domain.schema import Binning, Transformation
+
+
+@dataclass(frozen=True, kw_only=True)
+class Grouping:
+    """One way to group rows.
+
+    Attributes
+    ----------
+    name : the column; empty where all rows are one group.
+    column : its index; any column where all rows are one group.
+    into : (n_bins,) the group of every bin; -1 for rows in none.
+    labels : of the groups.
+    """
+
+    name: str
+    column: int
+    into: np.ndarray
+    labels: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def of_cells(self, table: Counts) -> np.ndarray:
+        """(n_cells,) the group of every cell of a table; -1 for none."""
+        return self.into[table.digits(self.column)]
+
+    def where(self, group: int) -> str:
+        """A group in words."""
+        return f"{words(self.name)}={self.labels[group]}" if self.name else "all rows"
+
+
+def groupings(by: Iterable[str], overall: bool, transformation: Transformation, setting: Setting) -> list[Grouping]:
+    """A grouping for every column of `by`, in the bins of [groups] where it has some, and one of all rows."""
+    layout, found = transformation.layout, []
+    for name in by:
+        binning = transformation.binning(name)
+        coarser = setting.groups.get(name, binning)
+        into = np.where(present(binning), binning.map_to(coarser), -1)
+        found.append(Grouping(name=name, column=layout.index(name), into=into, labels=coarser.labels[: coarser.present]))
+    if overall:
+        everything = np.zeros(layout.sizes[0], dtype=np.int64)
+        found.append(Grouping(name="", column=0, into=everything, labels=("all rows",)))
+    return found
+
+
+def present(binning: Binning) -> np.ndarray:
+    """(n_bins,) whether a bin holds values: False for the bin of missing values."""
+    return np.arange(len(binning)) < binning.present
+
+
+def sizes(table: Counts, groups: np.ndarray, inside: np.ndarray, n_groups: int) -> np.ndarray:
+    """(n_groups,) exact numbers of rows of every group in the cells that are `inside`.
+
+    Parameters
+    ----------
+    groups : (n_cells,) the group of every cell; -1 for none.
+    inside : (n_cells,) which cells count.
+    """
+    counted = inside & (groups >= 0)
+    return np.bincount(groups[counted], weights=table.counts[counted], minlength=n_groups).astype(np.int64)
+
+
+def public_sizes(name: str, column: str, facts: PublicFacts) -> list[int]:
+    """Released rows with a value of `column` in every group of a column `name`; of all rows together where `name` is empty."""
+    table, present = facts.table, facts.by_name[column].present
+    table = table.keep(table.digits(table.layout.index(column)) < present)
+    if not name:
+        return [table.total]
+    place = table.layout.index(name)
+    rows = np.bincount(table.digits(place), weights=table.counts, minlength=table.layout.sizes[place])
+    return [int(rows[group].sum()) for group in _public_groups(name, facts)]
+
+
+def _public_groups(name: str, facts: PublicFacts) -> np.ndarray:
+    """(n_groups, n_bins) which released bins lie in each group of a column; those of missing values in none."""
+    column = facts.by_name[name]
+    groups = (
+        np.eye(len(column.labels), dtype=bool) if column.groups is None else np.array([one.inside for one in column.groups])
+    )
+    values = np.arange(len(column.labels)) < column.present
+    return (groups & values)[(groups & values).any(axis=1)]

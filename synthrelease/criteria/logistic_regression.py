@@ -1,0 +1,275 @@
+"""Logistic regression of a binary column: how far one Newton step on the original records moves the released coefficients.
+
+Theory 3.13, one-step logistic regression.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from synthrelease.candidates.candidate import Candidate
+from synthrelease.criteria.base import Criterion, Mistake, Query, Setting
+from synthrelease.criteria.columns import condition, representation_mistakes, unknown_columns
+from synthrelease.criteria.facts import PublicFacts
+from synthrelease.criteria.fitted import Fitted
+from synthrelease.criteria.functional_mechanism import sub_table
+from synthrelease.criteria.offenders import Offender, PublicTable
+from synthrelease.criteria.wording import figure as number
+from synthrelease.criteria.wording import shown, words
+from synthrelease.domain.counts import Counts
+from synthrelease.domain.schema import Binning, Layout
+from synthrelease.errors import listing, rejecting
+
+_SINGULAR = 1e-6
+"""Smallest eigenvalue of the mean information, in standard units, with which coefficients are taken to be determined."""
+_MOST_STEPS = 60
+_SMALLEST = 2.0**-20
+"""Least sensitivity of the figure, times the rows: noise of scale 0 cannot be drawn."""
+
+
+class LogisticRegression(Criterion):
+    """max over the slopes j of |sum of v_j(z) over the private records| / m, v(z) = H^-1 x(z) (y(z) - mu(x)).
+
+    y is 1 for the bins of `positive`; x are the features in standard units of the candidate S, with an intercept; mu(x) is the
+    probability that the logistic regression fitted on S gives, H the mean information of S, sum mu (1 - mu) x x' / m, and m its
+    number of rows that have all the columns. At its own coefficients the score of S is 0; that of the private records, times
+    H^-1, is their first Newton step from there: the distance of the two fits up to second order, and up to how far the two
+    tables differ in H, which the marginal criteria bound. So one figure with little noise does for a private fit.
+
+    The figure is in log odds per standard deviation of the feature: 0.1 means that an odds ratio per standard deviation is off
+    by about a tenth. Not in standard errors: those shrink with the number of rows, and a threshold would mean something else in
+    every table. The largest coefficient and not their sum counts, because odds ratios are read one by one.
+
+    Attributes
+    ----------
+    target : the column that is explained. Example: `target = "hospital"`.
+    positive : labels of the bins, of the target's representation, that count as 1; the other values count as 0.
+        Example: `positive = ["yes"]`.
+    features : the columns that explain it, by the numbers of their bins. Example: `features = ["age", "children"]`.
+    representation : for target and features, the alternative whose bins are used; each bin of every other alternative must fit
+        into one of them. Example: `representation = { hospital = "categories", age = "five_years", children = "single" }`.
+
+    Privacy
+    -------
+    v(z) is a function of S and of the record's cell, and 0 for a record that lacks one of the columns. Replacing a record moves
+    the sum of v_j by at most max_z v_j - min_z v_j, over the records that the public rules allow and 0: sensitivity
+    max_j (max v_j - min v_j) / m. m is public. A record's share is computed once for all cells before the counts are looked at;
+    its products with counts are off by 2^-53 of themselves and their sums correctly rounded in whatever order (math.fsum),
+    which is, for n up to 2^30, less than 2^-22 of the sensitivity, because that is at least max |v_j| / m.
+    """
+
+    no_sensitivity: ClassVar[str] = (
+        "It follows from the released table where the representation of every column is what was released; of other bins a "
+        "bundle holds the name alone."
+    )
+    no_bounds: ClassVar[str] = "Coefficients say nothing about single counts or means."
+    no_draft: ClassVar[str] = "Which column is an outcome, and of what, is a decision about the table at hand."
+    kind: Literal["logistic_regression"]
+    target: str
+    positive: tuple[str, ...] = Field(min_length=1)
+    features: tuple[str, ...] = Field(min_length=1, max_length=50)
+    representation: Mapping[str, str]
+
+    @model_validator(mode="after")
+    def _columns_once(self) -> LogisticRegression:
+        if len(set(self.columns)) != len(self.columns):
+            raise ValueError("the target and the features must be different columns")
+        return self
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Features, then the target."""
+        return (*self.features, self.target)
+
+    def figure_unit(self, facts: PublicFacts) -> str:
+        return "log odds"
+
+    def effort(self, layout: Layout, n: int) -> float:
+        """The rows are counted by the cells of the regression; each step of the fit sums their products."""
+        sizes = [size for name, size in zip(layout.columns, layout.sizes, strict=True) if name in self.columns]
+        return float(min(n, layout.n_cells)) * len(sizes) + _MOST_STEPS * float(min(n, math.prod(sizes))) * len(sizes) ** 2
+
+    def sentence(self, facts: PublicFacts) -> str:
+        return (
+            "How far one Newton step on the original records moves a coefficient of the logistic regression of "
+            f"{words(self.target)} ({shown(self.positive)}) on {', '.join(map(words, self.features))} that was fitted on the "
+            "released rows: the largest change, in log odds per standard deviation of a feature. Only rows with all these "
+            "columns count. Where released and original records agree in the spread of the features, this is the distance of "
+            "the coefficients of the two, as long as it is small."
+        )
+
+    def mistakes(self, setting: Setting, others: Mapping[str, Criterion]) -> Iterable[Mistake]:
+        schema = setting.schema
+        found = [*unknown_columns(schema, "target", [self.target]), *unknown_columns(schema, "features", self.features)]
+        found = found or [*representation_mistakes(setting, self.columns, self.representation, self.features)]
+        if found:
+            return found
+        target = self.binnings(setting)[-1]
+        known = target.labels[: target.present]
+        if not set(self.positive) < set(known):
+            expected = f"some values of {self.target!r} in {target.name!r}, not all ({listing(known)})"
+            return [Mistake(field="positive", expected=expected, found=listing(self.positive))]
+        return []
+
+    def binnings(self, setting: Setting) -> tuple[Binning, ...]:
+        return tuple(setting.schema[name].alternatives[self.representation[name]] for name in self.columns)
+
+    def public_sensitivity(self, facts: PublicFacts) -> float | None:
+        """From the fit on the released table and what the raw rules allow, all on the released bins."""
+        columns = [facts.by_name[name] for name in self.columns]
+        if any(column.binning != self.representation[column.name] for column in columns):
+            return None
+        numbers = [np.array([np.nan if x is None else x for x in column.numbers], dtype=float) for column in columns[:-1]]
+        values = np.arange(len(columns[-1].labels)) < columns[-1].present
+        outcome = np.where(values, np.isin(columns[-1].labels, self.positive), np.nan)
+        return _Steps.of(numbers, outcome, facts.cells(self.columns)).sensitivity(facts.possible(self.columns))
+
+    def query(self, n: int, candidate: Candidate, setting: Setting, fitted: Fitted) -> Query:
+        steps, count = self._steps(candidate, setting)
+        return Query(
+            sensitivity=steps.sensitivity(setting.possible(self.columns, self.binnings(setting))),
+            figure=lambda counts: max(abs(change) for change in steps.changes(count(counts))),
+            void=steps.void,
+        )
+
+    def offender(self, public: PublicTable, candidate: Candidate, setting: Setting, fitted: Fitted) -> Offender | None:
+        """The coefficient with the largest change."""
+        steps, count = self._steps(candidate, setting)
+        changes = steps.changes(count(public.counts))
+        worst = max(range(len(changes)), key=lambda place: abs(changes[place]))
+        released, step = float(steps.slopes[worst]), changes[worst]
+        return Offender(
+            where=f"{words(self.features[worst])}, log odds of {words(self.target)} per standard deviation",
+            released=number(released, 3),
+            original=f"{number(released + step, 3)} after one step",
+        )
+
+    def _steps(self, candidate: Candidate, setting: Setting) -> tuple[_Steps, _Counted]:
+        wanted = self.binnings(setting)
+        present = tuple(candidate.transformation.binning(name) for name in self.columns)
+        numbers = [np.array([np.nan if x is None else x for x in binning.numbers], dtype=float) for binning in wanted[:-1]]
+        values = np.arange(len(wanted[-1])) < wanted[-1].present
+        outcome = np.where(values, condition(wanted[-1], None, self.positive), np.nan)
+        count = _Counted(columns=self.columns, present=present, wanted=wanted)
+        return _Steps.of(numbers, outcome, count(candidate.counts)), count
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Counted:
+    """Counts of a table over the cells of the regression, the target varying fastest."""
+
+    columns: tuple[str, ...]
+    present: tuple[Binning, ...]
+    wanted: tuple[Binning, ...]
+
+    def __call__(self, table: Counts) -> np.ndarray:
+        return sub_table(table, self.columns, self.present, self.wanted)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Steps:
+    """What a record adds to the step, from the synthetic table alone.
+
+    Attributes
+    ----------
+    steps : (feature combinations, d) H^-1 x without the intercept's row; 0 for records that lack a feature.
+    residuals : (feature combinations, target bins) y - mu; 0 for records that lack a column.
+    slopes : (d,) of the synthetic fit, per standard deviation.
+    rows : m, the synthetic rows that have all the columns.
+    void : whether the synthetic table determines no coefficients.
+    """
+
+    steps: np.ndarray
+    residuals: np.ndarray
+    slopes: np.ndarray
+    rows: int
+    void: bool
+
+    @classmethod
+    def of(cls, numbers: list[np.ndarray], outcome: np.ndarray, synthetic: np.ndarray) -> _Steps:
+        """`numbers` of every feature's bins and the `outcome` (0, 1) of the target's; both not a number for missing values."""
+        features = np.stack([axis.ravel() for axis in np.meshgrid(*numbers, indexing="ij")], axis=1)
+        known, valued = np.isfinite(features).all(axis=1), np.isfinite(outcome)
+        table = synthetic.reshape(len(features), len(outcome)) * np.outer(known, valued)
+        features, outcome = np.where(known[:, None], features, 0.0), np.where(valued, outcome, 0.0)
+        totals, hits = table.sum(axis=1), table @ outcome
+        rows = int(totals.sum())
+        weights = totals / max(1, rows)
+        centred = (features - weights @ features) * known[:, None]
+        deviations = np.sqrt(weights @ centred**2)
+        standard = np.column_stack([known.astype(float), centred / np.where(deviations > 0, deviations, 1.0)])
+        with rejecting(np.linalg.LinAlgError, because="the information of the candidate has no eigenvalues"):
+            fit = _fit(standard, weights, hits / max(1, rows))
+            void = rows == 0 or not fit.converged or not np.linalg.eigvalsh(fit.information)[0] > _SINGULAR
+            inverse = np.zeros_like(fit.information) if void else np.linalg.inv(fit.information)
+        steps = (standard @ inverse)[:, 1:]
+        residuals = (outcome[None, :] - fit.probabilities[:, None]) * np.outer(known, valued)
+        return cls(steps=steps, residuals=residuals, slopes=fit.coefficients[1:], rows=max(1, rows), void=void)
+
+    def changes(self, table: np.ndarray) -> list[float]:
+        """(d,) sum of v_j over the records of a table, over m."""
+        counts = table.reshape(self.residuals.shape)
+        places, bins = np.nonzero(counts)
+        shares = counts[places, bins] * self.residuals[places, bins]
+        return [math.fsum((shares * each[places]).tolist()) / self.rows for each in self.steps.T]
+
+    def sensitivity(self, possible: np.ndarray) -> float:
+        """max_j (max v_j - min v_j) / m over the records that the raw rules allow, and over those that add 0."""
+        allowed = possible.reshape(self.residuals.shape)
+        highest = np.where(allowed, self.residuals, 0.0).max(axis=1)[:, None]
+        lowest = np.where(allowed, self.residuals, 0.0).min(axis=1)[:, None]
+        ends = np.stack([self.steps * highest, self.steps * lowest, np.zeros_like(self.steps)])
+        widest = float((ends.max(axis=(0, 1)) - ends.min(axis=(0, 1))).max())
+        return max(widest, _SMALLEST) / self.rows
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Fit:
+    """A logistic regression of public counts: (d + 1,) coefficients, (n,) probabilities, (d + 1, d + 1) mean information."""
+
+    coefficients: np.ndarray
+    probabilities: np.ndarray
+    information: np.ndarray
+    converged: bool
+
+
+def _fit(standard: np.ndarray, weights: np.ndarray, hits: np.ndarray) -> _Fit:
+    """Newton's method with halved steps on the log likelihood, which is concave: it ends at its maximum where there is one.
+
+    Parameters
+    ----------
+    standard : (n, d + 1) features with a column of ones; `weights` (n,) the share of the rows in each combination, `hits` (n,)
+        the share of the rows that are there and have outcome 1.
+    """
+
+    def likelihood(beta: np.ndarray) -> float:
+        scores = standard @ beta
+        return float(hits @ scores - weights @ np.logaddexp(0.0, scores))
+
+    beta, converged = np.zeros(standard.shape[1]), False
+    for _ in range(_MOST_STEPS):
+        probabilities, information = _information(standard, weights, beta)
+        score = standard.T @ (hits - weights * probabilities)
+        step = np.linalg.pinv(information, hermitian=True) @ score
+        if np.abs(step).max() < 1e-13 * max(1.0, float(np.abs(beta).max())):
+            converged = True
+            break
+        now, length = likelihood(beta), 1.0
+        while length > 1e-6 and not likelihood(beta + length * step) >= now - 1e-15:
+            length /= 2
+        beta = beta + length * step
+        converged = bool(np.abs(score).max() < 1e-9)
+    probabilities, information = _information(standard, weights, beta)
+    return _Fit(coefficients=beta, probabilities=probabilities, information=information, converged=converged)
+
+
+def _information(standard: np.ndarray, weights: np.ndarray, beta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    probabilities = 1 / (1 + np.exp(-np.clip(standard @ beta, -700, 700)))
+    spread = weights * probabilities * (1 - probabilities)
+    return probabilities, (standard * spread[:, None]).T @ standard

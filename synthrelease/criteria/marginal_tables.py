@@ -1,0 +1,119 @@
+"""Which marginal tables a criterion compares, and how many that are.
+
+Tables of at most k columns are about d^k / k! in number, all tables 2^d. So where nothing is said all tables are compared up to
+`WIDE` columns, and those of at most three columns beyond. The table of all columns at once is one table however wide it is, no
+dearer than any other: it is named as "all columns", and needs none of the tables between.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+
+from pydantic import Field, field_validator
+
+from synthrelease.candidates.generators.marginals import Term
+from synthrelease.criteria.base import Criterion, Mistake, Setting
+from synthrelease.criteria.columns import unknown_columns
+from synthrelease.criteria.wording import shown, words
+from synthrelease.domain.schema import Layout
+from synthrelease.errors import Unexpected
+
+MAX_TABLES = 100_000
+"""Tables that a criterion looks at: all of sixteen columns, or all of three columns of eighty; more would take hours."""
+
+WIDE, LARGEST_WHEN_WIDE = 8, 3
+"""Up to so many columns all tables are compared unless something else is said; beyond, those of at most three columns."""
+
+ALL_COLUMNS = "all columns"
+
+
+def no_tables_beyond(n_columns: int) -> int:
+    """Of how many columns the compared tables are at most where nothing is said."""
+    return n_columns if n_columns <= WIDE else LARGEST_WHEN_WIDE
+
+
+class MarginalCriterion(Criterion):
+    """What the criteria of marginal tables share: which tables they compare.
+
+    Attributes
+    ----------
+    largest : all tables of at most so many columns are compared. Left out: all tables of up to eight columns, those of at most
+        three columns of wider tables; none beside `tables`. Example: `largest = 3`.
+    tables : tables that are compared by name, beside those of `largest`: the columns of a table joined by ":", "all 2-way" for
+        every table of exactly two columns, "all columns" for the one table of all columns, which shows whole rows and costs
+        little however wide it is. Example: `tables = ["diabetes:hospital", "age:sex:region"]`.
+    """
+
+    largest: int | None = Field(default=None, ge=1)
+    tables: tuple[str, ...] = Field(default=(), max_length=10_000)
+
+    @field_validator("tables")
+    @classmethod
+    def _terms(cls, tables: tuple[str, ...]) -> tuple[str, ...]:
+        for text in tables:
+            if text.strip() != ALL_COLUMNS and Term.of(text).weight != 1:
+                raise Unexpected("tables without weights, such as 'age:region' or 'all 2-way'", repr(text))
+        return tables
+
+    @cached_property
+    def _named(self) -> tuple[Term | None, ...]:
+        """The terms of `tables`; None for the table of all columns."""
+        return tuple(None if text.strip() == ALL_COLUMNS else Term.of(text) for text in self.tables)
+
+    def up_to(self, n_columns: int) -> int:
+        """Of how many columns all tables are compared; 0 where only named ones are."""
+        if self.largest is None:
+            return 0 if self.tables else no_tables_beyond(n_columns)
+        return min(self.largest, n_columns)
+
+    def named(self, layout: Layout) -> tuple[tuple[int, ...], ...]:
+        """Increasing column indices of the tables compared by name, each once, without those of `up_to` columns."""
+        width = len(layout.sizes)
+        everything = tuple(range(width))
+        sets = [columns for term in self._named for columns in ([everything] if term is None else term.sets(layout))]
+        return tuple(dict.fromkeys(columns for columns in sets if len(columns) > self.up_to(width)))
+
+    def n_tables(self, layout: Layout) -> int:
+        """How many tables are compared."""
+        width = len(layout.sizes)
+        return sum(math.comb(width, size) for size in range(1, self.up_to(width) + 1)) + len(self.named(layout))
+
+    def effort(self, layout: Layout, n: int) -> float:
+        """Of each table as many numbers are summed as it has cells, or as there are rows, if these are fewer."""
+        return float(self.n_tables(layout)) * min(n, layout.n_cells)
+
+    def mistakes(self, setting: Setting, others: Mapping[str, Criterion]) -> Iterable[Mistake]:
+        layout = setting.schema.layout
+        names = dict.fromkeys(name for term in self._named if term for name in term.columns)
+        unknown = [*unknown_columns(setting.schema, "tables", names)]
+        if unknown:
+            return unknown
+        many = [(math.comb(len(layout.sizes), term.ways), f"all {term.ways}-way") for term in self._named if term and term.ways]
+        if any(number > MAX_TABLES for number, _ in many):
+            number, text = max(many)
+            expected = f"terms of at most {MAX_TABLES} tables"
+            return [Mistake(field="tables", expected=expected, found=f"{text!r}, {number} tables")]
+        if self.n_tables(layout) > MAX_TABLES:
+            return [
+                Mistake(
+                    field="largest",
+                    expected=f"a number of columns that leads to at most {MAX_TABLES} tables",
+                    found=f"{self.n_tables(layout)} tables",
+                )
+            ]
+        return []
+
+    def tables_in_words(self, n_columns: int) -> str:
+        """ "any columns", "at most 3 columns", "age by sex"."""
+        largest = self.up_to(n_columns)
+        parts = [] if not largest else ["any columns"] if largest == n_columns else [f"at most {largest} columns"]
+        for term in self._named if largest < n_columns else ():
+            if term is None:
+                parts.append("all columns at once")
+            elif term.ways:
+                parts.append(f"{term.ways} columns")
+            else:
+                parts.append(" by ".join(words(name) for name in term.columns))
+        return shown(parts) if len(parts) < 3 else f"{shown(parts[:-1])} and {parts[-1]}"

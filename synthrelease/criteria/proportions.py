@@ -1,0 +1,149 @@
+"""Differences in proportions: whether the share of a condition in each group is right, P(hospital | diabetes) for example.
+
+A table can be right in every cell and wrong in what is read off it: in a small group an error of a cell is a large one of its
+share. This criterion looks at the shares themselves (theory 3.12, difference in proportions).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from synthrelease.candidates.candidate import Candidate
+from synthrelease.criteria.base import Criterion, Mistake, Query, Setting
+from synthrelease.criteria.columns import condition, condition_mistakes, grouping_mistakes, unknown_columns
+from synthrelease.criteria.facts import PublicFacts
+from synthrelease.criteria.fitted import Fitted
+from synthrelease.criteria.groupings import Grouping, groupings, public_sizes, sizes
+from synthrelease.criteria.offenders import Offender, PublicTable, share
+from synthrelease.criteria.wording import grouped, shown, words
+from synthrelease.domain.counts import Counts
+from synthrelease.domain.schema import Layout
+
+
+class DifferenceInProportions(Criterion):
+    """max over groups g of |a_g - p_g n_g| / m_g: the error of the share of a condition within each group, in one step.
+
+    Of the n_g private rows of group g (with a value of the column), a_g meet the condition; the candidate has m_g rows there,
+    of which a share p_g does. a_g - p_g n_g = n_g (share in the original - p_g), so the figure is the error of the share, times
+    the size of the group in the original over its size in the release: the error itself where the group's size is right. Two
+    groups' difference of shares (a risk difference) is then off by at most the sum of their two errors.
+
+    Attributes
+    ----------
+    column : the column of the condition. Example: `column = "hospital"`.
+    bins : labels of its bins that meet the condition: bins of [groups] where it has the column, otherwise bins that every
+        alternative has. Example: `bins = ["yes"]`.
+    by : columns to group by, one grouping each, in the bins of [groups] where it has the column. Example: `by = ["diabetes"]`.
+    overall : whether the share among all rows counts, too. Example: `overall = true`.
+
+    Privacy
+    -------
+    Sensitivity 1 / min m_g. p_g and m_g are the candidate's: public. A private row of g adds (1 - p_g)/m_g when it meets the
+    condition and -p_g/m_g otherwise, a row outside of g or without a value adds 0: all in an interval of length 1/m_g, and one
+    replaced record moves the sum by at most that. The maximum keeps the sensitivity (theory 3.0, maxima). No private size
+    divides, so no margin is needed and no group is filled up. a_g m_g - (p_g m_g) n_g is a whole number below 2^61, over m_g^2;
+    quotient and maximum are rounded to 2^-51 of themselves, which for n up to 2^30 is below 2^-21 of the sensitivity.
+    """
+
+    no_bounds: ClassVar[str] = "Shares within groups are not among the facts that bounds are computed from."
+    no_draft: ClassVar[str] = "Which shares are read, and in which groups, is a decision about the table at hand."
+    kind: Literal["difference_in_proportions"]
+    column: str
+    bins: tuple[str, ...] = Field(min_length=1)
+    by: tuple[str, ...] = ()
+    overall: bool = False
+
+    @model_validator(mode="after")
+    def _usable(self) -> DifferenceInProportions:
+        if not self.by and not self.overall:
+            raise ValueError("there must be a group-by column, or overall = true")
+        if self.column in self.by:
+            raise ValueError("the column of the condition cannot be one to group by")
+        return self
+
+    def figure_unit(self, facts: PublicFacts) -> str:
+        return "share of a group"
+
+    def effort(self, layout: Layout, n: int) -> float:
+        return float(min(n, layout.n_cells)) * (len(self.by) + self.overall)
+
+    def sentence(self, facts: PublicFacts) -> str:
+        return (
+            f"The largest difference between released and original share of rows with {words(self.column)} "
+            f"{shown(self.bins)}, {grouped(self.by, self.overall, facts)}. Original groups count by their size in the release, "
+            "and only rows with a value."
+        )
+
+    def public_sensitivity(self, facts: PublicFacts) -> float:
+        """One over the smallest released group; groups of rows that have a value of the column."""
+        names = [*self.by, *([""] if self.overall else [])]
+        return 1 / max(1, min(size for name in names for size in public_sizes(name, self.column, facts)))
+
+    def mistakes(self, setting: Setting, others: Mapping[str, Criterion]) -> Iterable[Mistake]:
+        found = [*unknown_columns(setting.schema, "column", [self.column]), *grouping_mistakes(setting, "by", self.by)]
+        return found or condition_mistakes(setting, "bins", self.column, self.bins)
+
+    def query(self, n: int, candidate: Candidate, setting: Setting, fitted: Fitted) -> Query:
+        shares = self._shares(candidate, setting)
+        smallest = min(int(share.rows.min()) for share in shares)
+
+        def figure(counts: Counts) -> float:
+            return max(float((np.abs(share.excess(counts)) / np.maximum(share.rows, 1) ** 2).max()) for share in shares)
+
+        return Query(sensitivity=1 / max(1, smallest), figure=figure, void=smallest == 0)
+
+    def offender(self, public: PublicTable, candidate: Candidate, setting: Setting, fitted: Fitted) -> Offender | None:
+        """The group with the largest error."""
+
+        def words_of(found: _Shares) -> tuple[float, Offender]:
+            errors = np.abs(found.excess(public.counts)) / np.maximum(found.rows, 1) ** 2
+            group = int(errors.argmax())
+            rows, hits = found.of(public.counts)
+            where = f"{words(self.column)}={shown(self.bins)} among {found.grouping.where(group)}"
+            released, original = share(found.hits[group], found.rows[group]), share(hits[group], rows[group])
+            return float(errors[group]), Offender(where=where, released=released, original=original)
+
+        return max((words_of(found) for found in self._shares(candidate, setting)), key=lambda found: found[0])[1]
+
+    def _shares(self, candidate: Candidate, setting: Setting) -> list[_Shares]:
+        transformation = candidate.transformation
+        binning = transformation.binning(self.column)
+        meets, column = condition(binning, setting.groups.get(self.column), self.bins), transformation.layout.index(self.column)
+        return [
+            _Shares.counted(candidate.counts, grouping, column, meets, binning.present)
+            for grouping in groupings(self.by, self.overall, transformation, setting)
+        ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Shares:
+    """The rows of every group in the candidate, and those among them that meet the condition: (n_groups,) each."""
+
+    grouping: Grouping
+    column: int
+    meets: np.ndarray
+    present: int
+    rows: np.ndarray
+    hits: np.ndarray
+
+    @classmethod
+    def counted(cls, table: Counts, grouping: Grouping, column: int, meets: np.ndarray, present: int) -> _Shares:
+        bare = cls(grouping=grouping, column=column, meets=meets, present=present, rows=np.zeros(0), hits=np.zeros(0))
+        rows, hits = bare.of(table)
+        return cls(grouping=grouping, column=column, meets=meets, present=present, rows=rows, hits=hits)
+
+    def of(self, table: Counts) -> tuple[np.ndarray, np.ndarray]:
+        """Rows with a value, and rows that meet the condition, of every group of a table."""
+        bins, groups = table.digits(self.column), self.grouping.of_cells(table)
+        values, n_groups = bins < self.present, len(self.grouping)
+        return sizes(table, groups, values, n_groups), sizes(table, groups, values & self.meets[bins], n_groups)
+
+    def excess(self, table: Counts) -> np.ndarray:
+        """(n_groups,) m_g (a_g - p_g n_g): whole numbers."""
+        rows, hits = self.of(table)
+        return hits * self.rows - self.hits * rows

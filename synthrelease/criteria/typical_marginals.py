@@ -1,0 +1,120 @@
+"""Marginals as they are typically used: the mean, and a quantile, of the distances of many tables.
+
+The largest error is the guarantee for each single cell; at the same budget a mean over hundreds of tables says more about the
+use of the whole (theory 3.10, distances of tables).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import ClassVar, Literal
+
+import numpy as np
+from pydantic import Field
+
+from synthrelease.candidates.candidate import Candidate
+from synthrelease.criteria.base import Query, Setting
+from synthrelease.criteria.facts import PublicFacts
+from synthrelease.criteria.fitted import Fitted
+from synthrelease.criteria.marginal_tables import MarginalCriterion
+from synthrelease.criteria.offenders import Offender, PublicTable, share
+from synthrelease.criteria.wording import shown, words
+from synthrelease.domain.counts import Counts
+from synthrelease.domain.sub_tables import differences
+
+
+class TypicalMarginalError(MarginalCriterion):
+    """A figure of the distances of the compared tables: of each, the share of the rows that would have to move to make it
+    right.
+
+    The distance of a table is its total variation, sum |r - s| / (2n) over its cells; cells that one side lacks count with all
+    the other has.
+    """
+
+    counts_rows: ClassVar[bool] = True
+    no_draft: ClassVar[str] = "Its threshold follows from the distances of a rehearsal, not from the columns."
+
+    @property
+    def figure_range(self) -> tuple[float, float]:
+        return 0.0, 1.0
+
+    def figure_unit(self, facts: PublicFacts) -> str:
+        return "share of the rows"
+
+    def public_sensitivity(self, facts: PublicFacts) -> float:
+        return 1 / facts.n
+
+    def moved(self, left: Counts, right: Counts) -> Iterator[tuple[tuple[int, ...], int]]:
+        """Columns of every compared table, and sum |r - s| over its cells: twice the rows that would have to move."""
+        layout = left.layout
+        for columns, values in differences(left, right, self.up_to(len(layout.sizes)), self.named(layout)):
+            yield columns, int(np.abs(values).sum())
+
+    def offender(self, public: PublicTable, candidate: Candidate, setting: Setting, fitted: Fitted) -> Offender | None:
+        """The table that is furthest off."""
+        columns, moved = max(self.moved(public.counts, candidate.counts), key=lambda found: found[1])
+        names = " by ".join(words(candidate.counts.layout.columns[column]) for column in columns)
+        return Offender(
+            where=f"the table of {names}", released=f"{share(moved, 2 * candidate.n)} of the rows off", original="none"
+        )
+
+
+class MeanMarginalError(TypicalMarginalError):
+    """The mean over the compared tables of sum |r - s| / (2n), their total variation distance.
+
+    Privacy
+    -------
+    Sensitivity 1/n: one replaced record moves two cells of a table by 1 at most, so its sum by 2 and its distance by 1/n; the
+    mean of numbers that each move by at most 1/n moves by no more. The sums are whole numbers; the mean is rounded once.
+    """
+
+    no_bounds: ClassVar[str] = "A mean over tables says nothing about a single one of them."
+    kind: Literal["mean_marginal_error"]
+
+    def sentence(self, facts: PublicFacts) -> str:
+        return (
+            "On average over all tables of "
+            f"{self.tables_in_words(len(facts.columns))}: the share of the released rows that would have to be moved to "
+            "another cell for the table to be the original one."
+        )
+
+    def query(self, n: int, candidate: Candidate, setting: Setting, fitted: Fitted) -> Query:
+        tables = self.n_tables(candidate.counts.layout)
+        return Query(
+            sensitivity=1 / n,
+            figure=lambda counts: sum(moved for _, moved in self.moved(counts, candidate.counts)) / (2 * n * tables),
+        )
+
+
+class QuantileMarginalError(TypicalMarginalError):
+    """The q-quantile over the compared tables of sum |r - s| / (2n): a share q of the tables is at most so far off.
+
+    Attributes
+    ----------
+    quantile : q, above 0 and at most 1 (the largest distance). Example: `quantile = 0.95`.
+
+    Privacy
+    -------
+    Sensitivity 1/n: each table's distance moves by at most 1/n (`MeanMarginalError`), and so does the k-th smallest of them.
+    Which tables count is fixed beforehand. A share of tables above a limit, on the other hand, could move by 1: it is never
+    released.
+    """
+
+    no_bounds: ClassVar[str] = "Which tables are among the share that is less far off is not known."
+    kind: Literal["quantile_marginal_error"]
+    quantile: float = Field(gt=0, le=1)
+
+    def sentence(self, facts: PublicFacts) -> str:
+        return (
+            f"Of all tables of {self.tables_in_words(len(facts.columns))}, a share of {shown(self.quantile)} is at most so far "
+            "off: the share of the released rows that would have to be moved to another cell for it to be the original one."
+        )
+
+    def query(self, n: int, candidate: Candidate, setting: Setting, fitted: Fitted) -> Query:
+        place = math.ceil(Fraction(str(self.quantile)) * self.n_tables(candidate.counts.layout)) - 1
+        return Query(
+            sensitivity=1 / n,
+            figure=lambda counts: sorted(moved for _, moved in self.moved(counts, candidate.counts))[place] / (2 * n),
+        )

@@ -1,0 +1,83 @@
+"""Which rows are the same: sorted words, of which each stands for the bins of several columns (`Layout.words`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Grouping:
+    """Rows in the order of their words, and where each group of equal rows starts in it.
+
+    Attributes
+    ----------
+    order : (n_rows,) indices of the rows, equal ones side by side.
+    starts : (n_groups,) where the groups start in `order`.
+    """
+
+    order: np.ndarray
+    starts: np.ndarray
+
+    @classmethod
+    def of(cls, words: Sequence[np.ndarray]) -> Grouping:
+        """Of rows that are given by the (n_rows,) integers of every word, the first word most significant; at least one."""
+        order = np.argsort(words[0], kind="stable") if len(words) == 1 else np.lexsort(tuple(reversed(words)))
+        new = np.zeros(len(order), dtype=bool)
+        new[:1] = True
+        for word in words:
+            ordered = word[order]
+            new[1:] |= ordered[1:] != ordered[:-1]
+        return cls(order, np.flatnonzero(new))
+
+    @property
+    def first(self) -> np.ndarray:
+        """(n_groups,) a row of each group."""
+        return self.order[self.starts]
+
+    @property
+    def ranks(self) -> np.ndarray:
+        """(n_rows,) the number of each row's group."""
+        new = np.zeros(len(self.order), dtype=np.int64)
+        new[self.starts[1:]] = 1
+        ranks = np.empty(len(self.order), dtype=np.int64)
+        ranks[self.order] = np.cumsum(new)
+        return ranks
+
+    def sums(self, values: np.ndarray) -> np.ndarray:
+        """(n_groups,) exact sums of the integers of the rows of each group."""
+        return np.add.reduceat(values[self.order], self.starts) if len(values) else values
+
+
+def places_in(haystack: Sequence[np.ndarray], needles: Sequence[np.ndarray]) -> np.ndarray:
+    """(n_needles,) where each row stands among the rows of the haystack, which are different and in order; -1 where it is not.
+
+    Parameters
+    ----------
+    haystack, needles : the words of the rows of either, as for `Grouping.of`.
+    """
+    length = len(haystack[0])
+    if len(haystack) > 1:
+        ranks = Grouping.of([np.concatenate(both) for both in zip(haystack, needles, strict=True)]).ranks
+        haystack, needles = [ranks[:length]], [ranks[length:]]
+    if not length:
+        return np.full(len(needles[0]), -1)
+    found = np.minimum(np.searchsorted(haystack[0], needles[0]), length - 1)
+    return np.where(haystack[0][found] == needles[0], found, -1)
+
+
+def sum_by_code(codes: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The codes that occur, increasing, with the sums of their values, which may be 0."""
+    groups = Grouping.of([codes])
+    return codes[groups.first], groups.sums(values)
+
+
+def dense_sums(codes: np.ndarray, values: np.ndarray, n_cells: int) -> np.ndarray:
+    """Exact integer sums: bincount adds doubles, which is exact while the absolute sum stays below 2**53."""
+    if len(values) and float(np.abs(values).sum(dtype=float)) >= 2.0**53:
+        dense = np.zeros(n_cells, dtype=np.int64)
+        np.add.at(dense, codes, values)
+        return dense
+    return np.bincount(codes, weights=values, minlength=n_cells).astype(np.int64)
