@@ -241,15 +241,17 @@ class _Builder:
         all of whose similar cells meet it is unmatched, or has a partner in R that meets it.
         """
         inside = condition.reshape(self.shape)
-        reach, core = inside.copy(), inside.copy()
+        ignored = tuple(self.names.index(name) for name in unmatched.ignored if name in self.names)
+        some, every = (np.broadcast_to(found(inside, axis=ignored, keepdims=True), self.shape) for found in (np.any, np.all))
+        reach, core = some.copy(), every.copy()
         for name, allowed in unmatched.steps.items():
             if name in self.names:
                 axis, step = self.names.index(name), np.array(allowed[:-1], dtype=bool)
-                here, wider, narrower = (np.moveaxis(table, axis, -1) for table in (inside, reach, core))
-                wider[..., 1:] |= here[..., :-1] & step
-                wider[..., :-1] |= here[..., 1:] & step
-                narrower[..., :-1] &= here[..., 1:] | ~step
-                narrower[..., 1:] &= here[..., :-1] | ~step
+                met, sure, wider, narrower = (np.moveaxis(table, axis, -1) for table in (some, every, reach, core))
+                wider[..., 1:] |= met[..., :-1] & step
+                wider[..., :-1] |= met[..., 1:] & step
+                narrower[..., :-1] &= sure[..., 1:] | ~step
+                narrower[..., 1:] &= sure[..., :-1] | ~step
         text = f"all but {unmatched.rows:,} original rows have a similar released row for themselves"
         source = self._source(text, unmatched.criterion)
         synthetic = self.knowledge.release.counts.marginal(self.places)

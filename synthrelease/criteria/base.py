@@ -83,7 +83,10 @@ class Setting:
     criteria: Mapping[str, Criterion]
 
     def possible(self, columns: tuple[str, ...], binnings: tuple[Binning, ...]) -> np.ndarray:
-        """(n_cells,) over the product of these bins: False where the raw rules exclude every record of the cell."""
+        """(n_cells,) over the product of these bins: False where the raw rules exclude every record of the cell.
+
+        Bins of missing values are left out: a record that lacks one of the columns is in no cell.
+        """
         chosen = dict(zip(columns, binnings, strict=True))
         merged = self.raw.merge(
             Transformation(
@@ -91,7 +94,8 @@ class Setting:
                 binnings=tuple(chosen.get(column.name, column.atoms) for column in self.schema.columns),
             )
         )
-        return ~merged.structural_zeros([merged.layout.index(name) for name in columns]).ravel()
+        zeros = merged.structural_zeros([merged.layout.index(name) for name in columns])
+        return ~zeros[tuple(slice(binning.present) for binning in binnings)].ravel()
 
 
 class Criterion(SpecTable):

@@ -92,6 +92,17 @@ class PublicFacts:
         """(n_cells,) counts over the product of the released bins of these columns, the last one varying fastest."""
         return self.table.marginal([self.table.layout.index(name) for name in names]).ravel()
 
+    def of_values(self, cells: np.ndarray, names: tuple[str, ...]) -> np.ndarray:
+        """The entries of `cells` or `possible` for bins that hold values, without those of missing values."""
+        shape = [len(self.by_name[name].labels) for name in names]
+        return cells.reshape(shape)[tuple(slice(self.by_name[name].present) for name in names)].ravel()
+
+    def rows_with_values(self, names: tuple[str, ...]) -> int:
+        """Released rows that have a value in all of these columns."""
+        bins = {name: self.table.digits(self.table.layout.index(name)) for name in names}
+        valued = np.all([bins[name] < self.by_name[name].present for name in names], axis=0)
+        return int(self.table.counts[valued].sum())
+
     def possible(self, names: tuple[str, ...]) -> np.ndarray:
         """(n_cells,) over the product of the released bins: False where the raw rules exclude every record of the cell."""
         if self.raw is None:

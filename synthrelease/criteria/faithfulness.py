@@ -19,9 +19,10 @@ from synthrelease.criteria.drafts import NOISE_SHARE, CriterionDraft, FileFacts,
 from synthrelease.criteria.facts import PublicFacts
 from synthrelease.criteria.fitted import Fitted
 from synthrelease.criteria.known_errors import Unmatched
-from synthrelease.criteria.matching import Step, maximum_matching
+from synthrelease.criteria.matching import Step, maximum_matching, only
 from synthrelease.criteria.wording import shown, words
 from synthrelease.domain.schema import Layout, Transformation
+from synthrelease.errors import listing
 
 
 class Faithfulness(Criterion):
@@ -33,9 +34,12 @@ class Faithfulness(Criterion):
 
     Attributes
     ----------
-    exact : columns on which similar rows agree. Every column stands here or in `within_one_bin`. Example: `exact = ["sex"]`.
+    exact : columns on which similar rows agree. Every column stands here, in `within_one_bin` or in `ignored`, so that none is
+        forgotten. A missing value agrees with a missing value alone. Example: `exact = ["sex"]`.
     within_one_bin : columns with an order, in which similar rows may be one bin apart.
         Example: `within_one_bin = ["age", "weight"]`.
+    ignored : columns that are not compared. In tables of many columns hardly any row has a similar one in all of them, not even
+        between two halves of the same file; leave out what does not make a row what it is. Example: `ignored = ["month"]`.
     at_most : in how many columns of `within_one_bin` two similar rows may differ: 1, or 0 for equal rows alone.
         Example: `at_most = 0`.
     exact_around : for a numeric column of `within_one_bin`, a value that matters: the bin that holds it strictly inside must
@@ -43,14 +47,17 @@ class Faithfulness(Criterion):
 
     Privacy
     -------
-    Sensitivity 1/n: a replaced record changes the size of a maximum matching by at most one pair (Proposition 10).
+    Sensitivity 1/n: a replaced record changes the size of a maximum matching by at most one pair, whatever pairs are similar,
+    if that is fixed beforehand (Proposition 10). With ignored columns rows are matched on the other ones alone: that is another
+    public rule of what is similar, and a record is still one row on one side of the graph.
     """
 
     counts_rows: ClassVar[bool] = True
     no_offender: ClassVar[str] = "A largest matching is not unique: which rows stay without a partner is a matter of choice."
     kind: Literal["faithfulness"]
-    exact: tuple[str, ...]
-    within_one_bin: tuple[str, ...]
+    exact: tuple[str, ...] = ()
+    within_one_bin: tuple[str, ...] = ()
+    ignored: tuple[str, ...] = ()
     at_most: int = Field(default=1, ge=0, le=1)
     exact_around: Mapping[str, float] = Field(default_factory=dict)
 
@@ -63,13 +70,19 @@ class Faithfulness(Criterion):
 
     def sentence(self, facts: PublicFacts) -> str:
         within = shown(self.within_one_bin)
-        near = f" and, of {within}, all but {self.at_most}, which may be one bin apart" if self.at_most else f" and {within}"
+        if not self.within_one_bin:
+            near = ""
+        elif self.at_most:
+            near = f" and, of {within}, all but {self.at_most}, which may be one bin apart"
+        else:
+            near = f" and {within}"
+        ignored = f" {shown(self.ignored)} may differ." if self.ignored else ""
         exactly = "".join(
             f" A bin of {words(name)} around {shown(value)} must be the same." for name, value in self.exact_around.items()
         )
         return (
             "The share of the released rows that cannot be paired, one to one, with similar original records. Two are similar "
-            f"when they have the same {shown(self.exact)}{near}.{exactly}"
+            f"when they have the same {shown(self.exact)}{near}.{exactly}{ignored}"
         )
 
     def public_sensitivity(self, facts: PublicFacts) -> float:
@@ -81,12 +94,17 @@ class Faithfulness(Criterion):
         steps = {
             column.name: tuple(
                 similar_to_next(
-                    len(column.labels), column.lower, column.upper, column.kind, self.exact_around.get(column.name)
+                    len(column.labels),
+                    column.present,
+                    column.lower,
+                    column.upper,
+                    column.kind,
+                    self.exact_around.get(column.name),
                 ).tolist()
             )
             for column in tolerant
         }
-        return Unmatched(rows=math.floor(facts.n * limit), steps=steps, criterion=self.name)
+        return Unmatched(rows=math.floor(facts.n * limit), steps=steps, ignored=self.ignored, criterion=self.name)
 
     def effort(self, layout: Layout, n: int) -> float:
         """The distinct rows of both tables, and the pairs of similar ones, of which a row has two for each tolerant column."""
@@ -109,26 +127,25 @@ class Faithfulness(Criterion):
 
     @model_validator(mode="after")
     def _disjoint(self) -> Faithfulness:
-        both = [name for name in self.exact + self.within_one_bin if (self.exact + self.within_one_bin).count(name) > 1]
+        named = self.exact + self.within_one_bin + self.ignored
+        both = [name for name in named if named.count(name) > 1]
         if both:
             raise ValueError(f"each column may be named once; {both[0]!r} is named twice")
+        if not self.exact + self.within_one_bin:
+            raise ValueError("there must be a column that is compared, in exact or within_one_bin")
         return self
 
     def mistakes(self, setting: Setting, others: Mapping[str, Criterion]) -> Iterable[Mistake]:
         found = [*unknown_columns(setting.schema, "exact", self.exact)]
         found += unknown_columns(setting.schema, "within_one_bin", self.within_one_bin)
+        found += unknown_columns(setting.schema, "ignored", self.ignored)
         found += unknown_columns(setting.schema, "exact_around", self.exact_around)
         if found:
             return found
-        for name in setting.schema.names:
-            if name not in self.exact + self.within_one_bin:
-                found.append(
-                    Mistake(
-                        field="exact",
-                        expected=f"every column in exact or within_one_bin, also {name!r}",
-                        found="it in neither",
-                    )
-                )
+        unnamed = [name for name in setting.schema.names if name not in self.exact + self.within_one_bin + self.ignored]
+        if unnamed:
+            expected = f"every column in exact, within_one_bin or ignored, also {listing(unnamed)}"
+            found.append(Mistake(field="exact", expected=expected, found="it in none" if len(unnamed) == 1 else "them in none"))
         for name in self.within_one_bin:
             if not setting.schema[name].ordered:
                 found.append(Mistake(field="within_one_bin", expected="columns whose bins have an order", found=repr(name)))
@@ -139,32 +156,41 @@ class Faithfulness(Criterion):
 
     def query(self, n: int, candidate: Candidate, setting: Setting, fitted: Fitted) -> Query:
         steps = self.steps(candidate.transformation) if self.at_most else ()
+        kept = self.compared(candidate.counts.layout)
         return Query(
             sensitivity=1 / n,
-            figure=lambda counts: 1 - maximum_matching(counts, candidate.counts, steps) / n,
+            figure=lambda counts: 1 - maximum_matching(only(counts, kept), only(candidate.counts, kept), steps) / n,
         )
 
+    def compared(self, layout: Layout) -> tuple[int, ...]:
+        """Indices of the columns that are not ignored."""
+        return tuple(place for place, name in enumerate(layout.columns) if name not in self.ignored)
+
     def steps(self, transformation: Transformation) -> tuple[Step, ...]:
-        """For each tolerant column: which bins may be matched with the next bin up."""
-        steps = []
+        """For each tolerant column, among those compared: which bins may be matched with the next bin up."""
+        kept, steps = self.compared(transformation.layout), []
         for name in self.within_one_bin:
             binning, kind = transformation.binning(name), transformation.schema[name].kind
-            allowed = similar_to_next(len(binning), binning.lower, binning.upper, kind, self.exact_around.get(name))
-            steps.append(Step(column=transformation.layout.index(name), allowed=allowed))
+            around = self.exact_around.get(name)
+            allowed = similar_to_next(len(binning), binning.present, binning.lower, binning.upper, kind, around)
+            steps.append(Step(column=kept.index(transformation.layout.index(name)), allowed=allowed))
         return tuple(steps)
 
 
-def similar_to_next(n_bins: int, lower: Sequence[float], upper: Sequence[float], kind: str, around: float | None) -> np.ndarray:
+def similar_to_next(
+    n_bins: int, present: int, lower: Sequence[float], upper: Sequence[float], kind: str, around: float | None
+) -> np.ndarray:
     """(n_bins,) whether a bin of a tolerant column is similar to the next one up.
 
     Parameters
     ----------
+    present : how many bins hold values; that of missing values, the last one, is similar to itself alone.
     lower, upper : the edges of the bins, of which a column of categories has none.
     around : a value whose bin must match exactly when it holds the value strictly inside; None for no such value.
     """
-    allowed = np.arange(n_bins) < n_bins - 1
+    allowed = np.arange(n_bins) < present - 1
     if around is not None:
         highest = np.array(upper) - (1 if kind == "integer" else 0)
         strict = (np.array(lower) < around) & (around < highest)
-        allowed &= ~strict & ~np.append(strict[1:], False)
+        allowed[:present] &= ~strict & ~np.append(strict[1:], False)
     return allowed

@@ -77,6 +77,7 @@ class Design:
     ----------
     numbers : the number of every bin, per feature and then for the target; cells are their product, the target fastest.
     scales : (k,) a record adds round(scale * real moment) to each moment sum.
+    counted : whether the number of records is a moment, too: where some may lack a column, it is not public.
     sensitivity : l1 sensitivity of the moment sums under replacing one record, an exact integer.
     """
 
@@ -84,9 +85,10 @@ class Design:
     prior: Prior
     scales: np.ndarray
     sensitivity: int
+    counted: bool = False
 
     @classmethod
-    def of(cls, numbers: tuple[np.ndarray, ...], possible: np.ndarray, prior: Prior | None) -> Design:
+    def of(cls, numbers: tuple[np.ndarray, ...], possible: np.ndarray, prior: Prior | None, *, counted: bool = False) -> Design:
         """Fix the scales and the sensitivity.
 
         Parameters
@@ -95,16 +97,16 @@ class Design:
         prior : a public guess; mid-range values when None.
         """
         prior = prior or _mid_range(numbers)
-        bare = cls(numbers=numbers, prior=prior, scales=np.ones(1), sensitivity=0)
+        bare = cls(numbers=numbers, prior=prior, scales=np.ones(1), sensitivity=0, counted=counted)
         pieces = np.array_split(np.flatnonzero(possible), max(1, possible.size // _PIECE))
         largest = np.max([np.abs(bare.real_moments(piece)).max(axis=0, initial=1e-12) for piece in pieces], axis=0)
-        weights = np.sqrt(_importance(len(numbers) - 1, prior.uncertainty) / largest)
+        weights = np.sqrt(_importance(len(numbers) - 1, prior.uncertainty, counted) / largest)
         scales = weights * _RESOLUTION / (weights * largest).max() * (1 - 2.0**-40)  # no moment is above the resolution
         if not (np.isfinite(scales).all() and (scales > 0).all()):
             raise ValueError("expected finite scales above 0: the numbers of the prior are too large or too small")
-        scaled = cls(numbers=numbers, prior=prior, scales=scales, sensitivity=0)
+        scaled = replace(bare, scales=scales)
         sizes = [int(np.abs(scaled.moments(piece)).sum(axis=1).max(initial=1)) for piece in pieces]
-        return cls(numbers=numbers, prior=prior, scales=scales, sensitivity=2 * max(sizes))
+        return replace(scaled, sensitivity=2 * max(sizes))
 
     def cells(self, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Features (n, d) and target (n,) of some cells."""
@@ -125,7 +127,7 @@ class Design:
         return rounded.astype(np.int64)
 
     def real_moments(self, indices: np.ndarray) -> np.ndarray:
-        """(n, k): features, their products (upper triangle), residual, residual times each feature.
+        """(n, k): features, their products (upper triangle), residual, residual times each feature; 1 before, if `counted`.
 
         A cell's numbers are a function of the cell alone, whatever cells are looked at with it: single numbers are added and
         multiplied, feature by feature in the order of the features. A matrix product adds in an order that depends on how many
@@ -138,7 +140,9 @@ class Design:
         for feature, coefficient in zip(features.T, self.prior.coefficients, strict=True):
             residual = residual - feature * coefficient
         rows, columns = np.triu_indices(standard.shape[1])
-        return np.column_stack([standard, standard[:, rows] * standard[:, columns], residual, standard * residual[:, None]])
+        products = standard[:, rows] * standard[:, columns]
+        one = [np.ones(len(residual))] if self.counted else []
+        return np.column_stack([*one, standard, products, residual, standard * residual[:, None]])
 
     def errors(self, model: LinearModel, lowest: float, highest: float) -> np.ndarray:
         """(n_cells,) |target - clipped prediction| of a line in every cell."""
@@ -157,9 +161,12 @@ class NoisyMoments:
     noise_scale: float
 
     def solve(self, n: int) -> LinearModel:
-        """The least-squares line of the noisy moments. Total: a line exists for every input. Post-processing."""
+        """The least-squares line of the noisy moments. Total: a line exists for every input. Post-processing.
+
+        Where the records were counted, their noisy number takes the place of n.
+        """
         prior, d = self.design.prior, len(self.design.numbers) - 1
-        means = self.sums / n
+        means = self.sums[1:] / max(1.0, self.sums[0]) if self.design.counted else self.sums / n
         products = np.empty((d + 1, d + 1))
         products[0, 0] = 1.0
         products[0, 1:] = products[1:, 0] = means[:d]
@@ -198,7 +205,8 @@ def private_least_squares(
     eps-DP, neighbours replace one record: the sums are exact sums of integers, each a function of one record's cell alone
     (`Design.real_moments`), the same in the scan of the domain; replacing one record changes them in l1 by at most
     sum_k |t_k(z) - t_k(z')| <= 2 max_z sum_k |t_k(z)| = design.sensitivity, over all records z that the public domain
-    allows; each sum gets discrete Laplace noise of scale sensitivity / eps.
+    allows; a record that lacks a column adds 0, so that replacing it changes less. Each sum gets discrete Laplace noise of
+    scale sensitivity / eps.
     """
     occupied = np.flatnonzero(table)
     sums = table[occupied] @ design.moments(occupied)
@@ -211,7 +219,7 @@ def least_squares(design: Design, table: np.ndarray) -> tuple[LinearModel, np.nd
     occupied = np.flatnonzero(table)
     weights = table[occupied].astype(float)
     features, target = design.cells(occupied)
-    total = weights.sum()
+    total = max(weights.sum(), 1.0)
     means = weights @ features / total
     centred = features - means
     target_mean = weights @ target / total
@@ -223,7 +231,7 @@ def least_squares(design: Design, table: np.ndarray) -> tuple[LinearModel, np.nd
     return model, np.sqrt(np.maximum(np.diag(products), 0.0))
 
 
-def _importance(d: int, uncertainty: float) -> np.ndarray:
+def _importance(d: int, uncertainty: float, counted: bool) -> np.ndarray:
     """How much an error in each mean moment moves the slopes, in units of the target (first-order perturbation).
 
     delta slopes = A^-1 (delta v - delta A a) with A near the identity and |a| about `uncertainty`: product moments count
@@ -231,7 +239,8 @@ def _importance(d: int, uncertainty: float) -> np.ndarray:
     """
     rows, columns = np.triu_indices(d)
     products = uncertainty * np.where(rows == columns, 1.0, 2.0)
-    return np.concatenate([np.full(d, _INTERCEPT_WEIGHT * uncertainty), products, [_INTERCEPT_WEIGHT], np.ones(d)])
+    number = [_INTERCEPT_WEIGHT * uncertainty] if counted else []
+    return np.concatenate([number, np.full(d, _INTERCEPT_WEIGHT * uncertainty), products, [_INTERCEPT_WEIGHT], np.ones(d)])
 
 
 def _mid_range(numbers: tuple[np.ndarray, ...]) -> Prior:
@@ -248,8 +257,12 @@ def _mid_range(numbers: tuple[np.ndarray, ...]) -> Prior:
 
 
 def sub_table(table: Counts, columns: tuple[str, ...], present: tuple[Binning, ...], wanted: tuple[Binning, ...]) -> np.ndarray:
-    """(n_cells,) counts over the product of the wanted bins of `columns`, the last column varying fastest."""
+    """(n_cells,) counts over the product of the wanted bins of `columns`, the last column varying fastest.
+
+    Rows that lack a value in one of the columns are left out, and so are the bins of missing values.
+    """
     into = {table.layout.index(column): now.map_to(then) for column, now, then in zip(columns, present, wanted, strict=True)}
-    layout = Layout(columns=columns, sizes=tuple(len(binning) for binning in wanted))
-    codes = layout.codes([bins[table.digits(index)] for index, bins in into.items()])
-    return Counts(layout, codes, table.counts).dense()
+    layout = Layout(columns=columns, sizes=tuple(binning.present for binning in wanted))
+    digits = [bins[table.digits(index)] for index, bins in into.items()]
+    valued = np.all([bins < size for bins, size in zip(digits, layout.sizes, strict=True)], axis=0)
+    return Counts(layout, layout.codes([bins[valued] for bins in digits]), table.counts[valued]).dense()

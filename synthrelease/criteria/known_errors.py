@@ -49,12 +49,14 @@ class MeanError:
 class Unmatched:
     """All but `rows` original rows have a similar released row for themselves.
 
-    `steps`: for the columns that may be one bin apart, whether each bin is similar to the next one up.
+    `steps`: for the columns that may be one bin apart, whether each bin is similar to the next one up. `ignored` columns may
+    differ in any way.
     """
 
     rows: int
     steps: Mapping[str, tuple[bool, ...]]
     criterion: str
+    ignored: tuple[str, ...] = ()
 
 
 KnownError = CellError | RatioError | MeanError | Unmatched

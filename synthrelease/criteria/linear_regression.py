@@ -140,7 +140,7 @@ class RegressionCoefficients(Criterion):
         return (
             f"The distance between the coefficients of the linear regression of {words(self.target)} on "
             f"{', '.join(map(words, self.features))}, fitted on the released and, with noise, on the original records: the sum "
-            "of the absolute differences, per standard deviation of each feature."
+            "of the absolute differences, per standard deviation of each feature. Only rows with all these columns count."
         )
 
     def joint_test_mistakes(self) -> Iterable[Mistake]:
@@ -180,7 +180,7 @@ class RegressionCoefficients(Criterion):
 
     def numbers(self, setting: Setting) -> tuple[np.ndarray, ...]:
         """The numbers of the bins of the features, then of the target."""
-        return tuple(np.array(binning.numbers, dtype=float) for binning in self.binnings(setting))
+        return tuple(np.array(binning.numbers[: binning.present], dtype=float) for binning in self.binnings(setting))
 
     def public_prior(self) -> Prior | None:
         """The public guess, in the order of the features."""
@@ -197,7 +197,8 @@ class RegressionCoefficients(Criterion):
 
     def design(self, setting: Setting, possible: np.ndarray) -> Design:
         """The public domain of (features, target): every combination of bins that the raw rules allow."""
-        return Design.of(self.numbers(setting), possible, self.public_prior())
+        counted = any(binning.missing is not None for binning in self.binnings(setting))
+        return Design.of(self.numbers(setting), possible, self.public_prior(), counted=counted)
 
     def prepare(self, private: PrivateCounts, setting: Setting) -> Regression:
         possible = setting.possible(self.columns, self.binnings(setting))

@@ -125,10 +125,12 @@ class LogisticRegression(Criterion):
         columns = [facts.by_name[name] for name in self.columns]
         if any(column.binning != self.representation[column.name] for column in columns):
             return None
-        numbers = [np.array([np.nan if x is None else x for x in column.numbers], dtype=float) for column in columns[:-1]]
-        values = np.arange(len(columns[-1].labels)) < columns[-1].present
-        outcome = np.where(values, np.isin(columns[-1].labels, self.positive), np.nan)
-        return _Steps.of(numbers, outcome, facts.cells(self.columns)).sensitivity(facts.possible(self.columns))
+        numbers = [np.array(column.numbers[: column.present], dtype=float) for column in columns[:-1]]
+        outcome = np.isin(columns[-1].labels[: columns[-1].present], self.positive)
+        cells, possible = (
+            facts.of_values(found, self.columns) for found in (facts.cells(self.columns), facts.possible(self.columns))
+        )
+        return _Steps.of(numbers, outcome, cells).sensitivity(possible)
 
     def query(self, n: int, candidate: Candidate, setting: Setting, fitted: Fitted) -> Query:
         steps, count = self._steps(candidate, setting)
@@ -153,9 +155,8 @@ class LogisticRegression(Criterion):
     def _steps(self, candidate: Candidate, setting: Setting) -> tuple[_Steps, _Counted]:
         wanted = self.binnings(setting)
         present = tuple(candidate.transformation.binning(name) for name in self.columns)
-        numbers = [np.array([np.nan if x is None else x for x in binning.numbers], dtype=float) for binning in wanted[:-1]]
-        values = np.arange(len(wanted[-1])) < wanted[-1].present
-        outcome = np.where(values, condition(wanted[-1], None, self.positive), np.nan)
+        numbers = [np.array(binning.numbers[: binning.present], dtype=float) for binning in wanted[:-1]]
+        outcome = condition(wanted[-1], None, self.positive)[: wanted[-1].present]
         count = _Counted(columns=self.columns, present=present, wanted=wanted)
         return _Steps.of(numbers, outcome, count(candidate.counts)), count
 
@@ -178,8 +179,8 @@ class _Steps:
 
     Attributes
     ----------
-    steps : (feature combinations, d) H^-1 x without the intercept's row; 0 for records that lack a feature.
-    residuals : (feature combinations, target bins) y - mu; 0 for records that lack a column.
+    steps : (feature combinations, d) H^-1 x without the intercept's row.
+    residuals : (feature combinations, target bins) y - mu.
     slopes : (d,) of the synthetic fit, per standard deviation.
     rows : m, the synthetic rows that have all the columns.
     void : whether the synthetic table determines no coefficients.
@@ -193,24 +194,25 @@ class _Steps:
 
     @classmethod
     def of(cls, numbers: list[np.ndarray], outcome: np.ndarray, synthetic: np.ndarray) -> _Steps:
-        """`numbers` of every feature's bins and the `outcome` (0, 1) of the target's; both not a number for missing values."""
+        """`numbers` of the bins of every feature, and whether each bin of the target is positive; the target varies fastest."""
         features = np.stack([axis.ravel() for axis in np.meshgrid(*numbers, indexing="ij")], axis=1)
-        known, valued = np.isfinite(features).all(axis=1), np.isfinite(outcome)
-        table = synthetic.reshape(len(features), len(outcome)) * np.outer(known, valued)
-        features, outcome = np.where(known[:, None], features, 0.0), np.where(valued, outcome, 0.0)
-        totals, hits = table.sum(axis=1), table @ outcome
-        rows = int(totals.sum())
-        weights = totals / max(1, rows)
-        centred = (features - weights @ features) * known[:, None]
+        table = synthetic.reshape(len(features), len(outcome))
+        rows = int(table.sum())
+        weights, hits = table.sum(axis=1) / max(1, rows), table[:, outcome].sum(axis=1) / max(1, rows)
+        centred = features - weights @ features
         deviations = np.sqrt(weights @ centred**2)
-        standard = np.column_stack([known.astype(float), centred / np.where(deviations > 0, deviations, 1.0)])
+        standard = np.column_stack([np.ones(len(features)), centred / np.where(deviations > 0, deviations, 1.0)])
         with rejecting(np.linalg.LinAlgError, because="the information of the candidate has no eigenvalues"):
-            fit = _fit(standard, weights, hits / max(1, rows))
-            void = rows == 0 or not fit.converged or not np.linalg.eigvalsh(fit.information)[0] > _SINGULAR
+            fit = _fit(standard, weights, hits)
+            void = not fit.converged or not np.linalg.eigvalsh(fit.information)[0] > _SINGULAR
             inverse = np.zeros_like(fit.information) if void else np.linalg.inv(fit.information)
-        steps = (standard @ inverse)[:, 1:]
-        residuals = (outcome[None, :] - fit.probabilities[:, None]) * np.outer(known, valued)
-        return cls(steps=steps, residuals=residuals, slopes=fit.coefficients[1:], rows=max(1, rows), void=void)
+        return cls(
+            steps=(standard @ inverse)[:, 1:],
+            residuals=outcome[None, :] - fit.probabilities[:, None],
+            slopes=fit.coefficients[1:],
+            rows=max(1, rows),
+            void=void,
+        )
 
     def changes(self, table: np.ndarray) -> list[float]:
         """(d,) sum of v_j over the records of a table, over m."""

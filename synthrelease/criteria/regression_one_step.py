@@ -30,9 +30,11 @@ _SINGULAR = 1e-9
 
 
 class RegressionOneStep(RegressionCoefficients):
-    """|| A_S^-1 X'r / n ||_1 over the slopes, with r = y - clip(X w(S)) for the private records.
+    """|| A_S^-1 X'r / m ||_1 over the slopes, with r = y - clip(X w(S)) for the private records; m are the synthetic ones.
 
-    X are the private features in standard units of S, with an intercept; A_S = X_S'X_S / n is public. One Newton step from
+    Records that lack one of the columns are left out, of both tables; without such records m = n.
+
+    X are the private features in standard units of S, with an intercept; A_S = X_S'X_S / m is public. One Newton step from
     w(S) leads to w(R) when A_R = A_S, so the figure is the distance of the slopes up to the difference of the two A, which the
     marginal criteria bound. One scalar with little noise takes the place of a whole private line.
 
@@ -45,8 +47,9 @@ class RegressionOneStep(RegressionCoefficients):
 
     Privacy
     -------
-    With v(z) = A_S^-1 x(z) r(z), public for every possible record z, the figure is || sum_z v(z) ||_1 / n over the records:
-    replacing one moves it by at most 2 max_z || v(z) ||_1 / n (slopes only), over the records that the public rules allow.
+    With v(z) = A_S^-1 x(z) r(z), public for every possible record z, the figure is || sum_z v(z) ||_1 / m over the records:
+    replacing one moves it by at most 2 max_z || v(z) ||_1 / m (slopes only), over the records that the public rules allow; a
+    record that lacks a column adds 0. m is a number of synthetic rows, so public.
     A record's share v(z) is public: computed from S alone, once for all cells, before the counts are looked at. Products with
     counts are off by 2^-52 of themselves at most, and their sums are correctly rounded in whatever order (math.fsum): for n up
     to 2^30 the figure is off by less than 2^-20 of its sensitivity, far below a quarter of a grid step (`laplace_figure`).
@@ -100,10 +103,11 @@ class RegressionOneStep(RegressionCoefficients):
         columns = [facts.by_name[name] for name in self.columns]
         if any(column.binning != self.representation[column.name] for column in columns):
             return None
-        possible = facts.possible(self.columns)
-        numbers = tuple(np.array(column.numbers, dtype=float) for column in columns)
+        possible = facts.of_values(facts.possible(self.columns), self.columns)
+        numbers = tuple(np.array(column.numbers[: column.present], dtype=float) for column in columns)
         design = Design.of(numbers, possible, self.public_prior())
-        return _Step.of(design, facts.cells(self.columns), self.range).sensitivity(possible, facts.n, self.range)
+        cells = facts.of_values(facts.cells(self.columns), self.columns)
+        return _Step.of(design, cells, self.range).sensitivity(possible, self.range)
 
     def query(self, n: int, candidate: Candidate, setting: Setting, fitted: Fitted) -> Query:  # type: ignore[override]
         regression = fitted.regression(self.name)
@@ -115,21 +119,22 @@ class RegressionOneStep(RegressionCoefficients):
             table = sub_table(counts, self.columns, present, wanted).reshape(step.residuals.shape)
             rows, places = np.nonzero(table)
             shares = table[rows, places] * step.residuals[rows, places]
-            return math.fsum(abs(math.fsum((shares * each[rows]).tolist())) for each in step.steps.T) / n
+            return math.fsum(abs(math.fsum((shares * each[rows]).tolist())) for each in step.steps.T) / step.rows
 
-        return Query(sensitivity=step.sensitivity(regression.possible, n, self.range), figure=figure, void=step.void)
+        return Query(sensitivity=step.sensitivity(regression.possible, self.range), figure=figure, void=step.void)
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Step:
     """What a record adds to the step, from the synthetic table alone.
 
-    `steps` (feature combinations, d) are A_S^-1 x, `residuals` (feature combinations, target values); `void` where the
-    synthetic table determines no line.
+    `steps` (feature combinations, d) are A_S^-1 x, `residuals` (feature combinations, target values); `rows` is m, the
+    synthetic records with all columns; `void` where they determine no line.
     """
 
     steps: np.ndarray
     residuals: np.ndarray
+    rows: int
     void: bool
 
     @classmethod
@@ -138,18 +143,19 @@ class _Step:
         line, deviations = least_squares(design, synthetic)
         shape = (-1, len(design.numbers[-1]))  # (feature combinations, target values)
         features = design.cells(np.arange(0, synthetic.size, shape[1]))[0]
-        weights = synthetic.reshape(shape).sum(axis=1) / synthetic.sum()
+        rows = max(1, int(synthetic.sum()))
+        weights = synthetic.reshape(shape).sum(axis=1) / rows
         standard = (features - weights @ features) / np.where(deviations > 0, deviations, 1.0)
         products = (standard * weights[:, None]).T @ standard
         with rejecting(np.linalg.LinAlgError, because="the moments of the candidate have no eigenvalues"):
             void = not np.linalg.eigvalsh(products)[0] > _SINGULAR
             steps = standard @ np.linalg.pinv(products, hermitian=True)  # the intercept is orthogonal to centred features
         predictions = np.clip(line.intercept + features @ line.coefficients, *allowed)
-        return cls(steps=steps, residuals=design.numbers[-1] - predictions[:, None], void=void)
+        return cls(steps=steps, residuals=design.numbers[-1] - predictions[:, None], rows=rows, void=void)
 
-    def sensitivity(self, possible: np.ndarray, n: int, allowed: tuple[float, float]) -> float:
-        """2 max || v(z) ||_1 / n over the records that the raw rules allow."""
+    def sensitivity(self, possible: np.ndarray, allowed: tuple[float, float]) -> float:
+        """2 max || v(z) ||_1 / m over the records that the raw rules allow."""
         largest = np.where(possible.reshape(self.residuals.shape), np.abs(self.residuals), 0.0).max(axis=1)
         widest = 2 * float((np.abs(self.steps).sum(axis=1) * largest).max())
         # without spread in S the figure is 0 and needs no noise; a little is added, because scale 0 cannot be drawn
-        return max(widest, (allowed[1] - allowed[0]) * 2.0**-20) / n
+        return max(widest, (allowed[1] - allowed[0]) * 2.0**-20) / self.rows

@@ -24,6 +24,9 @@ from synthrelease.errors import closest, listing
 class RegressionPrediction(Criterion):
     """|MAE_R(w_eps(R)) - MAE_R(w(S))|, predictions clipped to `range` (train on synthetic, test on real).
 
+    Records that lack one of the columns are left out. The mean is taken over m, the number of synthetic rows that have them
+    all: the private number is not public; without such records m = n.
+
     Attributes
     ----------
     coefficients : the name of the criterion whose private fit w_eps(R) is used; it stands before this one.
@@ -34,13 +37,13 @@ class RegressionPrediction(Criterion):
 
     Privacy
     -------
-    Both lines are public. The figure is |sum of a gap over the records| / n, where the gap of a record is the difference of
-    its two absolute errors: sensitivity (largest - smallest gap) / n over the records that the public rules allow ("lines";
-    theory 3.5, regression prediction). The gaps lie in [-(U - L), U - L], so 2 (U - L) / n always holds ("range";
-    Proposition 9). A record's gap is public, computed from both lines before the counts are looked at; its products with
-    counts are off by 2^-53 of themselves and their sum is correctly rounded in whatever order (math.fsum). So the figure is
-    off by less than 2^-51 of the largest gap: less than a quarter of a grid step (`laplace_figure`), because the sensitivity is
-    at least 2^-33 of that gap.
+    Both lines are public. The figure is |sum of a gap over the records| / m, where the gap of a record is the difference of
+    its two absolute errors: sensitivity (largest - smallest gap) / m over the records that the public rules allow, and 0 among
+    them where a record can lack a column ("lines"; theory 3.5, regression prediction). The gaps lie in [-(U - L), U - L], so 2
+    (U - L) / m always holds ("range"; Proposition 9). A record's gap is public, computed from both lines before the counts are
+    looked at; its products with counts are off by 2^-53 of themselves and their sum is correctly rounded in whatever order
+    (math.fsum). So the figure is off by less than 2^-51 of the largest gap: less than a quarter of a grid step
+    (`laplace_figure`), because the sensitivity is at least 2^-33 of that gap.
     """
 
     no_sensitivity: ClassVar[str] = (
@@ -75,7 +78,12 @@ class RegressionPrediction(Criterion):
         return float(min(n, layout.n_cells)) * len(layout.sizes)
 
     def public_sensitivity(self, facts: PublicFacts) -> float | None:
-        return 2 * (self.range[1] - self.range[0]) / facts.n if self.bound == "range" else None
+        partner, rows = facts.criteria.get(self.coefficients), facts.n
+        if isinstance(partner, RegressionCoefficients):
+            rows = max(1, facts.rows_with_values(partner.columns))
+        elif any(column.missing is not None for column in facts.columns):
+            return None
+        return 2 * (self.range[1] - self.range[0]) / rows if self.bound == "range" else None
 
     @model_validator(mode="after")
     def _increasing(self) -> RegressionPrediction:
@@ -110,20 +118,21 @@ class RegressionPrediction(Criterion):
         present = tuple(candidate.transformation.binning(name) for name in partner.columns)
         regression = fitted.regression(self.coefficients)
         design = regression.design
-        synthetic, _ = least_squares(design, sub_table(candidate.counts, partner.columns, present, wanted))
+        cells = sub_table(candidate.counts, partner.columns, present, wanted)
+        synthetic, rows = least_squares(design, cells)[0], int(cells.sum())
         gap = design.errors(regression.fitted, lowest, highest) - design.errors(synthetic, lowest, highest)
 
         def figure(counts: Counts) -> float:
             table = sub_table(counts, partner.columns, present, wanted)
-            return abs(math.fsum((table * gap).tolist())) / n
+            return abs(math.fsum((table * gap).tolist())) / max(1, rows)
 
         widest = 2 * (highest - lowest)
         if self.bound == "lines":
-            possible = gap[regression.possible]
+            possible = np.append(gap[regression.possible], [0.0] if design.counted else [])
             # equal lines would need no noise at all; a little is added, because noise of scale 0 cannot be drawn, and enough of
             # it to cover the rounding of a sum of large gaps that hardly differ
             widest = max(float(np.ptp(possible)), widest * 2.0**-20, n * float(np.abs(possible).max()) * 2.0**-33)
-        return Query(sensitivity=widest / n, figure=figure)
+        return Query(sensitivity=widest / max(1, rows), figure=figure, void=not rows)
 
 
 def _coefficients(criteria: Mapping[str, Criterion], name: str) -> RegressionCoefficients:
