@@ -28,7 +28,8 @@ _HEADERS = {
 _RANGE = ("min", "max")
 MISSING_WORDS = re.compile(
     r"n/?a\b|not? (applicable|available|answered|stated|reported|recorded|known|specified|in universe|response)|"
-    r"(missing|unknown|unspecified|refused|blank|suppressed|invalid|niu|dk|nr)\b|(don'?t|does not|do not) know|no (answer|response)|"
+    r"(missing|unknown|unspecified|refused|blank|suppressed|invalid|niu|dk|nr)\b|"
+    r"(don'?t|does not|do not) know|no (answer|response)|"
     r"(no aplica|se ignora|no especificado|desconocido|keine angabe|unbekannt|weiß nicht|non renseign|inconnu)",
     re.IGNORECASE,
 )

@@ -20,6 +20,8 @@ MAX_CATEGORIES = 40
 COMMON = 0.0025
 """Share of the rows from which on a category stays by itself where there are too many of them."""
 MAX_CODES = 20_000
+KEEP_MISSING = 20
+"""Rows without an answer up to which they may be left out."""
 _MANY = 50
 """Rows for each different number from which on numbers with gaps are taken for codes."""
 _FEW = 20
@@ -31,7 +33,8 @@ _IDENTIFIER = re.compile(
     r"(^|_)(id|ids|number|no|nr|num|key|code|serial|ssn|name|address|phone|email)($|_)|Id$|ID$", re.IGNORECASE
 )
 _WEIGHT = re.compile(
-    r"(^|[_. ])([a-z]*we?i?g?h?ts?|wt|wgt|fnlwgt|[ph]?wgtp|factor|fac_?exp|fexp|expansion|poids|gewicht|peso_?exp\w*)(\d*)($|[_. ])",
+    r"(^|[_. ])([a-z]*we?i?g?h?ts?|wt|wgt|fnlwgt|[ph]?wgtp|factor|fac_?exp|fexp|expansion|poids|gewicht|peso_?exp\w*)"
+    r"(\d*)($|[_. ])",
     re.IGNORECASE,
 )
 _BODY = re.compile(r"birth|body|baby|kg|gram|newborn|infant|geburts|peso_?nac", re.IGNORECASE)
@@ -91,6 +94,18 @@ class ColumnDraft:
         if self.bins:
             return len(self.bins.coarse) + 1
         return len(self.common) + 1 if self.common else len(self.codes)
+
+    @property
+    def alternative(self) -> str:
+        """What the bins that it is released in are called."""
+        if self.bins:
+            return "coarse"
+        return "common" if self.common else "codes" if self.kind == "code" else "categories"
+
+    @property
+    def keeps_missing(self) -> bool:
+        """Whether missing values are a bin: where there are more than a few, dropping their rows would bias the others."""
+        return self.missing_rows > KEEP_MISSING
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -129,6 +129,4 @@ def _parts(column: DateColumn, taken: Collection[str]) -> list[ColumnDraft]:
 
 def _with_numbers(column: DateColumn, sums: Mapping[int, int], missing_rows: int) -> Answers:
     """The answers of a column of dates with numbers in place of the dates."""
-    return replace(
-        column.answers, texts={str(value): times for value, times in sums.items()}, missing_rows=missing_rows
-    )
+    return replace(column.answers, texts={str(value): times for value, times in sums.items()}, missing_rows=missing_rows)

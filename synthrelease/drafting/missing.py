@@ -8,16 +8,34 @@ from collections.abc import Mapping
 from synthrelease.drafting.codebook import Entry
 
 NUMBER = re.compile(r"[+-]?(\d{1,15}\.?\d*|\.\d+)([eE][+-]?\d{1,2})?", re.ASCII)
-_MARKS = frozenset("? ?? - -- --- . .. ... * #".split())
+_MARKS = frozenset(["?", "??", "-", "--", "---", ".", "..", "...", "*", "#"])
 _WORDS = frozenset(
     [
-        *("n/a", "na", "n.a.", "#n/a", "nan", "nil", "null", "unk", "unknown", "missing", "refused", "unspecified", "undefined"),
+        *(
+            "n/a",
+            "na",
+            "n.a.",
+            "#n/a",
+            "nan",
+            "nil",
+            "null",
+            "unk",
+            "unknown",
+            "missing",
+            "refused",
+            "unspecified",
+            "undefined",
+        ),
         *("not stated", "not known", "not available", "not applicable", "not specified", "not answered", "not reported"),
         *("no answer", "don't know", "dk"),
     ]
 )
-_AMONG_NUMBERS = frozenset("n u x none".split())
-_NO_DATE = re.compile(r"(9999|0000|8888)[-/.]?(99|00|88|12|01)[-/.]?(99|00|88|31|01)|(99|00|88)[-/.](99|00|88)[-/.](9999|0000|8888)")
+_AMONG_NUMBERS = frozenset(["n", "u", "x", "none"])
+_NO_DATE = re.compile(
+    r"(9999|0000|8888)[-/.]?(99|00|88|12|01)[-/.]?(99|00|88|31|01)|(99|00|88)[-/.](99|00|88)[-/.](9999|0000|8888)"
+)
+    r"(9999|0000|8888)[-/.]?(99|00|88|12|01)[-/.]?(99|00|88|31|01)|(99|00|88)[-/.](99|00|88)[-/.](9999|0000|8888)"
+)
 _NINES = re.compile(r"-?(9{2,}|[789]|9+[6789]|8{2,}|7{2,})(\.0*)?")
 _FAR = 5
 """How many times the largest other number a 99 or 999 must be, where a column holds many numbers."""

@@ -15,7 +15,8 @@ import numpy as np
 from synthrelease.candidates.generators.junction_tree import JunctionTree
 from synthrelease.candidates.generators.maximum_entropy import maximum_entropy
 from synthrelease.candidates.generators.measurements import NoisyMarginal, NoisyMarginals
-from synthrelease.domain.counts import Counts, Lattice, lattice
+from synthrelease.domain.counts import Counts
+from synthrelease.domain.lattice import Lattice, lattice
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.errors import RejectedRound
 
@@ -65,8 +66,8 @@ def telling_tables(table: Counts, plausibility: Plausibility, epsilon: float, se
     """Sub-tables of two or three columns that a model of maximum entropy should be told, when telling costs accuracy.
 
     In rounds, after the adaptive selection of AIM (McKenna, Mullins, Sheldon & Miklau 2022), without noise because the table is
-    public: a model is fitted to the tables so far; of the tables that it gets most wrong those are added whose error, in rows, is
-    above the noise that measuring one more table adds to all of them. The tables that a model can hold are limited by
+    public: a model is fitted to the tables so far; of the tables that it gets most wrong those are added whose error, in rows,
+    is above the noise that measuring one more table adds to all of them. The tables that a model can hold are limited by
     `MODEL_CELLS`. Every column is in one of them.
 
     Parameters
