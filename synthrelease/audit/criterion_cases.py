@@ -103,7 +103,7 @@ def scoring_case(name: str, epsilon: Fraction, *, spent: Fraction | None = None)
 
 def _scores(sweep: Sweep, epsilon: Fraction, synthetic: Table, table: Table, draws: int) -> np.ndarray:
     """(draws,) values of a criterion, as they would be released."""
-    world, scored = World(sweep.highs, sweep.groups), sweep.criteria[-1].model_copy(update={"epsilon": epsilon})
+    world, scored = sweep.world, sweep.criteria[-1].model_copy(update={"epsilon": epsilon})
     setting, fitted = world.setting(*sweep.criteria[:-1], scored), CodeFigures(sweep, world).fitted
     private, candidate, charges = world.private(table, ()), world.candidate(synthetic), scored.per_score()
     return np.array([scored.score(private.with_plan(charges), candidate, setting, fitted).value for _ in range(draws)])
@@ -111,7 +111,7 @@ def _scores(sweep: Sweep, epsilon: Fraction, synthetic: Table, table: Table, dra
 
 def _slacks(sweep: Sweep, epsilon: Fraction, synthetic: Table, table: Table, draws: int) -> np.ndarray:
     """(draws,) noisy least slacks of a joint test: more than it shows, which is whether they reach a margin."""
-    world, test = World(sweep.highs, sweep.groups), JointTest(epsilon=epsilon, false_acceptance=Fraction(1, 10))
+    world, test = sweep.world, JointTest(epsilon=epsilon, false_acceptance=Fraction(1, 10))
     setting, fitted = world.setting(*sweep.criteria), CodeFigures(sweep, world).fitted
     private, candidate = world.private(table, ()), world.candidate(synthetic)
     asked = [(one, one.query(private.n, candidate, setting, fitted)) for one in sweep.asked]

@@ -7,7 +7,7 @@ numerators and one denominator, so that comparisons of figures and of their diff
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
@@ -17,11 +17,16 @@ import numpy as np
 from synthrelease.audit.worlds import World
 from synthrelease.criteria import Criterion
 from synthrelease.criteria.conditional_means import ConditionalMean
+from synthrelease.criteria.conditional_medians import ConditionalMedian
 from synthrelease.criteria.faithfulness import Faithfulness
 from synthrelease.criteria.functional_mechanism import LinearModel
+from synthrelease.criteria.logistic_regression import LogisticRegression
+from synthrelease.criteria.marginal_tables import MarginalCriterion
 from synthrelease.criteria.marginals import AbsoluteMarginalError, RelativeMarginalError
+from synthrelease.criteria.proportions import DifferenceInProportions
 from synthrelease.criteria.regression_one_step import RegressionOneStep
 from synthrelease.criteria.regression_prediction import RegressionPrediction
+from synthrelease.criteria.typical_marginals import MeanMarginalError, QuantileMarginalError
 
 _SMALLEST = Fraction(1, 2**20)
 """Least sensitivity of a figure that a candidate may make constant, as a share of the whole range."""
@@ -60,15 +65,49 @@ def absolute(criterion: AbsoluteMarginalError, world: World, tables: np.ndarray,
 
     Theory 3.1, absolute marginal error.
     """
-    n, values = int(synthetic.sum()), digits(world)
-    largest = criterion.largest or values.shape[1]
-    worst = np.zeros(len(tables), dtype=np.int64)
-    for size in range(1, largest + 1):
-        for columns in combinations(range(values.shape[1]), size):
-            _, cell = np.unique(values[:, columns], axis=0, return_inverse=True)
-            member = np.eye(int(cell.max()) + 1, dtype=np.int64)[cell.ravel()]
-            worst = np.maximum(worst, np.abs((tables - synthetic) @ member).max(axis=1))
+    n = int(synthetic.sum())
+    worst = np.max([differences.max(axis=1) for differences in _sub_tables(criterion, world, tables, synthetic)], axis=0)
     return ExactFigures(numerators=worst, denominator=n, bound=Fraction(1, n))
+
+
+def _sub_tables(criterion: MarginalCriterion, world: World, tables: np.ndarray, synthetic: np.ndarray) -> Iterator[np.ndarray]:
+    """(n_tables, n_cells of the sub-table) |r - s| for every sub-table that a criterion compares."""
+    values, names = digits(world), world.layout.columns
+    chosen: set[frozenset[int]] = set()
+    if criterion.largest or not criterion.tables:
+        sizes = range(1, (criterion.largest or len(names)) + 1)
+        chosen |= {frozenset(columns) for size in sizes for columns in combinations(range(len(names)), size)}
+    for text in criterion.tables:
+        if text == "all columns":
+            chosen.add(frozenset(range(len(names))))
+        elif text.startswith("all "):
+            chosen |= {frozenset(columns) for columns in combinations(range(len(names)), int(text[4]))}
+        else:
+            chosen.add(frozenset(names.index(name) for name in text.split(":")))
+    for columns in chosen:
+        _, cell = np.unique(values[:, sorted(columns)], axis=0, return_inverse=True)
+        member = np.eye(int(cell.max()) + 1, dtype=np.int64)[cell.ravel()]
+        yield np.abs((tables - synthetic) @ member)
+
+
+def mean_distance(criterion: MeanMarginalError, world: World, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
+    """The mean over sub-tables of sum |r - s| / 2n; bound 1/n (theory 3.10, distances of tables)."""
+    n = int(synthetic.sum())
+    moved = [differences.sum(axis=1) for differences in _sub_tables(criterion, world, tables, synthetic)]
+    return ExactFigures(numerators=np.sum(moved, axis=0), denominator=2 * n * len(moved), bound=Fraction(1, n))
+
+
+def quantile_distance(
+    criterion: QuantileMarginalError, world: World, tables: np.ndarray, synthetic: np.ndarray
+) -> ExactFigures:
+    """The least d such that a share of at least `quantile` of the sub-tables has sum |r - s| / 2n of at most d; bound 1/n."""
+    n = int(synthetic.sum())
+    moved = np.stack([differences.sum(axis=1) for differences in _sub_tables(criterion, world, tables, synthetic)])
+    found = np.full(len(tables), np.iinfo(np.int64).max)
+    for limit in moved:
+        reached = (moved <= limit).sum(axis=0) >= Fraction(str(criterion.quantile)) * len(moved)
+        found = np.where(reached, np.minimum(found, limit), found)
+    return ExactFigures(numerators=found, denominator=2 * n, bound=Fraction(1, n))
 
 
 def relative(criterion: RelativeMarginalError, world: World, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
@@ -100,11 +139,11 @@ def conditional_mean(criterion: ConditionalMean, world: World, tables: np.ndarra
     n, values = int(synthetic.sum()), digits(world)
     low, high = (Fraction(str(end)) for end in criterion.range)
     numbers = [min(max(Fraction(int(value)), low), high) for value in values[:, world.layout.index(criterion.column)]]
+    # rows without a value are in no group, whatever number stands here for them
     unit = math.lcm(2 * low.denominator, 2 * high.denominator)
     scaled = np.array([int(number * unit) for number in numbers])
     middle, margin = int((low + high) / 2 * unit), math.ceil(Fraction(str(criterion.size_margin)) * n)
-    groups = [member for name in criterion.by for member in _members(world, name, values)]
-    groups += [np.ones(len(values), dtype=np.int64)] if criterion.overall else []
+    groups = _groups(criterion, world, values)
     sizes = [max(1, int(synthetic @ group) - margin) for group in groups]
     common = math.lcm(*range(1, n + 1))
     worst = np.zeros(len(tables), dtype=np.int64)
@@ -126,6 +165,96 @@ def _members(world: World, column: str, values: np.ndarray, *, grouped: bool = T
     return [(of_value == group).astype(np.int64) for group in range(int(of_value.max()) + 1)]
 
 
+def _valued(world: World, columns: Iterable[str], values: np.ndarray) -> np.ndarray:
+    """(n_cells,) 1 for cells with a value in all of these columns: the last bin of a column that may lack one holds none."""
+    found = np.ones(len(values), dtype=np.int64)
+    for column in columns:
+        place = world.layout.index(column)
+        if column in world.missing:
+            found *= values[:, place] < world.layout.sizes[place] - 1
+    return found
+
+
+def _groups(
+    criterion: ConditionalMean | ConditionalMedian | DifferenceInProportions, world: World, values: np.ndarray
+) -> list[np.ndarray]:
+    """For every group of `by`, and for all rows if `overall`: (n_cells,) 1 for its cells that have a value of the column."""
+    valued = _valued(world, [criterion.column], values)
+    groups = []
+    for name in criterion.by:
+        members = _members(world, name, values)
+        groups += [member * valued for member in (members[:-1] if name in world.missing else members)]
+    return [*groups, valued] if criterion.overall else groups
+
+
+def conditional_median(criterion: ConditionalMedian, world: World, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
+    """max of B - q n_g and A - (1 - q) n_g over groups and quantiles, over n; bound 1/n (theory 3.11, conditional medians)."""
+    n, values = int(synthetic.sum()), digits(world)
+    bins, groups = values[:, world.layout.index(criterion.column)], _groups(criterion, world, values)
+    shares = [Fraction(str(q)) for q in criterion.quantiles]
+    common = math.lcm(*(q.denominator for q in shares))
+    worst, void = np.full(len(tables), np.iinfo(np.int64).min), False
+    for group in groups:
+        rows = int(synthetic @ group)
+        void |= not rows
+        for q in shares:
+            reached = [t for t in range(int(bins.max()) + 1) if rows and synthetic @ (group * (bins <= t)) >= q * rows]
+            t = reached[0] if reached else -1
+            below, above = (tables @ (group * side) for side in (bins < t - criterion.within, bins > t + criterion.within))
+            there, part = tables @ group, int(q * common)
+            worst = np.maximum(worst, np.maximum(common * below - part * there, common * above - (common - part) * there))
+    return ExactFigures(numerators=worst, denominator=common * n, bound=Fraction(1, n), void=void)
+
+
+def proportions(criterion: DifferenceInProportions, world: World, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
+    """max over groups of |a_g - p_g n_g| / m_g; bound 1 / min m_g (theory 3.12, difference in proportions)."""
+    values = digits(world)
+    if criterion.column in world.groups:
+        labels = world.groups[criterion.column].labels
+        meets = sum(_members(world, criterion.column, values)[labels.index(label)] for label in criterion.bins)
+    else:
+        meets = np.isin(values[:, world.layout.index(criterion.column)], [int(label) for label in criterion.bins])
+    groups = _groups(criterion, world, values)
+    sizes = [int(synthetic @ group) for group in groups]
+    common = math.lcm(*(size**2 for size in sizes if size))
+    worst = np.zeros(len(tables), dtype=np.int64)
+    for group, size in zip(groups, sizes, strict=True):
+        if size:
+            excess = np.abs(size * (tables @ (group * meets)) - int(synthetic @ (group * meets)) * (tables @ group))
+            worst = np.maximum(worst, excess * (common // size**2))
+    void = min(sizes) == 0
+    return ExactFigures(numerators=worst, denominator=common, bound=Fraction(1, max(1, min(sizes))), void=void)
+
+
+def logistic(criterion: LogisticRegression, world: World, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
+    """|sum of v| / m for one feature a of two values and a binary target b (theory 3.13, one-step logistic regression).
+
+    The fit then gives each value of a the share p of its rows that are positive, and the slope's step is the difference of
+    (y - p) / (p (1 - p) rows) between a = 1 and a = 0; times the deviation of a, in units of which the figure is. Bound: the
+    distance of the largest and the smallest v, 0 among them, over m. Void where a share is 0 or 1, or a value has no rows.
+    """
+    values = digits(world)
+    valued = _valued(world, ("a", "b"), values)
+    m = max(1, int(synthetic @ valued))
+    y = np.isin(values[:, 1], [int(label) for label in criterion.positive]).astype(np.int64)
+    rows = [int(synthetic @ (valued * (values[:, 0] == a))) for a in (0, 1)]
+    hits = [int(synthetic @ (valued * y * (values[:, 0] == a))) for a in (0, 1)]
+    if any(not 0 < hit < size for hit, size in zip(hits, rows, strict=True)):
+        return ExactFigures(np.zeros(len(tables), dtype=np.int64), 1, _SMALLEST / m, void=True)
+    steps = []
+    for (a, _), outcome, there in zip(values, y, valued, strict=True):
+        if not there:
+            steps.append(Fraction(0))
+            continue
+        p, size = Fraction(hits[a], rows[a]), rows[a]
+        steps.append((1 if a else -1) * (int(outcome) - p) / (p * (1 - p) * Fraction(size, m)))
+    common = math.lcm(*(step.denominator for step in steps))
+    sums = tables @ np.array([int(step * common) for step in steps])
+    deviation = math.sqrt(Fraction(rows[1], m) * Fraction(rows[0], m))
+    widest = max(Fraction(0), *steps) - min(Fraction(0), *steps)
+    return ExactFigures(np.abs(sums), m * common, widest / m, unit=deviation)
+
+
 def faithfulness(criterion: Faithfulness, world: World, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
     """1 - matching / n; bound 1/n (theory 3.6, faithfulness).
 
@@ -143,10 +272,18 @@ def faithfulness(criterion: Faithfulness, world: World, tables: np.ndarray, synt
 
 
 def _similar(criterion: Faithfulness, world: World, a: np.ndarray, b: np.ndarray) -> bool:
-    """Equal, or one column of `within_one_bin` one bin apart; bins of single values hold no value strictly inside."""
-    apart = [name for name, x, y in zip(world.layout.columns, a, b, strict=True) if x != y]
-    near = np.abs(a - b).max() <= 1 and all(name in criterion.within_one_bin for name in apart)
-    return not apart or bool(near and len(apart) <= criterion.at_most)
+    """Equal, or one column of `within_one_bin` one bin apart; bins of single values hold no value strictly inside.
+
+    Ignored columns may differ. A missing value is near no other.
+    """
+    apart = {name: {int(x), int(y)} for name, x, y in zip(world.layout.columns, a, b, strict=True) if x != y}
+    apart = {name: pair for name, pair in apart.items() if name not in criterion.ignored}
+    last = {name: world.layout.sizes[world.layout.index(name)] - 1 for name in apart if name in world.missing}
+    near = all(
+        name in criterion.within_one_bin and max(pair) - min(pair) == 1 and last.get(name) not in pair
+        for name, pair in apart.items()
+    )
+    return near and len(apart) <= criterion.at_most
 
 
 def prediction(
@@ -154,21 +291,24 @@ def prediction(
 ) -> ExactFigures:
     """|MAE_R(fitted) - MAE_R(w(S))| for one feature a and the target b (theory 3.5, regression prediction).
 
-    Bound 2 (U - L) / n, or what the two lines leave of it: (largest - smallest gap of a record) / n.
+    Bound 2 (U - L) / n, or what the two lines leave of it: (largest - smallest gap of a record) / n. Here n are the synthetic
+    rows that have both columns; a record that lacks one has a gap of 0.
     """
-    n, values = int(synthetic.sum()), digits(world)
+    values = digits(world)
+    valued = _valued(world, ("a", "b"), values)
+    n, synthetic = max(1, int(synthetic @ valued)), synthetic * valued
     low, high = (Fraction(str(end)) for end in criterion.range)
     lines = (Fraction(fitted.intercept), Fraction(float(fitted.coefficients[0]))), _least_squares(values, synthetic)
     gaps = []
-    for a, b in values:
+    for (a, b), there in zip(values, valued, strict=True):
         errors = [abs(int(b) - min(max(line[0] + line[1] * int(a), low), high)) for line in lines]
-        gaps.append(errors[0] - errors[1])
+        gaps.append((errors[0] - errors[1]) * int(there))
     common = math.lcm(*(gap.denominator for gap in gaps))
     sums = tables @ np.array([int(gap * common) for gap in gaps])
     widest = 2 * (high - low)
     if criterion.bound == "lines":
         widest = max(max(gaps) - min(gaps), widest * _SMALLEST)
-    return ExactFigures(numerators=np.abs(sums), denominator=n * common, bound=widest / n)
+    return ExactFigures(numerators=np.abs(sums), denominator=n * common, bound=widest / n, void=not synthetic.any())
 
 
 def one_step(criterion: RegressionOneStep, world: World, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
@@ -178,16 +318,22 @@ def one_step(criterion: RegressionOneStep, world: World, tables: np.ndarray, syn
 
     Bound 2 max |(a - mean_S a) r| / (n sd_S a). In units of 1 / sd_S a.
 
-    Where a is constant in S there is no slope: the figure is 0, and never passes.
+    Where a is constant in S there is no slope: the figure is 0, and never passes. n are the synthetic rows that have both
+    columns; a record that lacks one adds 0.
     """
-    n, values = int(synthetic.sum()), digits(world)
+    values = digits(world)
+    valued = _valued(world, ("a", "b"), values)
+    n, synthetic = max(1, int(synthetic @ valued)), synthetic * valued
     low, high = (Fraction(str(end)) for end in criterion.range)
     intercept, slope = _least_squares(values, synthetic)
     mean = Fraction(int(synthetic @ values[:, 0]), n)
     variance = Fraction(int(synthetic @ values[:, 0] ** 2), n) - mean**2
     if not variance:
         return ExactFigures(np.zeros(len(tables), dtype=np.int64), 1, (high - low) * _SMALLEST / n, void=True)
-    steps = [(int(a) - mean) * (int(b) - min(max(intercept + slope * int(a), low), high)) for a, b in values]
+    steps = [
+        (int(a) - mean) * (int(b) - min(max(intercept + slope * int(a), low), high)) * int(there)
+        for (a, b), there in zip(values, valued, strict=True)
+    ]
     common = math.lcm(*(step.denominator for step in steps))
     sums = tables @ np.array([int(step * common) for step in steps])
     bound = 2 * max(abs(step) for step in steps) / n
@@ -235,7 +381,7 @@ def slack(
 
 def _least_squares(values: np.ndarray, synthetic: np.ndarray) -> tuple[Fraction, Fraction]:
     """Intercept and slope of the line through a synthetic table; slope 0 where the feature is constant."""
-    n = int(synthetic.sum())
+    n = max(1, int(synthetic.sum()))
     a, b = (Fraction(int(synthetic @ values[:, column]), n) for column in (0, 1))
     variance = Fraction(int(synthetic @ values[:, 0] ** 2), n) - a**2
     covariance = Fraction(int(synthetic @ (values[:, 0] * values[:, 1])), n) - a * b
@@ -259,6 +405,11 @@ EXACT: dict[type[Criterion], Callable[..., ExactFigures]] = {
     AbsoluteMarginalError: absolute,
     RelativeMarginalError: relative,
     ConditionalMean: conditional_mean,
+    MeanMarginalError: mean_distance,
+    QuantileMarginalError: quantile_distance,
+    ConditionalMedian: conditional_median,
+    DifferenceInProportions: proportions,
+    LogisticRegression: logistic,
     Faithfulness: faithfulness,
     RegressionOneStep: one_step,
 }

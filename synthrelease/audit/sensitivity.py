@@ -14,6 +14,7 @@ And for every pair (R, S) the code's figure is the exact one up to half a step o
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -55,7 +56,7 @@ class Sweep:
 
     Attributes
     ----------
-    highs, groups : of the `World`.
+    highs, groups, missing : of the `World`.
     criteria : the last one is enumerated, those before it are criteria that it refers to; with `joint` the least slack of all
         `asked` is.
     fitted : the private line, for a criterion that uses one: it is public when the criterion is scored.
@@ -66,9 +67,14 @@ class Sweep:
     highs: Mapping[str, int]
     criteria: tuple[Criterion, ...]
     groups: Mapping[str, list[str]] = field(default_factory=dict)
+    missing: tuple[str, ...] = ()
     fitted: LinearModel | None = None
     tight: bool = True
     joint: bool = False
+
+    @property
+    def world(self) -> World:
+        return World(self.highs, self.groups, self.missing)
 
     @property
     def kind(self) -> str:
@@ -144,11 +150,12 @@ def enumerate_sweep(sweep: Sweep, most_records: int) -> Enumeration:
 
 
 def _enumerate(sweep: Sweep, n: int, n_file: int) -> Enumeration:
-    world = World(sweep.highs, sweep.groups)
+    world = sweep.world
     codes = world.all_tables(n)
     tables = world.dense(codes)
     first, second = neighbour_pairs(tables)
-    resized = resized_pairs(tuple(sweep.highs.items()), n, n_file)
+    bins = tuple((name, high + (name in sweep.missing)) for name, high in sweep.highs.items())  # the last one's index
+    resized = resized_pairs(bins, n, n_file)
     scorer = CodeFigures(sweep, world)
     privates = [scorer.behind_the_door(table) for table in codes]
     violations, disagreements, largest = 0, resized.contradictions, Fraction(0)
@@ -206,7 +213,7 @@ class CodeFigures:
         found: dict[str, Regression] = {}
         for partner in sweep.criteria:
             if isinstance(partner, RegressionCoefficients):
-                possible = np.ones(world.layout.n_cells, dtype=bool)
+                possible = np.ones(math.prod(binning.present for binning in partner.binnings(self.setting)), dtype=bool)
                 design = partner.design(self.setting, possible)
                 found[partner.name] = Regression(design=design, possible=possible, model=sweep.fitted)
         self.fitted = Fitted(regressions=found)

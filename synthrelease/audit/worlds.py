@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import combinations_with_replacement
+from typing import Literal
 
 import numpy as np
 
@@ -23,21 +24,28 @@ from synthrelease.specification.columns import build_column, group_binning
 from synthrelease.toml.tables import ColumnTable, InputTable
 
 
-def integer_column(name: str, low: int, high: int, groups: Sequence[str] | None = None) -> Column:
-    """A column of whole numbers with one bin for each."""
-    table = ColumnTable(kind="integer", bounds=(low, high), alternatives={"single": [f"{low}..{high}"]})
+def integer_column(name: str, low: int, high: int, groups: Sequence[str] | None = None, *, missing: bool = False) -> Column:
+    """A column of whole numbers with one bin for each, and one for missing values where there can be such."""
+    alternatives: dict[str, list[str] | dict[str, list[str]]] = {"single": [f"{low}..{high}"]}
+    policy: Literal["bin", "error"] = "bin" if missing else "error"
+    table = ColumnTable(kind="integer", bounds=(low, high), alternatives=alternatives, missing=policy)
     return build_column(name, table, InputTable(), [], groups)
 
 
 class World:
     """Integer columns from 0 to a highest value with single-value bins, no rules, and any criteria.
 
-    A cell's code counts all combinations of values, the last column varying fastest.
+    Columns named `missing` have one more bin, the last, for records without a value. A cell's code counts all combinations of
+    values, the last column varying fastest.
     """
 
-    def __init__(self, highs: Mapping[str, int], groups: Mapping[str, list[str]] | None = None):
-        groups = groups or {}
-        self.schema = Schema(columns=tuple(integer_column(name, 0, high, groups.get(name)) for name, high in highs.items()))
+    def __init__(self, highs: Mapping[str, int], groups: Mapping[str, list[str]] | None = None, missing: Collection[str] = ()):
+        groups, self.missing = groups or {}, frozenset(missing)
+        self.schema = Schema(
+            columns=tuple(
+                integer_column(name, 0, high, groups.get(name), missing=name in self.missing) for name, high in highs.items()
+            )
+        )
         self.transformation = Transformation(
             schema=self.schema, binnings=tuple(column.alternatives["single"] for column in self.schema.columns)
         )

@@ -20,7 +20,7 @@ from synthrelease.criteria.drafts import CriterionDraft, FileColumn, FileFacts
 from synthrelease.criteria.facts import PublicFacts
 from synthrelease.criteria.fitted import Fitted
 from synthrelease.criteria.known_errors import Unmatched
-from synthrelease.criteria.matching import Step, maximum_matching, only
+from synthrelease.criteria.matching import Step, maximum_matching
 from synthrelease.criteria.wording import shown, words
 from synthrelease.domain.schema import Layout, Transformation
 from synthrelease.errors import listing
@@ -170,9 +170,10 @@ class Faithfulness(Criterion):
     def query(self, n: int, candidate: Candidate, setting: Setting, fitted: Fitted) -> Query:
         steps = self.steps(candidate.transformation) if self.at_most else ()
         kept = self.compared(candidate.counts.layout)
+        synthetic = candidate.counts.project(kept)
         return Query(
             sensitivity=1 / n,
-            figure=lambda counts: 1 - maximum_matching(only(counts, kept), only(candidate.counts, kept), steps) / n,
+            figure=lambda counts: 1 - maximum_matching(counts.project(kept), synthetic, steps) / n,
         )
 
     def compared(self, layout: Layout) -> tuple[int, ...]:

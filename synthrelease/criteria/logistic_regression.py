@@ -279,8 +279,11 @@ def _fit(standard: np.ndarray, weights: np.ndarray, hits: np.ndarray) -> _Fit:
     beta, converged = np.zeros(standard.shape[1]), False
     for _ in range(_MOST_STEPS):
         probabilities, information = _information(standard, weights, beta)
+        if not np.linalg.eigvalsh(information)[0] > _SINGULAR:
+            converged = False
+            break  # a feature without spread, or probabilities on their way to 0 and 1: there is no maximum
         score = standard.T @ (hits - weights * probabilities)
-        step = np.linalg.pinv(information, hermitian=True) @ score
+        step = np.linalg.solve(information, score)
         if np.abs(step).max() < 1e-13 * max(1.0, float(np.abs(beta).max())):
             converged = True
             break

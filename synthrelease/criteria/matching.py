@@ -26,14 +26,6 @@ class Step:
     allowed: np.ndarray
 
 
-def only(table: Counts, columns: tuple[int, ...]) -> Counts:
-    """The rows of a table by these columns (increasing) alone."""
-    if len(columns) == len(table.layout.sizes):
-        return table
-    layout = table.layout.subset(columns)
-    return Counts(layout, layout.codes([table.digits(column) for column in columns]), table.counts)
-
-
 def maximum_matching(left: Counts, right: Counts, steps: tuple[Step, ...]) -> int:
     """Largest number of disjoint pairs (row of left, row of right) that are equal or differ by one allowed step.
 

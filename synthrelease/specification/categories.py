@@ -1,14 +1,16 @@
-"""From a table of categories in the configuration to a `Column`, and groups of categories to binnings."""
+"""From a table of categories or codes in the configuration to a `Column`, and groups of them to binnings."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import Literal
 
 from synthrelease.domain.bins import MAX_BINS
 from synthrelease.domain.schema import Binning, Column
 from synthrelease.errors import Unexpected, closest, listing
-from synthrelease.spreadsheets import is_executable
+from synthrelease.specification.labels import EXPECTED, is_label
 from synthrelease.toml.tables import ColumnTable, InputTable
 
 Bins = Sequence[str] | Mapping[str, list[str]]
@@ -22,11 +24,8 @@ class ColumnError(Unexpected):
 
 
 def category(name: str, table: ColumnTable, policy: InputTable, groups: Bins | None) -> Column:
-    for field in ("bounds", "part"):
-        if getattr(table, field) is not None:
-            raise ColumnError(field, f"no {field} in a column of categories", "some")
-    if table.outside == "clip":
-        raise ColumnError("outside", "'drop' or 'error' (there is no nearest category)", "'clip'")
+    """A column of categories, whose texts in the file and whose numbers are listed."""
+    _absent(table, "in a column of categories", "bounds", "part", "codes")
     if not table.categories:
         raise ColumnError("categories", "at least one category", "none")
     texts = table.categories if isinstance(table.categories, dict) else {label: [label] for label in table.categories}
@@ -46,10 +45,65 @@ def category(name: str, table: ColumnTable, policy: InputTable, groups: Bins | N
             values[text] = index
     _known("numbers", table.numbers, labels)
     numbers = tuple(table.numbers.get(label) for label in labels)
+    return _column(name, table, policy, groups, values, labels, numbers, "categories")
+
+
+def code(name: str, table: ColumnTable, policy: InputTable, groups: Bins | None) -> Column:
+    """A column of codes: from here on one of categories, the labels of its codelist, without an order and without numbers."""
+    _absent(table, "in a column of codes", "bounds", "part", "categories")
+    if table.numbers:
+        raise ColumnError("numbers", "no numbers for codes, which are names (kind = 'category' may have some)", "some")
+    if table.ordered:
+        raise ColumnError("ordered", "it left out: codes have no order (kind = 'category' may have one)", "true")
+    if isinstance(table.codes, str):
+        raise ColumnError("codes", "a table of codes with their labels, or a file that is there", repr(table.codes))
+    if not table.codes:
+        raise ColumnError("codes", "a codelist: a table of codes with their labels, or a CSV file", "none")
+    labels = tuple(table.codes.values())
+    if len(labels) > MAX_BINS:
+        raise ColumnError("codes", f"at most {MAX_BINS} codes", f"{len(labels)}")
+    readable("codes", labels)
+    if len(set(labels)) < len(labels):
+        raise ColumnError("codes", "a label of its own for each code", f"{Counter(labels).most_common(1)[0][0]!r} for two")
+    if blank := [text for text in table.codes if not text.strip()]:
+        raise ColumnError("codes", "codes of at least one character (missing_values may be empty)", repr(blank[0]))
+    values = {text: index for index, text in enumerate(table.codes)}
+    return _column(name, table, policy, groups, values, tuple(table.codes), (None,) * len(labels), "codes", labels)
+
+
+def _absent(table: ColumnTable, where: str, *fields: str) -> None:
+    """Raises ColumnError for the first of some settings that the kind of the column does not have."""
+    for field in fields:
+        if getattr(table, field) is not None:
+            raise ColumnError(field, f"no {field} {where}", "some")
+    if table.outside == "clip":
+        raise ColumnError("outside", "'drop' or 'error' (there is no nearest category)", "'clip'")
+
+
+def _column(
+    name: str,
+    table: ColumnTable,
+    policy: InputTable,
+    groups: Bins | None,
+    values: Mapping[str, int],
+    members: tuple[str, ...],
+    numbers: tuple[float | None, ...],
+    each: Literal["categories", "codes"],
+    labels: tuple[str, ...] | None = None,
+) -> Column:
+    """A column whose alternatives group `members`, the names of its atoms in the specification.
+
+    Parameters
+    ----------
+    values : text of the file -> atom.
+    each : the name of the alternative in which every atom is a bin, unless others are listed.
+    labels : of the atoms in the release; `members` itself where it is None.
+    """
+    labels = members if labels is None else labels
     atoms = Binning(name="atoms", labels=labels, numbers=numbers, of_atom=tuple(range(len(labels))))
-    alternatives = {key: grouping(f"alternatives.{key}", key, bins, labels) for key, bins in table.alternatives.items()}
+    alternatives = {key: grouping(f"alternatives.{key}", key, bins, members, each) for key, bins in table.alternatives.items()}
     if not alternatives:
-        alternatives = {"categories": Binning(name="categories", labels=labels, numbers=numbers, of_atom=atoms.of_atom)}
+        alternatives = {each: replace(atoms, name=each)}
     if groups is not None:
         grouping("groups", "groups", groups, labels)
     return Column(
@@ -58,7 +112,7 @@ def category(name: str, table: ColumnTable, policy: InputTable, groups: Bins | N
         description=table.description,
         unit=table.unit,
         source=table.source or name,
-        part=table.part,
+        part=None,
         bounds=None,
         edges=(),
         values=values,
@@ -71,18 +125,18 @@ def category(name: str, table: ColumnTable, policy: InputTable, groups: Bins | N
     )
 
 
-def grouping(field: str, name: str, bins: Bins, labels: tuple[str, ...]) -> Binning:
-    """{"low": ["none", "primary"], ...}: every category in exactly one group."""
+def grouping(field: str, name: str, bins: Bins, labels: tuple[str, ...], what: str = "categories") -> Binning:
+    """{"low": ["none", "primary"], ...}: every category (or code: `what` they are) in exactly one group."""
     if not isinstance(bins, Mapping):
-        raise ColumnError(field, "a table of groups with their categories", "a list")
+        raise ColumnError(field, f"a table of groups with their {what}", "a list")
     readable(field, bins)
     members = [(label, index) for index, group in enumerate(bins.values()) for label in group]
     named = Counter(label for label, _ in members)
-    _known(field, named, labels)
+    _known(field, named, labels, what)
     wrong = [label for label in labels if named[label] != 1]
     if wrong:
         found = f"{wrong[0]!r} in {'two' if named[wrong[0]] else 'none'}"
-        raise ColumnError(field, f"every category ({listing(labels)}) in exactly one group", found)
+        raise ColumnError(field, f"each of the {what} ({listing(labels)}) in exactly one group", found)
     into = dict(members)
     return Binning(
         name=name,
@@ -92,18 +146,15 @@ def grouping(field: str, name: str, bins: Bins, labels: tuple[str, ...]) -> Binn
     )
 
 
-def _known(field: str, names: Collection[str], labels: Collection[str]) -> None:
+def _known(field: str, names: Collection[str], labels: Collection[str], what: str = "categories") -> None:
     known = frozenset(labels)
     for name in names:
         if name not in known:
-            raise ColumnError(field, f"categories of the column ({listing(labels)})", repr(name), closest(name, labels))
+            raise ColumnError(field, f"{what} of the column ({listing(labels)})", repr(name), closest(name, labels))
 
 
 def readable(field: str, labels: Collection[str]) -> None:
+    """Raises ColumnError for the first label that cannot be written into a table."""
     for label in labels:
-        if is_executable(label) or not label.strip() or len(label) > 200 or len((label + " ").splitlines()) > 1:
-            expected = (
-                "labels of one line and 1 to 200 characters that no spreadsheet executes (= + - @ start a formula, also after "
-                ", ; | and quotes)"
-            )
-            raise ColumnError(field, expected, repr(label))
+        if not is_label(label):
+            raise ColumnError(field, EXPECTED, repr(label))

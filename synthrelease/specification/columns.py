@@ -11,7 +11,7 @@ from synthrelease.domain.bins import MAX_BINS, Interval, parse_bins
 from synthrelease.domain.rules import Rule, edges
 from synthrelease.domain.schema import Binning, Column
 from synthrelease.errors import Unexpected
-from synthrelease.specification.categories import Bins, ColumnError, category, grouping, readable
+from synthrelease.specification.categories import Bins, ColumnError, category, code, grouping, readable
 from synthrelease.toml.tables import ColumnTable, InputTable
 
 
@@ -22,8 +22,8 @@ def build_column(name: str, table: ColumnTable, policy: InputTable, rules: Seque
     ------
     ColumnError : for the first mistake.
     """
-    if table.kind == "category":
-        column = category(name, table, policy, groups)
+    if table.kind in ("category", "code"):
+        column = (category if table.kind == "category" else code)(name, table, policy, groups)
     else:
         column = _numeric_column(name, table, policy, rules, groups)
     _check_missing_values(column)
@@ -70,7 +70,7 @@ def _numeric_column(name: str, table: ColumnTable, policy: InputTable, rules: Se
     if table.bounds is None:
         raise ColumnError("bounds", "[lowest, highest] for a numeric column", "nothing")
     bounds = table.bounds
-    for field in ("categories", "numbers"):
+    for field in ("categories", "codes", "numbers"):
         if getattr(table, field):
             raise ColumnError(field, f"no {field} in a numeric column", "some")
     if not table.alternatives:

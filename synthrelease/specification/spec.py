@@ -19,6 +19,7 @@ from synthrelease.domain.schema import Binning, Column, Schema
 from synthrelease.errors import SpecError, closest, listing
 from synthrelease.resources import file_digest
 from synthrelease.specification.categories import ColumnError
+from synthrelease.specification.codelists import with_codelists
 from synthrelease.specification.columns import build_column, group_binning
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.space import build_space
@@ -35,7 +36,7 @@ def load_spec(path: str | Path) -> ReleaseSpec:
     ------
     SpecError : with all problems that can be found at once.
     """
-    file = read_configuration(Path(path))
+    file = with_codelists(read_configuration(Path(path)))
     release = validated(ReleaseFile, file.tables, str(file.path))
     problems = release if isinstance(release, list) else []
     named = file.tables.get("acceptance")
@@ -170,9 +171,9 @@ class _Builder:
         policy = self.release.input.missing
         domains = {
             name: Domain(
-                kind=table.kind,
+                kind="category" if table.kind == "code" else table.kind,
                 bounds=table.bounds,
-                categories=tuple(table.categories or ()),
+                categories=tuple(table.codes.values() if isinstance(table.codes, dict) else table.categories or ()),
                 missing=(table.missing or policy) == "bin",
             )
             for name, table in self.release.columns.items()

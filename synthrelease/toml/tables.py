@@ -48,6 +48,14 @@ def _categories(value: Any) -> Any:
     raise Unexpected("a list of texts, or a table of categories with their texts in the file")
 
 
+def _codes(value: Any) -> Any:
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, Mapping) and all(isinstance(label, str) for label in value.values()):
+        return value
+    raise Unexpected("a table of codes with their labels, or the name of a CSV file with the columns code,label")
+
+
 def _is_texts(value: Any) -> bool:
     return isinstance(value, list | tuple) and all(isinstance(text, str) for text in value)
 
@@ -73,6 +81,8 @@ _BINS_IN_JSON = {
     ]
 }
 _Bins = Annotated[list[str] | dict[str, list[str]], BeforeValidator(_bins), WithJsonSchema(_BINS_IN_JSON)]
+_CODES_IN_JSON = {"anyOf": [{"type": "string"}, {"type": "object", "additionalProperties": {"type": "string"}}]}
+_Codes = Annotated[str | dict[str, str] | None, BeforeValidator(_codes), WithJsonSchema(_CODES_IN_JSON)]
 _Categories = Annotated[list[str] | dict[str, list[str]] | None, BeforeValidator(_categories)]
 
 
@@ -177,7 +187,8 @@ class ColumnTable(SpecTable):
 
     Attributes
     ----------
-    kind : "integer" for whole numbers, "real" for other numbers, "category" for texts. Example: `kind = "integer"`.
+    kind : "integer" for whole numbers, "real" for other numbers, "category" for texts, "code" for texts or numbers that a
+        codelist explains. Example: `kind = "integer"`.
     description : what the column says about a record, in the words of the data card.
         Example: `description = "Age in full years"`.
     unit : in what the numbers are measured, for the data card. Example: `unit = "years"`.
@@ -187,6 +198,10 @@ class ColumnTable(SpecTable):
     categories : the categories, each a text of the file; or a table of each released category with all the texts of the file
         that stand for it. Required for the kind "category". A text that stands here is never a missing value.
         Example: `categories = { M = ["0", "male"], F = ["1", "female"] }`.
+    codes : the codelist of the kind "code": a table of codes, as they stand in the file, with their labels, which stand in the
+        release; or the name of a CSV file, relative to this one, with the columns `code,label` and, if there are any, levels of
+        groups such as a municipality's state, each of which is one of the `alternatives`. Its content is part of the
+        specification. Example: `kind = "code"`, `codes = { "1" = "Hospital", "2" = "Home" }`.
     numbers : a number for each category, for criteria that compute with the column (means, regressions); they refuse it
         without. Numeric columns have none: each of their bins has the number in its middle. Example:
         `numbers = { M = 0, F = 1 }`.
@@ -201,17 +216,19 @@ class ColumnTable(SpecTable):
     outside : as in [input], for this column; left out, [input] decides. Example: `outside = "drop"`.
     alternatives : the bins that the column may be released in, under a name for each way. Numbers: a list of bins that cover
         the bounds without a gap, such as "<18", "18-19", "1..12" (each number a bin), "1500-4499 by 100", "2.5 to 3" (kind
-        "real"), ">44". Categories: a table of groups; left out, the categories are released as they are.
+        "real"), ">44". Categories and codes: a table of groups (of codes, not of their labels); left out, each category is
+        a bin under the name "categories", each code under the name "codes".
         Example: `alternatives.coarse = ["<18", "18-64", ">64"]`.
     """
 
-    kind: Literal["integer", "real", "category"]
+    kind: Literal["integer", "real", "category", "code"]
     description: str = ""
     unit: str = ""
     source: str | None = None
     part: Literal["year", "month", "day"] | None = None
     bounds: tuple[float, float] | None = None
     categories: _Categories = None
+    codes: _Codes = None
     numbers: dict[str, float] = Field(default_factory=dict)
     ordered: bool | None = None
     missing: Literal["drop", "bin", "error"] | None = None

@@ -602,3 +602,14 @@ def test_a_date_that_means_missing_is_missing_and_an_impossible_one_is_not(tmp_p
 def test_a_text_of_a_category_is_that_category_also_where_the_file_calls_it_missing(tmp_path):
     policy = InputTable(missing="bin", missing_values=("", "F", "X"))
     assert column_of(tmp_path, "sex", "F", "M", "X", "", policy=policy) == [0, 1, 2, 2]
+
+
+def test_codes_are_read_by_their_texts_and_no_missing_text_is_a_code(tmp_path):
+    changes = {"kind": "code", "categories": None, "codes": {"1": "Male", "02": "Female", "NA": "Namibian"}}
+    read_as = {"1": 0, " 1 ": 0, "1.0": 0, "02": 1, "NA": 2, "": 3, "8": 3, "8.0": 3}
+    for text, expected in read_as.items():
+        found = column_of(tmp_path, "sex", text, missing="bin", missing_values=["8"], **changes)
+        assert found == [expected], text
+    for text in ("2", "Male", "1.5", "01"):  # labels are no texts of the file, and 2 is not 02
+        with pytest.raises(InputError, match="expected one of the categories '1', '02', 'NA', found something else"):
+            column_of(tmp_path, "sex", text, missing="bin", **changes)
