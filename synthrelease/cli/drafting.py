@@ -10,11 +10,16 @@ from rich.markup import escape
 from rich.table import Table
 
 from synthrelease.cli.terminal import out as terminal
+from synthrelease.cli.terminal import progress_bars
 
 
 def init(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Of the release; the two files are named after it.")],
     public: Annotated[Path, typer.Option("--from", metavar="FILE", help="A PUBLIC file with the layout of the private one.")],
+    codebook: Annotated[
+        Path | None,
+        typer.Option("--codebook", metavar="FILE", help="What columns and codes mean: JSON, or CSV column,code,label."),
+    ] = None,
     into: Annotated[Path, typer.Option("--into", metavar="DIR", help="Where configs and acceptance are.")] = Path("."),
 ) -> None:
     """Draft configs/NAME.toml and acceptance/NAME.toml from a PUBLIC file, for you to edit. Overwrites nothing.
@@ -23,11 +28,12 @@ def init(
     """
     from synthrelease.drafting import write_draft
 
-    configuration, acceptance, found = write_draft(name, public, into)
+    with progress_bars() as progress:
+        configuration, acceptance, found = write_draft(name, public, into, codebook, lambda doing: progress(doing, 0, 0))
     table = Table("column", "kind", "bins", "from", "remark", title=f"Draft from {escape(public.name)}, {found.n_rows} rows")
     for column in found.columns:
-        bins = len(column.categories) or len(column.bins.coarse if column.bins else ()) + 1
-        table.add_row(column.name, column.kind, str(bins), escape(column.source), escape(column.remark))
+        bins = f"{column.n_bins} + missing" if column.keeps_missing else str(column.n_bins)
+        table.add_row(column.name, column.kind, bins, escape(column.source), escape(column.remark))
     for left in found.left_out:
         table.add_row("-", "left out", "", escape(left.source), escape(left.because))
     terminal.print(table)

@@ -73,7 +73,7 @@ def number_bins(values: np.ndarray, counts: np.ndarray, *, whole: bool) -> Numbe
 
 
 def _zero(values: np.ndarray, counts: np.ndarray, whole: bool) -> tuple[float, ...]:
-    """Limits that leave a frequent 0 alone: of whole numbers 0 and 1, of others 0 and a round number below all positive ones."""
+    """Limits that leave a frequent 0 alone: of whole numbers 0 and 1, of others 0 and a number below all positive ones."""
     at = int(np.searchsorted(values, 0))
     if at + 1 >= len(values) or values[at] != 0 or counts[at] < OWN_ZERO * counts.sum():
         return ()

@@ -34,8 +34,6 @@ _AMONG_NUMBERS = frozenset(["n", "u", "x", "none"])
 _NO_DATE = re.compile(
     r"(9999|0000|8888)[-/.]?(99|00|88|12|01)[-/.]?(99|00|88|31|01)|(99|00|88)[-/.](99|00|88)[-/.](9999|0000|8888)"
 )
-    r"(9999|0000|8888)[-/.]?(99|00|88|12|01)[-/.]?(99|00|88|31|01)|(99|00|88)[-/.](99|00|88)[-/.](9999|0000|8888)"
-)
 _NINES = re.compile(r"-?(9{2,}|[789]|9+[6789]|8{2,}|7{2,})(\.0*)?")
 _FAR = 5
 """How many times the largest other number a 99 or 999 must be, where a column holds many numbers."""
@@ -45,7 +43,7 @@ def missing_texts(texts: Mapping[str, int], entry: Entry) -> tuple[str, ...]:
     """The texts of a column that stand for no answer, in the order of the file's texts.
 
     Beside what the codebook says: words such as "?" and "unknown"; "N" or "U" among numbers; dates such as 9999-99-99; codes of
-    nines (97, 98, 99, 999; also -9) that are far from all other numbers of the column, unless the codebook gives them a meaning.
+    nines (97, 98, 99, 999; also -9) far from all other numbers of the column, unless the codebook gives them a meaning.
 
     Parameters
     ----------

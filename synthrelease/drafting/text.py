@@ -119,9 +119,9 @@ def _rules(rules: Sequence[Suggestion], columns: Sequence[ColumnDraft], n_rows: 
     if not rules:
         return _example_rule(columns)
     lines = _comment(
-        f"SUGGESTIONS: what none of the {n_rows} public rows has, though so many would if the columns were independent. Keep a "
-        "rule if it is true of everybody; delete it if it is only rare. They keep such rows out of the released table and leave "
-        "the private file as it is."
+        f"SUGGESTIONS: what none of the {n_rows} public rows has, though so many would if the columns were independent. Keep "
+        "a rule if it is true of everybody; delete it if it is only rare. They keep such rows out of the released table and "
+        "leave the private file as it is."
     )
     for rule in sorted(rules, key=lambda rule: not rule.active):
         mark = "" if rule.active else "# "
@@ -142,8 +142,8 @@ def _projection(choices: Choices) -> list[str]:
     if choices.minimum_count == 1:
         lines += _comment(
             f"In these columns {choices.unique:.0%} of the public rows occur once. A minimum count of 2 would repeat half of "
-            "them and drop the others, and whoever reads the table would take the copies for persons. For a minimum count release "
-            "fewer columns, or coarser bins."
+            "them and drop the others, and whoever reads the table would take the copies for persons. For a minimum count "
+            "release fewer columns, or coarser bins."
         )
     return [
         *lines,
