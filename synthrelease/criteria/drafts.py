@@ -15,7 +15,7 @@ MOST_EPSILON = Fraction(1, 2)
 MOST_UNIQUE = 0.2
 """Share of the rows that occur once up to which a draft asks for a minimum count of rows."""
 
-_NOT_OUTCOMES = ("age", "edad", "alter", "sex", "gender", "sexo", "race", "year", "month", "week", "date", "day")
+_NOT_OUTCOMES = ("age", "agep", "edad", "alter", "sex", "gender", "sexo", "race", "year", "month", "date")
 """Parts of names of columns that people group by, rather than explain."""
 
 
@@ -60,7 +60,7 @@ class FileColumn:
     def explained(self) -> bool:
         """Whether its name lets it be what others explain: no age, sex, date or weight."""
         words = self.name.lower().replace("-", "_").split("_")
-        return not (self.of_date or self.weight or any(word.startswith(_NOT_OUTCOMES) for word in words))
+        return not (self.of_date or self.weight or any(word in _NOT_OUTCOMES for word in words))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -122,6 +122,7 @@ class RelativeMarginalError(Criterion):
     every r moves by at most 1.
     """
 
+    asks_single_columns: ClassVar[bool] = True
     best_figure: ClassVar[float] = 1.0
     kind: Literal["relative_marginal_error"]
     clip: float = Field(gt=1, allow_inf_nan=False)

@@ -9,6 +9,7 @@ from fractions import Fraction
 
 from synthrelease.criteria import CRITERIA
 from synthrelease.criteria.drafts import MOST_EPSILON, NOISE_SHARE, CriterionDraft, FileColumn, FileFacts, budget
+from synthrelease.criteria.wording import figure
 from synthrelease.domain.counts import Counts
 from synthrelease.drafting.columns import ColumnDraft
 from synthrelease.enclave.door import Meter, PrivateCounts
@@ -147,10 +148,10 @@ def _settled(
         return f"{name}: in some group of a fit there is nothing to compare"
     threshold = rounded_up(max(reached, 0) * _ROOM + 2 * margin * sensitivity)
     seen = (
-        f"On the public file: {yardstick.perfect:.2g} between its halves, up to {max(fits):.2g} in {len(fits)} fits of this "
-        f"draft, {yardstick.independent:.2g} if columns were independent"
+        f"On the public file: {_shown(yardstick.perfect)} between its halves, up to {_shown(max(fits))} in {len(fits)} fits of "
+        f"this draft, {_shown(yardstick.independent)} if columns were independent"
     )
-    if yardstick.perfect < yardstick.independent <= threshold:
+    if yardstick.independent <= threshold and not CRITERIA[str(draft.settings["kind"])].asks_single_columns:
         return f"{name}: a table with independent columns would pass. {seen}"
     epsilon = budget(NOISE_SHARE * sensitivity / threshold)
     if epsilon > MOST_EPSILON:
@@ -162,9 +163,13 @@ def _settled(
     return CriterionDraft(settings=settings, remark=f"{draft.remark}. {seen}")
 
 
+def _shown(value: float) -> str:
+    return figure(value, 2) if math.isfinite(value) else "nothing to compare"
+
+
 def rounded_up(value: float) -> float:
-    """The next number with one or two digits that a steward would write; of 0 the smallest threshold there is."""
+    """The next number with one or two digits that a steward would write; above 0."""
     if value <= 0:
-        return 0.001
+        return _ROUND[0] / 1000
     power = 10.0 ** math.floor(math.log10(value))
     return float(f"{next(factor for factor in _ROUND if power * factor >= value * (1 - 1e-9)) * power:.4g}")

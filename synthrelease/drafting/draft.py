@@ -20,7 +20,6 @@ import numpy as np
 
 from synthrelease.accounting.rows import SHORTFALL
 from synthrelease.criteria.drafts import MOST_UNIQUE, CriterionDraft
-from synthrelease.domain.counts import Counts
 from synthrelease.drafting.codebook import Entry, read_codebook
 from synthrelease.drafting.columns import Answers, ColumnDraft, LeftOut, draft_column
 from synthrelease.drafting.criteria import AcceptanceDraft, draft_acceptance, settle
@@ -180,7 +179,7 @@ class _Drafting:
             raise InputError(f"{self.file.path}: every row has a gap in some column; nothing is left to draft from.")
         transformation = spec.space[0].transformation
         table = public.merge(transformation.layout, transformation.maps)
-        rules = suggested_rules(spec.schema, transformation.binnings, self._without_weights(table))
+        rules = suggested_rules(spec.schema, transformation.binnings, table, self._unruled())
         unique = once_only(table)
         choices = replace(choices, rules=tuple(rules), unique=unique, minimum_count=1 if unique > MOST_UNIQUE else 2)
         self.progress("looking for the tables in which the columns hang together")
@@ -198,8 +197,9 @@ class _Drafting:
         self._loaded(choices, acceptance).plan.check_limit(choices.limit)
         return found
 
-    def _without_weights(self, table: Counts) -> Counts:
-        return table
+    def _unruled(self) -> list[str]:
+        """Columns that plausibility has nothing to say about."""
+        return [column.name for column in self.columns if column.weight]
 
     def _draft(self, choices: Choices, acceptance: AcceptanceDraft) -> Draft:
         return Draft(

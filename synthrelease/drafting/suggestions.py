@@ -5,7 +5,8 @@ A suggestion is no more: what no row of the public file has may still be true of
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -17,7 +18,7 @@ from synthrelease.domain.schema import Binning, Column, Schema
 
 LEAST_EXPECTED = 50
 """Rows that independent columns would have, at least, where none has."""
-MOST_SUGGESTED = 24
+MOST_SUGGESTED, MOST_OF_A_PAIR = 24, 4
 MOST_CELLS = 2**14
 """Of the columns that active rules tie together: a model keeps them in one table."""
 MOST_TIED = 3
@@ -40,14 +41,22 @@ class Suggestion:
     active: bool
 
 
-def suggested_rules(schema: Schema, binnings: Sequence[Binning], table: Counts) -> list[Suggestion]:
+def suggested_rules(
+    schema: Schema, binnings: Sequence[Binning], table: Counts, without: Collection[str] = ()
+) -> list[Suggestion]:
     """Rules for pairs of columns, the best founded first; of those that share columns only a few are active.
 
     Parameters
     ----------
     binnings : the drafted bins of every column, which `table` has.
+    without : columns of which no rule speaks.
     """
-    found = sorted(_found(schema, binnings, table), key=lambda rule: -rule[2])[:MOST_SUGGESTED]
+    ordered, of_pair = sorted(_found(schema, binnings, table, without), key=lambda rule: -rule[2]), Counter[tuple[str, str]]()
+    found: list[tuple[str, tuple[str, str], float]] = []
+    for rule in ordered:
+        of_pair[rule[1]] += 1
+        if of_pair[rule[1]] <= MOST_OF_A_PAIR and len(found) < MOST_SUGGESTED:
+            found.append(rule)
     sizes = dict(zip(table.layout.columns, table.layout.sizes, strict=True))
     tied: list[set[str]] = []
     suggestions = []
@@ -61,9 +70,11 @@ def suggested_rules(schema: Schema, binnings: Sequence[Binning], table: Counts) 
     return suggestions
 
 
-def _found(schema: Schema, binnings: Sequence[Binning], table: Counts) -> Iterable[tuple[str, tuple[str, str], float]]:
+def _found(
+    schema: Schema, binnings: Sequence[Binning], table: Counts, without: Collection[str]
+) -> Iterable[tuple[str, tuple[str, str], float]]:
     marginals = lattice(table)
-    for a, b in combinations(range(len(binnings)), 2):
+    for a, b in combinations([place for place, name in enumerate(schema.names) if name not in without], 2):
         counts = marginals.get((a, b))[: binnings[a].present, : binnings[b].present]
         if not counts.sum():
             continue
@@ -71,6 +82,8 @@ def _found(schema: Schema, binnings: Sequence[Binning], table: Counts) -> Iterab
         empty = counts == 0
         names = schema.names[a], schema.names[b]
         first, second = schema[names[0]], schema[names[1]]
+        if ((~empty).sum(axis=1) <= 1).all() or ((~empty).sum(axis=0) <= 1).all():
+            continue  # one column follows from the other: a codelist, and no rule of plausibility
         for row in range(len(empty)):  # each bin of the first column, with the bins of the second that it never meets
             for never, cells in _conditions(second, binnings[b], empty[row]):
                 rows = float(expected[row, cells].sum())

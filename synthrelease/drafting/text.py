@@ -61,11 +61,7 @@ def configuration_text(
         "[input]",
         *([f"delimiter = {toml(file.delimiter)}"] if file.delimiter != "," else []),
         *([f"encoding = {toml(file.encoding)}"] if file.encoding != "utf-8" else []),
-        *(
-            ['one_row_per = "respondent"     # a file that was expanded by weights must not be released']
-            if any(column.weight for column in columns)
-            else []
-        ),
+        *(['one_row_per = "respondent"     # a file that was expanded by weights must not be released'] if False else []),
         'missing = "drop"                # a row with a missing value is left out, unless its column says "bin"',
         'outside = "clip"                # a number outside the bounds counts as the nearest bound; or "drop", "error"',
         "",
@@ -248,7 +244,7 @@ def _column(release: str, column: ColumnDraft) -> list[str]:
     ]
     settings = {"source": column.source if column.source != column.name else None, "part": column.part, "minus": column.minus}
     settings["format"] = column.format if column.format != "%Y-%m-%d" else None
-    settings["role"] = "weight" if column.weight else None
+    settings["role"] = None
     lines += [f"{key} = {toml(value)}" for key, value in settings.items() if value]
     if column.missing_values:
         lines.append(f"missing_values = {toml(column.missing_values)}")
