@@ -263,7 +263,9 @@ def numbers(
 def _codes(answers: Answers, taken: Collection[str], remark: str) -> ColumnDraft:
     """A column whose texts are codes or categories, with the labels that the codebook gives them."""
     known = {**{text: text for text in answers.texts}, **answers.entry.labels}
-    order = [text for text in known if text not in answers.missing_values]
+    order = [text for text in known if text not in answers.missing_values and text.isprintable() and len(text) <= 200]
+    unwritten = len(set(answers.texts) - set(order))
+    remark += f"; {unwritten} with characters that cannot be printed are not among them" if unwritten else ""
     named = bool(answers.entry.labels)
     order.sort(key=_in_order)
     used = [_label(known[text]) for text in order]
