@@ -9,7 +9,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from synthrelease.cli.terminal import TableName
+from synthrelease.cli.terminal import TableName, progress_bars
 from synthrelease.cli.terminal import out as terminal
 
 
@@ -18,8 +18,12 @@ def init(
     public: Annotated[
         str, typer.Option("--from", metavar="FILE", help="A PUBLIC file, or database, with the layout of the private one.")
     ],
-    into: Annotated[Path, typer.Option("--into", metavar="DIR", help="Where configs and acceptance are.")] = Path("."),
+    codebook: Annotated[
+        Path | None,
+        typer.Option("--codebook", metavar="FILE", help="What columns and codes mean: JSON, or CSV column,code,label."),
+    ] = None,
     table: TableName = None,
+    into: Annotated[Path, typer.Option("--into", metavar="DIR", help="Where configs and acceptance are.")] = Path("."),
 ) -> None:
     """Draft configs/NAME.toml and acceptance/NAME.toml from a PUBLIC file, for you to edit. Overwrites nothing.
 
@@ -27,11 +31,12 @@ def init(
     """
     from synthrelease.drafting import write_draft
 
-    configuration, acceptance, found = write_draft(name, public, into, table)
+    with progress_bars() as progress:
+        configuration, acceptance, found = write_draft(name, public, into, table, codebook, lambda doing: progress(doing, 0, 0))
     shown = Table("column", "kind", "bins", "from", "remark", title=f"Draft from {escape(found.source)}, {found.n_rows} rows")
     for column in found.columns:
-        bins = len(column.categories) or len(column.bins.coarse if column.bins else ()) + 1
-        shown.add_row(column.name, column.kind, str(bins), escape(column.source), escape(column.remark))
+        bins = f"{column.n_bins} + missing" if column.keeps_missing else str(column.n_bins)
+        shown.add_row(column.name, column.kind, bins, escape(column.source), escape(column.remark))
     for left in found.left_out:
         shown.add_row("-", "left out", "", escape(left.source), escape(left.because))
     terminal.print(shown)

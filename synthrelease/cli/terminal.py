@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -48,9 +50,9 @@ def progress_line() -> Iterator[Any]:
 
 @contextmanager
 def progress_bars() -> Iterator[Any]:
-    """Progress bars with rates and time left, on a terminal only. For rehearsals: they read public data."""
+    """Progress bars with rates and time left; without a terminal a line now and then. For what reads public data alone."""
     if not err.is_terminal:
-        yield lambda phase, done, total: None
+        yield _Lines().tell
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
@@ -70,6 +72,30 @@ def progress_bars() -> Iterator[Any]:
             bars.update(tasks[phase], completed=done, total=total or None, rate=rate)
 
         yield progress
+
+
+SECONDS_BETWEEN_LINES = 30.0
+
+
+class _Lines:
+    """Progress in a log: a line when a phase begins, and then one now and then, with what is left."""
+
+    def __init__(self) -> None:
+        self._phase, self._began, self._told = "", 0.0, 0.0
+
+    def tell(self, phase: str, done: int, total: int) -> None:
+        now = time.monotonic()
+        if phase != self._phase:
+            self._phase, self._began, self._told = phase, now, now
+            print(f"{phase} ..." if not total else f"{phase}: {done} of {total}", file=sys.stderr, flush=True)
+        elif done and total and now - self._told >= SECONDS_BETWEEN_LINES:
+            self._told = now
+            left = (now - self._began) / done * (total - done)
+            print(f"{phase}: {done} of {total}, about {_duration(left)} left", file=sys.stderr, flush=True)
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"
 
 
 LARGE_DELTA = 1e-5

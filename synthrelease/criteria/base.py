@@ -124,6 +124,8 @@ class Criterion(SpecTable):
     """The least that an exact figure can be: a limit below it says no more, and no table would meet it."""
     bounds_every_cell: ClassVar[bool] = False
     """Whether the figure bounds the error of every cell of small tables, on which all other bounds rest."""
+    asks_single_columns: ClassVar[bool] = False
+    """Whether the figure looks at each column by itself, so that a table with independent columns may meet it."""
     no_sensitivity: ClassVar[str] = ""
     """Why, or when, the sensitivity does not follow from what a bundle holds."""
     no_bounds: ClassVar[str] = ""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
+from fractions import Fraction
 from itertools import pairwise
 from typing import Literal
 
@@ -16,7 +17,7 @@ from pydantic import Field, model_validator
 from synthrelease.candidates.candidate import Candidate
 from synthrelease.criteria.base import Criterion, Mistake, Query, Setting
 from synthrelease.criteria.columns import grouping_mistakes, unknown_columns, unnumbered
-from synthrelease.criteria.drafts import MOST_EPSILON, NOISE_SHARE, CriterionDraft, FileColumn, FileFacts, budget
+from synthrelease.criteria.drafts import CriterionDraft, FileFacts
 from synthrelease.criteria.facts import PublicFacts
 from synthrelease.criteria.fitted import Fitted
 from synthrelease.criteria.groupings import Grouping, groupings, public_sizes
@@ -109,10 +110,23 @@ class ConditionalMean(Criterion):
 
     @classmethod
     def drafts(cls, file: FileFacts) -> Iterable[CriterionDraft | str]:
-        """The means of the two columns of numbers with the most bins, dates apart."""
-        numeric = [column for column in file.columns if not column.of_date and len(column.limits or ()) > 2]
-        for column in sorted(numeric, key=lambda column: -len(column.limits or ()))[:2]:
-            yield _draft(column, file)
+        """The means of the two columns of numbers that hang together most with others, by up to three of these."""
+        for column in file.outcomes[:2]:
+            limits = column.limits or (0.0, 1.0)
+            low, high = limits[0], limits[-1]
+            yield CriterionDraft(
+                settings={
+                    "name": f"mean {column.name}"[:80],
+                    "kind": "conditional_mean",
+                    "column": column.name,
+                    "by": [other.name for other in file.grouping(column, 3 * file.cell * file.n_rows, 3)],
+                    "range": [low, high],
+                    "size_margin": file.cell,
+                    "threshold": float(f"{(high - low) * 0.05:.2g}"),
+                    "epsilon": Fraction(1, 100),
+                },
+                remark="no mean of a group, nor the overall mean, may be off by more than this",
+            )
 
     @model_validator(mode="after")
     def _usable(self) -> ConditionalMean:
@@ -170,32 +184,6 @@ class ConditionalMean(Criterion):
             error = abs(float(ours[worst] - theirs[worst]))
             found.append((error, Offender(where=where, released=released, original=original)))
         return max(found, key=lambda each: each[0])[1]
-
-
-def _draft(column: FileColumn, file: FileFacts) -> CriterionDraft | str:
-    """The mean of a column of numbers by up to three others, or why there is none."""
-    limits = column.limits or (0.0, 1.0)
-    low, high = limits[0], limits[-1]
-    sizes = {other.name: other.smallest_group for other in file.columns if other is not column and not other.of_date}
-    by = [name for name, smallest in sizes.items() if smallest > 3 * file.cell][:3]
-    smallest = min((sizes[name] for name in by), default=1.0)
-    threshold = float(f"{(high - low) * 0.05:.2g}")
-    epsilon = budget(NOISE_SHARE * (high - low) / (threshold * file.n_rows * (smallest - file.cell)))
-    if epsilon > MOST_EPSILON:
-        return f"mean {column.name}: with so few rows its noise would need a budget of {float(epsilon):g}"
-    return CriterionDraft(
-        settings={
-            "name": f"mean {column.name}",
-            "kind": "conditional_mean",
-            "column": column.name,
-            "by": by,
-            "range": [low, high],
-            "size_margin": file.cell,
-            "threshold": threshold,
-            "epsilon": epsilon,
-        },
-        remark="no mean of a group, nor the overall mean, may be off by more than this",
-    )
 
 
 def _sums(table: Counts, column: int, numbers: np.ndarray, grouping: Grouping) -> tuple[np.ndarray, np.ndarray]:

@@ -18,6 +18,7 @@ from pydantic import Field, model_validator
 from synthrelease.candidates.candidate import Candidate
 from synthrelease.criteria.base import Criterion, Mistake, Query, Setting
 from synthrelease.criteria.columns import grouping_mistakes, unknown_columns
+from synthrelease.criteria.drafts import CriterionDraft, FileFacts
 from synthrelease.criteria.facts import PublicFacts
 from synthrelease.criteria.fitted import Fitted
 from synthrelease.criteria.groupings import Grouping, groupings, sizes
@@ -58,13 +59,29 @@ class ConditionalMedian(Criterion):
     counts_rows: ClassVar[bool] = True
     best_figure: ClassVar[float] = -0.5
     no_bounds: ClassVar[str] = "Numbers of rows below or above a window are not among the facts that bounds are computed from."
-    no_draft: ClassVar[str] = "Which columns are read by their medians is a decision about the table at hand."
     kind: Literal["conditional_median"]
     column: str
     by: tuple[str, ...] = ()
     overall: bool = True
     within: int = Field(default=0, ge=0)
     quantiles: tuple[float, ...] = Field(default=(0.5,), min_length=1, max_length=20)
+
+    @classmethod
+    def drafts(cls, file: FileFacts) -> Iterable[CriterionDraft]:
+        """The median of the column of numbers that hangs together most with others."""
+        for column in file.outcomes[:1]:
+            yield CriterionDraft(
+                settings={
+                    "name": f"median {column.name}"[:80],
+                    "kind": "conditional_median",
+                    "column": column.name,
+                    "by": [other.name for other in file.grouping(column, 0.05 * file.n_rows, 3)],
+                    "within": 1,
+                    "threshold": file.cell,
+                    "epsilon": Fraction(1, 100),
+                },
+                remark="whether each original median lies in the bin of the released one or next to it",
+            )
 
     @model_validator(mode="after")
     def _usable(self) -> ConditionalMedian:

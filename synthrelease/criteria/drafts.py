@@ -12,24 +12,55 @@ NOISE_SHARE = 8
 
 MOST_EPSILON = Fraction(1, 2)
 
+MOST_UNIQUE = 0.2
+"""Share of the rows that occur once up to which a draft asks for a minimum count of rows."""
+
+_NOT_OUTCOMES = ("age", "agep", "edad", "alter", "sex", "gender", "sexo", "race", "year", "month", "date")
+"""Parts of names of columns that people group by, rather than explain."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class FileColumn:
-    """A drafted column of a public file.
+    """A drafted column of a public file, in the bins that it is released in.
 
     Attributes
     ----------
-    of_date : whether it is a part of a date.
+    of_date : whether it is made from a date.
+    weight : whether it is a design weight.
+    alternative : what the bins that it is released in are called.
     limits : inner limits of the drafted bins of a column of numbers; None for categories.
-    category_rows : how often each category occurs in the file.
-    smallest_group : share of the rows in the smallest group that a mean may be taken over; 0 where there are too many groups.
+    category_rows : how often each category occurs in the file, by its label; empty for numbers.
+    missing_rows : rows without a value.
+    smallest_group : rows in the smallest of the few groups that figures may be taken over; 0 where there are too many groups.
+    partners : the other columns, those that hang together most with this one first, with how much: the share of rows that would
+        have to change for the two to be independent.
     """
 
     name: str
     of_date: bool
+    weight: bool
+    alternative: str
     limits: tuple[float, ...] | None
-    category_rows: tuple[int, ...]
-    smallest_group: float
+    category_rows: Mapping[str, int]
+    missing_rows: int
+    smallest_group: int
+    partners: Mapping[str, float]
+
+    @property
+    def n_bins(self) -> int:
+        """How many bins it is released in."""
+        return (len(self.limits) + 1 if self.limits is not None else len(self.category_rows)) + (self.missing_rows > 0)
+
+    @property
+    def tied(self) -> float:
+        """How much it hangs together with all other columns."""
+        return sum(self.partners.values())
+
+    @property
+    def explained(self) -> bool:
+        """Whether its name lets it be what others explain: no age, sex, date or weight."""
+        words = self.name.lower().replace("-", "_").split("_")
+        return not (self.of_date or self.weight or any(word in _NOT_OUTCOMES for word in words))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,17 +69,48 @@ class FileFacts:
 
     Attributes
     ----------
-    cell : the error of a cell of a small table that the draft allows, as a share of all rows.
+    cell : the error of a cell of a small table that the draft allows at first, as a share of all rows.
+    unique : share of the rows that occur once in the bins of the draft.
     """
 
     columns: tuple[FileColumn, ...]
     n_rows: int
     cell: float
+    unique: float
+
+    @property
+    def outcomes(self) -> tuple[FileColumn, ...]:
+        """Columns of numbers that look like what others explain, the one that hangs together most with them first."""
+        numeric = [column for column in self.columns if column.explained and len(column.limits or ()) > 2]
+        return tuple(sorted(numeric, key=lambda column: -column.tied))
+
+    @property
+    def conditions(self) -> tuple[FileColumn, ...]:
+        """Columns of two categories that look like what others explain, likewise."""
+        two = [column for column in self.columns if column.explained and len(column.category_rows) == 2]
+        return tuple(
+            sorted(
+                (column for column in two if min(column.category_rows.values()) >= max(100, 0.01 * self.n_rows)),
+                key=lambda column: -column.tied,
+            )
+        )
+
+    def numeric_partners(self, column: FileColumn, most: int) -> tuple[FileColumn, ...]:
+        """At most so many columns of numbers, the strongest partners first."""
+        named = {other.name: other for other in self.columns}
+        fits = [named[name] for name in column.partners if named[name].limits is not None and not named[name].weight]
+        return tuple(fits[:most])
+
+    def grouping(self, column: FileColumn, least: float, most: int) -> tuple[FileColumn, ...]:
+        """At most so many columns to group by, of which no group has fewer than `least` rows, the strongest partners first."""
+        named = {other.name: other for other in self.columns}
+        fits = [named[name] for name in column.partners if named[name].smallest_group >= least and not named[name].weight]
+        return tuple(fits[:most])
 
 
 @dataclass(frozen=True, kw_only=True)
 class CriterionDraft:
-    """One criterion: its TOML keys in order, and a remark."""
+    """One criterion: its TOML keys in order, and a remark. Threshold and epsilon are first guesses, until figures are known."""
 
     settings: Mapping[str, object]
     remark: str

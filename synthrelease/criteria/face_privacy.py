@@ -16,7 +16,7 @@ from pydantic import Field
 from synthrelease.accounting.charges import Charge
 from synthrelease.candidates.candidate import Candidate
 from synthrelease.criteria.base import Criterion, Mistake, Score, Setting
-from synthrelease.criteria.drafts import CriterionDraft, FileFacts
+from synthrelease.criteria.drafts import MOST_UNIQUE, CriterionDraft, FileFacts
 from synthrelease.criteria.facts import PublicFacts
 from synthrelease.criteria.fitted import Fitted
 from synthrelease.criteria.marginal_tables import MAX_TABLES
@@ -119,7 +119,13 @@ class FacePrivacy(Criterion):
         return Offender(where=f"the table of {names}", released=f"{rare} rare combinations", original="0 allowed")
 
     @classmethod
-    def drafts(cls, file: FileFacts) -> Iterable[CriterionDraft]:
+    def drafts(cls, file: FileFacts) -> Iterable[CriterionDraft | str]:
+        if file.unique > MOST_UNIQUE:
+            yield (
+                f"face privacy: {file.unique:.0%} of the public rows occur once in these columns, and a table in which each "
+                "occurs twice would be made of repetitions. Fewer columns or coarser bins would allow it"
+            )
+            return
         yield CriterionDraft(
             settings={"name": "face privacy", "kind": "face_privacy", "minimum_count": 2},
             remark="no row of the release may look unique; costs nothing",

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -15,7 +16,7 @@ from pydantic import Field, model_validator
 from synthrelease.candidates.candidate import Candidate
 from synthrelease.criteria.base import Criterion, Mistake, Query, Setting
 from synthrelease.criteria.columns import unknown_columns
-from synthrelease.criteria.drafts import NOISE_SHARE, CriterionDraft, FileFacts, budget
+from synthrelease.criteria.drafts import CriterionDraft, FileColumn, FileFacts
 from synthrelease.criteria.facts import PublicFacts
 from synthrelease.criteria.fitted import Fitted
 from synthrelease.criteria.known_errors import Unmatched
@@ -23,6 +24,9 @@ from synthrelease.criteria.matching import Step, maximum_matching
 from synthrelease.criteria.wording import shown, words
 from synthrelease.domain.schema import Layout, Transformation
 from synthrelease.errors import listing
+
+_ROWS_FOR_A_CELL = 4
+"""Rows of a file for each cell of the columns that a draft compares: then most rows have a similar one."""
 
 
 class Faithfulness(Criterion):
@@ -111,17 +115,26 @@ class Faithfulness(Criterion):
 
     @classmethod
     def drafts(cls, file: FileFacts) -> Iterable[CriterionDraft]:
-        threshold = 0.1 if file.n_rows >= 50_000 else 0.2
+        """Rows that are similar in the columns that hang together most: as many as a file of this size has such rows for."""
+        compared, cells = list[FileColumn](), 1
+        for column in sorted(file.columns, key=lambda column: -column.tied):
+            near = 2 if column.limits is not None else 1
+            if not column.weight and cells * column.n_bins <= file.n_rows * near / _ROWS_FOR_A_CELL:
+                compared.append(column)
+                cells *= column.n_bins
+        ignored = [column.name for column in file.columns if column not in compared]
         yield CriterionDraft(
             settings={
                 "name": "faithfulness",
                 "kind": "faithfulness",
-                "exact": [column.name for column in file.columns if column.limits is None],
-                "within_one_bin": [column.name for column in file.columns if column.limits is not None],
-                "threshold": threshold,
-                "epsilon": budget(NOISE_SHARE / (file.n_rows * threshold)),
+                "exact": [column.name for column in compared if column.limits is None],
+                "within_one_bin": [column.name for column in compared if column.limits is not None],
+                **({"ignored": ignored} if ignored else {}),
+                "threshold": 0.2,
+                "epsilon": Fraction(1, 100),
             },
-            remark="the share of rows without a similar original row of their own",
+            remark="the share of rows without a similar original row of their own"
+            + ("; in all columns at once hardly any row has one" if ignored else ""),
         )
 
     @model_validator(mode="after")

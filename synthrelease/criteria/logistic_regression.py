@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -16,6 +17,7 @@ from pydantic import Field, model_validator
 from synthrelease.candidates.candidate import Candidate
 from synthrelease.criteria.base import Criterion, Mistake, Query, Setting
 from synthrelease.criteria.columns import condition, representation_mistakes, unknown_columns
+from synthrelease.criteria.drafts import CriterionDraft, FileFacts
 from synthrelease.criteria.facts import PublicFacts
 from synthrelease.criteria.fitted import Fitted
 from synthrelease.criteria.functional_mechanism import sub_table
@@ -69,12 +71,32 @@ class LogisticRegression(Criterion):
         "bundle holds the name alone."
     )
     no_bounds: ClassVar[str] = "Coefficients say nothing about single counts or means."
-    no_draft: ClassVar[str] = "Which column is an outcome, and of what, is a decision about the table at hand."
     kind: Literal["logistic_regression"]
     target: str
     positive: tuple[str, ...] = Field(min_length=1)
     features: tuple[str, ...] = Field(min_length=1, max_length=50)
     representation: Mapping[str, str]
+
+    @classmethod
+    def drafts(cls, file: FileFacts) -> Iterable[CriterionDraft]:
+        """Of the two categories that hang together most with others, on up to three columns of numbers."""
+        for column in file.conditions[:1]:
+            features = file.numeric_partners(column, 3)
+            if features:
+                used = [column, *features]
+                yield CriterionDraft(
+                    settings={
+                        "name": f"odds of {column.name}"[:80],
+                        "kind": "logistic_regression",
+                        "target": column.name,
+                        "positive": [min(column.category_rows, key=lambda label: column.category_rows[label])],
+                        "features": [other.name for other in features],
+                        "representation": {other.name: other.alternative for other in used},
+                        "threshold": 0.2,
+                        "epsilon": Fraction(1, 100),
+                    },
+                    remark="no log odds ratio per standard deviation of a feature may be off by more than this",
+                )
 
     @model_validator(mode="after")
     def _columns_once(self) -> LogisticRegression:

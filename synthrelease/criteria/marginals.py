@@ -15,12 +15,15 @@ from synthrelease.criteria.drafts import MOST_EPSILON, NOISE_SHARE, CriterionDra
 from synthrelease.criteria.facts import PublicFacts
 from synthrelease.criteria.fitted import Fitted
 from synthrelease.criteria.known_errors import CellError, RatioError
-from synthrelease.criteria.marginal_tables import MarginalCriterion
+from synthrelease.criteria.marginal_tables import LARGEST_WHEN_WIDE, MarginalCriterion
 from synthrelease.criteria.offenders import Offender, PublicTable, share
 from synthrelease.criteria.wording import shown, words
 from synthrelease.domain.counts import DENSE_LIMIT, Counts
 from synthrelease.domain.schema import Layout, Transformation
 from synthrelease.domain.sub_tables import differences, seconds_of_differences
+
+_MANY = 20
+"""Columns beyond which a draft compares tables of two columns alone: those of three take seconds in every round."""
 
 
 class AbsoluteMarginalError(MarginalCriterion):
@@ -70,15 +73,16 @@ class AbsoluteMarginalError(MarginalCriterion):
 
     @classmethod
     def drafts(cls, file: FileFacts) -> Iterable[CriterionDraft]:
+        largest = LARGEST_WHEN_WIDE if len(file.columns) <= _MANY else 2
         yield CriterionDraft(
             settings={
                 "name": "absolute error of marginals",
                 "kind": "absolute_marginal_error",
-                "largest": min(3, len(file.columns)),
+                "largest": min(largest, len(file.columns)),
                 "threshold": file.cell,
                 "epsilon": budget(NOISE_SHARE / (file.n_rows * file.cell)),
             },
-            remark="no cell of a table of up to three columns may be off by more than this share of all rows",
+            remark=f"no cell of a table of up to {largest} columns may be off by more than this share of all rows",
         )
 
     def offender(self, public: PublicTable, candidate: Candidate, setting: Setting, fitted: Fitted) -> Offender | None:
@@ -114,6 +118,7 @@ class RelativeMarginalError(Criterion):
     every r moves by at most 1.
     """
 
+    asks_single_columns: ClassVar[bool] = True
     best_figure: ClassVar[float] = 1.0
     kind: Literal["relative_marginal_error"]
     clip: float = Field(gt=1, allow_inf_nan=False)
@@ -141,7 +146,8 @@ class RelativeMarginalError(Criterion):
     @classmethod
     def drafts(cls, file: FileFacts) -> Iterable[CriterionDraft | str]:
         """At a clip of 2 the sensitivity is about 4 over the rows of the rarest bin."""
-        shares = [times / file.n_rows for column in file.columns for times in column.category_rows]
+        shares = [times / file.n_rows for column in file.columns for times in column.category_rows.values()]
+        shares += [column.missing_rows / file.n_rows for column in file.columns if column.missing_rows]
         step = 4 / max(1.0, file.n_rows * min([0.01, *shares]))
         epsilon = budget(step / 0.1)
         if epsilon > MOST_EPSILON:

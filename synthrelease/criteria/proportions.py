@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -16,6 +17,7 @@ from pydantic import Field, model_validator
 from synthrelease.candidates.candidate import Candidate
 from synthrelease.criteria.base import Criterion, Mistake, Query, Setting
 from synthrelease.criteria.columns import condition, condition_mistakes, grouping_mistakes, unknown_columns
+from synthrelease.criteria.drafts import CriterionDraft, FileFacts
 from synthrelease.criteria.facts import PublicFacts
 from synthrelease.criteria.fitted import Fitted
 from synthrelease.criteria.groupings import Grouping, groupings, public_sizes, sizes
@@ -51,12 +53,31 @@ class DifferenceInProportions(Criterion):
     """
 
     no_bounds: ClassVar[str] = "Shares within groups are not among the facts that bounds are computed from."
-    no_draft: ClassVar[str] = "Which shares are read, and in which groups, is a decision about the table at hand."
     kind: Literal["difference_in_proportions"]
     column: str
     bins: tuple[str, ...] = Field(min_length=1)
     by: tuple[str, ...] = ()
     overall: bool = False
+
+    @classmethod
+    def drafts(cls, file: FileFacts) -> Iterable[CriterionDraft]:
+        """The shares of the rarer of two categories, for the three columns that hang together most with others."""
+        for column in file.conditions[:3]:
+            by = [other.name for other in file.grouping(column, max(300, 0.01 * file.n_rows), 3)]
+            rarer = min(column.category_rows, key=lambda label: column.category_rows[label])
+            if by:
+                yield CriterionDraft(
+                    settings={
+                        "name": f"share of {column.name}"[:80],
+                        "kind": "difference_in_proportions",
+                        "column": column.name,
+                        "bins": [rarer],
+                        "by": by,
+                        "threshold": 0.05,
+                        "epsilon": Fraction(1, 100),
+                    },
+                    remark="no group's share of rows with this value, nor the overall share, may be off by more than this",
+                )
 
     @model_validator(mode="after")
     def _usable(self) -> DifferenceInProportions:

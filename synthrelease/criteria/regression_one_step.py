@@ -17,6 +17,7 @@ from pydantic import Field, model_validator
 from synthrelease.accounting.charges import Charge, mechanism
 from synthrelease.candidates.candidate import Candidate
 from synthrelease.criteria.base import Criterion, Mistake, Query, Setting
+from synthrelease.criteria.drafts import CriterionDraft, FileFacts
 from synthrelease.criteria.facts import PublicFacts
 from synthrelease.criteria.fitted import Fitted
 from synthrelease.criteria.functional_mechanism import Design, least_squares, sub_table
@@ -60,10 +61,32 @@ class RegressionOneStep(RegressionCoefficients):
         "It follows from the released table where the representation of every column is what was released; of other bins a "
         "bundle holds the name alone."
     )
+    no_draft: ClassVar[str] = ""
     kind: Literal["regression_one_step"]  # type: ignore[assignment]
     range: tuple[float, float]
     fit: Literal["once"] = "once"
     fit_epsilon: Fraction | None = Field(default=None, gt=0)
+
+    @classmethod
+    def drafts(cls, file: FileFacts) -> Iterable[CriterionDraft]:
+        """The line of the column of numbers that hangs together most with others, on up to three of these that are numbers."""
+        for column in file.outcomes[:1]:
+            features = file.numeric_partners(column, 3)
+            limits = column.limits or (0.0, 1.0)
+            if features:
+                yield CriterionDraft(
+                    settings={
+                        "name": f"line of {column.name}"[:80],
+                        "kind": "regression_one_step",
+                        "target": column.name,
+                        "features": [other.name for other in features],
+                        "representation": {other.name: other.alternative for other in [column, *features]},
+                        "range": [limits[0], limits[-1]],
+                        "threshold": float(f"{(limits[-1] - limits[0]) * 0.1:.2g}"),
+                        "epsilon": Fraction(1, 100),
+                    },
+                    remark="the sum of the errors of the regression coefficients, per standard deviation of each feature",
+                )
 
     @model_validator(mode="after")
     def _increasing(self) -> RegressionOneStep:

@@ -7,7 +7,7 @@ use of the whole (theory 3.10, distances of tables).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from typing import ClassVar, Literal
 
@@ -16,6 +16,7 @@ from pydantic import Field
 
 from synthrelease.candidates.candidate import Candidate
 from synthrelease.criteria.base import Query, Setting
+from synthrelease.criteria.drafts import CriterionDraft, FileFacts
 from synthrelease.criteria.facts import PublicFacts
 from synthrelease.criteria.fitted import Fitted
 from synthrelease.criteria.marginal_tables import MarginalCriterion
@@ -34,7 +35,6 @@ class TypicalMarginalError(MarginalCriterion):
     """
 
     counts_rows: ClassVar[bool] = True
-    no_draft: ClassVar[str] = "Its threshold follows from the distances of a rehearsal, not from the columns."
 
     @property
     def figure_range(self) -> tuple[float, float]:
@@ -73,6 +73,19 @@ class MeanMarginalError(TypicalMarginalError):
     no_bounds: ClassVar[str] = "A mean over tables says nothing about a single one of them."
     kind: Literal["mean_marginal_error"]
 
+    @classmethod
+    def drafts(cls, file: FileFacts) -> Iterable[CriterionDraft]:
+        yield CriterionDraft(
+            settings={
+                "name": "typical error of pairs",
+                "kind": "mean_marginal_error",
+                "tables": ["all 2-way"],
+                "threshold": 0.05,
+                "epsilon": Fraction(1, 100),
+            },
+            remark="the share of rows in a wrong cell, on average over all tables of two columns",
+        )
+
     def sentence(self, facts: PublicFacts) -> str:
         return (
             "On average over all tables of "
@@ -102,6 +115,7 @@ class QuantileMarginalError(TypicalMarginalError):
     released.
     """
 
+    no_draft: ClassVar[str] = "The mean is drafted; which share of the tables matters is a decision about the table at hand."
     no_bounds: ClassVar[str] = "Which tables are among the share that is less far off is not known."
     kind: Literal["quantile_marginal_error"]
     quantile: float = Field(gt=0, le=1)

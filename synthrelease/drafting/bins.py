@@ -1,4 +1,8 @@
-"""Bins with round limits for a column of numbers, so that none is nearly empty."""
+"""Bins with round limits for a column of numbers, as a person would choose them, so that none is nearly empty.
+
+Limits are whole multiples of 1, 2 or 5 times a power of ten. Where most rows stand in a small part of the range, as with money,
+the limits themselves go 1, 2, 5, 10, 20, 50, ... A zero that many rows have is a bin of its own.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +16,15 @@ import numpy as np
 LEAST_SHARE = 0.01
 """Of the rows, in every drafted bin: rarer bins are what a release is worst at."""
 
-
 COARSE, FINE = 6, 14
 """About how many bins are wanted."""
 
-_CROWDED = 0.5
-"""Share of the rows in one bin above which bins of equal width give way to bins of about equal size."""
+OWN_ZERO = 0.05
+"""Share of the rows with the value 0 from which on it is a bin of its own."""
+
+_SKEWED = 8.0
+"""The 97th percentile of the positive values over their median, above which limits are logarithmic."""
+_STEPS = (1, 2, 5)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,16 +54,10 @@ def number_bins(values: np.ndarray, counts: np.ndarray, *, whole: bool) -> Numbe
     values, counts : (n_values,) different values, increasing, and how often each occurs.
     whole : True for whole numbers.
     """
-    cumulated = np.cumsum(counts) / counts.sum()
-    first, last = (float(values[np.searchsorted(cumulated, share)]) for share in (0.03, 0.97))
-    step = _round_step((last - first) / COARSE, whole)
-    finer = min(_divisors(step, whole), key=lambda width: abs(math.log(width * FINE / max(last - first, width))))
-    coarse = _kept(values, counts, _multiples(values, step), ())
-    if max(_shares(values, counts, coarse)) > _CROWDED and len(values) > 20:
-        at = np.interp(np.arange(1, COARSE) / COARSE, cumulated, values)
-        step = finer = _round_step(float(np.diff(at).min()), whole)
-        coarse = _kept(values, counts, [round(float(value) / step) * step for value in at], ())
-    fine = _kept(values, counts, _multiples(values, finer), coarse) if finer < step else coarse
+    fixed = _zero(values, counts, whole)
+    wanted = _logarithmic(values, counts, whole) or _even(values, counts, whole, fixed)
+    coarse = _kept(values, counts, wanted[0], fixed)
+    fine = _kept(values, counts, wanted[1], coarse)
     edge = _round_step((values[-1] - values[0]) / 100, whole)
     low = _plain(math.floor(values[0] / edge) * edge)
     high = _plain(math.ceil((values[-1] + (1 if whole else 0)) / edge) * edge - (1 if whole else 0))
@@ -69,6 +70,42 @@ def number_bins(values: np.ndarray, counts: np.ndarray, *, whole: bool) -> Numbe
         groups=groups,
         smallest_group=min(_shares(values, counts, groups)),
     )
+
+
+def _zero(values: np.ndarray, counts: np.ndarray, whole: bool) -> tuple[float, ...]:
+    """Limits that leave a frequent 0 alone: of whole numbers 0 and 1, of others 0 and a number below all positive ones."""
+    at = int(np.searchsorted(values, 0))
+    if at + 1 >= len(values) or values[at] != 0 or counts[at] < OWN_ZERO * counts.sum():
+        return ()
+    above = 1.0 if whole else _plain(10.0 ** math.floor(math.log10(values[at + 1])))
+    return (above,) if at == 0 else (0.0, above)
+
+
+def _even(values: np.ndarray, counts: np.ndarray, whole: bool, fixed: Sequence[float]) -> tuple[list[float], list[float]]:
+    """Multiples of a step, for coarse and for fine bins; a frequent 0 has no say in the step."""
+    inside = values > 0 if fixed else np.ones(len(values), dtype=bool)
+    cumulated = np.cumsum(counts[inside]) / counts[inside].sum()
+    first, last = (float(values[inside][np.searchsorted(cumulated, share)]) for share in (0.03, 0.97))
+    step = _round_step((last - first) / COARSE, whole)
+    finer = min(_divisors(step, whole), key=lambda width: abs(math.log(width * FINE / max(last - first, width))))
+    return _multiples(values, step), _multiples(values, finer)
+
+
+def _logarithmic(values: np.ndarray, counts: np.ndarray, whole: bool) -> tuple[list[float], list[float]] | None:
+    """1, 10, 100, ... or 1, 2, 5, 10, ... over the positive values, where these are skewed; None where they are not."""
+    positive = values > 0
+    if counts[positive].sum() < counts.sum() / 20 or positive.sum() <= 20:
+        return None
+    cumulated = np.cumsum(counts[positive]) / counts[positive].sum()
+    low, middle, high = (float(values[positive][np.searchsorted(cumulated, share)]) for share in (0.03, 0.5, 0.97))
+    if high < _SKEWED * middle:
+        return None
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    fine = [_plain(10.0**power * factor) for power in powers for factor in _STEPS]
+    fine = [limit for limit in fine if low <= limit <= high and (limit >= 1 or not whole)]
+    every = next(step for step in (1, 2, 3, 6, 12) if len(fine) / step <= COARSE or step == 12)
+    negative = [0.0] if values[0] < 0 else []
+    return negative + fine[::every], negative + fine
 
 
 def _multiples(values: np.ndarray, step: float) -> list[float]:
@@ -89,7 +126,9 @@ def _kept(values: np.ndarray, counts: np.ndarray, limits: Sequence[float], fixed
     kept = list(fixed)
     for limit in sorted({_plain(limit) for limit in limits if values[0] < limit <= values[-1]} - set(fixed)):
         trial = sorted([*kept, limit])
-        if min(_shares(values, counts, trial)) >= LEAST_SHARE:
+        at = trial.index(limit)  # only the two bins beside the new limit get smaller
+        beside = _shares(values, counts, trial)[at : at + 2]
+        if min(beside) >= LEAST_SHARE:
             kept = trial
     return tuple(kept)
 

@@ -1,16 +1,29 @@
-"""Drafted acceptance criteria: what each kind drafts of itself, and the groups of columns of numbers."""
+"""Drafted acceptance criteria: what each kind drafts of itself, with thresholds that the public file shows to be possible."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from synthrelease.criteria import CRITERIA
-from synthrelease.criteria.drafts import CriterionDraft, FileColumn, FileFacts
+from synthrelease.criteria.drafts import MOST_EPSILON, NOISE_SHARE, CriterionDraft, FileColumn, FileFacts, budget
+from synthrelease.criteria.wording import figure
+from synthrelease.domain.counts import Counts
 from synthrelease.drafting.columns import ColumnDraft
+from synthrelease.enclave.door import Meter, PrivateCounts
+from synthrelease.rehearsal.attempts import AttemptResult, run_attempts
+from synthrelease.rehearsal.dependence import strongest_pairs
+from synthrelease.rehearsal.yardsticks import Yardstick, once_only, yardsticks
+from synthrelease.specification.release_spec import ReleaseSpec
 
 MOST_GROUPS = 6
+ATTEMPTS = 3
+"""Noisy fits that a threshold has to leave room for."""
+_ROOM = 1.25
+"""Threshold over the largest figure of those fits and of the file's halves."""
+_ROUND = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,7 +31,7 @@ class AcceptanceDraft:
     """The criteria, the groups of columns of numbers, and what was left out and why."""
 
     criteria: tuple[CriterionDraft, ...]
-    groups: dict[str, tuple[float, ...]]
+    groups: Mapping[str, tuple[float, ...]]
     left_out: tuple[str, ...]
 
     @property
@@ -27,40 +40,136 @@ class AcceptanceDraft:
         return sum((Fraction(str(draft.settings.get("epsilon", 0))) for draft in self.criteria), Fraction(0))
 
 
-def draft_acceptance(columns: Sequence[ColumnDraft], n_rows: int) -> AcceptanceDraft:
-    """Criteria for these columns.
+def draft_acceptance(columns: Sequence[ColumnDraft], table: Counts) -> AcceptanceDraft:
+    """Criteria for these columns, with first guesses of their thresholds.
 
     Parameters
     ----------
-    n_rows : of the public file; the private one is taken to have about as many.
+    table : the public rows in the drafted bins; the private file is taken to have about as many.
     """
+    n_rows = table.total
     cell = 0.01 if n_rows >= 50_000 else 0.02 if n_rows >= 10_000 else 0.03 if n_rows >= 2_000 else 0.05
-    groups = {
-        column.name: column.bins.groups
-        for column in columns
-        if column.bins and column.part is None and column.bins.smallest_group > 3 * cell
-    }
-    file = FileFacts(columns=tuple(_facts(column, n_rows) for column in columns), n_rows=n_rows, cell=cell)
+    partners: dict[str, dict[str, float]] = {column.name: {} for column in columns}
+    for pair in strongest_pairs(table):
+        for one, other in (pair.columns, pair.columns[::-1]):
+            partners[one][other] = pair.distance
+    facts = [_facts(column, partners[column.name], n_rows) for column in columns]
+    file = FileFacts(columns=tuple(facts), n_rows=n_rows, cell=cell, unique=once_only(table))
     found = [each for criterion in CRITERIA.values() for each in criterion.drafts(file)]
+    drafted = tuple(each for each in found if isinstance(each, CriterionDraft))
+    grouped = {name for draft in drafted for name in _names(draft.settings.get("by"))}
     return AcceptanceDraft(
-        criteria=tuple(each for each in found if isinstance(each, CriterionDraft)),
-        groups=groups,
+        criteria=drafted,
+        groups={column.name: column.bins.groups for column in columns if column.bins and column.name in grouped},
         left_out=tuple(each for each in found if isinstance(each, str)),
     )
 
 
-def _facts(column: ColumnDraft, n_rows: int) -> FileColumn:
+def _names(found: object) -> tuple[str, ...]:
+    return tuple(found) if isinstance(found, list | tuple) else ()
+
+
+def _facts(column: ColumnDraft, partners: Mapping[str, float], n_rows: int) -> FileColumn:
+    categories = _categories(column)
+    if column.bins:
+        smallest = int(column.bins.smallest_group * (n_rows - column.missing_rows))
+    else:
+        smallest = min(categories.values(), default=0) if len(categories) <= MOST_GROUPS else 0
     return FileColumn(
         name=column.name,
-        of_date=column.part is not None,
+        of_date=column.of_date,
+        weight=column.weight,
+        alternative=column.alternative,
         limits=column.bins.coarse if column.bins else None,
-        category_rows=tuple(times for _, times in column.categories.values()),
-        smallest_group=_smallest_group(column, n_rows),
+        category_rows=categories,
+        missing_rows=column.missing_rows if column.keeps_missing else 0,
+        smallest_group=smallest,
+        partners=partners,
     )
 
 
-def _smallest_group(column: ColumnDraft, n_rows: int) -> float:
-    """Share of the rows in the smallest group of a column; 0 where it has too many groups."""
-    if column.bins:
-        return column.bins.smallest_group
-    return min(times for _, times in column.categories.values()) / n_rows if len(column.categories) <= MOST_GROUPS else 0.0
+def _categories(column: ColumnDraft) -> dict[str, int]:
+    """How often each released category occurs."""
+    if not column.common:
+        return {draft.label: draft.rows for draft in column.codes.values()}
+    rows = {column.codes[text].label: column.codes[text].rows for text in column.common}
+    return {**rows, OTHERS: sum(draft.rows for draft in column.codes.values()) - sum(rows.values())}
+
+
+OTHERS = "all others"
+"""The group of the categories that are too rare to stay by themselves."""
+
+
+def settle(draft: AcceptanceDraft, spec: ReleaseSpec, public: Counts, seed: int) -> AcceptanceDraft:
+    """The criteria with thresholds and budgets that the public file shows to be possible; without those that say nothing.
+
+    A threshold is a round number above what the halves of the file have between them, and above what `ATTEMPTS` noisy fits of
+    the draft reach, with room for the noise of the test.
+
+    Parameters
+    ----------
+    spec : both files as they were drafted, with first guesses.
+    public : the public rows over atomic cells.
+    """
+    attempts = run_attempts(
+        spec, PrivateCounts(public, Meter(())), {}, seed, [(0, number) for number in range(ATTEMPTS)], spec.generation_budget
+    )
+    found = yardsticks(spec, public, spec.space[0], seed)
+    margin = spec.joint_test.margin if spec.joint_test else 0.0
+    settled = [
+        _settled(one, found[index], [_figure(attempt, index) for attempt in attempts], _sensitivity(attempts, index), margin)
+        for index, one in enumerate(draft.criteria)
+    ]
+    return replace(
+        draft,
+        criteria=tuple(each for each in settled if isinstance(each, CriterionDraft)),
+        left_out=(*draft.left_out, *(each for each in settled if isinstance(each, str))),
+    )
+
+
+def _figure(attempt: AttemptResult, index: int) -> float:
+    figure = attempt.figures[index]
+    return math.inf if figure is None else figure
+
+
+def _sensitivity(attempts: Sequence[AttemptResult], index: int) -> float | None:
+    found = [attempt.sensitivities[index] for attempt in attempts]
+    return max((each for each in found if each is not None), default=None)
+
+
+def _settled(
+    draft: CriterionDraft, yardstick: Yardstick, fits: Sequence[float], sensitivity: float | None, margin: float
+) -> CriterionDraft | str:
+    name = draft.settings["name"]
+    if sensitivity is None:
+        return draft
+    reached = max(*fits, yardstick.perfect)
+    if not math.isfinite(reached):
+        return f"{name}: in some group of a fit there is nothing to compare"
+    threshold = rounded_up(max(reached, 0) * _ROOM + 2 * margin * sensitivity)
+    seen = (
+        f"On the public file: {_shown(yardstick.perfect)} between its halves, up to {_shown(max(fits))} in {len(fits)} fits of "
+        f"this draft, {_shown(yardstick.independent)} if columns were independent"
+    )
+    if yardstick.independent <= threshold and not CRITERIA[str(draft.settings["kind"])].asks_single_columns:
+        return f"{name}: a table with independent columns would pass. {seen}"
+    epsilon = budget(NOISE_SHARE * sensitivity / threshold)
+    if epsilon > MOST_EPSILON:
+        return f"{name}: with so few rows its noise would need a budget of {float(epsilon):g}"
+    clip = draft.settings.get("clip")
+    if isinstance(clip, int | float) and threshold >= clip:
+        return f"{name}: some bins are so rare that no limit below {clip:g} can be met. {seen}"
+    settings = {**draft.settings, "threshold": threshold, "epsilon": epsilon}
+    return CriterionDraft(settings=settings, remark=f"{draft.remark}. {seen}")
+
+
+def _shown(value: float) -> str:
+    return figure(value, 2) if math.isfinite(value) else "nothing to compare"
+
+
+def rounded_up(value: float) -> float:
+    """The next number with one or two digits that a steward would write; above 0."""
+    if value <= 0:
+        return _ROUND[0] / 1000
+    power = 10.0 ** math.floor(math.log10(value))
+    return float(f"{next(factor for factor in _ROUND if power * factor >= value * (1 - 1e-9)) * power:.4g}")

@@ -1,4 +1,8 @@
-"""From a public file to the drafted files of a release."""
+"""From a public file to the drafted files of a release.
+
+Columns are drafted from how often each text occurs; then the file is read as a release would read it, and tables, rules and
+criteria are drafted from its counts; then the draft is tried on it, which sets the thresholds.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +10,35 @@ import math
 import os
 import re
 import tempfile
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 
+import numpy as np
+
 from synthrelease.accounting.rows import SHORTFALL
-from synthrelease.drafting.columns import ColumnDraft, LeftOut, draft_column
-from synthrelease.drafting.criteria import draft_acceptance
-from synthrelease.drafting.public_file import read_public_file
-from synthrelease.drafting.text import GENERATION, acceptance_text, configuration_text
+from synthrelease.criteria.drafts import MOST_UNIQUE, CriterionDraft
+from synthrelease.drafting.codebook import Entry, read_codebook
+from synthrelease.drafting.columns import Answers, ColumnDraft, LeftOut, draft_column
+from synthrelease.drafting.criteria import AcceptanceDraft, draft_acceptance, settle
+from synthrelease.drafting.dates import DateColumn, date_column, date_format, draft_dates
+from synthrelease.drafting.public_file import PublicFile, read_public_file
+from synthrelease.drafting.suggestions import suggested_rules
+from synthrelease.drafting.text import (
+    GENERATION,
+    TEST,
+    Choices,
+    acceptance_text,
+    codelist_name,
+    codelist_text,
+    configuration_text,
+)
+from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import InputError, OutputError, Problem, SpecError
+from synthrelease.rehearsal.dependence import telling_tables
+from synthrelease.rehearsal.yardsticks import once_only
 from synthrelease.specification.json_schema import (
     ACCEPTANCE_NAME,
     CONFIGURATION_NAME,
@@ -23,64 +46,211 @@ from synthrelease.specification.json_schema import (
     configuration_schema,
     schema_text,
 )
+from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.spec import load_spec
+from synthrelease.toml.tables import InputTable
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,60}", re.ASCII)
 _WINDOWS_DEVICES = {"con", "prn", "aux", "nul", *(f"{port}{i}" for port in ("com", "lpt") for i in range(1, 10))}
+_SEED = 2014
+"""A draft is the same each time."""
+
+Progress = Callable[[str], None]
+"""Told what is being done."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Draft:
-    """Both files as text, and what was made of the columns."""
+    """The files as text, and what was made of the columns.
+
+    Attributes
+    ----------
+    codelists : long codelists, by their path relative to the configuration.
+    """
 
     configuration: str
     acceptance: str
     columns: tuple[ColumnDraft, ...]
     left_out: tuple[LeftOut, ...]
+    criteria: AcceptanceDraft
     n_rows: int
     source: str
+    codelists: Mapping[str, str] = field(default_factory=dict)
 
 
-def draft(name: str, public: str | Path, table: str | None = None) -> Draft:
+def draft(
+    name: str,
+    public: str | Path,
+    table: str | None = None,
+    codebook: str | Path | None = None,
+    progress: Progress = lambda doing: None,
+) -> Draft:
     """Draft a release from a **public** file.
 
     Parameters
     ----------
-    name : of the release: letters, digits, - and _; the two files are named after it.
+    name : of the release: letters, digits, - and _; the files are named after it.
     table : of a database.
+    codebook : a JSON or CSV file that says what columns and codes mean (`codebook`).
 
     Raises
     ------
-    InputError : when the name cannot be used, the file cannot be read, or has fewer than two columns for a release.
+    InputError : when the name cannot be used, a file cannot be read, or has fewer than two columns for a release.
     """
     if not _NAME.fullmatch(name) or name.lower() in _WINDOWS_DEVICES:
         raise InputError(
             f"expected a name of letters, digits, - and _ that starts with a letter (two files get it), found {name!r}."
         )
+    book = read_codebook(codebook) if codebook else {}
+    progress("reading the public file")
     file = read_public_file(public, table)
-    columns: list[ColumnDraft] = []
-    left_out: list[LeftOut] = []
-    for source, texts in file.columns.items():
-        found = draft_column(source, texts, [column.name for column in columns])
-        if isinstance(found, LeftOut):
-            left_out.append(found)
-        else:
-            columns += found
+    columns, left_out = _columns(file, book)
     if len(columns) < 2:
         reasons = "; ".join(f"{column.source!r}: {column.because}" for column in left_out)
         raise InputError(f"{public}: expected at least two columns that a release can have, found {len(columns)} ({reasons}).")
-    acceptance = draft_acceptance(columns, file.n_rows)
-    rows = rows_budget(file.n_rows)
-    total = rows + 2 * (GENERATION + acceptance.epsilon)
-    limit = Fraction(math.ceil(total * 10), 10)
-    return Draft(
-        configuration=configuration_text(name, file, columns, left_out, rows, limit),
-        acceptance=acceptance_text(name, file, acceptance, columns),
-        columns=tuple(columns),
-        left_out=tuple(left_out),
-        n_rows=file.n_rows,
-        source=file.name,
-    )
+    return _Drafting(name, file, columns, left_out, progress).run()
+
+
+def _columns(file: PublicFile, book: Mapping[str, Entry]) -> tuple[list[ColumnDraft], list[LeftOut]]:
+    """Every column of the file, in its order."""
+    answers = {source: _answers(file, source, texts, book.get(source, Entry())) for source, texts in file.columns.items()}
+    dated = draft_dates(_date_columns(file, answers), [])
+    columns: list[ColumnDraft] = []
+    left_out: list[LeftOut] = []
+    for source, found in answers.items():
+        taken = [column.name for column in columns]
+        drafted = dated[source] if source in dated else draft_column(found, taken)
+        if isinstance(drafted, LeftOut):
+            left_out.append(drafted)
+        else:
+            columns += drafted if isinstance(drafted, list) else [drafted]
+    return columns, left_out
+
+
+def _answers(file: PublicFile, source: str, texts: Mapping[str | None, int], entry: Entry) -> Answers:
+    """The answers of a column, by its texts without surrounding blanks."""
+    notes, standard = file.notes.get(source), InputTable().missing_values
+    present, empty = Counter[str](), 0
+    for text, times in texts.items():
+        if text is None or text.strip() in standard:
+            empty += times
+        else:
+            present[text.strip()] += times
+    if notes:
+        declared = frozenset(text for text in present if notes.means_missing(text))
+        entry = entry.or_else(Entry(description=notes.label, labels=dict(notes.value_labels), missing=declared))
+    return Answers.of(source, present, empty, entry)
+
+
+def _date_columns(file: PublicFile, answers: Mapping[str, Answers]) -> list[DateColumn]:
+    """The columns of dates, row by row: only they need a second look at the file."""
+    dated = [source for source, found in answers.items() if date_format(found.texts) and not found.entry.number]
+    texts: dict[str, dict[str, int]] = {source: {} for source in dated}
+    codes: dict[str, list[np.ndarray]] = {source: [] for source in dated}
+    for piece in file.pieces() if dated else ():
+        for source in dated:
+            known, found = texts[source], piece[source]
+            places = np.array([known.setdefault(text or "", len(known)) for text in found.texts], dtype=np.int64)
+            codes[source].append(places[found.codes])
+    columns = [date_column(answers[source], list(texts[source]), np.concatenate(codes[source])) for source in dated]
+    return [column for column in columns if column is not None]
+
+
+class _Drafting:
+    """One draft on its way: the columns are fixed, the rest follows from the counts."""
+
+    def __init__(
+        self,
+        name: str,
+        file: PublicFile,
+        columns: Sequence[ColumnDraft],
+        left_out: Sequence[LeftOut],
+        progress: Progress,
+    ):
+        self.name, self.file, self.columns, self.left_out, self.progress = name, file, columns, left_out, progress
+        self.codelists = {path: codelist_text(column) for column in columns if (path := codelist_name(name, column))}
+
+    def run(self) -> Draft:
+        alone = tuple((column.name,) for column in self.columns)
+        choices = Choices(
+            tables=alone,
+            rules=(),
+            minimum_count=1,
+            unique=0.0,
+            rows=rows_budget(self.file.n_rows),
+            limit=Fraction(1000),
+        )
+        self.progress("counting the rows in the drafted bins")
+        spec = self._loaded(choices, _FIRST)
+        public = read_public(self.file.source, spec.schema, spec.input, spec.raw)
+        if not public.total:
+            raise InputError(f"{self.file.name}: every row has a gap in some column; nothing is left to draft from.")
+        transformation = spec.space[0].transformation
+        table = public.merge(transformation.layout, transformation.maps)
+        rules = suggested_rules(spec.schema, transformation.binnings, table, self._unruled())
+        unique = once_only(table)
+        choices = replace(choices, rules=tuple(rules), unique=unique, minimum_count=1 if unique > MOST_UNIQUE else 2)
+        self.progress("looking for the tables in which the columns hang together")
+        spec = self._loaded(choices, _FIRST)
+        plausible = spec.synthetic.merge(spec.space[0].transformation)
+        tables = telling_tables(table, plausible, float(GENERATION), _SEED)
+        names = table.layout.columns
+        choices = replace(choices, tables=tuple(tuple(names[column] for column in columns) for columns in tables))
+        acceptance = draft_acceptance(self.columns, table)
+        self.progress("trying the draft on the public file")
+        acceptance = settle(acceptance, self._loaded(choices, acceptance), public, _SEED)
+        total = choices.rows + GENERATION + 2 * TEST + acceptance.epsilon
+        choices = replace(choices, limit=Fraction(math.ceil(total * 10), 10))
+        found = self._draft(choices, acceptance)
+        self._loaded(choices, acceptance).plan.check_limit(choices.limit)
+        return found
+
+    def _unruled(self) -> list[str]:
+        """Columns that plausibility has nothing to say about."""
+        return [column.name for column in self.columns if column.weight]
+
+    def _draft(self, choices: Choices, acceptance: AcceptanceDraft) -> Draft:
+        return Draft(
+            configuration=configuration_text(self.name, self.file, self.columns, self.left_out, choices),
+            acceptance=acceptance_text(self.name, self.file, acceptance, self.columns),
+            columns=tuple(self.columns),
+            left_out=tuple(self.left_out),
+            criteria=acceptance,
+            n_rows=self.file.n_rows,
+            source=self.file.name,
+            codelists=self.codelists,
+        )
+
+    def _loaded(self, choices: Choices, acceptance: AcceptanceDraft) -> ReleaseSpec:
+        """The draft so far, loaded as a release would load it."""
+        found, problems = self._draft(choices, acceptance), tuple[Problem, ...]()
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                return load_spec(_write(Path(folder), self.name, found)[0])
+            except SpecError as error:  # told of the file that it would become
+                problems = tuple(
+                    replace(problem, file=f"{Path(problem.file).parent.name}/{self.name}.toml") for problem in error.problems
+                )
+        raise SpecError(problems)
+
+
+_FIRST = AcceptanceDraft(
+    criteria=(
+        CriterionDraft(
+            settings={
+                "name": "columns",
+                "kind": "absolute_marginal_error",
+                "largest": 1,
+                "threshold": 0.5,
+                "epsilon": Fraction(1, 100),
+            },
+            remark="",
+        ),
+    ),
+    groups={},
+    left_out=(),
+)
+"""What a draft is read with before it has criteria of its own."""
 
 
 def rows_budget(n_rows: int) -> Fraction:
@@ -92,10 +262,18 @@ def rows_budget(n_rows: int) -> Fraction:
     return max(Fraction(1, 20), Fraction(math.ceil(wanted * 100), 100))
 
 
-def write_draft(name: str, public: str | Path, into: str | Path = ".", table: str | None = None) -> tuple[Path, Path, Draft]:
+def write_draft(
+    name: str,
+    public: str | Path,
+    into: str | Path = ".",
+    table: str | None = None,
+    codebook: str | Path | None = None,
+    progress: Progress = lambda doing: None,
+) -> tuple[Path, Path, Draft]:
     """Write configs/NAME.toml and acceptance/NAME.toml under a folder; neither may be there already.
 
-    The JSON Schema that the first line of each names for editors is put beside it, unless one is there.
+    The JSON Schema that the first line of each names for editors is put beside it, unless one is there; long codelists are put
+    into configs/codes.
 
     Returns
     -------
@@ -107,42 +285,35 @@ def write_draft(name: str, public: str | Path, into: str | Path = ".", table: st
     OutputError : when one of the files is there, or cannot be written.
     """
     into = Path(into)
-    found = draft(name, public, table)
-    paths = into / "configs" / f"{name}.toml", into / "acceptance" / f"{name}.toml"
-    for path in paths:
+    for path in _paths(into, name):
         if os.path.lexists(path):
             raise OutputError(f"{path}: expected no such file, found one. Nothing was overwritten: choose another name.")
-    _check(name, found)
+    found = draft(name, public, table, codebook, progress)
+    problem = ""
     try:
-        for path, text in zip(paths, (found.configuration, found.acceptance), strict=True):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with path.open("x", encoding="utf-8", newline="\n") as file:
-                file.write(text)
+        paths = _write(into, name, found)
         schemas = (CONFIGURATION_NAME, configuration_schema), (ACCEPTANCE_NAME, acceptance_schema)
         for beside, (schema_name, schema) in zip(paths, schemas, strict=True):
             path = beside.parent / schema_name
             if not os.path.lexists(path):
                 path.write_text(schema_text(schema()), encoding="utf-8", newline="\n")
     except OSError as error:
-        problem = f"{path}: the draft could not be written ({error.strerror})."
-    else:
-        return *paths, found
-    raise OutputError(problem)
+        problem = f"{error.filename or into}: the draft could not be written ({error.strerror})."
+    if problem:
+        raise OutputError(problem)
+    return *paths, found
 
 
-def _check(name: str, found: Draft) -> None:
-    """Load the draft as a release would, before anybody sees it. A mistake is told of the file that it would become."""
-    problems: tuple[Problem, ...] = ()
-    with tempfile.TemporaryDirectory() as folder:
-        for room, text in (("configs", found.configuration), ("acceptance", found.acceptance)):
-            (Path(folder) / room).mkdir()
-            (Path(folder) / room / f"{name}.toml").write_text(text, encoding="utf-8", newline="\n")
-        try:
-            spec = load_spec(Path(folder) / "configs" / f"{name}.toml")
-            spec.plan.check_limit(spec.limit)
-        except SpecError as error:
-            problems = tuple(
-                replace(problem, file=f"{Path(problem.file).parent.name}/{name}.toml") for problem in error.problems
-            )
-    if problems:
-        raise SpecError(problems)
+def _paths(into: Path, name: str) -> tuple[Path, Path]:
+    return into / "configs" / f"{name}.toml", into / "acceptance" / f"{name}.toml"
+
+
+def _write(into: Path, name: str, found: Draft) -> tuple[Path, Path]:
+    """The files of a draft under a folder; what is there already raises FileExistsError."""
+    configuration, acceptance = _paths(into, name)
+    codelists = {configuration.parent / path: text for path, text in found.codelists.items()}
+    for path, text in {configuration: found.configuration, acceptance: found.acceptance, **codelists}.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("x", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+    return configuration, acceptance

@@ -2,27 +2,56 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
-from synthrelease.candidates.generators import GENERATORS
-from synthrelease.candidates.projections import PROJECTIONS
 from synthrelease.drafting.bins import bin_texts
 from synthrelease.drafting.columns import ColumnDraft, LeftOut
-from synthrelease.drafting.criteria import AcceptanceDraft
+from synthrelease.drafting.criteria import OTHERS, AcceptanceDraft
 from synthrelease.drafting.public_file import PublicFile
+from synthrelease.drafting.suggestions import Suggestion
 from synthrelease.specification.json_schema import ACCEPTANCE_NAME, CONFIGURATION_NAME
 
 GENERATION = Fraction(4)
+TEST = Fraction(1, 4)
+"""Epsilon of the test of a round."""
+INLINE_CODES = 40
+"""A longer codelist gets a file of its own."""
 _WIDTH = 120
 
 
+@dataclass(frozen=True, kw_only=True)
+class Choices:
+    """What a draft chooses beside the columns.
+
+    Attributes
+    ----------
+    tables : sets of columns whose tables are measured.
+    rules : suggested plausibility rules.
+    minimum_count : of the projection; 1 where most rows occur once.
+    unique : share of the public rows that occur once.
+    rows, limit : epsilon of counting the rows, and of the whole release.
+    """
+
+    tables: tuple[tuple[str, ...], ...]
+    rules: tuple[Suggestion, ...]
+    minimum_count: int
+    unique: float
+    rows: Fraction
+    limit: Fraction
+
+
 def configuration_text(
-    name: str, file: PublicFile, columns: Sequence[ColumnDraft], left_out: Sequence[LeftOut], rows: Fraction, limit: Fraction
+    name: str, file: PublicFile, columns: Sequence[ColumnDraft], left_out: Sequence[LeftOut], choices: Choices
 ) -> str:
     """configs/NAME.toml"""
+    weighted = any(column.weight for column in columns)
+    gaps = [column for column in columns if column.missing_rows and not column.keeps_missing]
     lines = [
         *_marked(name, file, CONFIGURATION_NAME),
         f"title = {toml(name.replace('_', ' ').replace('-', ' ').capitalize())}",
@@ -34,40 +63,105 @@ def configuration_text(
         *([f"delimiter = {toml(file.delimiter)}"] if file.delimiter != "," else []),
         *([f"encoding = {toml(file.encoding)}"] if file.encoding != "utf-8" else []),
         *([f"table = {toml(file.input.table)}"] if file.input.table is not None else []),
-        'missing = "drop"                # a row with a missing value is left out; or "error"',
+        *(['one_row_per = "respondent"     # a file that was expanded by weights must not be released'] if weighted else []),
+        'missing = "drop"                # a row with a missing value is left out, unless its column says "bin"',
         'outside = "clip"                # a number outside the bounds counts as the nearest bound; or "drop", "error"',
         "",
         *_heading("Columns: public bounds and bins. Nothing here may be learned from the private file."),
         "",
     ]
     for column in columns:
-        lines += [*_column(column), ""]
+        lines += [*_column(name, column), ""]
     for column_left in left_out:
         lines += _comment(f"Left out: {column_left.source!r}, because {column_left.because}.")
+    if gaps:
+        lines += _comment(f"Rows without {', '.join(column.name for column in gaps)} are left out: the public file has few.")
+    lines += ["", *_heading("Plausibility: what must never occur"), "", *_rules(choices.rules, columns, file.n_rows), ""]
     lines += [
-        "",
-        *_heading("Plausibility: what must never occur"),
-        "",
-        *_example_rule(columns),
-        "",
         *_heading("The space that configurations are drawn from"),
         "",
         '[transformations]               # which bins are tried; add "fine" where the rehearsal passes easily',
-        *(f"{column.name} = {toml(['coarse'])}" for column in columns if column.bins),
+        *(f"{column.name} = {toml([column.alternative])}" for column in columns if column.bins or column.common),
         "",
-        *_drafted("generators", "family", {name: family.draft for name, family in GENERATORS.items()}),
-        *_drafted("projections", "kind", {name: projection.draft for name, projection in PROJECTIONS.items()}),
+        *_comment(
+            "Small tables are measured with noise, once, and every round draws from a model of them. These are the tables in "
+            "which the columns of the public file hang together most; with more of them each gets more noise."
+        ),
+        "[[generators]]",
+        'family = "marginals"',
+        'tables = """',
+        *_wrapped([":".join(columns) for columns in choices.tables]),
+        '"""',
+        "prior_weight = 100",
+        "",
+        *_projection(choices),
         *_heading("Budget and selection. How much epsilon may be spent is a decision of the organisation, not of this draft."),
         "",
         "[budget]",
         f"generation = {toml(GENERATION)}",
-        f"rows = {toml(rows)}                     # of counting the rows that the rules keep; how many is not published",
-        f"limit = {toml(limit)}",
+        f"rows = {toml(choices.rows)}                     # of counting the rows that the rules keep, which is not published",
+        f"limit = {toml(choices.limit)}",
         "",
         "[selection]",
-        "stop_probability = 0.001        # a search that never finds anything ends after about 1000 rounds",
+        'measurements = "shared"         # paid for once; every round uses the same noisy tables',
+        "publish_measurements = true     # they are safe to publish, and bounds for other queries get much better with them",
+        'test = "joint"                  # one noisy test decides a round; the figures follow once, for the accepted one',
+        f"test_epsilon = {toml(TEST)}",
+        "stop_probability = 0.01         # a search that never finds anything ends after about 100 rounds",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _rules(rules: Sequence[Suggestion], columns: Sequence[ColumnDraft], n_rows: int) -> list[str]:
+    """Suggested rules, the active ones first; an example where there are none."""
+    if not rules:
+        return _example_rule(columns)
+    lines = _comment(
+        f"SUGGESTIONS: what none of the {n_rows} public rows has, though so many would if the columns were independent. Keep "
+        "a rule if it is true of everybody; delete it if it is only rare. They keep such rows out of the released table and "
+        "leave the private file as it is."
+    )
+    for rule in sorted(rules, key=lambda rule: not rule.active):
+        mark = "" if rule.active else "# "
+        lines += [
+            "",
+            f"{mark}[[rules]]",
+            f"{mark}never = {toml(rule.never)}",
+            f'{mark}applies_to = ["synthetic"]',
+            f"{mark}why = {toml(f'Suggested: no row of the public file, {rule.expected:.0f} if independent')}",
+        ]
+    if not all(rule.active for rule in rules):
+        lines += ["", *_comment("Those in comments would tie more columns together than a model can hold; choose among them.")]
+    return lines
+
+
+def _projection(choices: Choices) -> list[str]:
+    lines = []
+    if choices.minimum_count == 1:
+        lines += _comment(
+            f"In these columns {choices.unique:.0%} of the public rows occur once. A minimum count of 2 would repeat half of "
+            "them and drop the others, and whoever reads the table would take the copies for persons. For a minimum count "
+            "release fewer columns, or coarser bins."
+        )
+    return [
+        *lines,
+        "[[projections]]",
+        'kind = "minimum_count"',
+        f"minimum_count = {choices.minimum_count}",
+        'keep = "spread"',
+        "",
+    ]
+
+
+def _wrapped(terms: Sequence[str]) -> list[str]:
+    lines = [""]
+    for index, term in enumerate(terms):
+        text = term if index == len(terms) - 1 else f"{term} + "
+        if len(lines[-1]) + len(text) > _WIDTH and lines[-1]:
+            lines[-1] = lines[-1].rstrip()
+            lines.append("")
+        lines[-1] += text
+    return lines
 
 
 def acceptance_text(name: str, file: PublicFile, draft: AcceptanceDraft, columns: Sequence[ColumnDraft]) -> str:
@@ -93,15 +187,6 @@ def acceptance_text(name: str, file: PublicFile, draft: AcceptanceDraft, columns
     for text in draft.left_out:
         lines += _comment(f"Not drafted: {text}.")
     return "\n".join(lines).rstrip("\n") + "\n"
-
-
-def _drafted(table: str, key: str, drafts: Mapping[str, Mapping[str, object]]) -> list[str]:
-    """A table for each entry of a dict of classes that drafts something of itself."""
-    lines = []
-    for name, settings in drafts.items():
-        if settings:
-            lines += [f"[[{table}]]", *(f"{each} = {toml(value)}" for each, value in {key: name, **settings}.items()), ""]
-    return lines
 
 
 def toml(value: object) -> str:
@@ -153,12 +238,21 @@ def _comment(text: str) -> list[str]:
     return [*lines, line]
 
 
-def _column(column: ColumnDraft) -> list[str]:
-    lines = [f"[columns.{column.name}]".ljust(31) + f" # {column.remark}", f"kind = {toml(column.kind)}", 'description = ""']
-    if column.source != column.name:
-        lines.append(f"source = {toml(column.source)}")
-    if column.part:
-        lines.append(f"part = {toml(column.part)}")
+def _column(release: str, column: ColumnDraft) -> list[str]:
+    lines = [
+        f"[columns.{column.name}]".ljust(31) + f" # {_one_line(column.remark)}",
+        f"kind = {toml(column.kind)}",
+        f"description = {toml(column.description)}",
+    ]
+    settings = {"source": column.source if column.source != column.name else None, "part": column.part, "minus": column.minus}
+    settings["format"] = column.format if column.format != "%Y-%m-%d" else None
+    settings["role"] = "weight" if column.weight else None
+    lines += [f"{key} = {toml(value)}" for key, value in settings.items() if value]
+    if column.missing_values:
+        lines.append(f"missing_values = {toml(column.missing_values)}")
+    if column.keeps_missing:
+        lines.append('missing = "bin"'.ljust(31) + f" # {column.missing_rows} rows of the public file")
+        lines.append(f"missing_label = {toml(column.missing_label)}")
     if column.bins:
         whole, bins = column.kind == "integer", column.bins
         lines += [
@@ -169,15 +263,43 @@ def _column(column: ColumnDraft) -> list[str]:
         if bins.fine != bins.coarse:
             lines.append(f"alternatives.fine = {toml(bin_texts(bins.fine, whole=whole))}")
         return lines
-    plain = all(label == text for label, (text, _) in column.categories.items())
-    texts = {label: [text] for label, (text, _) in column.categories.items()}
-    lines += ['outside = "drop"                # a row with another text is left out; or "error"']
-    return [*lines, f"categories = {toml(list(texts) if plain else texts)}"]
+    lines.append('outside = "drop"                # a row with another text is left out; or "error"')
+    if column.kind == "category":
+        labels = {draft.label: [text] for text, draft in column.codes.items()}
+        plain = all(label == texts[0] for label, texts in labels.items())
+        return [*lines, f"categories = {toml(list(labels) if plain else labels)}"]
+    if codelist_name(release, column):
+        return [*lines, f"codes = {toml(codelist_name(release, column))}"]
+    return [*lines, f"codes = {toml({text: draft.label for text, draft in column.codes.items()})}"]
+
+
+def codelist_name(release: str, column: ColumnDraft) -> str:
+    """The file of a long codelist, relative to the configuration; empty for a short one."""
+    long = column.kind == "code" and (column.common or len(column.codes) > INLINE_CODES)
+    return f"codes/{release}-{column.name}.csv" if long else ""
+
+
+def codelist_text(column: ColumnDraft) -> str:
+    """A codelist as CSV: the code, its label, and the group that it is in where rare codes are grouped."""
+    lines = io.StringIO()
+    writer = csv.writer(lines, lineterminator="\n")
+    writer.writerow(["code", "label", *(["common"] if column.common else [])])
+    for text, draft in column.codes.items():
+        group = [draft.label if text in column.common else OTHERS] if column.common else []
+        writer.writerow([text, draft.label, *group])
+    return lines.getvalue()
+
+
+def _one_line(text: str) -> str:
+    """A remark of a readable length."""
+    plain = " ".join(text.split())
+    return plain if len(plain) <= 300 else f"{plain[:300]} ..."
 
 
 def _example_rule(columns: Sequence[ColumnDraft]) -> list[str]:
     """A rule in comments that would be valid, to show how one is written."""
     parts = [f"{column.name} < {_number(column.bins.coarse[0])}" for column in columns if column.bins][:2]
-    parts += [f"{column.name} == '{next(iter(column.categories))}'" for column in columns if column.categories]
+    labels = {column.name: next(iter(column.codes.values())).label for column in columns if column.codes}
+    parts += [f"{name} == '{label}'" for name, label in labels.items() if "'" not in label]
     rule = toml(" and ".join(parts[:2])) if len(parts) > 1 else toml(parts[0])
     return ["# For example:", "# [[rules]]", f"# never = {rule}"]

@@ -1,0 +1,158 @@
+"""A codebook: what columns and their codes mean, as the publisher of a register says it. JSON or CSV, read for `init` alone.
+
+JSON: for each column an object with `description` and `values`, a table from code to meaning, in which `min` and `max` say that
+the column holds numbers; or the table of codes alone; or a text, which is the description.
+
+CSV: a line for each code, with the columns `column`, `code` and `label`; a line without a code describes the column.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from synthrelease.errors import InputError, listing
+
+MAX_BYTES = 50_000_000
+_HEADERS = {
+    "column": ("column", "variable", "name", "field", "varname"),
+    "code": ("code", "value"),
+    "label": ("label", "meaning", "text", "description", "desc"),
+}
+_RANGE = ("min", "max")
+MISSING_WORDS = re.compile(
+    r"n/?a\b|not? (applicable|available|answered|stated|reported|recorded|known|specified|in universe|response)|"
+    r"(missing|unknown|unspecified|refused|blank|suppressed|invalid|niu|dk|nr)\b|"
+    r"(don'?t|does not|do not) know|no (answer|response)|"
+    r"(no aplica|se ignora|no especificado|desconocido|keine angabe|unbekannt|weiß nicht|non renseign|inconnu)",
+    re.IGNORECASE,
+)
+"""How meanings begin that say that there is no answer."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """What is said about one column.
+
+    Attributes
+    ----------
+    description : its meaning; empty where nothing is said.
+    labels : code as it stands in the file -> meaning.
+    missing : codes that are said to stand for no answer.
+    number : whether it is said to hold numbers.
+    """
+
+    description: str = ""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    missing: frozenset[str] = frozenset()
+    number: bool = False
+
+    def or_else(self, other: Entry) -> Entry:
+        """This entry, and what `other` says where this one says nothing."""
+        return Entry(
+            description=self.description or other.description,
+            labels=self.labels or other.labels,
+            missing=self.missing | other.missing,
+            number=self.number or other.number,
+        )
+
+
+def read_codebook(path: str | Path) -> dict[str, Entry]:
+    """Every column that the codebook names.
+
+    Raises
+    ------
+    InputError : when the file cannot be read or is neither of the two forms.
+    """
+    path = Path(path)
+    problem = ""
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            problem = f"a codebook of at most {MAX_BYTES} bytes, found a larger file"
+        else:
+            text = path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        problem = f"a codebook that can be read, found none ({error.strerror})"
+    except UnicodeDecodeError:
+        problem = "a codebook in UTF-8, found other bytes"
+    if problem:
+        raise InputError(f"{path}: expected {problem}.")
+    try:
+        return _of_json(json.loads(text)) if text.lstrip()[:1] in ("{", "[") else _of_csv(text)
+    except json.JSONDecodeError as error:
+        problem = f"expected JSON, found an error in line {error.lineno}, column {error.colno} ({error.msg})"
+    except (_Unreadable, csv.Error, RecursionError) as error:
+        problem = str(error) or "expected less nested JSON"
+    raise InputError(f"{path}: {problem}.")
+
+
+class _Unreadable(Exception):
+    """What was expected and found."""
+
+
+def _of_json(found: Any) -> dict[str, Entry]:
+    if not isinstance(found, dict):
+        raise _Unreadable("expected a JSON object with an entry for each column, found a list")
+    return {str(name): _entry(str(name), about) for name, about in found.items()}
+
+
+def _entry(name: str, about: Any) -> Entry:
+    if isinstance(about, str):
+        return Entry(description=_line(about))
+    if not isinstance(about, dict):
+        raise _Unreadable(f"expected a text or an object for the column {name!r}, found something else")
+    described = {"description", "values", "details", "link", "label", "labels", "codes"} & set(about)
+    values = next((about[key] for key in ("values", "labels", "codes") if isinstance(about.get(key), dict)), None)
+    if not described:
+        values = about
+    labels = {str(code): _line(str(text)) for code, text in (values or {}).items() if code not in _RANGE}
+    return Entry(
+        description=_line(str(about.get("description") or (about.get("label") if values is not about else "") or "")),
+        labels=labels,
+        missing=_no_answers(labels),
+        number=any(end in (values or {}) for end in _RANGE),
+    )
+
+
+def _of_csv(text: str) -> dict[str, Entry]:
+    delimiter = max(",;\t|", key=text.partition("\n")[0].count)
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True)
+    header = [name.strip().lower() for name in next(rows, [])]
+    places = {key: _place(header, names) for key, names in _HEADERS.items()}
+    if places["column"] is None or places["label"] is None:
+        raise _Unreadable(
+            "expected a JSON object, or CSV with the columns 'column', 'code' and 'label', found a header with "
+            f"{listing(header) if header else 'nothing'}"
+        )
+    found: dict[str, Entry] = {}
+    for row in rows:
+        cells = {key: row[place].strip() if place is not None and place < len(row) else "" for key, place in places.items()}
+        if not cells["column"]:
+            continue
+        entry = found.get(cells["column"], Entry())
+        if cells["code"]:
+            labels = {**entry.labels, cells["code"]: _line(cells["label"])}
+            entry = replace(entry, labels=labels, missing=_no_answers(labels))
+        else:
+            entry = replace(entry, description=entry.description or _line(cells["label"]))
+        found[cells["column"]] = entry
+    return found
+
+
+def _place(header: list[str], names: Iterable[str]) -> int | None:
+    return next((header.index(name) for name in names if name in header), None)
+
+
+def _no_answers(labels: Mapping[str, str]) -> frozenset[str]:
+    return frozenset(code for code, label in labels.items() if MISSING_WORDS.match(label.lstrip("(")))
+
+
+def _line(text: str) -> str:
+    """One line of at most 200 characters."""
+    return " ".join(text.split())[:200]

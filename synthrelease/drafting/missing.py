@@ -1,0 +1,84 @@
+"""Which texts of a column stand for no answer: what a codebook says, and what registers use by custom."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from synthrelease.drafting.codebook import Entry
+
+NUMBER = re.compile(r"[+-]?(\d{1,15}\.?\d*|\.\d+)([eE][+-]?\d{1,2})?", re.ASCII)
+_MARKS = frozenset(["?", "??", "-", "--", "---", ".", "..", "...", "*", "#"])
+_WORDS = frozenset(
+    [
+        *(
+            "n/a",
+            "na",
+            "n.a.",
+            "#n/a",
+            "nan",
+            "nil",
+            "null",
+            "unk",
+            "unknown",
+            "missing",
+            "refused",
+            "unspecified",
+            "undefined",
+        ),
+        *("not stated", "not known", "not available", "not applicable", "not specified", "not answered", "not reported"),
+        *("no answer", "don't know", "dk"),
+    ]
+)
+_AMONG_NUMBERS = frozenset(["n", "u", "x", "none"])
+_NO_DATE = re.compile(
+    r"(9999|0000|8888)[-/.]?(99|00|88|12|01)[-/.]?(99|00|88|31|01)|(99|00|88)[-/.](99|00|88)[-/.](9999|0000|8888)"
+)
+_NINES = re.compile(r"-?(9{2,}|[789]|9+[6789]|8{2,}|7{2,})(\.0*)?")
+_FAR = 5
+"""How many times the largest other number a 99 or 999 must be, where a column holds many numbers."""
+
+
+def missing_texts(texts: Mapping[str, int], entry: Entry) -> tuple[str, ...]:
+    """The texts of a column that stand for no answer, in the order of the file's texts.
+
+    Beside what the codebook says: words such as "?" and "unknown"; "N" or "U" among numbers; dates such as 9999-99-99; codes of
+    nines (97, 98, 99, 999; also -9) far from all other numbers of the column, unless the codebook gives them a meaning.
+
+    Parameters
+    ----------
+    texts : how often each text occurs, without surrounding blanks.
+    """
+    said = {text for text in texts if text in entry.missing}
+    rest = [text for text in texts if text not in said and text not in entry.labels]
+    numbers = [text for text in rest if NUMBER.fullmatch(text)]
+    known = _MARKS | _WORDS | (_AMONG_NUMBERS if _mostly_numbers(texts) else frozenset())
+    words = {text for text in rest if text.lower() in known}
+    dates = {text for text in rest if _NO_DATE.fullmatch(text)}
+    found = said | words | dates | _far_codes(texts, entry, numbers)
+    return tuple(text for text in texts if text in found)
+
+
+def _mostly_numbers(texts: Mapping[str, int]) -> bool:
+    numbers = sum(1 for text in texts if NUMBER.fullmatch(text))
+    return numbers >= 2 and numbers >= len(texts) - 3
+
+
+def _far_codes(texts: Mapping[str, int], entry: Entry, unnamed: list[str]) -> frozenset[str]:
+    """Codes of nines with a wide gap to the other numbers of the column."""
+    values = {text: float(text) for text in texts if NUMBER.fullmatch(text) and text not in entry.missing}
+    suspects = {text for text in unnamed if _NINES.fullmatch(text) and texts[text] > 1}
+    others = [value for text, value in values.items() if text not in suspects]
+    if not others and len(texts) > len(suspects) + 1:
+        return frozenset(text for text in suspects if len(text) > 1)  # 99 among words
+    if not suspects or len(others) < 2:
+        return frozenset()
+    low, high = min(others), max(others)
+    few = len(others) <= 60 and high < 80
+    return frozenset(
+        text
+        for text in suspects
+        if (low >= 0 and values[text] < 0)
+        or (abs(values[text]) >= 10 and few and values[text] > high + 5 and values[text] > 1.5 * high)
+        or (values[text] >= 99 and values[text] > _FAR * max(high, 1))
+    )

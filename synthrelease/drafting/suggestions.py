@@ -1,0 +1,131 @@
+"""Plausibility rules that a public file suggests: pairs of values that hundreds of rows would have by chance, and none has.
+
+A suggestion is no more: what no row of the public file has may still be true of somebody.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from synthrelease.domain.counts import Counts
+from synthrelease.domain.lattice import lattice
+from synthrelease.domain.schema import Binning, Column, Schema
+
+LEAST_EXPECTED = 50
+"""Rows that independent columns would have, at least, where none has."""
+MOST_SUGGESTED, MOST_OF_A_PAIR = 24, 4
+MOST_CELLS = 2**14
+"""Of the columns that active rules tie together: a model keeps them in one table."""
+MOST_TIED = 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class Suggestion:
+    """A rule for released rows.
+
+    Attributes
+    ----------
+    columns : the two columns.
+    expected : rows of the public file that would break it if the columns were independent.
+    active : whether the draft uses it; others stand there as a comment.
+    """
+
+    never: str
+    columns: tuple[str, str]
+    expected: float
+    active: bool
+
+
+def suggested_rules(
+    schema: Schema, binnings: Sequence[Binning], table: Counts, without: Collection[str] = ()
+) -> list[Suggestion]:
+    """Rules for pairs of columns, the best founded first; of those that share columns only a few are active.
+
+    Parameters
+    ----------
+    binnings : the drafted bins of every column, which `table` has.
+    without : columns of which no rule speaks.
+    """
+    ordered, of_pair = sorted(_found(schema, binnings, table, without), key=lambda rule: -rule[2]), Counter[tuple[str, str]]()
+    found: list[tuple[str, tuple[str, str], float]] = []
+    for rule in ordered:
+        of_pair[rule[1]] += 1
+        if of_pair[rule[1]] <= MOST_OF_A_PAIR and len(found) < MOST_SUGGESTED:
+            found.append(rule)
+    sizes = dict(zip(table.layout.columns, table.layout.sizes, strict=True))
+    tied: list[set[str]] = []
+    suggestions = []
+    for never, columns, expected in found:
+        together = set(columns).union(*(group for group in tied if group & set(columns)))
+        cells = int(np.prod([sizes[name] for name in together]))
+        active = len(together) <= MOST_TIED and cells <= MOST_CELLS
+        if active:
+            tied = [group for group in tied if not group & together] + [together]
+        suggestions.append(Suggestion(never=never, columns=columns, expected=expected, active=active))
+    return suggestions
+
+
+def _found(
+    schema: Schema, binnings: Sequence[Binning], table: Counts, without: Collection[str]
+) -> Iterable[tuple[str, tuple[str, str], float]]:
+    marginals = lattice(table)
+    for a, b in combinations([place for place, name in enumerate(schema.names) if name not in without], 2):
+        counts = marginals.get((a, b))[: binnings[a].present, : binnings[b].present]
+        if not counts.sum():
+            continue
+        expected = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / counts.sum()
+        empty = counts == 0
+        names = schema.names[a], schema.names[b]
+        first, second = schema[names[0]], schema[names[1]]
+        if ((~empty).sum(axis=1) <= 1).all() or ((~empty).sum(axis=0) <= 1).all():
+            continue  # one column follows from the other: a codelist, and no rule of plausibility
+        for row in range(len(empty)):  # each bin of the first column, with the bins of the second that it never meets
+            for never, cells in _conditions(second, binnings[b], empty[row]):
+                rows = float(expected[row, cells].sum())
+                here = _one(first, binnings[a], row)
+                if rows >= LEAST_EXPECTED and here:
+                    yield f"{here} and {never}", names, rows
+
+
+def _conditions(column: Column, binning: Binning, empty: np.ndarray) -> Iterable[tuple[str, np.ndarray]]:
+    """The bins that are never met as conditions: of ordered columns what lies below or above all that are met."""
+    met = np.flatnonzero(~empty)
+    if not len(met):
+        return
+    places = np.arange(len(empty))
+    if binning.lower:
+        if met[0] > 0:
+            yield f"{column.name} < {binning.lower[met[0]]:.15g}", places < met[0]
+        if met[-1] < len(empty) - 1:
+            yield f"{column.name} >= {binning.upper[met[-1]]:.15g}", places > met[-1]
+        return
+    texts = [_quoted(binning.labels[place]) for place in np.flatnonzero(empty)]
+    if texts and all(texts) and _by_itself(column, binning):
+        shown = f"== {texts[0]}" if len(texts) == 1 else f"in [{', '.join(text for text in texts if text)}]"
+        yield f"{column.name} {shown}", empty
+
+
+def _one(column: Column, binning: Binning, place: int) -> str:
+    """A condition for one bin; empty where none can be written."""
+    if not binning.lower:
+        text = _quoted(binning.labels[place])
+        return f"{column.name} == {text}" if text and _by_itself(column, binning) else ""
+    low, high = column.bounds or (0.0, 0.0)
+    parts = [f"{column.name} >= {binning.lower[place]:.15g}"] if binning.lower[place] > low else []
+    parts += [f"{column.name} < {binning.upper[place]:.15g}"] if binning.upper[place] <= high else []
+    return " and ".join(parts)
+
+
+def _by_itself(column: Column, binning: Binning) -> bool:
+    """Whether the bins are categories, of which rules speak, and not groups of them."""
+    return binning.labels == column.atoms.labels
+
+
+def _quoted(label: str) -> str | None:
+    mark = next((mark for mark in "'\"" if mark not in label), None)
+    return None if mark is None else f"{mark}{label}{mark}"

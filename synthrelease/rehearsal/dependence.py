@@ -1,0 +1,163 @@
+"""How strongly columns of a public table hang together, and which tables of it a model should be told.
+
+Everything here looks at exact counts: of public data alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+
+from synthrelease.candidates.generators.junction_tree import JunctionTree
+from synthrelease.candidates.generators.maximum_entropy import maximum_entropy
+from synthrelease.candidates.generators.measurements import NoisyMarginal, NoisyMarginals
+from synthrelease.domain.counts import Counts
+from synthrelease.domain.lattice import Lattice, lattice
+from synthrelease.domain.plausibility import Plausibility
+from synthrelease.errors import RejectedRound
+
+Columns = tuple[int, ...]
+
+MODEL_CELLS = 2**18
+"""Of the largest clique of a model: such a model is fitted in seconds."""
+
+MOST_ROUNDS = 5
+_EXACT = Fraction(1000)
+"""Epsilon of measurements that count as exact."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pair:
+    """Two columns.
+
+    Attributes
+    ----------
+    columns : their names.
+    distance : total variation distance between their table and the product of their margins: the share of rows that would have
+        to change for them to be independent.
+    """
+
+    columns: tuple[str, str]
+    distance: float
+
+
+def strongest_pairs(table: Counts, covered: Iterable[Sequence[str]] = ()) -> list[Pair]:
+    """All pairs of columns that no covered set of columns holds, the most dependent first."""
+    names, marginals = table.layout.columns, lattice(table)
+    known = {pair for columns in covered for pair in combinations(sorted(map(names.index, columns)), 2)}
+    pairs = [
+        Pair(columns=(names[a], names[b]), distance=_from_independence(marginals.get((a, b))))
+        for a, b in combinations(range(len(names)), 2)
+        if (a, b) not in known
+    ]
+    return sorted(pairs, key=lambda pair: -pair.distance)
+
+
+def _from_independence(counts: np.ndarray) -> float:
+    shares = counts / counts.sum()
+    return float(np.abs(shares - np.outer(shares.sum(axis=1), shares.sum(axis=0))).sum() / 2)
+
+
+def telling_tables(table: Counts, plausibility: Plausibility, epsilon: float, seed: int = 0) -> tuple[Columns, ...]:
+    """Sub-tables of two or three columns that a model of maximum entropy should be told, when telling costs accuracy.
+
+    In rounds, after the adaptive selection of AIM (McKenna, Mullins, Sheldon & Miklau 2022), without noise because the table is
+    public: a model is fitted to the tables so far; of the tables that it gets most wrong those are added whose error, in rows,
+    is above the noise that measuring one more table adds to all of them. The tables that a model can hold are limited by
+    `MODEL_CELLS`. Every column is in one of them.
+
+    Parameters
+    ----------
+    epsilon : budget of all measurements together, under which each of T tables gets Laplace noise of scale 2 T / epsilon.
+    """
+    search = _Search(table, plausibility, epsilon)
+    search.add_best(_pairs(table), {columns: n * 2 for columns, n in search.from_independence().items()})
+    for number in range(MOST_ROUNDS):
+        try:
+            model = search.modelled(seed + number)
+        except RejectedRound:
+            break
+        if not search.add_best([*_pairs(table), *search.triples()], search.errors_of(model)):
+            break
+    return search.tables()
+
+
+def _pairs(table: Counts) -> list[Columns]:
+    return list(combinations(range(len(table.layout.sizes)), 2))
+
+
+class _Search:
+    """The tables that were chosen so far, each of them with what is known of the public table."""
+
+    def __init__(self, table: Counts, plausibility: Plausibility, epsilon: float):
+        self.table, self.plausibility, self.epsilon = table, plausibility, epsilon
+        self.sizes = table.layout.sizes
+        self.exact: Lattice = lattice(table)
+        self.chosen: list[Columns] = []
+        self.rules = [mask.columns for mask in plausibility.masks]
+
+    def from_independence(self) -> dict[Columns, float]:
+        n = self.table.total
+        return {pair: n * _from_independence(self.exact.get(pair)) for pair in _pairs(self.table)}
+
+    def tables(self) -> tuple[Columns, ...]:
+        """The chosen ones that none contains, and every column that is in none by itself."""
+        chosen = [columns for columns in self.chosen if not any(set(columns) < set(other) for other in self.chosen)]
+        alone = [(column,) for column in range(len(self.sizes)) if not any(column in columns for columns in chosen)]
+        return (*sorted(chosen), *alone)
+
+    def triples(self) -> list[Columns]:
+        """Three columns of which at least two pairs are chosen."""
+        pairs = {pair for columns in self.chosen for pair in combinations(columns, 2)}
+        found = set()
+        for first, second in combinations(sorted(pairs), 2):
+            columns = tuple(sorted({*first, *second}))
+            if len(columns) == 3 and columns not in self.chosen and self._cells([columns]) <= MODEL_CELLS:
+                found.add(columns)
+        return sorted(found)
+
+    def modelled(self, seed: int) -> Counts:
+        """A table of the same size drawn from the model of what was chosen."""
+        tables = tuple(
+            NoisyMarginal(columns=columns, values=values, epsilon=_EXACT, cells=np.ones_like(values))
+            for columns, values in ((columns, self.exact.get(columns)) for columns in self.tables())
+        )
+        measured = NoisyMarginals(layout=self.table.layout, n=self.table.total, tables=tables)
+        model = maximum_entropy(measured, self.tables(), self.plausibility, None, 1.0)
+        return model.sample(self.table.total, np.random.default_rng(seed))
+
+    def errors_of(self, model: Counts) -> dict[Columns, float]:
+        """Rows that the model has in wrong cells, beside those that rounding explains, per table that is not chosen."""
+        drawn = lattice(model)
+        found = {}
+        for columns in [*_pairs(self.table), *self.triples()]:
+            if not any(set(columns) <= set(other) for other in self.chosen):
+                found[columns] = float(np.abs(self.exact.get(columns) - drawn.get(columns)).sum())
+        return found
+
+    def add_best(self, candidates: Iterable[Columns], errors: dict[Columns, float]) -> int:
+        """Add tables, the most wrong for their price first, while they are worth it and a model can hold them; how many."""
+        added: list[Columns] = []
+        order = sorted((each for each in candidates if each in errors), key=lambda each: self._price(each) - errors[each])
+        most = max(2, len(self.sizes) // 2) if self.chosen else len(self.sizes)
+        for columns in order:
+            if len(added) == most or errors[columns] <= self._price(columns):
+                break
+            close = sum(len(set(columns) & set(other)) > 1 for other in added)
+            if not close and JunctionTree.of(self.sizes, [*self.chosen, *self.rules, columns]).largest <= MODEL_CELLS:
+                self.chosen = [*(other for other in self.chosen if not set(other) < set(columns)), columns]
+                added.append(columns)
+        return len(added)
+
+    def _price(self, columns: Columns) -> float:
+        """Expected noise, in rows, that measuring this table adds: its own, and that of the others for their smaller shares."""
+        scale = 2 / self.epsilon
+        cells = self._cells(self.chosen)
+        return scale * ((len(self.chosen) + 1) * (cells + self._cells([columns])) - len(self.chosen) * cells)
+
+    def _cells(self, tables: Iterable[Columns]) -> int:
+        return sum(int(np.prod([self.sizes[column] for column in columns], dtype=np.int64)) for columns in tables)

@@ -1,0 +1,109 @@
+"""What to hold a figure against, on public data: a perfect release, the projection alone, and independent columns.
+
+A perfect release is another sample of the same population: one half of the public file is judged as if it were the release of
+the other half. No threshold below that can be met, and of a criterion that independent columns meet nobody learns anything.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from synthrelease.candidates.candidate import Candidate
+from synthrelease.candidates.configuration import Configuration
+from synthrelease.criteria import fitted_before
+from synthrelease.domain.counts import Counts
+from synthrelease.enclave.door import Meter, PrivateCounts
+from synthrelease.errors import RejectedRound
+from synthrelease.randomness import NoNoise
+from synthrelease.releasing.threads import one_thread
+from synthrelease.specification.release_spec import ReleaseSpec
+
+
+@dataclass(frozen=True, kw_only=True)
+class Yardstick:
+    """Figures of one criterion before noise; NaN where there is none.
+
+    Attributes
+    ----------
+    perfect : of one half of the rows as the release of the other; the larger of two splits.
+    projected : the same after the projection: what a minimum count alone costs. Infinite where it keeps nothing.
+    independent : of rows whose columns are drawn one by one, each with its right shares.
+    """
+
+    perfect: float
+    projected: float
+    independent: float
+
+
+@one_thread
+def yardsticks(spec: ReleaseSpec, public: Counts, configuration: Configuration, seed: int) -> tuple[Yardstick, ...]:
+    """For every criterion what to hold its figure against.
+
+    Parameters
+    ----------
+    public : the public rows over atomic cells.
+    """
+    random = np.random.default_rng([seed, 7])
+    splits = [halves(public, random) for _ in range(2)]
+    perfect = [_figures(spec, left, configuration, right) for left, right in splits]
+    projected = []
+    for left, right in splits:
+        table = _merged(right, configuration)
+        try:
+            projected.append(_figures(spec, left, configuration, configuration.projection.project(table, random), merged=True))
+        except RejectedRound:
+            projected.append((math.inf,) * len(spec.criteria))
+    independent = _figures(spec, public, configuration, independent_columns(public, random))
+    return tuple(
+        Yardstick(perfect=_largest(half), projected=_largest(less), independent=alone)
+        for half, less, alone in zip(zip(*perfect, strict=True), zip(*projected, strict=True), independent, strict=True)
+    )
+
+
+def halves(table: Counts, random: np.random.Generator) -> tuple[Counts, Counts]:
+    """Two tables of the same size with different rows of one; of an odd number of rows one is left out."""
+    size = table.total // 2
+    taken = random.multivariate_hypergeometric(table.counts, 2 * size, method="marginals")
+    left = random.multivariate_hypergeometric(taken, size, method="marginals")
+    return table.with_counts(left), table.with_counts(taken - left)
+
+
+def independent_columns(table: Counts, random: np.random.Generator) -> Counts:
+    """A table of the same size in which each column has exactly the rows of its bins, in an order of its own."""
+    return Counts.of(table.layout, [random.permutation(table.rows(column)) for column in range(len(table.layout.sizes))])
+
+
+def once_only(table: Counts) -> float:
+    """The share of the rows whose cell occurs once."""
+    return float((table.counts == 1).sum() / max(1, table.total))
+
+
+def _largest(figures: Sequence[float]) -> float:
+    return math.nan if any(math.isnan(figure) for figure in figures) else max(figures)
+
+
+def _merged(table: Counts, configuration: Configuration) -> Counts:
+    transformation = configuration.transformation
+    return table.merge(transformation.layout, transformation.maps)
+
+
+def _figures(
+    spec: ReleaseSpec, original: Counts, configuration: Configuration, released: Counts, *, merged: bool = False
+) -> tuple[float, ...]:
+    """The criteria's figures of one public table as the release of another, without noise."""
+    public = PrivateCounts(original, Meter(())).rehearsed(NoNoise())
+    fitted = fitted_before(spec.criteria, public.with_plan(spec.plan.once), spec.setting)
+    rows = released if merged else _merged(released, configuration)
+    candidate = Candidate(configuration=configuration, counts=rows)
+    transformation = configuration.transformation
+    table = public.with_plan([charge for each in spec.criteria for charge in each.per_score()])
+    table = table.merge(transformation.layout, transformation.maps)
+    figures = []
+    for criterion in spec.criteria:
+        fitted = criterion.refit(table, candidate, spec.setting, fitted)
+        figures.append(criterion.score(table, candidate, spec.setting, fitted).value)
+    return tuple(figures)
