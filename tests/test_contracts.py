@@ -669,12 +669,29 @@ def test_a_criterion_says_what_it_costs_and_names_its_offender_on_public_rows(na
 FILES = [
     FileFacts(
         columns=(
-            FileColumn(name="age", of_date=False, limits=(20.0, 40.0, 60.0), category_rows=(), smallest_group=0.3),
-            FileColumn(name="year", of_date=True, limits=(1990.0, 2000.0), category_rows=(), smallest_group=0.4),
-            FileColumn(name="sex", of_date=False, limits=None, category_rows=(n // 2, n - n // 2), smallest_group=0.5),
+            *(
+                FileColumn(
+                    name=name,
+                    of_date=name == "year",
+                    weight=False,
+                    alternative="coarse" if limits else "categories",
+                    limits=limits,
+                    category_rows={} if limits else {"f": n // 2, "m": n - n // 2},
+                    missing_rows=0,
+                    smallest_group=n // 3,
+                    partners={other: 0.1 for other in ("age", "year", "sex", "pay") if other != name},
+                )
+                for name, limits in (
+                    ("age", (20.0, 40.0, 60.0)),
+                    ("year", (1990.0, 2000.0)),
+                    ("sex", None),
+                    ("pay", (10.0, 20.0, 50.0)),
+                )
+            ),
         ),
         n_rows=n,
         cell=cell,
+        unique=0.1,
     )
     for n, cell in ((50, 0.05), (3000, 0.03), (100_000, 0.01))
 ]

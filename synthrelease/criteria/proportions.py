@@ -60,8 +60,10 @@ class DifferenceInProportions(Criterion):
     overall: bool = False
 
     @classmethod
-    def drafts(cls, file: FileFacts) -> Iterable[CriterionDraft]:
+    def drafts(cls, file: FileFacts) -> Iterable[CriterionDraft | str]:
         """The shares of the rarer of two categories, for the three columns that hang together most with others."""
+        if not any(file.grouping(column, max(300, 0.01 * file.n_rows), 3) for column in file.conditions[:3]):
+            yield "difference_in_proportions: no column of two frequent values has groups that are large enough"
         for column in file.conditions[:3]:
             by = [other.name for other in file.grouping(column, max(300, 0.01 * file.n_rows), 3)]
             rarer = min(column.category_rows, key=lambda label: column.category_rows[label])

@@ -37,7 +37,7 @@ _WEIGHT = re.compile(
     r"(\d*)($|[_. ])",
     re.IGNORECASE,
 )
-_BODY = re.compile(r"birth|body|baby|kg|gram|newborn|infant|geburts|peso_?nac", re.IGNORECASE)
+_BODY = re.compile(r"body|baby|kg|gram|newborn|infant|geburts|peso_?nac", re.IGNORECASE)
 
 
 @dataclass(frozen=True, kw_only=True)

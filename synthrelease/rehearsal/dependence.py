@@ -19,6 +19,7 @@ from synthrelease.domain.counts import Counts
 from synthrelease.domain.lattice import Lattice, lattice
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.errors import RejectedRound
+from synthrelease.randomness import SeededEntropy
 
 Columns = tuple[int, ...]
 
@@ -128,7 +129,7 @@ class _Search:
         )
         measured = NoisyMarginals(layout=self.table.layout, n=self.table.total, tables=tables)
         model = maximum_entropy(measured, self.tables(), self.plausibility, None, 1.0)
-        return model.sample(self.table.total, np.random.default_rng(seed))
+        return model.sample(self.table.total, SeededEntropy(seed).generator())
 
     def errors_of(self, model: Counts) -> dict[Columns, float]:
         """Rows that the model has in wrong cells, beside those that rounding explains, per table that is not chosen."""

@@ -18,7 +18,7 @@ from synthrelease.criteria import fitted_before
 from synthrelease.domain.counts import Counts
 from synthrelease.enclave.door import Meter, PrivateCounts
 from synthrelease.errors import RejectedRound
-from synthrelease.randomness import NoNoise
+from synthrelease.randomness import NoNoise, SeededEntropy
 from synthrelease.releasing.threads import one_thread
 from synthrelease.specification.release_spec import ReleaseSpec
 
@@ -47,7 +47,7 @@ def yardsticks(spec: ReleaseSpec, public: Counts, configuration: Configuration, 
     ----------
     public : the public rows over atomic cells.
     """
-    random = np.random.default_rng([seed, 7])
+    random = SeededEntropy(seed, 7).generator()
     splits = [halves(public, random) for _ in range(2)]
     perfect = [_figures(spec, left, configuration, right) for left, right in splits]
     projected = []
