@@ -404,6 +404,8 @@ MAY_NAME_KINDS = {
     "audit/sweeps.py": AUDITED,
     "audit/criterion_cases.py": AUDITED,
     "audit/pipelines.py": AUDITED,
+    "drafting/draft.py": "what a draft is read with before it has criteria of its own",
+    "drafting/text.py": "the one generator and the one projection that a draft writes",
 }
 
 

@@ -64,12 +64,12 @@ def _duckdb(path: Path, table: str | None, needed: Sequence[str] | None, most_ro
     try:
         import duckdb
     except ImportError:
-        duckdb = None
+        duckdb = None  # type: ignore[assignment]
     if duckdb is None:
         raise InputError(f"expected the library duckdb for DuckDB files, found none. {MISSING_LIBRARY}")
     problem = ""
     try:
-        with duckdb.connect(str(path), read_only=True, config=_DUCKDB_SETTINGS) as connection:
+        with duckdb.connect(str(path), read_only=True, config=dict(_DUCKDB_SETTINGS)) as connection:
             tables = connection.execute(
                 "SELECT table_schema, table_name FROM information_schema.tables WHERE table_catalog = current_database() "
                 "ORDER BY ALL"

@@ -67,8 +67,8 @@ def yardsticks(spec: ReleaseSpec, public: Counts, configuration: Configuration, 
 def halves(table: Counts, random: np.random.Generator) -> tuple[Counts, Counts]:
     """Two tables of the same size with different rows of one; of an odd number of rows one is left out."""
     size = table.total // 2
-    taken = random.multivariate_hypergeometric(table.counts, 2 * size, method="marginals")
-    left = random.multivariate_hypergeometric(taken, size, method="marginals")
+    taken = random.multivariate_hypergeometric(table.counts, 2 * size)
+    left = random.multivariate_hypergeometric(taken, size)
     return table.with_counts(left), table.with_counts(taken - left)
 
 
