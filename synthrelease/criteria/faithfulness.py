@@ -143,8 +143,6 @@ class Faithfulness(Criterion):
         both = [name for name in named if named.count(name) > 1]
         if both:
             raise ValueError(f"each column may be named once; {both[0]!r} is named twice")
-        if not self.exact + self.within_one_bin:
-            raise ValueError("there must be a column that is compared, in exact or within_one_bin")
         return self
 
     def mistakes(self, setting: Setting, others: Mapping[str, Criterion]) -> Iterable[Mistake]:
@@ -158,6 +156,8 @@ class Faithfulness(Criterion):
         if unnamed:
             expected = f"every column in exact, within_one_bin or ignored, also {listing(unnamed)}"
             found.append(Mistake(field="exact", expected=expected, found="it in none" if len(unnamed) == 1 else "them in none"))
+        elif not self.exact + self.within_one_bin:
+            found.append(Mistake(field="exact", expected="a column that is compared, here or in within_one_bin", found="none"))
         for name in self.within_one_bin:
             if not setting.schema[name].ordered:
                 found.append(Mistake(field="within_one_bin", expected="columns whose bins have an order", found=repr(name)))

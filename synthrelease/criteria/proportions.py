@@ -41,7 +41,7 @@ class DifferenceInProportions(Criterion):
     bins : labels of its bins that meet the condition: bins of [groups] where it has the column, otherwise bins that every
         alternative has. Example: `bins = ["yes"]`.
     by : columns to group by, one grouping each, in the bins of [groups] where it has the column. Example: `by = ["diabetes"]`.
-    overall : whether the share among all rows counts, too. Example: `overall = true`.
+    overall : whether the share among all rows counts, too. Example: `overall = false`, `by = ["diabetes"]`.
 
     Privacy
     -------
@@ -57,7 +57,7 @@ class DifferenceInProportions(Criterion):
     column: str
     bins: tuple[str, ...] = Field(min_length=1)
     by: tuple[str, ...] = ()
-    overall: bool = False
+    overall: bool = True
 
     @classmethod
     def drafts(cls, file: FileFacts) -> Iterable[CriterionDraft | str]:
