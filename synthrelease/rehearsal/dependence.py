@@ -27,9 +27,6 @@ MODEL_CELLS = 2**18
 """Of the largest clique of a model: such a model is fitted in seconds."""
 
 MOST_ROUNDS = 5
-_EXACT = Fraction(1000)
-"""Epsilon of measurements that count as exact."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class Pair:
@@ -122,9 +119,13 @@ class _Search:
         return sorted(found)
 
     def modelled(self, seed: int) -> Counts:
-        """A table of the same size drawn from the model of what was chosen."""
+        """A table of the same size drawn from the model of what was chosen.
+
+        The tables count as precise as the release could measure them, and no more: a fit to exact counts takes minutes.
+        """
+        share = Fraction(self.epsilon).limit_denominator(10**6) / len(self.tables())
         tables = tuple(
-            NoisyMarginal(columns=columns, values=values, epsilon=_EXACT, cells=np.ones_like(values))
+            NoisyMarginal(columns=columns, values=values, epsilon=share, cells=np.ones_like(values))
             for columns, values in ((columns, self.exact.get(columns)) for columns in self.tables())
         )
         measured = NoisyMarginals(layout=self.table.layout, n=self.table.total, tables=tables)
