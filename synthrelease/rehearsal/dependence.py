@@ -5,7 +5,7 @@ Everything here looks at exact counts: of public data alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
@@ -28,6 +28,7 @@ MODEL_CELLS = 2**18
 
 MOST_ROUNDS = 5
 
+
 @dataclass(frozen=True, kw_only=True)
 class Pair:
     """Two columns.
@@ -35,29 +36,44 @@ class Pair:
     Attributes
     ----------
     columns : their names.
-    distance : total variation distance between their table and the product of their margins: the share of rows that would have
-        to change for them to be independent.
+    distance : the share of all rows that would have to change for them to be independent: total variation distance between
+        their table and the product of its margins, over the rows with a value of both.
     """
 
     columns: tuple[str, str]
     distance: float
 
 
-def strongest_pairs(table: Counts, covered: Iterable[Sequence[str]] = ()) -> list[Pair]:
-    """All pairs of columns that no covered set of columns holds, the most dependent first."""
+def strongest_pairs(table: Counts, covered: Iterable[Sequence[str]] = (), missing: Collection[str] = ()) -> list[Pair]:
+    """All pairs of columns that no covered set of columns holds, the most dependent first.
+
+    Parameters
+    ----------
+    missing : columns whose last bin is no value. Rows without a value of either column say nothing of how values hang together;
+        that two columns are missing together is known from the form they were asked on.
+    """
     names, marginals = table.layout.columns, lattice(table)
     known = {pair for columns in covered for pair in combinations(sorted(map(names.index, columns)), 2)}
     pairs = [
-        Pair(columns=(names[a], names[b]), distance=_from_independence(marginals.get((a, b))))
+        Pair(
+            columns=(names[a], names[b]),
+            distance=_from_independence(valued(marginals.get((a, b)), names[a] in missing, names[b] in missing)) / table.total,
+        )
         for a, b in combinations(range(len(names)), 2)
         if (a, b) not in known
     ]
     return sorted(pairs, key=lambda pair: -pair.distance)
 
 
+def valued(counts: np.ndarray, first: bool, second: bool) -> np.ndarray:
+    """A table of two columns without the last bin of those that have a bin for missing values."""
+    return counts[: counts.shape[0] - first, : counts.shape[1] - second]
+
+
 def _from_independence(counts: np.ndarray) -> float:
-    shares = counts / counts.sum()
-    return float(np.abs(shares - np.outer(shares.sum(axis=1), shares.sum(axis=0))).sum() / 2)
+    """Rows that would have to change."""
+    products = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / max(1, int(counts.sum()))
+    return float(np.abs(counts - products).sum() / 2)
 
 
 def telling_tables(table: Counts, plausibility: Plausibility, epsilon: float, seed: int = 0) -> tuple[Columns, ...]:
@@ -99,8 +115,7 @@ class _Search:
         self.rules = [mask.columns for mask in plausibility.masks]
 
     def from_independence(self) -> dict[Columns, float]:
-        n = self.table.total
-        return {pair: n * _from_independence(self.exact.get(pair)) for pair in _pairs(self.table)}
+        return {pair: _from_independence(self.exact.get(pair)) for pair in _pairs(self.table)}
 
     def tables(self) -> tuple[Columns, ...]:
         """The chosen ones that none contains, and every column that is in none by itself."""
