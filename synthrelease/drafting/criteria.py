@@ -142,11 +142,26 @@ def settle(draft: AcceptanceDraft, spec: ReleaseSpec, public: Counts, seed: int)
         _settled(one, found[index], [_figure(attempt, index) for attempt in attempts], _sensitivity(attempts, index), margin)
         for index, one in enumerate(draft.criteria)
     ]
+    kept = [each for each in settled if isinstance(each, CriterionDraft)]
     return replace(
         draft,
-        criteria=tuple(each for each in settled if isinstance(each, CriterionDraft)),
+        criteria=tuple(kept or [_of_single_columns(found[0], attempts, public.total)]),
         left_out=(*draft.left_out, *(each for each in settled if isinstance(each, str))),
     )
+
+
+def _of_single_columns(yardstick: Yardstick, attempts: Sequence[AttemptResult], n_rows: int) -> CriterionDraft:
+    """What is left to ask where nothing else is: that the rows of every bin are right; figures are those of larger tables."""
+    reached = max([yardstick.perfect, *(_figure(attempt, 0) for attempt in attempts)])
+    threshold = min(1.0, rounded_up(_ROOM * reached)) if math.isfinite(reached) else 1.0
+    settings = {
+        "name": "absolute error of single columns",
+        "kind": "absolute_marginal_error",
+        "largest": 1,
+        "threshold": threshold,
+        "epsilon": min(MOST_EPSILON, budget(NOISE_SHARE / (n_rows * threshold))),
+    }
+    return CriterionDraft(settings=settings, remark="no bin of a column may be off by more than this share of all rows")
 
 
 def _figure(attempt: AttemptResult, index: int) -> float:
