@@ -89,7 +89,7 @@ def telling_tables(table: Counts, plausibility: Plausibility, epsilon: float, se
     epsilon : budget of all measurements together, under which each of T tables gets Laplace noise of scale 2 T / epsilon.
     """
     search = _Search(table, plausibility, epsilon)
-    search.add_best(_pairs(table), {columns: n * 2 for columns, n in search.from_independence().items()})
+    search.add_best(_pairs(table), search.errors_of_independence())
     for number in range(MOST_ROUNDS):
         try:
             model = search.modelled(seed + number)
@@ -98,6 +98,11 @@ def telling_tables(table: Counts, plausibility: Plausibility, epsilon: float, se
         if not search.add_best([*_pairs(table), *search.triples()], search.errors_of(model)):
             break
     return search.tables()
+
+
+def _beyond_chance(counts: np.ndarray, model: np.ndarray) -> float:
+    """Sum of all cells' errors, less what a sample of so many rows has of itself: the next one has others."""
+    return float((np.abs(counts - model) - np.sqrt(model * (2 / np.pi))).sum())
 
 
 def _pairs(table: Counts) -> list[Columns]:
@@ -114,8 +119,13 @@ class _Search:
         self.chosen: list[Columns] = []
         self.rules = [mask.columns for mask in plausibility.masks]
 
-    def from_independence(self) -> dict[Columns, float]:
-        return {pair: _from_independence(self.exact.get(pair)) for pair in _pairs(self.table)}
+    def errors_of_independence(self) -> dict[Columns, float]:
+        """As `errors_of`, of a model that knows single columns."""
+        errors = {}
+        for pair in _pairs(self.table):
+            counts = self.exact.get(pair)
+            errors[pair] = _beyond_chance(counts, np.outer(counts.sum(axis=1), counts.sum(axis=0)) / self.table.total)
+        return errors
 
     def tables(self) -> tuple[Columns, ...]:
         """The chosen ones that none contains, and every column that is in none by itself."""
@@ -148,12 +158,12 @@ class _Search:
         return model.sample(self.table.total, SeededEntropy(seed).generator())
 
     def errors_of(self, model: Counts) -> dict[Columns, float]:
-        """Rows that the model has in wrong cells, beside those that rounding explains, per table that is not chosen."""
+        """Rows that the model has in wrong cells, beside those that chance explains, per table that is not chosen."""
         drawn = lattice(model)
         found = {}
         for columns in [*_pairs(self.table), *self.triples()]:
             if not any(set(columns) <= set(other) for other in self.chosen):
-                found[columns] = float(np.abs(self.exact.get(columns) - drawn.get(columns)).sum())
+                found[columns] = _beyond_chance(self.exact.get(columns), drawn.get(columns))
         return found
 
     def add_best(self, candidates: Iterable[Columns], errors: dict[Columns, float]) -> int:
