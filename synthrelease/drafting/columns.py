@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import unicodedata
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -27,6 +28,10 @@ _MANY = 50
 _FEW = 20
 """Different whole numbers that are taken for codes where they have gaps."""
 _AFTER_MARK = re.compile("([,;|\"'])[\\s=+@-]+")
+_LETTERS = str.maketrans(
+    {"ß": "ss", "æ": "ae", "ø": "o", "œ": "oe", "ł": "l", "đ": "d", "ı": "i", "Ø": "O", "Æ": "AE", "Ł": "L"}
+)
+"""Letters that are not made of a plain one and a mark."""
 _RESERVED = {"and", "or", "not", "in"}
 _WHOLE = re.compile(r"[+-]?\d{1,15}(\.0*)?", re.ASCII)
 _IDENTIFIER = re.compile(
@@ -312,7 +317,9 @@ def _in_order(text: str) -> tuple[int, float, str]:
 
 def plain_name(source: str, taken: Collection[str]) -> str:
     """A column name of plain letters, digits and underscores, as rules and TOML keys need it, that no other column has."""
-    name = re.sub(r"\W+", "_", source.strip(), flags=re.ASCII).strip("_") or "column"
+    plain = unicodedata.normalize("NFKD", source.strip().translate(_LETTERS))
+    plain = "".join(letter for letter in plain if not unicodedata.combining(letter))
+    name = re.sub(r"\W+", "_", plain, flags=re.ASCII).strip("_") or "column"
     if not name.isidentifier() or name in _RESERVED:
         name = f"column_{name}"
     unique, number = name, 2
