@@ -12,6 +12,8 @@ from pathlib import Path
 from synthrelease.domain.schema import Binning, Column, Schema
 from synthrelease.drafting.labels import ColumnNotes, notes_of
 from synthrelease.enclave.csv_files import open_text
+from synthrelease.enclave.feather import FILE, STREAM
+from synthrelease.enclave.parquet import MARK
 from synthrelease.enclave.reading import GZIP, UTF_16, column_names, pieces, start_of
 from synthrelease.enclave.source import Source
 from synthrelease.enclave.statistical import package_of
@@ -41,6 +43,7 @@ class PublicFile:
     columns : for each column, in the order of the file, how often each text occurs; None stands for a null. Numbers have
         decimal points.
     notes : for each column what the file says about it; empty notes for formats that say nothing.
+    unreadable : columns of lists, pictures and the like, which no release can have, and why.
     """
 
     name: str
@@ -49,6 +52,7 @@ class PublicFile:
     n_rows: int
     columns: dict[str, Counter[str | None]]
     notes: dict[str, ColumnNotes] = field(default_factory=dict)
+    unreadable: dict[str, str] = field(default_factory=dict)
 
     @property
     def delimiter(self) -> str:
@@ -91,6 +95,10 @@ def _read(source: Source) -> PublicFile:
     if repeated or not names or "" in names:
         found = f"{repeated[0]!r} twice" if repeated else "a column without a name"
         raise InputError(f"expected a header with different names, found {found}.")
+    unreadable = {name: problem for name in names if (problem := _unreadable(source, name, policy))}
+    names = [name for name in names if name not in unreadable]
+    if not names:
+        raise InputError(next(iter(unreadable.values())))
     columns: dict[str, Counter[str | None]] = {name: Counter() for name in names}
     rows = 0
     for _, piece in pieces(source, Schema(columns=tuple(map(_column, names))), policy):
@@ -111,7 +119,19 @@ def _read(source: Source) -> PublicFile:
     if source.path is not None and (package := package_of(start_of(source.path))):
         notes |= notes_of(package, source.path, policy.encoding)
     name = source.path.name if source.path is not None else str(source)
-    return PublicFile(name=name, source=source, input=policy, n_rows=rows, columns=columns, notes=notes)
+    return PublicFile(name=name, source=source, input=policy, n_rows=rows, columns=columns, notes=notes, unreadable=unreadable)
+
+
+def _unreadable(source: Source, name: str, policy: InputTable) -> str:
+    """Why a column of a file that knows types cannot be read, where the others may; empty for columns of CSV and databases."""
+    if source.path is None or not start_of(source.path).startswith((MARK, FILE, STREAM)):
+        return ""
+    problem = ""
+    try:
+        next(iter(pieces(source, Schema(columns=(_column(name),)), policy)), None)
+    except InputError as error:
+        problem = str(error)
+    return problem if problem.startswith(f"column {name!r}: ") else ""
 
 
 def _with_comma(columns: Mapping[str, Mapping[str | None, int]]) -> list[str]:

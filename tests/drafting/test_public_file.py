@@ -8,6 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from synthrelease.drafting import write_draft
@@ -148,3 +150,23 @@ def test_numbers_with_commas_are_drafted_and_read_as_numbers(tmp_path: Path) -> 
     rows = dict(zip(column.atoms.labels, table.marginal((place,)).tolist(), strict=True))
     assert sum(rows.values()) == 900
     assert len([one for one in rows.values() if one]) == len(rows)
+
+
+def test_columns_of_lists_and_pictures_are_left_out_with_the_reason(tmp_path: Path) -> None:
+    table = pa.table(
+        {
+            "age": [n % 80 for n in range(600)],
+            "codes": [[1, 2]] * 600,
+            "photo": [b"\xff"] * 600,
+            "sex": ["f", "m", "m"] * 200,
+            "place": [{"street": 1}] * 600,
+        }
+    )
+    pq.write_table(table, tmp_path / "public.parquet")
+    configuration, _, found = write_draft("lists", tmp_path / "public.parquet", tmp_path)
+    assert [column.name for column in load_spec(configuration).schema.columns] == ["age", "sex"]
+    assert {left.source for left in found.left_out} == {"codes", "photo", "place"}
+    assert all("cannot be read (expected numbers" in left.because for left in found.left_out)
+    pq.write_table(table.select(["codes", "place"]), tmp_path / "none.parquet")
+    with pytest.raises(InputError, match="column 'codes': expected numbers"):
+        read_public_file(tmp_path / "none.parquet")
