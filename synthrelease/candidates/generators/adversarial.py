@@ -160,10 +160,11 @@ class Game:
         rows = np.hstack([softmax(scores[:, column]) for column in self.columns()])
         return Generated(passed, rows if conditions is None else self._given(rows, conditions))
 
-    def drawn(self, conditions: Conditions | None = None) -> list[np.ndarray]:
-        """Per column the bins (batch,) of rows that are drawn from the generator's law: with Gumbel noise, the largest score."""
-        rows = self.generated(conditions).rows
-        return [rows[:, column].argmax(axis=1) for column in self.columns()]
+    def chances(self, conditions: Conditions | None = None) -> np.ndarray:
+        """(draws, bins of all columns) The chances of bins for draws of the generator's noise, one for each condition."""
+        scores = self._scored(DRAWS if conditions is None else len(conditions.columns), conditions).output
+        chances = np.hstack([softmax(scores[:, column]) for column in self.columns()])
+        return chances if conditions is None else self._given(chances, conditions)
 
     def one_hot(self, bins: list[np.ndarray]) -> np.ndarray:
         """(rows, bins of all columns) 1 where a row has the bin."""
@@ -179,12 +180,8 @@ class Game:
         ----------
         conditions : one for every draw.
         """
-        draws = DRAWS if conditions is None else len(conditions.columns)
-        scores = self._scored(draws, conditions).output
-        law, chances = np.zeros(self.layout.sizes), np.hstack([softmax(scores[:, column]) for column in self.columns()])
-        if conditions is not None:
-            chances = self._given(chances, conditions)
-        columns = [chances[:, column] for column in self.columns()]
+        chances, law = self.chances(conditions), np.zeros(self.layout.sizes)
+        draws, columns = len(chances), [chances[:, column] for column in self.columns()]
         half = len(columns) // 2
         widest = max(math.prod(self.layout.sizes[:half]), math.prod(self.layout.sizes[half:]))
         for piece in np.array_split(np.arange(draws), max(1, draws * widest // _LAW_PIECE)):

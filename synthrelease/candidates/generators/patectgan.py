@@ -7,7 +7,6 @@ generator sees the critic. docs/generators.md says how it differs from the libra
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable
 from fractions import Fraction
 from typing import ClassVar, Literal
@@ -21,17 +20,17 @@ from synthrelease.candidates.generators.base import Background, Guaranteed
 from synthrelease.candidates.generators.conditions import Frequencies
 from synthrelease.candidates.generators.dense import DenseModel, plausible_cells
 from synthrelease.candidates.generators.network import Network, Weights
-from synthrelease.candidates.generators.teachers import Pairs, Teachers, noisy_votes
+from synthrelease.candidates.generators.teachers import PIECE, Pairs, Teachers, noisy_votes
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.schema import Layout
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.toml.tables import Mistake
 
-TABLE_LIMIT = 2**27
-"""Counts that all teachers keep together: 512 MiB."""
+TABLE_LIMIT = 2**26
+"""Counts that all teachers keep together: 256 MiB, and twice that while they are prepared."""
 
-_REMEMBERED = 2
-"""Batches of generated rows that teachers compare with."""
+_DRAWS = 2000
+"""Draws of the generator's noise that teachers compare with."""
 
 _MIRRORS = 64
 """Teachers of generated rows, whose votes are taken off: what they find real is no sign of a real row."""
@@ -48,7 +47,7 @@ class PATECTGAN(AdversarialGenerator):
     """
 
     words: ClassVar[str] = (
-        "A conditional GAN that learns from votes (after PATE-GAN, Jordon, Yoon and van der Schaar 2019): many teachers, each with "
+        "A conditional GAN that learns from votes (after PATE-GAN, Jordon et al. 2019): many teachers, each with "
         "its own part of the original records, vote which generated rows look real, and a neural network learns to make such "
         "rows; the votes, and how frequent the categories are, have noise."
     )
@@ -64,7 +63,7 @@ class PATECTGAN(AdversarialGenerator):
         yield from super().mistakes(layout, tied)
         cells = self.teachers * Pairs(layout).cells
         if cells > TABLE_LIMIT:
-            expected = f"at most {TABLE_LIMIT} counts of all teachers, who each keep all tables of two columns"
+            expected = f"at most {TABLE_LIMIT} counts of all teachers, who each keep the tables of all pairs of columns"
             yield Mistake(
                 field="teachers", expected=expected, found=f"{cells} counts; the largest columns are {layout.largest()}"
             )
@@ -90,14 +89,12 @@ class PATECTGAN(AdversarialGenerator):
         def learn(counts: Counts) -> Frequencies:
             found = Frequencies.measured(counts, first, entropy)
             game.start(found.columns)
-            teachers, past = Teachers.dealt(counts, pairs, self.teachers, entropy), Past(pairs, rows, public)
+            teachers = Teachers.dealt(counts, pairs, self.teachers, entropy)
             for _ in range(self.steps):
-                bins = game.drawn(found.everywhere(self.batch, public))
-                past.add(bins)
-                asked = [column[: self.labels] for column in bins]
-                votes = noisy_votes(teachers, asked, past.expected(), (rho - first) / self.steps, entropy)
-                surplus = votes / self.teachers - past.votes(asked)
-                surplus = surplus - surplus.mean()
+                mirrors = Mirrors(pairs, game.chances(found.everywhere(_DRAWS, public)), game.columns(), rows, public)
+                asked = mirrors.drawn(self.labels)
+                votes = noisy_votes(teachers, asked, mirrors.expected, (rho - first) / self.steps, entropy)
+                surplus = votes / self.teachers - mirrors.votes(asked)
                 game.step(towards(game.critic, game.one_hot(asked), surplus), found.everywhere(self.batch, public))
             game.finish()
             return found
@@ -106,42 +103,46 @@ class PATECTGAN(AdversarialGenerator):
         return modelled(layout, found.raked(game.shares(found.everywhere(DRAWS, public)) * free))
 
     def private_cells(self, layout: Layout) -> int:
-        return self.teachers * (Pairs(layout).cells // 2 + self.labels)
+        """The counts of all teachers and of those of generated rows, their votes, and the rows that are dealt out at once."""
+        pairs = Pairs(layout)
+        dealt = PIECE * (2 * len(pairs) + 2 * len(layout.sizes) + 4)
+        return (self.teachers + _MIRRORS) * (3 * pairs.cells // 2 + self.labels) + dealt + 3 * _DRAWS * sum(layout.sizes)
 
 
-class Past:
-    """What was generated lately: public.
+class Mirrors:
+    """What is public about teachers: the generator's law, and teachers who have rows of it.
 
     Parameters
     ----------
+    chances : (draws, bins of all columns) of bins, for draws of the generator's noise; columns are independent in each.
+    columns : where each column's bins are among those of all columns.
     rows : of a teacher, on average.
     """
 
-    def __init__(self, pairs: Pairs, rows: float, public: np.random.Generator):
+    def __init__(self, pairs: Pairs, chances: np.ndarray, columns: list[slice], rows: float, public: np.random.Generator):
         self._pairs, self._rows, self._public = pairs, rows, public
-        self._batches: deque[list[np.ndarray]] = deque(maxlen=_REMEMBERED)
+        self._limits = [np.cumsum(chances[:, column], axis=1) for column in columns]
+        self.expected = rows * pairs.shares([chances[:, column] for column in columns])
 
-    def add(self, bins: list[np.ndarray]) -> None:
-        self._batches.append(bins)
-
-    def expected(self) -> np.ndarray:
-        """(cells of all pairs) how often a teacher of generated rows has each pair, on average."""
-        places = self._pairs.places(self._bins())
-        return np.bincount(places.ravel(), minlength=self._pairs.cells) * (self._rows / places.shape[1])
+    def drawn(self, rows: int) -> list[np.ndarray]:
+        """Per column the bins (rows,) of generated rows."""
+        chosen = self._public.integers(len(self._limits[0]), size=rows)
+        found = []
+        for limits in self._limits:
+            tried = self._public.random((rows, 1)) * limits[chosen, -1:]
+            found.append(np.minimum((tried >= limits[chosen]).sum(axis=1), limits.shape[1] - 1))
+        return found
 
     def votes(self, asked: list[np.ndarray]) -> np.ndarray:
         """(rows,) the share of teachers of generated rows who hold each row for real."""
-        bins, taken = self._bins(), round(self._rows * _MIRRORS)
-        chosen = self._public.integers(len(bins[0]), size=taken)
-        mirrors = Teachers(self._pairs, _MIRRORS)
-        mirrors.teach(self._public.integers(_MIRRORS, size=taken), [column[chosen] for column in bins])
-        return mirrors.votes(asked, self.expected()) / _MIRRORS
-
-    def _bins(self) -> list[np.ndarray]:
-        return [np.concatenate(columns) for columns in zip(*self._batches, strict=True)]
+        taken, mirrors = round(self._rows * _MIRRORS), Teachers(self._pairs, _MIRRORS)
+        for start in range(0, taken, PIECE):
+            bins = self.drawn(min(PIECE, taken - start))
+            mirrors.teach(self._public.integers(_MIRRORS, size=len(bins[0])), bins)
+        return mirrors.votes(asked, self.expected) / _MIRRORS
 
 
 def towards(critic: Network, rows: np.ndarray, surplus: np.ndarray) -> Weights:
-    """The gradient that, stepped against, raises the critic's score of rows with a surplus of votes, and lowers the others."""
+    """The gradient that, stepped against, raises the critic's score of rows with more votes than others, and lowers the rest."""
     passed = critic.forward(rows)
-    return Network.gradient(passed, critic.deltas(passed, -surplus[:, None] / len(rows)))
+    return Network.gradient(passed, critic.deltas(passed, (surplus.mean() - surplus)[:, None] / len(rows)))

