@@ -56,6 +56,7 @@ FAMILIES: dict[str, tuple[str, dict[str, Any]]] = {
     "AIM": ("aim", {"rounds": 16, "degree": 2}),
     "DPGAN": ("dpgan", {}),
     "DPCTGAN": ("dpctgan", {}),
+    "PATECTGAN": ("patectgan", {}),
 }
 
 

@@ -54,7 +54,10 @@ class PATECTGAN(AdversarialGenerator):
     no_draft: ClassVar[str] = "Its networks are tuned in a rehearsal, from a draft that runs without them."
     family: Literal["patectgan"] = "patectgan"
     guarantee: ClassVar[Guaranteed] = "zCDP"
-    seconds_per_effort: ClassVar[float] = 8.5e-5
+    seconds_per_effort: ClassVar[float] = 1.8e-5
+    steps: int = Field(default=300, ge=1, le=100_000)
+    batch: int = Field(default=500, ge=1, le=100_000)
+    generator_rate: float = Field(default=0.002, gt=0, le=0.1)
     teachers: int = Field(default=1000, ge=1, le=100_000)
     labels: int = Field(default=200, ge=1, le=100_000)
     measured: Fraction = Field(default=Fraction(1, 10), gt=0, lt=1)
@@ -101,6 +104,15 @@ class PATECTGAN(AdversarialGenerator):
 
         found = private.spend(charge, learn)
         return modelled(layout, found.raked(game.shares(found.everywhere(DRAWS, public)) * free))
+
+    def effort(self, layout: Layout) -> float:
+        votes = self.labels * self.teachers * len(Pairs(layout)) / 10_000
+        return float(self.steps * (self.batch + _DRAWS + self.critic_width + self.generator_width + votes))
+
+    def seconds(self, layout: Layout, rows: int) -> float:
+        """The rows of all teachers are dealt out once, those of the teachers of generated rows in every step."""
+        dealt = rows + self.steps * rows / self.teachers * _MIRRORS
+        return super().seconds(layout, rows) + dealt * len(Pairs(layout)) * 3e-8
 
     def private_cells(self, layout: Layout) -> int:
         """The counts of all teachers and of those of generated rows, their votes, and the rows that are dealt out at once."""
