@@ -258,7 +258,7 @@ def _gradients(critic: Network, clip: float, rho: Fraction, table: tuple[int, ..
 
 
 def votes_case(name: str, rho: Fraction, *, spent: Fraction | None = None) -> Case:
-    """Noisy votes of four teachers on every cell, and their sum; the rows are dealt out anew each time. Rho as in `asked_case`."""
+    """Noisy votes of four teachers on every cell, and their sum; rows are dealt out anew each time. Rho as in `asked_case`."""
     highs, left, right = _FITS[name]
     draw = partial(_votes, highs, spent or rho)
     cells = [f"votes on cell {cell}" for cell in range(World(highs).layout.n_cells)]

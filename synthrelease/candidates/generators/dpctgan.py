@@ -1,7 +1,7 @@
 """A conditional DPGAN, after DPCTGAN (Rosenblatt et al. 2020) and CTGAN (Xu et al. 2019): rare bins are asked for on purpose.
 
-In every step one column is the condition: the generator is given a bin of it and makes the rest of the row, and rows of the table
-count by their bin in it, so that both sides have it equally often. Which bins are asked for how often is a function of
+In every step one column is the condition: the generator is given a bin of it and makes the rest of the row, and rows of the
+table count by their bin in it, so that both sides have it equally often. Which bins are asked for how often is a function of
 frequencies that were measured with noise and are part of the charge. docs/generators.md says how it differs from the library's.
 """
 
@@ -35,9 +35,9 @@ class DPCTGAN(GradientGenerator):
     """
 
     words: ClassVar[str] = (
-        "A conditional GAN (after DPCTGAN, Rosenblatt et al. 2020): two neural networks are trained against each other, one makes "
-        "rows with a category that is asked for, the other tells them from the original records; what is learned from the "
-        "records, also how frequent the categories are, has noise."
+        "A conditional GAN (after DPCTGAN, Rosenblatt et al. 2020): two neural networks are trained against each other, one "
+        "makes rows with a category that is asked for, the other tells them from the original records; what is learned from "
+        "the records, also how frequent the categories are, has noise."
     )
     no_draft: ClassVar[str] = "Its networks are tuned in a rehearsal, from a draft that runs without them."
     family: Literal["dpctgan"] = "dpctgan"
@@ -58,9 +58,9 @@ class DPCTGAN(GradientGenerator):
         Privacy
         -------
         rho-zero-concentrated, neighbours replace one record: rho_1 = `measured` rho for the frequencies
-        (`Frequencies.measured`), and (rho - rho_1) / T for the `noisy_gradient` of each of T steps, whose weights are a function
-        of the noisy frequencies; adaptive composition (theory 12.7, conditional networks). Everything else sees generated rows,
-        noisy frequencies and noisy gradients alone.
+        (`Frequencies.measured`), and (rho - rho_1) / T for the `noisy_gradient` of each of T steps, whose weights are a
+        function of the noisy frequencies; adaptive composition (theory 12.7, conditional networks). Everything else sees generated
+        rows, noisy frequencies and noisy gradients alone.
         """
         rho, entropy, layout = charge.curve().rho, private.entropy, private.layout
         first, n, public = rho * self.measured, private.n, private.entropy.generator()

@@ -1,7 +1,7 @@
 """A conditional GAN whose critic learns from noisy votes of teachers, after PATE-GAN (Jordon et al. 2019) and PATECTGAN.
 
-In every step teachers on disjoint parts of the table vote which of some generated rows are real (`teachers`). The price of the noisy
-votes does not depend on what they are. The critic, PATE-GAN's student, sees generated rows and noisy votes alone, and the
+In every step teachers on disjoint parts of the table vote which of some generated rows are real (`teachers`). The price of the
+noisy votes does not depend on what they are. The critic, PATE-GAN's student, sees generated rows and noisy votes alone, and the
 generator sees the critic. docs/generators.md says how it differs from the library's.
 """
 
@@ -87,7 +87,11 @@ class PATECTGAN(AdversarialGenerator):
         """
         rho, entropy, layout = charge.curve().rho, private.entropy, private.layout
         first, rows, public = rho * self.measured, private.n / self.teachers, private.entropy.generator()
-        free, game, pairs = plausible_cells(background.plausibility), Game(self, layout, public, conditioned=True), Pairs(layout)
+        free, game, pairs = (
+            plausible_cells(background.plausibility),
+            Game(self, layout, public, conditioned=True),
+            Pairs(layout),
+        )
 
         def learn(counts: Counts) -> Frequencies:
             found = Frequencies.measured(counts, first, entropy)
@@ -155,6 +159,6 @@ class Mirrors:
 
 
 def towards(critic: Network, rows: np.ndarray, surplus: np.ndarray) -> Weights:
-    """The gradient that, stepped against, raises the critic's score of rows with more votes than others, and lowers the rest."""
+    """The gradient that, stepped against, raises the critic's score of rows with more votes, and lowers that of others."""
     passed = critic.forward(rows)
     return Network.gradient(passed, critic.deltas(passed, (surplus.mean() - surplus)[:, None] / len(rows)))

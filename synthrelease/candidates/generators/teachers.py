@@ -3,9 +3,9 @@
 Each row of the table belongs to one teacher, drawn for it uniformly and independently of everything else, exactly, from the
 source of all private randomness. So replacing a row replaces one row of one teacher (theory 12.8, votes of teachers).
 
-A teacher is not a network: it counts the bins of its rows, and the pairs of bins beyond what independent columns would have. It votes
-that a row is real when those of the row are more frequent among its own rows than among generated ones. A teacher of PATE may be any
-function of its own part and of what is public.
+A teacher is not a network: it counts the bins of its rows, and the pairs of bins beyond what independent columns would have. It
+votes that a row is real when those of the row are more frequent among its own rows than among generated ones. A teacher of
+PATE may be any function of its own part and of what is public.
 """
 
 from __future__ import annotations
@@ -46,7 +46,6 @@ class Pairs:
         found = [start + bins[a] * self._sizes[b] + bins[b] for start, (a, b) in zip(self._starts, self._columns, strict=False)]
         return np.stack(found)
 
-
     def surplus(self, tables: np.ndarray) -> np.ndarray:
         """(tables, cells) how many more rows have each pair than if columns were independent; how many have each bin.
 
@@ -63,7 +62,7 @@ class Pairs:
         return np.hstack(found)
 
     def shares(self, chances: list[np.ndarray]) -> np.ndarray:
-        """(cells) the share of rows with each pair, from the chances (draws, bins) of every column, independent in each draw."""
+        """(cells) the share of rows with each pair, from chances (draws, bins) of columns that are independent in a draw."""
         joint = [np.diag(chances[a].sum(axis=0)) if a == b else chances[a].T @ chances[b] for a, b in self._columns]
         return np.concatenate([table.ravel() for table in joint]) / len(chances[0])
 
@@ -106,8 +105,8 @@ class Teachers:
         ----------
         expected : (cells of all pairs) how often a teacher would have each pair, if its rows were generated; public.
 
-        Teachers add up surplus / sqrt(expected + 1) over the pairs of a row, in a fixed order, and compare with the sum for generated
-        rows. So a vote is a function of the teacher's own line of `tables` and of what is public.
+        Teachers add up surplus / sqrt(expected + 1) over the pairs of a row, in a fixed order, and compare with the sum for
+        generated rows. So a vote is a function of the teacher's own line of `tables` and of what is public.
         """
         weights, usual = 1 / np.sqrt(expected + 1), self.pairs.surplus(expected[None])[0]
         score, threshold = np.zeros((len(self.tables), len(bins[0])), dtype=np.float32), np.zeros(len(bins[0]))

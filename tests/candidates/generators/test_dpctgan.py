@@ -41,9 +41,7 @@ def test_no_neighbour_moves_frequencies_by_more_than_is_paid_for() -> None:
     for table in WORLD.all_tables(3):
         for neighbour in WORLD.neighbours(table):
             other = moved[tuple(sorted(neighbour))]
-            spent = sum(
-                ((a - b) ** 2).sum() / (2 * scale**2) for a, b, scale in zip(moved[table], other, scales, strict=True)
-            )
+            spent = sum(((a - b) ** 2).sum() / (2 * scale**2) for a, b, scale in zip(moved[table], other, scales, strict=True))
             assert spent <= float(rho)
             largest = max(largest, spent)
     assert largest > 0.999 * float(rho)

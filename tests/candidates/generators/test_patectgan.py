@@ -1,4 +1,4 @@
-"""Votes of teachers: who belongs to whom, what a record can change, what a fit spends, and what the critic learns from votes."""
+"""Votes of teachers: who belongs to whom, what a record can change, what a fit spends, what the critic learns from votes."""
 
 from __future__ import annotations
 
@@ -24,9 +24,7 @@ from tests.helpers.small import layout_of
 
 WORLD = World({"a": 1, "b": 2})
 PAIRS = Pairs(WORLD.layout)
-SMALL = PATECTGAN(
-    steps=5, batch=20, labels=7, teachers=3, critic_width=3, generator_width=4, latent=2, measured=Fraction(1, 4)
-)
+SMALL = PATECTGAN(steps=5, batch=20, labels=7, teachers=3, critic_width=3, generator_width=4, latent=2, measured=Fraction(1, 4))
 JOINT = PAIRS.places(list(np.unravel_index(np.arange(6), WORLD.layout.sizes)))[1]
 """Where the six cells of the whole table are, between those of a with a and of b with b."""
 
