@@ -1,1 +1,2 @@
-def write(x): pass
+def write(x):
+    pass

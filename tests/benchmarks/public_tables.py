@@ -16,11 +16,38 @@ from synthrelease.domain.counts import Counts
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.domain.schema import Layout
 
-COVID = (
-    "SEXO EDAD TIPO_PACIENTE INTUBADO NEUMONIA RESULTADO DIABETES HIPERTENSION OBESIDAD ENTIDAD_RES SECTOR EMBARAZO UCI"
-    " OTRO_CASO ORIGEN ENTIDAD_UM ENTIDAD_NAC NACIONALIDAD HABLA_LENGUA_INDIG EPOC ASMA INMUSUPR OTRA_COM CARDIOVASCULAR"
-    " RENAL_CRONICA TABAQUISMO MIGRANTE WEEK_OF_ADMISSION WEEK_OF_SYMPTOMS DIED"
-).split()
+COVID = [
+    "SEXO",
+    "EDAD",
+    "TIPO_PACIENTE",
+    "INTUBADO",
+    "NEUMONIA",
+    "RESULTADO",
+    "DIABETES",
+    "HIPERTENSION",
+    "OBESIDAD",
+    "ENTIDAD_RES",
+    "SECTOR",
+    "EMBARAZO",
+    "UCI",
+    "OTRO_CASO",
+    "ORIGEN",
+    "ENTIDAD_UM",
+    "ENTIDAD_NAC",
+    "NACIONALIDAD",
+    "HABLA_LENGUA_INDIG",
+    "EPOC",
+    "ASMA",
+    "INMUSUPR",
+    "OTRA_COM",
+    "CARDIOVASCULAR",
+    "RENAL_CRONICA",
+    "TABAQUISMO",
+    "MIGRANTE",
+    "WEEK_OF_ADMISSION",
+    "WEEK_OF_SYMPTOMS",
+    "DIED",
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +89,9 @@ def covid(path: Path) -> PublicTable:
 TABLES: dict[str, Callable[[Path], PublicTable]] = {"adult": adult, "covid": covid}
 
 
-def _table(frame: pd.DataFrame, names: list[str], numbers: dict[str, Callable[[pd.Series], tuple[pd.Series, int]]]) -> PublicTable:
+def _table(
+    frame: pd.DataFrame, names: list[str], numbers: dict[str, Callable[[pd.Series], tuple[pd.Series, int]]]
+) -> PublicTable:
     sizes, digits, ordered = [], [], []
     for name in names:
         if name in numbers:
