@@ -130,7 +130,7 @@ class _Walk:
         return np.divide(table, cells, out=np.zeros_like(table), where=np.broadcast_to(cells > 0, table.shape))
 
     def _through(self, edge: Edge, entered: Columns, table: np.ndarray) -> np.ndarray:
-        """From joint tables with the separator by which a clique was entered to those with the separator of an edge out of it."""
+        """Joint tables with the separator by which a clique was entered, as those with the separator of an edge out of it."""
         sizes, left = self._tree.sizes, edge.separator
         both = tuple(column for column in entered if column in left)
         before, after = (tuple(column for column in columns if column not in both) for columns in (entered, left))
