@@ -204,7 +204,7 @@ class AdaptivePure(AdaptiveGenerator):
     guarantee: ClassVar[Guaranteed] = "pure"
     first: ClassVar[Fraction] = Fraction(3, 10)
     last: ClassVar[Fraction] = Fraction(0)
-    rounds_per_column: ClassVar[int] = 2
+    rounds_per_column: ClassVar[int] = 1
 
     def charge(self, epsilon: Fraction) -> Charge:
         return mechanism(
