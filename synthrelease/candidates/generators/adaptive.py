@@ -153,6 +153,10 @@ class AdaptiveGenerator(Generator):
     def effort(self, layout: Layout) -> float:
         return float(self.clique_cells * len(layout.sizes))
 
+    def seconds(self, layout: Layout, rows: int) -> float:
+        """Rounds grow with the columns, and so do a round's cliques; 0.3 to 15 s for 6 to 30 columns (docs/generators.md)."""
+        return 3e-7 * min(self.clique_cells, layout.n_cells) * len(layout.sizes) ** 2
+
     def peak_cells(self, layout: Layout) -> int:
         """Sampling, or the cliques: every round may add one, with a few copies of each, and the tables that compete."""
         cliques = 4 * len(layout.sizes) * min(self.clique_cells, layout.n_cells)
