@@ -3,9 +3,9 @@
     python -m tests.benchmarks.nist --data national2019.csv --out FOLDER [--family adaptive] [--epsilon 1] [--all] [--fits 3]
         [--score COMMAND]
 
-Ten demographic columns, or all 24 with --all, single years of age. Budget: epsilon with delta = 1e-5, replacing one record; pure
-families get epsilon. Every fit writes FOLDER/FAMILY-COLUMNS-NUMBER.csv, which COMMAND gets as its argument: a program that prints
-"k-marginal SCORE" (of the package sdnist 2.4). Categories are those of the published dictionary, or of the public file where
+Ten demographic columns, or all 24 with --all, single years of age. Budget: epsilon with delta = 1e-5, replacing one record;
+pure families get epsilon. Every fit writes FOLDER/FAMILY-COLUMNS-NUMBER.csv, which COMMAND gets as its argument: a program
+that prints "k-marginal SCORE" (of the package sdnist 2.4). Categories are those of the published dictionary, or of the public file where
 it names none; DENSITY is a function of PUMA and INDP_CAT of INDP, and both are taken from there.
 """
 
@@ -32,7 +32,7 @@ from synthrelease.enclave.door import Meter, PrivateCounts
 from synthrelease.releasing.threads import one_thread
 
 DELTA = Fraction(1, 10**5)
-DEMOGRAPHIC = "AGEP SEX MSP RAC1P HOUSING_TYPE OWN_RENT EDU PINCP_DECILE DVET DEYE".split()
+DEMOGRAPHIC = ["AGEP", "SEX", "MSP", "RAC1P", "HOUSING_TYPE", "OWN_RENT", "EDU", "PINCP_DECILE", "DVET", "DEYE"]
 DERIVED = {"DENSITY": "PUMA", "INDP_CAT": "INDP"}
 INCOME = "0 1 2000 4000 6000 8000 10000 12500 15000 18000 21000 25000 30000 35000 40000 45000 50000 60000 70000 80000 100000"
 WEIGHT = "0 1 5 10 15 20 25 30 40 50 60 70 80 90 100 120 150 200 300 500 9999"
@@ -43,7 +43,7 @@ EDGES = {
     "PWGTP": list(map(int, WEIGHT.split())),
     "WGTP": list(map(int, WEIGHT.split())),
 }
-"""Limits of the bins of numbers: from each up to, not including, the next. Text that is no number is a bin of its own, the last."""
+"""Limits of the bins of numbers: from each up to, not including, the next. Text that is no number is the last bin, alone."""
 LISTED = {
     "EDU": [*map(str, range(1, 13)), "N"],
     "PINCP_DECILE": [*map(str, range(10)), "N"],

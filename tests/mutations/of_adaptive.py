@@ -70,7 +70,9 @@ OF_ADAPTIVE = (
         place="candidates.generators.private_tables:PrivateTables.bins",
         old="self._take(part)",
         new="pass",
-        tests=(f"{FOUND}::test_the_last_look_spends_what_is_left_and_averages_by_precision",),
+        tests=(
+            "tests/candidates/generators/test_column_looks.py::test_the_last_look_spends_what_is_left_and_averages_by_precision",
+        ),
     ),
     Mutation(
         name="shared measurements: hyperparameters left out of what a kept model is known by",
