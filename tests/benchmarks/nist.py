@@ -5,8 +5,8 @@
 
 Ten demographic columns, or all 24 with --all, single years of age. Budget: epsilon with delta = 1e-5, replacing one record;
 pure families get epsilon. Every fit writes FOLDER/FAMILY-COLUMNS-NUMBER.csv, which COMMAND gets as its argument: a program
-that prints "k-marginal SCORE" (of the package sdnist 2.4). Categories are those of the published dictionary, or of the public file where
-it names none; DENSITY is a function of PUMA and INDP_CAT of INDP, and both are taken from there.
+that prints "k-marginal SCORE" (of the package sdnist 2.4). Categories are those of the published dictionary, or of the public
+file where it names none; DENSITY is a function of PUMA and INDP_CAT of INDP, and both are taken from there.
 """
 
 from __future__ import annotations
