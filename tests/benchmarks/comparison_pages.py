@@ -51,6 +51,7 @@ def picture(results: Sequence[dict[str, Any]], path: Path) -> None:
     matplotlib.use("svg")
     matplotlib.rcParams["svg.hashsalt"] = "comparison"
     from matplotlib import pyplot
+    from matplotlib.ticker import NullFormatter
 
     found = medians(results)
     tables, names = sorted({one["table"] for one in found}), sorted({one["name"] for one in found})
@@ -65,13 +66,17 @@ def picture(results: Sequence[dict[str, Any]], path: Path) -> None:
                     [x for x, _ in points],
                     [y for _, y in points],
                     marker if column else f"-{marker}",
-                    label=generator if row == column == 0 else None,
+                    label=generator,
                     color=f"C{names.index(generator)}",
                 )
             axis.set(xscale="log", yscale="log", xlabel=label, ylabel="mean 3-way distance")
+            for side in (axis.xaxis, axis.yaxis):
+                side.set_major_formatter("{x:g}")
+                side.set_minor_formatter("{x:g}" if side is axis.yaxis else NullFormatter())
             axis.set_title(f"{TITLES[name]}, {shown[0]['columns']} columns", fontsize="medium")
             axis.grid(alpha=0.3, which="both")
-    figure.legend(loc="outside lower center", ncols=3, fontsize="small", frameon=False)
+    handles = {label: line for axis in axes.flat for line, label in zip(*axis.get_legend_handles_labels(), strict=True)}
+    figure.legend(handles.values(), handles.keys(), loc="outside lower center", ncols=3, fontsize="small", frameon=False)
     figure.savefig(path, metadata={"Date": None})
 
 
