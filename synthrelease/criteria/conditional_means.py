@@ -21,6 +21,7 @@ from synthrelease.criteria.drafts import CriterionDraft, FileFacts
 from synthrelease.criteria.facts import PublicFacts
 from synthrelease.criteria.fitted import Fitted
 from synthrelease.criteria.groupings import Grouping, groupings, public_sizes
+from synthrelease.criteria.guarding import LostPair
 from synthrelease.criteria.known_errors import MeanError
 from synthrelease.criteria.offenders import Offender, PublicTable
 from synthrelease.criteria.wording import grouped, shown, words
@@ -104,6 +105,14 @@ class ConditionalMean(Criterion):
             size_margin=self.size_margin,
             criterion=self.name,
         )
+
+    def guards(self, pair: LostPair) -> bool:
+        """It names the column and those it is grouped by."""
+        return pair.is_one_of(self.column, self.by)
+
+    def least_sensitivity(self, n: int) -> float:
+        """No group has more than all rows."""
+        return (self.range[1] - self.range[0]) / n
 
     def effort(self, layout: Layout, n: int) -> float:
         return float(min(n, layout.n_cells)) * (len(self.by) + self.overall)

@@ -22,6 +22,7 @@ from synthrelease.criteria.drafts import CriterionDraft, FileFacts
 from synthrelease.criteria.facts import PublicFacts
 from synthrelease.criteria.fitted import Fitted
 from synthrelease.criteria.groupings import Grouping, groupings, sizes
+from synthrelease.criteria.guarding import LostPair
 from synthrelease.criteria.offenders import Offender, PublicTable
 from synthrelease.criteria.wording import grouped, shown, words
 from synthrelease.domain.counts import Counts
@@ -97,6 +98,10 @@ class ConditionalMedian(Criterion):
 
     def figure_unit(self, facts: PublicFacts) -> str:
         return "share of the rows"
+
+    def guards(self, pair: LostPair) -> bool:
+        """It names the column and those it is grouped by."""
+        return pair.is_one_of(self.column, self.by)
 
     def effort(self, layout: Layout, n: int) -> float:
         return float(min(n, layout.n_cells)) * (len(self.by) + self.overall) * len(self.quantiles)

@@ -21,6 +21,7 @@ from synthrelease.criteria.drafts import CriterionDraft, FileFacts
 from synthrelease.criteria.facts import PublicFacts
 from synthrelease.criteria.fitted import Fitted
 from synthrelease.criteria.groupings import Grouping, groupings, public_sizes, sizes
+from synthrelease.criteria.guarding import LostPair
 from synthrelease.criteria.offenders import Offender, PublicTable, share
 from synthrelease.criteria.wording import grouped, shown, words
 from synthrelease.domain.counts import Counts
@@ -91,6 +92,14 @@ class DifferenceInProportions(Criterion):
 
     def figure_unit(self, facts: PublicFacts) -> str:
         return "share of a group"
+
+    def guards(self, pair: LostPair) -> bool:
+        """It names the column and those it is grouped by."""
+        return pair.is_one_of(self.column, self.by)
+
+    def least_sensitivity(self, n: int) -> float:
+        """No group has more than all rows."""
+        return 1 / n
 
     def effort(self, layout: Layout, n: int) -> float:
         return float(min(n, layout.n_cells)) * (len(self.by) + self.overall)

@@ -5,6 +5,7 @@ Everything here looks at exact counts: of public data alone.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -40,10 +41,25 @@ class Pair:
     columns : their names.
     distance : total variation distance between their table and the product of their margins: the share of rows that would have
         to change for them to be independent.
+    largest_cell : the largest difference of a cell of their table from that product, as a share of the rows.
+    cramers_v : Cramer's V, from 0 for independence to 1, less what chance makes of it (Bergsma 2013).
     """
 
     columns: tuple[str, str]
     distance: float
+    largest_cell: float
+    cramers_v: float
+
+    @classmethod
+    def of(cls, columns: tuple[str, str], counts: np.ndarray) -> Pair:
+        """From (n_first, n_second) counts."""
+        apart = np.abs(from_independence(counts))
+        return cls(
+            columns=columns,
+            distance=float(apart.sum() / 2),
+            largest_cell=float(apart.max(initial=0.0)),
+            cramers_v=cramers_v(counts),
+        )
 
 
 def strongest_pairs(table: Counts, covered: Iterable[Sequence[str]] = ()) -> list[Pair]:
@@ -51,16 +67,34 @@ def strongest_pairs(table: Counts, covered: Iterable[Sequence[str]] = ()) -> lis
     names, marginals = table.layout.columns, lattice(table)
     known = {pair for columns in covered for pair in combinations(sorted(map(names.index, columns)), 2)}
     pairs = [
-        Pair(columns=(names[a], names[b]), distance=_from_independence(marginals.get((a, b))))
+        Pair.of((names[a], names[b]), marginals.get((a, b)))
         for a, b in combinations(range(len(names)), 2)
         if (a, b) not in known
     ]
     return sorted(pairs, key=lambda pair: -pair.distance)
 
 
-def _from_independence(counts: np.ndarray) -> float:
+def from_independence(counts: np.ndarray) -> np.ndarray:
+    """(n_first, n_second) shares of the rows less those that the margins would have if the two columns were independent."""
     shares = counts / counts.sum()
-    return float(np.abs(shares - np.outer(shares.sum(axis=1), shares.sum(axis=0))).sum() / 2)
+    return shares - np.outer(shares.sum(axis=1), shares.sum(axis=0))
+
+
+def cramers_v(counts: np.ndarray) -> float:
+    """Cramer's V of a (n_first, n_second) table without the part that chance makes of it: 0 for independent columns, at most 1.
+
+    W. Bergsma, A bias-correction for Cramer's V and Tschuprow's T, Journal of the Korean Statistical Society 42 (2013). Bins
+    without a row do not count. 0 where a column has one value.
+    """
+    table = counts[counts.sum(axis=1) > 0][:, counts.sum(axis=0) > 0].astype(float)
+    n, (rows, columns) = table.sum(), table.shape
+    if n < 2 or min(rows, columns) < 2:
+        return 0.0
+    expected = np.outer(table.sum(axis=1), table.sum(axis=0)) / n
+    squared = float(((table - expected) ** 2 / expected).sum() / n)
+    squared = max(0.0, squared - (rows - 1) * (columns - 1) / (n - 1))
+    fewest = min(size - (size - 1) ** 2 / (n - 1) for size in (rows, columns))
+    return min(1.0, math.sqrt(squared / (fewest - 1))) if fewest > 1 else 0.0
 
 
 def telling_tables(table: Counts, plausibility: Plausibility, epsilon: float, seed: int = 0) -> tuple[Columns, ...]:
@@ -103,7 +137,7 @@ class _Search:
 
     def from_independence(self) -> dict[Columns, float]:
         n = self.table.total
-        return {pair: n * _from_independence(self.exact.get(pair)) for pair in _pairs(self.table)}
+        return {pair: n * float(np.abs(from_independence(self.exact.get(pair))).sum() / 2) for pair in _pairs(self.table)}
 
     def tables(self) -> tuple[Columns, ...]:
         """The chosen ones that none contains, and every column that is in none by itself."""

@@ -113,6 +113,10 @@ class Generator(SpecTable):
         """
         raise NotImplementedError
 
+    def fixed_tables(self, layout: Layout) -> Iterable[tuple[int, ...]]:
+        """Columns, by increasing index, of the tables that every fit measures; none where a fit chooses its tables itself."""
+        return ()
+
     def effort(self, layout: Layout) -> float:
         """How much work a fit is, in no particular unit: compares hyperparameters of one family on one layout."""
         return float(self.peak_cells(layout))

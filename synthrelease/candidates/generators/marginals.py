@@ -169,6 +169,9 @@ class Marginals(MeasuringGenerator):
         structure = list(self.shares(measured.layout))
         return maximum_entropy(measured, structure, background.plausibility, background.prior, self.prior_weight)
 
+    def fixed_tables(self, layout: Layout) -> Iterable[tuple[int, ...]]:
+        return [columns for columns, share in self.shares(layout).items() if share]
+
     def effort(self, layout: Layout) -> float:
         return float(JunctionTree.of(layout.sizes, self.shares(layout)).largest)
 

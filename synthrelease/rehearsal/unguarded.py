@@ -1,0 +1,93 @@
+"""The strongest pairs of columns that nothing in a release looks at: no criterion, and no table that is sure to be measured."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from synthrelease.candidates.configuration import Configuration
+from synthrelease.criteria import Criterion
+from synthrelease.criteria.guarding import LostPair
+from synthrelease.domain.counts import Counts
+from synthrelease.rehearsal.dependence import Pair, cramers_v, from_independence, strongest_pairs
+
+MOST_PAIRS = 10
+WEAKEST = 0.1
+"""Cramer's V from which on a pair is worth a line."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnguardedPair:
+    """A pair that nothing looks at, with what becomes of it.
+
+    Attributes
+    ----------
+    columns : their names.
+    cramers_v : in the public file.
+    candidates_v : median of the candidates; None without any.
+    condition, outcome : the labels of the bins of the first and of the second column in whose cell the tie shows most.
+    overall, original : share of the outcome among all public rows, and among those that meet the condition.
+    released : that share in the candidates, the median; None where no candidate has such rows.
+    """
+
+    columns: tuple[str, str]
+    cramers_v: float
+    candidates_v: float | None
+    condition: str
+    outcome: str
+    overall: float
+    original: float
+    released: float | None
+
+    @property
+    def lost(self) -> bool:
+        """Whether the candidates keep less than half of it."""
+        return self.candidates_v is not None and self.candidates_v < self.cramers_v / 2
+
+
+def unguarded_pairs(
+    configuration: Configuration, criteria: Sequence[Criterion], original: Counts, candidates: Sequence[Counts]
+) -> tuple[UnguardedPair, ...]:
+    """At most `MOST_PAIRS` of them, the strongest first.
+
+    Parameters
+    ----------
+    criteria : those that can say something; the others guard nothing.
+    original, candidates : public rows, and candidates made from them, on the bins of the configuration.
+    """
+    layout = original.layout
+    measured = [{layout.columns[column] for column in columns} for columns in configuration.generator.fixed_tables(layout)]
+    width = len(layout.columns)
+
+    def looked_at(pair: Pair) -> bool:
+        names = frozenset(pair.columns)
+        lost = LostPair(columns=names, distance=pair.distance, largest_cell=pair.largest_cell, n_columns=width)
+        return any(names <= table for table in measured) or any(each.guards(lost) for each in criteria)
+
+    by_strength = sorted(strongest_pairs(original), key=lambda pair: -pair.cramers_v)
+    found = [pair for pair in by_strength if pair.cramers_v >= WEAKEST and not looked_at(pair)]
+    return tuple(_told(pair, configuration, original, candidates) for pair in found[:MOST_PAIRS])
+
+
+def _told(pair: Pair, configuration: Configuration, original: Counts, candidates: Sequence[Counts]) -> UnguardedPair:
+    """The pair with the cell that is furthest from independence, read from the rarer of its two bins."""
+    names = pair.columns
+    table = original.marginal([original.layout.index(name) for name in names])
+    first, second = (int(place) for place in np.unravel_index(int(np.abs(from_independence(table)).argmax()), table.shape))
+    if table[first].sum() > table[:, second].sum():
+        names, first, second, table = names[::-1], second, first, table.T
+    tables = [each.marginal([original.layout.index(name) for name in names]) for each in candidates]
+    labels = [configuration.transformation.binning(name).labels for name in names]
+    shares = [each[first, second] / each[first].sum() for each in tables if each[first].sum()]
+    return UnguardedPair(
+        columns=names,
+        cramers_v=pair.cramers_v,
+        candidates_v=float(np.median([cramers_v(each) for each in tables])) if tables else None,
+        condition=labels[0][first],
+        outcome=labels[1][second],
+        overall=float(table[:, second].sum() / table.sum()),
+        original=float(table[first, second] / table[first].sum()),
+        released=float(np.median(shares)) if shares else None,
+    )
