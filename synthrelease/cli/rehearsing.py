@@ -110,14 +110,14 @@ def _print_rehearsal(found: Any, out: Path) -> None:
 
 def _print_look(found: Any) -> None:
     """Where errors are, which thresholds say nothing, which pairs nothing looks at, and what a costly projection does."""
-    from synthrelease.rehearsal.words import binding, pair_words, projection_advice, warnings
+    from synthrelease.rehearsal.words import binding, projection_advice, telling_pairs, warnings
 
     for title, lines in (
         ("Where the errors are:", [text for text in [binding(found)] if text]),
         ("Thresholds to think about before anything is spent:", warnings(found)),
         (
             "Pairs of columns that no criterion and no fixed table looks at:",
-            [pair_words(pair) for pair in found.look.pairs[:5]] if found.look else [],
+            telling_pairs(found),
         ),
         ("Minimum count:", [text for text in [projection_advice(found)] if text]),
     ):

@@ -8,7 +8,7 @@ from typing import Any
 from synthrelease.rehearsal.closer_look import CloserLook, CriterionLook
 from synthrelease.rehearsal.projecting import ProjectionEffect
 from synthrelease.rehearsal.rehearse import Rehearsal
-from synthrelease.rehearsal.words import percent, projection_words, short
+from synthrelease.rehearsal.words import percent, short
 
 
 def look_document(rehearsal: Rehearsal) -> dict[str, Any] | None:
@@ -136,7 +136,7 @@ def projection_rows(rehearsal: Rehearsal) -> list[dict[str, Any]]:
         worst = max(ratios, key=lambda name: ratios[name], default="")
         rows.append(
             {
-                "name": projection_words(effect.settings),
+                "name": effect.words,
                 "drafted": effect.drafted,
                 "changed": "keeps nothing" if effect.changed is None else percent(effect.changed),
                 "repeated": percent(effect.repeated),

@@ -28,6 +28,7 @@ class ProjectionEffect:
 
     Attributes
     ----------
+    words : what it makes of a table, in a few words.
     settings : as they stand in the configuration file.
     drafted : whether it is the one of the configuration.
     changed : share of the rows that it replaced by copies of others; None where it kept nothing.
@@ -37,6 +38,7 @@ class ProjectionEffect:
     figures : per criterion the figure afterwards.
     """
 
+    words: str
     settings: Mapping[str, object]
     drafted: bool
     changed: float | None
@@ -59,7 +61,7 @@ def projection_effects(judge: PublicJudge, sample: Counts, random: np.random.Gen
 
 
 def _choices(drafted: Projection, sample: Counts) -> Iterator[Projection]:
-    least = max(2, drafted.promised_count, getattr(drafted, "minimum_count", 1))
+    least = max(2, drafted.asked_count)
     width = len(sample.layout.sizes)
     yield drafted
     others = [MinimumCount(minimum_count=least, keep="spread"), MinimumCount(minimum_count=1)]
@@ -70,7 +72,7 @@ def _choices(drafted: Projection, sample: Counts) -> Iterator[Projection]:
     ]
     drafts_least = isinstance(drafted, MinimumCount)
     for each in (*others, *combinations):
-        same = drafts_least and isinstance(each, MinimumCount) and each.minimum_count == drafted.promised_count
+        same = drafts_least and isinstance(each, MinimumCount) and each.asked_count == drafted.asked_count
         if each != drafted and not same:
             yield each
 
@@ -89,11 +91,19 @@ def _effect(
     except RejectedRound:
         nothing = (math.nan,) * len(before)
         return ProjectionEffect(
-            settings=settings, drafted=drafted, changed=None, repeated=0.0, distinct=0, added=nothing, figures=nothing
+            words=projection.in_short,
+            settings=settings,
+            drafted=drafted,
+            changed=None,
+            repeated=0.0,
+            distinct=0,
+            added=nothing,
+            figures=nothing,
         )
     least = max(2, projection.promised_count)
     after = judge.figures(table)
     return ProjectionEffect(
+        words=projection.in_short,
         settings=settings,
         drafted=drafted,
         changed=replaced(sample, table) / sample.total,

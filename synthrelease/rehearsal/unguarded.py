@@ -17,6 +17,11 @@ MOST_PAIRS = 10
 WEAKEST = 0.1
 """Cramer's V from which on a pair is worth a line."""
 
+_MOST_TOLD = 200
+
+SMALLEST_BIN = 0.005
+"""Share of the rows that a bin has at least to stand as the example of a pair."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class UnguardedPair:
@@ -50,7 +55,7 @@ class UnguardedPair:
 def unguarded_pairs(
     configuration: Configuration, criteria: Sequence[Criterion], original: Counts, candidates: Sequence[Counts]
 ) -> tuple[UnguardedPair, ...]:
-    """At most `MOST_PAIRS` of them, the strongest first.
+    """The `MOST_PAIRS` strongest, and as many of the others that the candidates lost; the strongest first.
 
     Parameters
     ----------
@@ -68,14 +73,15 @@ def unguarded_pairs(
 
     by_strength = sorted(strongest_pairs(original), key=lambda pair: -pair.cramers_v)
     found = [pair for pair in by_strength if pair.cramers_v >= WEAKEST and not looked_at(pair)]
-    return tuple(_told(pair, configuration, original, candidates) for pair in found[:MOST_PAIRS])
+    told = [_told(pair, configuration, original, candidates) for pair in found[:_MOST_TOLD]]
+    return (*told[:MOST_PAIRS], *[pair for pair in told[MOST_PAIRS:] if pair.lost][:MOST_PAIRS])
 
 
 def _told(pair: Pair, configuration: Configuration, original: Counts, candidates: Sequence[Counts]) -> UnguardedPair:
-    """The pair with the cell that is furthest from independence, read from the rarer of its two bins."""
+    """The pair with its most telling cell, read from the rarer of its two bins."""
     names = pair.columns
     table = original.marginal([original.layout.index(name) for name in names])
-    first, second = (int(place) for place in np.unravel_index(int(np.abs(from_independence(table)).argmax()), table.shape))
+    first, second = _telling_cell(table)
     if table[first].sum() > table[:, second].sum():
         names, first, second, table = names[::-1], second, first, table.T
     tables = [each.marginal([original.layout.index(name) for name in names]) for each in candidates]
@@ -91,3 +97,15 @@ def _told(pair: Pair, configuration: Configuration, original: Counts, candidates
         original=float(table[first, second] / table[first].sum()),
         released=float(np.median(shares)) if shares else None,
     )
+
+
+def _telling_cell(table: np.ndarray) -> tuple[int, int]:
+    """The cell that Cramer's V owes most to: the largest residual of Pearson's, among bins of some size."""
+    shares = table / table.sum()
+    rows, columns = shares.sum(axis=1), shares.sum(axis=0)
+    expected = np.outer(rows, columns)
+    residuals = np.abs(from_independence(table)) / np.sqrt(np.where(expected > 0, expected, 1.0))
+    frequent = np.minimum.outer(rows, columns) >= SMALLEST_BIN
+    chosen = np.where(frequent, residuals, -1.0) if frequent.any() else residuals
+    first, second = np.unravel_index(int(chosen.argmax()), table.shape)
+    return int(first), int(second)

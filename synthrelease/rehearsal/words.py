@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 
 import numpy as np
 
+from synthrelease.criteria import CRITERIA
 from synthrelease.criteria.wording import figure, words
 from synthrelease.rehearsal.advice import CriterionAdvice
 from synthrelease.rehearsal.closer_look import CriterionLook
@@ -23,7 +23,7 @@ def percent(value: float) -> str:
 def short(value: float) -> str:
     """A figure to three digits; what there is not is said."""
     if math.isnan(value):
-        return "none"
+        return ""
     return "kept nothing" if math.isinf(value) else figure(value, 3)
 
 
@@ -32,11 +32,11 @@ def outlook_words(rehearsal: Rehearsal) -> list[str]:
     found = rehearsal.outlook
     if found is None or not rehearsal.shortlist:
         return []
-    typical, mean = (f"{value:,.0f}" if value >= 10 else f"{value:.1f}" for value in (found.typical_rounds, found.expected_rounds))
-    told = [
-        f"In half of all releases {typical} rounds or fewer are to be expected, {mean} on average; nothing is released with "
-        f"probability {found.nothing:.2g}."
-    ]
+    typical, mean = map(_rounds, (found.typical_rounds, found.expected_rounds))
+    nothing = f"nothing is released with probability {found.nothing:.2g}"
+    if found.expected_rounds < 1.5:
+        return [f"As a rule the first or second round is accepted; {nothing}."]
+    told = [f"Half of all releases need about {typical} rounds or fewer; the mean is {mean}; {nothing}."]
     if not found.unlucky:
         return told
     spec = rehearsal.spec
@@ -54,7 +54,7 @@ def outlook_words(rehearsal: Rehearsal) -> list[str]:
         "give the generation more budget" if shared else "",
         "give it more epsilon (it is paid for once, not in every round)" if fitted else "",
         "widen the threshold that it fails by",
-        "take kind = 'regression_one_step', which needs no private line" if fitted else "",
+        "take the criterion in its one-step form, which needs no private line" if fitted else "",
         "raise stop_probability, so that an unlucky search ends sooner (it saves time, not budget)" if longest else "",
     ]
     told.append(
@@ -62,6 +62,13 @@ def outlook_words(rehearsal: Rehearsal) -> list[str]:
         f"probability above is too large for you: {'; or '.join(each for each in advice if each)}. Otherwise let it run."
     )
     return told
+
+
+def _rounds(value: float) -> str:
+    """A number of rounds; that of a search without end."""
+    if math.isinf(value):
+        return "without end"
+    return f"{value:,.0f}" if value >= 10 else f"{value:.1f}"
 
 
 def warnings(rehearsal: Rehearsal) -> list[str]:
@@ -92,7 +99,21 @@ def binding(rehearsal: Rehearsal) -> str:
         told += f" Where its largest error was, in {rehearsal.look.candidates} candidates (times): {many}."
     if look.offender is not None:
         told += f" In a typical one: {look.offender}."
+    elif (why := CRITERIA[_kind(rehearsal, advice.name)].no_offender):
+        told += f" It names no place: {why[0].lower()}{why[1:]}"
     return told
+
+
+def _kind(rehearsal: Rehearsal, name: str) -> str:
+    return next(criterion.kind for criterion in rehearsal.spec.criteria if criterion.name == name)
+
+
+def telling_pairs(rehearsal: Rehearsal, most: int = 6) -> list[str]:
+    """A few of the pairs that nothing looks at: those that candidates lost, and the strongest."""
+    pairs = rehearsal.look.pairs if rehearsal.look else ()
+    chosen = sorted(pairs, key=lambda pair: not pair.lost)[:most]
+    more = [f"{len(pairs) - most} more are in the report."] if len(pairs) > most else []
+    return [*(("LOST: " if pair.lost else "") + pair_words(pair) for pair in chosen), *more]
 
 
 def pair_words(pair: UnguardedPair) -> str:
@@ -104,14 +125,6 @@ def pair_words(pair: UnguardedPair) -> str:
         f"{first} : {second}: Cramer's V {pair.cramers_v:.2f} in the public file{kept}; {second}={pair.outcome} among "
         f"{first}={pair.condition}: {percent(pair.original)} in the public file{released} ({percent(pair.overall)} of all rows)"
     )
-
-
-def projection_words(settings: Mapping[str, object]) -> str:
-    """A projection by its settings, in a few words."""
-    least, columns = settings.get("minimum_count"), settings.get("columns")
-    if columns is not None:
-        return f"each combination of {columns} column{'s' if columns != 1 else ''} at least {least} times"
-    return "none" if least == 1 else f"each row at least {least} times"
 
 
 def projection_advice(rehearsal: Rehearsal) -> str:
@@ -126,9 +139,9 @@ def projection_advice(rehearsal: Rehearsal) -> str:
         return ""
     hurt = _most_hurt(rehearsal, drafted)
     milder = [each for each in look.projections if each.changed is not None and each.changed < drafted.changed / 2]
-    offers = "; ".join(f"{projection_words(each.settings)} ({percent(each.changed or 0.0)})" for each in milder)
+    offers = "; ".join(f"{each.words} ({percent(each.changed or 0.0)})" for each in milder)
     return (
-        f"The projection ({projection_words(drafted.settings)}) replaces {percent(drafted.changed)} of the rows by copies of "
+        f"The projection ({drafted.words}) replaces {percent(drafted.changed)} of the rows by copies of "
         f"others; {percent(drafted.repeated)} of the rows then stand there just that often.{hurt} Such copies are no further "
         "persons, and estimates from them look more certain than they are. "
         + (f"Milder ones, with the share they replace: {offers}. " if milder else "")
