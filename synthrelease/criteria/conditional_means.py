@@ -24,7 +24,7 @@ from synthrelease.criteria.groupings import Grouping, groupings, public_sizes
 from synthrelease.criteria.guarding import LostPair
 from synthrelease.criteria.known_errors import MeanError
 from synthrelease.criteria.offenders import Offender, PublicTable
-from synthrelease.criteria.wording import grouped, shown, words
+from synthrelease.criteria.wording import figure, grouped, shown, words
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.schema import Layout
 from synthrelease.randomness import noise_grid
@@ -189,7 +189,7 @@ class ConditionalMean(Criterion):
             )
             worst = int(np.abs(ours - theirs).argmax())
             where = f"mean {words(self.column)}, {grouping.where(worst)}"
-            released, original = (f"{means[worst]:.4g}" for means in (ours, theirs))
+            released, original = (figure(float(means[worst])) for means in (ours, theirs))
             error = abs(float(ours[worst] - theirs[worst]))
             found.append((error, Offender(where=where, released=released, original=original)))
         return max(found, key=lambda each: each[0])[1]

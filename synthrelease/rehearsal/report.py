@@ -15,7 +15,7 @@ from markupsafe import Markup
 
 from synthrelease.accounting.charges import decimal_text
 from synthrelease.candidates.configuration import Configuration
-from synthrelease.criteria.wording import words
+from synthrelease.criteria.wording import figure, words
 from synthrelease.errors import OutputError
 from synthrelease.rehearsal.advice import MARGIN, BudgetPoint, cheapest
 from synthrelease.rehearsal.copies import CopyFigures
@@ -297,7 +297,7 @@ def _budget_row(point: BudgetPoint, best: BudgetPoint | None) -> dict[str, Any]:
 
 
 def _number(value: float | None) -> str:
-    return "" if value is None else f"{value:.3g}"
+    return "" if value is None else figure(value, 3)
 
 
 def _plain(value: Any) -> str:
