@@ -144,6 +144,13 @@ class MeasuringGenerator(Generator):
         """Spend the charge; everything after it is post-processing."""
         raise NotImplementedError
 
+    def measured_tables(self, layout: Layout, epsilon: Fraction) -> Mapping[tuple[int, ...], Fraction]:
+        """Columns, by increasing index, of every table that is measured with this budget, and what each costs."""
+        raise NotImplementedError
+
+    def fixed_tables(self, layout: Layout) -> Iterable[tuple[int, ...]]:
+        return self.measured_tables(layout, Fraction(1))
+
     def model(self, measured: NoisyMarginals, background: Background) -> Model:
         """The model of measurements over the background's layout. Raises RejectedRound when there is none."""
         raise NotImplementedError
