@@ -1,12 +1,12 @@
 """What published noisy tables say about the original one: limits of all their sums, together (theory 13.4, measured sums).
 
-A measured table holds R(cell) + z, z independent discrete Laplace noise of scale b = 2 / epsilon. A sum of k such counts is off
-by the sum of k noises, whose tail is known exactly for k = 1 and bounded by its moment generating function otherwise (Chernoff),
+A measured table holds R(cell) + z, z independent discrete Laplace noise of scale b = 2 / epsilon. A sum of k such counts is
+off by the sum of k noises, whose tail is known exactly for k = 1 and bounded by its moment generating function otherwise,
 
     Pr[z_1 + ... + z_k >= s] <= exp(-h s) M(h)^k,   M(h) = (1 - a)^2 / ((1 - a e^h)(1 - a e^-h)),   a = e^(-1/b), 0 < h < 1/b.
 
-The sums that are used are fixed beforehand: every cell of every table of some columns of a measured table, and every run of first
-bins of a column with an order. Each gets an equal part of the risk, so all limits hold together (Bonferroni).
+The sums that are used are fixed beforehand: every cell of every table of some columns of a measured table, and every run of
+first bins of a column with an order. Each gets an equal part of the risk, so all limits hold together (Bonferroni).
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class MeasuredLimits:
         return cls(release=release, measurements=release.measurements, risk=risk, each=risk / (times * sums), n_sums=sums)
 
     def cells(self, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray] | None:
-        """Lowest and highest original counts of the table of these columns, in the order of the release; None if not measured."""
+        """Lowest and highest original counts of the table of these columns, which are in the order of the release; or None."""
         found = [self._around(table, *_sub_table(table, names)) for table in self._with(names)]
         return _narrowest(found)
 
@@ -112,8 +112,8 @@ class MeasuredLimits:
         widest, narrowest = (sum_limit(scale, 1, self.each) for scale in (max(scales), min(scales)))
         rows = f"{narrowest:,}" if narrowest == widest else f"{narrowest:,} to {widest:,}"
         return (
-            f"{len(scales)} published noisy tables: each cell at most {rows} rows off, and so all of {self.n_sums:,} sums of cells "
-            "within what their noise allows"
+            f"{len(scales)} published noisy tables: each cell at most {rows} rows off, and so all of {self.n_sums:,} sums of "
+            "cells within what their noise allows"
         )
 
 

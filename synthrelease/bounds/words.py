@@ -119,10 +119,12 @@ def _meaning(bound: Bound) -> str:
         "one on the released bins and their numbers; they say nothing about a wider population."
     )
     if bound.measured:
-        word = f"If a round was accepted with probability {bound.acceptance:g} or more: w" if bound.acceptance is not None else "W"
+        word = (
+            f"If a round was accepted with probability {bound.acceptance:g} or more: w" if bound.acceptance is not None else "W"
+        )
         return (
-            f"{word}ith probability {1 - bound.confidence:.4g} at most, over all noise of the run, a table is released and one of "
-            f"these limits is wrong; otherwise they hold, and {queries}"
+            f"{word}ith probability {1 - bound.confidence:.4g} at most, over all noise of the run, a table is released and one "
+            f"of these limits is wrong; otherwise they hold, and {queries}"
         )
     given = "Given the released table"
     if bound.acceptance is not None:

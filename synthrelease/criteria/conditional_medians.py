@@ -132,7 +132,7 @@ class ConditionalMedian(Criterion):
                     columns=columns,
                     weights=tuple(weights),
                     most=(facts.n * limit,) * len(weights),
-                    each=f"no quantile of {words(self.column)} has more than {math.floor(facts.n * limit):,} rows too many beyond",
+                    each=f"no quantile of {words(self.column)} has over {math.floor(facts.n * limit):,} rows too many aside",
                     criterion=self.name,
                 )
             )

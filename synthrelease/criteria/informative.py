@@ -30,8 +30,8 @@ def uninformative(criterion: Criterion, joint_test: JointTest | None, sensitivit
         return
     if threshold >= worst:
         yield (
-            f"its figure cannot be above {figure(worst)}, and the threshold is {figure(threshold)}: every table passes, and the "
-            "criterion says nothing. Take a smaller threshold."
+            f"its figure cannot be above {figure(worst)}, and the threshold is {figure(threshold)}: every table passes, and "
+            "the criterion says nothing. Take a smaller threshold."
         )
         return
     if sensitivity is None:
@@ -52,7 +52,7 @@ def uninformative(criterion: Criterion, joint_test: JointTest | None, sensitivit
     elif criterion.figure_gets_noise and (luck := math.exp(-room * float(criterion.epsilon) / sensitivity) / 2) >= MOST_LUCK:
         enough = math.log(1 / (2 * MOST_LUCK)) * sensitivity / room
         yield (
-            f"its noise is large beside its threshold {figure(threshold)}: a perfect table is refused in {luck:.0%} of cases or "
-            f"more, and a table whose error is that far above the threshold passes as often. An epsilon of {figure(enough, 2)} "
-            "or more, or a larger threshold, would let the criterion decide."
+            f"its noise is large beside its threshold {figure(threshold)}: a perfect table is refused in {luck:.0%} of cases "
+            f"or more, and a table whose error is that far above the threshold passes as often. An epsilon of "
+            f"{figure(enough, 2)} or more, or a larger threshold, would let the criterion decide."
         )

@@ -119,7 +119,9 @@ class DifferenceInProportions(Criterion):
     def known_error(self, limit: float, facts: PublicFacts) -> tuple[SumError, ...]:
         """Of every group, |a_g - p_g n_g| <= limit m_g, p_g and m_g those of the release."""
         column, found = facts.by_name[self.column], []
-        groups = column.groups or [Group(label=label, inside=tuple(label == one for one in column.labels)) for label in column.labels]
+        groups = column.groups or [
+            Group(label=label, inside=tuple(label == one for one in column.labels)) for label in column.labels
+        ]
         named = [group.inside for group in groups if group.label in self.bins]
         meets = np.array(named, dtype=bool).reshape(len(named), len(column.labels)).any(axis=0)
         for columns, inside, rows in public_tables(self.by, self.overall, self.column, facts):

@@ -99,9 +99,7 @@ def _evaluation(document: ReleaseDocument) -> Evaluation:
             for name, groups in document.groups.items()
             if name in bins
         },
-        group_labels={
-            name: tuple(group.label for group in groups) for name, groups in document.groups.items() if name in bins
-        },
+        group_labels={name: tuple(group.label for group in groups) for name, groups in document.groups.items() if name in bins},
     )
 
 

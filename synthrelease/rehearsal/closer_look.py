@@ -180,7 +180,7 @@ def _exact_figures(
     entropy: SystemEntropy,
     random: np.random.Generator,
 ) -> tuple[float, ...]:
-    """The figures of a fit without noise, projected; NaN where the family draws its noise in a library, or there is no table."""
+    """The figures of a fit without noise, projected; NaN where a library draws the noise, or there is no table."""
     nothing = (math.nan,) * len(spec.criteria)
     if judge.configuration.generator.family in LIBRARIES:
         return nothing

@@ -194,9 +194,7 @@ class _Course:
         by_budget = self._budgets(shortlist, planned, results)
         return self._summary(race, results, shortlist, by_budget, self._copies(shortlist), look)
 
-    def _look(
-        self, race: Race, shortlist: tuple[int, ...], results: Sequence[dict[int, AttemptResult]]
-    ) -> CloserLook | None:
+    def _look(self, race: Race, shortlist: tuple[int, ...], results: Sequence[dict[int, AttemptResult]]) -> CloserLook | None:
         """A closer look at the best configuration, or at the least bad one."""
         if self._late(self.deadline):
             return None

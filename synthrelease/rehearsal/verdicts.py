@@ -56,15 +56,15 @@ def verdicts(
         found.append(Verdict(kind="cannot be met", text=text))
     elif yardstick.perfect > threshold:
         text = (
-            f"the threshold {figure(threshold)} is below what another sample would have: the two halves of the public file have "
-            f"{figure(yardstick.perfect, 2)} between them. A release that follows the chance differences of this very file can "
-            f"meet it (a fit without noise: {figure(noiseless, 2)}), a perfect one from the same population would not."
+            f"the threshold {figure(threshold)} is below what another sample would have: the two halves of the public file "
+            f"have {figure(yardstick.perfect, 2)} between them. A release that follows the chance differences of this very file "
+            f"can meet it (a fit without noise: {figure(noiseless, 2)}), a perfect one from the same population would not."
         )
         found.append(Verdict(kind="stricter than chance", text=text))
     elif math.isfinite(noiseless) and noiseless > threshold:
         text = (
-            f"a fit without any noise has {figure(noiseless, 2)}, above the threshold {figure(threshold)}: not the budget is too "
-            "small for it, the model is too simple. Measure the tables it is about, or take finer bins for them."
+            f"a fit without any noise has {figure(noiseless, 2)}, above the threshold {figure(threshold)}: not the budget is "
+            "too small for it, the model is too simple. Measure the tables it is about, or take finer bins for them."
         )
         found.append(Verdict(kind="cannot be met", text=text))
     return tuple(found)

@@ -45,9 +45,9 @@ def outlook_words(rehearsal: Rehearsal) -> list[str]:
     what = " and ".join([*shared, *fitted]) or "the number of rows"
     longest = f" (up to about {1 / float(spec.stop_probability):,.0f})" if spec.stop_probability else ""
     told.append(
-        f"Why the mean is so large: before the rounds, {what} is fitted or measured once, with noise, and all rounds of a release "
-        f"share its luck. {found.unlucky} of the {found.fits} such fits of this rehearsal were unlucky: with them hardly any "
-        f"round passes, and the search goes on until it is stopped{longest}; with the others a release comes soon. The mean is "
+        f"Why the mean is so large: before the rounds, {what} is fitted or measured once, with noise, and all rounds of a "
+        f"release share its luck. {found.unlucky} of the {found.fits} such fits of this rehearsal were unlucky: with them hardly "
+        f"any round passes, and the search goes on until it is stopped{longest}; with the others a release comes soon. The mean is "
         "made by the unlucky ones and describes no release."
     )
     advice = [
@@ -99,7 +99,7 @@ def binding(rehearsal: Rehearsal) -> str:
         told += f" Where its largest error was, in {rehearsal.look.candidates} candidates (times): {many}."
     if look.offender is not None:
         told += f" In a typical one: {look.offender}."
-    elif (why := CRITERIA[_kind(rehearsal, advice.name)].no_offender):
+    elif why := CRITERIA[_kind(rehearsal, advice.name)].no_offender:
         told += f" It names no place: {why[0].lower()}{why[1:]}"
     return told
 
@@ -158,4 +158,5 @@ def _most_hurt(rehearsal: Rehearsal, effect: ProjectionEffect) -> str:
     if not shares or max(shares) <= 0:
         return ""
     worst = int(np.argmax(shares))
-    return f" It adds {figure(effect.added[worst], 2)} to {rehearsal.spec.criteria[worst].name!r}, {percent(shares[worst])} of its threshold."
+    name, added = rehearsal.spec.criteria[worst].name, figure(effect.added[worst], 2)
+    return f" It adds {added} to {name!r}, {percent(shares[worst])} of its threshold."

@@ -19,7 +19,7 @@ from synthrelease.errors import InputError
 from synthrelease.published import PublishedRelease
 from synthrelease.published.measurements import PublishedMeasurement
 from synthrelease.published.release import Measurements
-from tests.bounds.test_bounds import A, B, CELLS, N, QUERIES, SYNTHETIC, Table, ask, figures, true_answer
+from tests.bounds.test_bounds import CELLS, QUERIES, SYNTHETIC, A, B, N, Table, ask, figures, true_answer
 from tests.helpers.published import category_column, published
 
 ORIGINAL: Table = ((0, 0), (0, 1), (0, 1), (1, 0), (1, 2), (1, 2), (1, 2))
@@ -188,4 +188,6 @@ def test_a_column_without_order_has_no_runs() -> None:
 def test_the_text_says_what_the_statement_is_with_measurements() -> None:
     text = str(ask(release(measured(ORIGINAL, "ab", None), absolute=0.3), {"query": "a == 0"}))
     assert "1 published noisy tables: each cell at most" in text
-    assert "With probability 0.05 at most, over all noise of the run, a table is released and one of these limits is wrong" in text
+    assert (
+        "With probability 0.05 at most, over all noise of the run, a table is released and one of these limits is wrong" in text
+    )

@@ -25,7 +25,11 @@ WORLD = World({"a": 1, "b": 1, "c": 1})
 
 def world_tables(share: float) -> tuple[list[int], list[int]]:
     """100 rows in which a is b in a share of the rows, and the same with a and b independent; c is independent in both."""
-    tied = [4 * a + 2 * b + c for a, b, c in product(range(2), repeat=3) for _ in range(round(25 * (share if a == b else 1 - share)))]
+    tied = [
+        4 * a + 2 * b + c
+        for a, b, c in product(range(2), repeat=3)
+        for _ in range(round(25 * (share if a == b else 1 - share)))
+    ]
     free = [4 * a + 2 * b + c for a, b, c in product(range(2), repeat=3) for _ in range(100 // 8)]
     return tied, free + [0, 7, 2, 5]  # 100 rows, half of them in each value of each column
 
@@ -109,7 +113,9 @@ def test_noise_that_decides_by_luck_is_told_with_the_epsilon_that_is_enough() ->
         if text:
             assert f"refused in {refused:.0%} of cases" in text
             enough = float(text.split("An epsilon of ")[1].split(" ")[0])
-            assert float((random.laplace(0, scale / enough, 200_000) > 0.1).mean()) == pytest.approx(0.05, abs=0.006)  # told to two digits
+            assert float((random.laplace(0, scale / enough, 200_000) > 0.1).mean()) == pytest.approx(
+                0.05, abs=0.006
+            )  # told to two digits
 
 
 def test_a_margin_of_a_joint_test_that_no_table_can_meet_is_told() -> None:

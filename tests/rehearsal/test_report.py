@@ -191,7 +191,9 @@ def test_the_tags_of_the_page_nest_and_every_table_is_rectangular(coins: tuple[R
     assert report.open == []
     tables = ("The shortlist", BINDS, CAN_BE, PAIRS, MINIMUM, NOISE, "Budget", "Utility and risk, without noise")
     assert [tag for tag, _ in report.tags].count("table") == len(tables)
-    widths = {heading: {len(row) for h, row in zip(report.headings, report.cells, strict=True) if h == heading} for heading in tables}
+    widths = {
+        heading: {len(row) for h, row in zip(report.headings, report.cells, strict=True) if h == heading} for heading in tables
+    }
     assert widths == dict(zip(tables, [{6}, {7}, {8}, {7}, {6}, {8}, {5}, {6}], strict=True))
     with pytest.raises(ValueError, match="closes something else"):
         Page("<p><b>text</p></b>")
@@ -325,9 +327,10 @@ def test_a_zero_concentrated_space_is_told_apart(tmp_path: Path) -> None:
 
 def test_an_endless_search_is_no_number_in_the_document(coins: tuple[Rehearsal, Path]) -> None:
     """With the stop probability 0 and a private fit that nothing passes, the expected number of rounds is infinite."""
-    endless = replace(coins[0], outlook=Outlook(
-        acceptance=0.0, expected_rounds=math.inf, typical_rounds=math.inf, nothing=0.0, fits=1, unlucky=0
-    ))
+    endless = replace(
+        coins[0],
+        outlook=Outlook(acceptance=0.0, expected_rounds=math.inf, typical_rounds=math.inf, nothing=0.0, fits=1, unlucky=0),
+    )
     assert json.loads(json.dumps(document(endless), allow_nan=False))["outlook"]["expected_rounds"] is None
 
 
