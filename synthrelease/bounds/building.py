@@ -15,8 +15,9 @@ import numpy as np
 
 from synthrelease.bounds.conditions import excluded
 from synthrelease.bounds.facts import Facts, Source
-from synthrelease.bounds.knowledge import Knowledge, MeanError, SumError, Unmatched
+from synthrelease.bounds.knowledge import Knowledge, MeanError, Unmatched
 from synthrelease.bounds.program import maximum
+from synthrelease.criteria.known_errors import SumError
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -49,8 +50,9 @@ def build_facts(
     builder.add_cells()
     builder.add_sub_tables()
     builder.add_first_bins()
-    for error in knowledge.sums:
-        builder.add_sums(error)
+    for errors in knowledge.sums:
+        for error in errors.sums:
+            builder.add_sums(error, errors.criterion)
     if means:
         for mean in knowledge.means:
             builder.add_mean(mean)
@@ -205,14 +207,14 @@ class _Builder:
                     self._add_rows(one_row, weights, np.array([highest]), source)
                     self._add_rows(one_row, -weights, np.array([-lowest]), source)
 
-    def add_sums(self, error: SumError) -> None:
+    def add_sums(self, error: SumError, criterion: str) -> None:
         """Weighted sums over some of these columns; only those whose weights are the same in all bins that were merged."""
         if not set(error.columns) <= set(self.names):
             return
         axes = tuple(self.names.index(name) for name in error.columns)
         order = sorted(range(len(axes)), key=lambda place: axes[place])
         inside = tuple(axes[place] for place in order)
-        source, one_row = self._source(error.each, error.criterion), np.zeros(len(self.synthetic), dtype=np.int64)
+        source, one_row = self._source(error.each, criterion), np.zeros(len(self.synthetic), dtype=np.int64)
         cells = self._cell_of(inside)
         for weights, most in zip(error.weights, error.most, strict=True):
             fine = np.transpose(weights, order)

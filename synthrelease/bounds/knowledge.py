@@ -9,7 +9,7 @@ import numpy as np
 
 from synthrelease.bounds.limits import divided_risk, limits
 from synthrelease.bounds.measured import MeasuredLimits
-from synthrelease.criteria.known_errors import CellError, MeanError, OneError, RatioError, SumError, Unmatched
+from synthrelease.criteria.known_errors import CellError, KnownError, MeanError, RatioError, SumErrors, Unmatched
 from synthrelease.published import PublishedRelease
 from synthrelease.published.facts import criterion_of, public_facts
 
@@ -24,14 +24,13 @@ class Knowledge:
         self.raw_rules = tuple(rule.never for rule in release.rules if "raw" in rule.applies_to)
 
     @cached_property
-    def errors(self) -> tuple[OneError, ...]:
+    def errors(self) -> tuple[KnownError, ...]:
         """What every finite limit says, in the words of its criterion."""
         facts = public_facts(self.release)
         finite = [limit for limit in self.limits if math.isfinite(limit.limit)]
         asked = [(criterion_of(self.release, limit.index), limit.limit) for limit in finite]
         found = [criterion.known_error(limit, facts) for criterion, limit in asked if criterion is not None]
-        several = [error if isinstance(error, tuple) else (error,) for error in found if error is not None]
-        return tuple(error for errors in several for error in errors)
+        return tuple(error for error in found if error is not None)
 
     @cached_property
     def cells(self) -> tuple[CellError, ...]:
@@ -50,8 +49,8 @@ class Knowledge:
         return tuple(error for error in self.errors if isinstance(error, Unmatched))
 
     @cached_property
-    def sums(self) -> tuple[SumError, ...]:
-        return tuple(error for error in self.errors if isinstance(error, SumError))
+    def sums(self) -> tuple[SumErrors, ...]:
+        return tuple(error for error in self.errors if isinstance(error, SumErrors))
 
     def groups(self, name: str) -> tuple[np.ndarray, ...]:
         """(n_bins,) for each group of a column, which released bins it holds; single bins where there are no groups."""

@@ -23,7 +23,7 @@ from synthrelease.criteria.facts import PublicFacts
 from synthrelease.criteria.fitted import Fitted
 from synthrelease.criteria.groupings import Grouping, groupings, public_tables, sizes
 from synthrelease.criteria.guarding import LostPair
-from synthrelease.criteria.known_errors import SumError
+from synthrelease.criteria.known_errors import SumError, SumErrors
 from synthrelease.criteria.offenders import Offender, PublicTable
 from synthrelease.criteria.wording import grouped, shown, words
 from synthrelease.domain.counts import Counts
@@ -118,7 +118,7 @@ class ConditionalMedian(Criterion):
     def public_sensitivity(self, facts: PublicFacts) -> float:
         return 1 / facts.n
 
-    def known_error(self, limit: float, facts: PublicFacts) -> tuple[SumError, ...]:
+    def known_error(self, limit: float, facts: PublicFacts) -> SumErrors:
         """Of every group, at most so many rows too many below the window, and above it: B - q n_g <= n limit, likewise A."""
         found = []
         for columns, inside, rows in public_tables(self.by, self.overall, self.column, facts):
@@ -133,10 +133,9 @@ class ConditionalMedian(Criterion):
                     weights=tuple(weights),
                     most=(facts.n * limit,) * len(weights),
                     each=f"no quantile of {words(self.column)} has over {math.floor(facts.n * limit):,} rows too many aside",
-                    criterion=self.name,
                 )
             )
-        return tuple(found)
+        return SumErrors(sums=tuple(found), criterion=self.name)
 
     def mistakes(self, setting: Setting, others: Mapping[str, Criterion]) -> Iterable[Mistake]:
         found = [*unknown_columns(setting.schema, "column", [self.column]), *grouping_mistakes(setting, "by", self.by)]

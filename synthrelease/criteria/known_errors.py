@@ -72,8 +72,14 @@ class SumError:
     weights: tuple[np.ndarray, ...]
     most: tuple[float, ...]
     each: str
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SumErrors:
+    """Everything that one criterion says about weighted sums, over tables of different columns."""
+
+    sums: tuple[SumError, ...]
     criterion: str
 
 
-OneError = CellError | RatioError | MeanError | Unmatched | SumError
-KnownError = OneError | tuple[SumError, ...]
+KnownError = CellError | RatioError | MeanError | Unmatched | SumErrors

@@ -22,7 +22,7 @@ from synthrelease.criteria.facts import Group, PublicFacts
 from synthrelease.criteria.fitted import Fitted
 from synthrelease.criteria.groupings import Grouping, groupings, public_sizes, public_tables, sizes
 from synthrelease.criteria.guarding import LostPair
-from synthrelease.criteria.known_errors import SumError
+from synthrelease.criteria.known_errors import SumError, SumErrors
 from synthrelease.criteria.offenders import Offender, PublicTable, share
 from synthrelease.criteria.wording import figure, grouped, shown, words
 from synthrelease.domain.counts import Counts
@@ -116,7 +116,7 @@ class DifferenceInProportions(Criterion):
         names = [*self.by, *([""] if self.overall else [])]
         return 1 / max(1, min(size for name in names for size in public_sizes(name, self.column, facts)))
 
-    def known_error(self, limit: float, facts: PublicFacts) -> tuple[SumError, ...]:
+    def known_error(self, limit: float, facts: PublicFacts) -> SumErrors:
         """Of every group, |a_g - p_g n_g| <= limit m_g, p_g and m_g those of the release."""
         column, found = facts.by_name[self.column], []
         groups = column.groups or [
@@ -134,10 +134,9 @@ class DifferenceInProportions(Criterion):
                         weights=(weights, -weights),
                         most=(limit * most,) * 2,
                         each=f"each share of {words(self.column)}={shown(self.bins)} is off by at most {figure(limit)}",
-                        criterion=self.name,
                     )
                 )
-        return tuple(found)
+        return SumErrors(sums=tuple(found), criterion=self.name)
 
     def mistakes(self, setting: Setting, others: Mapping[str, Criterion]) -> Iterable[Mistake]:
         found = [*unknown_columns(setting.schema, "column", [self.column]), *grouping_mistakes(setting, "by", self.by)]

@@ -57,8 +57,8 @@ def verdicts(
     elif yardstick.perfect > threshold:
         text = (
             f"the threshold {figure(threshold)} is below what another sample would have: the two halves of the public file "
-            f"have {figure(yardstick.perfect, 2)} between them. A release that follows the chance differences of this very file "
-            f"can meet it (a fit without noise: {figure(noiseless, 2)}), a perfect one from the same population would not."
+            f"have {figure(yardstick.perfect, 2)} between them. A release that follows the chance differences of this "
+            f"very file can meet it (a fit without noise: {figure(noiseless, 2)}), another sample would not."
         )
         found.append(Verdict(kind="stricter than chance", text=text))
     elif math.isfinite(noiseless) and noiseless > threshold:

@@ -46,9 +46,9 @@ def outlook_words(rehearsal: Rehearsal) -> list[str]:
     longest = f" (up to about {1 / float(spec.stop_probability):,.0f})" if spec.stop_probability else ""
     told.append(
         f"Why the mean is so large: before the rounds, {what} is fitted or measured once, with noise, and all rounds of a "
-        f"release share its luck. {found.unlucky} of the {found.fits} such fits of this rehearsal were unlucky: with them hardly "
-        f"any round passes, and the search goes on until it is stopped{longest}; with the others a release comes soon. The mean is "
-        "made by the unlucky ones and describes no release."
+        f"release share its luck. {found.unlucky} of the {found.fits} such fits of this rehearsal were unlucky: with them "
+        f"hardly any round passes, and the search goes on until it is stopped{longest}; with the others a release comes soon. "
+        "The mean is made by the unlucky ones and describes no release."
     )
     advice = [
         "give the generation more budget" if shared else "",
