@@ -11,7 +11,7 @@ from synthrelease.candidates.configuration import Configuration
 from synthrelease.criteria import Criterion
 from synthrelease.criteria.guarding import LostPair
 from synthrelease.domain.counts import Counts
-from synthrelease.rehearsal.dependence import Pair, cramers_v, from_independence, strongest_pairs
+from synthrelease.rehearsal.dependence import Pair, cramers_v, from_independence, strongest_pairs, valued
 
 MOST_PAIRS = 10
 WEAKEST = 0.1
@@ -33,7 +33,7 @@ class UnguardedPair:
     cramers_v : in the public file.
     candidates_v : median of the candidates; None without any.
     condition, outcome : the labels of the bins of the first and of the second column in whose cell the tie shows most.
-    overall, original : share of the outcome among all public rows, and among those that meet the condition.
+    overall, original : share of the outcome among the public rows with a value of both, and among those that meet the condition.
     released : that share in the candidates, the median; None where no candidate has such rows.
     """
 
@@ -71,7 +71,7 @@ def unguarded_pairs(
         lost = LostPair(columns=names, distance=pair.distance, largest_cell=pair.largest_cell, n_columns=width)
         return any(names <= table for table in measured) or any(each.guards(lost) for each in criteria)
 
-    by_strength = sorted(strongest_pairs(original), key=lambda pair: -pair.cramers_v)
+    by_strength = sorted(strongest_pairs(original, missing=_with_gaps(configuration)), key=lambda pair: -pair.cramers_v)
     found = [pair for pair in by_strength if pair.cramers_v >= WEAKEST and not looked_at(pair)]
     told = [_told(pair, configuration, original, candidates) for pair in found[:_MOST_TOLD]]
     return (*told[:MOST_PAIRS], *[pair for pair in told[MOST_PAIRS:] if pair.lost][:MOST_PAIRS])
@@ -80,11 +80,11 @@ def unguarded_pairs(
 def _told(pair: Pair, configuration: Configuration, original: Counts, candidates: Sequence[Counts]) -> UnguardedPair:
     """The pair with its most telling cell, read from the rarer of its two bins."""
     names = pair.columns
-    table = original.marginal([original.layout.index(name) for name in names])
+    table = _valued(original, configuration, names)
     first, second = _telling_cell(table)
     if table[first].sum() > table[:, second].sum():
         names, first, second, table = names[::-1], second, first, table.T
-    tables = [each.marginal([original.layout.index(name) for name in names]) for each in candidates]
+    tables = [_valued(each, configuration, names) for each in candidates]
     labels = [configuration.transformation.binning(name).labels for name in names]
     shares = [each[first, second] / each[first].sum() for each in tables if each[first].sum()]
     return UnguardedPair(
@@ -99,12 +99,24 @@ def _told(pair: Pair, configuration: Configuration, original: Counts, candidates
     )
 
 
+def _with_gaps(configuration: Configuration) -> list[str]:
+    """Columns with a bin of missing values. That two are missing together is known from the form they were asked on."""
+    binnings = zip(configuration.transformation.layout.columns, configuration.transformation.binnings, strict=True)
+    return [name for name, binning in binnings if binning.present < len(binning)]
+
+
+def _valued(table: Counts, configuration: Configuration, names: Sequence[str]) -> np.ndarray:
+    """The table of two columns, over the rows with a value of both."""
+    gaps = _with_gaps(configuration)
+    return valued(table.marginal([table.layout.index(name) for name in names]), names[0] in gaps, names[1] in gaps)
+
+
 def _telling_cell(table: np.ndarray) -> tuple[int, int]:
     """The cell that Cramer's V owes most to: the largest residual of Pearson's, among bins of some size."""
     shares = table / table.sum()
     rows, columns = shares.sum(axis=1), shares.sum(axis=0)
     expected = np.outer(rows, columns)
-    residuals = np.abs(from_independence(table)) / np.sqrt(np.where(expected > 0, expected, 1.0))
+    residuals = np.abs(from_independence(table)) / table.sum() / np.sqrt(np.where(expected > 0, expected, 1.0))
     frequent = np.minimum.outer(rows, columns) >= SMALLEST_BIN
     chosen = np.where(frequent, residuals, -1.0) if frequent.any() else residuals
     first, second = np.unravel_index(int(chosen.argmax()), table.shape)
