@@ -1,4 +1,4 @@
-"""What published noisy tables say about the original one: limits of all their sums, together (theory 13.4, measured sums).
+"""What published noisy tables say about the original one: limits of all their sums, together (theory 13.3, measured sums).
 
 A measured table holds R(cell) + z, z independent discrete Laplace noise of scale b = 2 / epsilon. A sum of k such counts is
 off by the sum of k noises, whose tail is known exactly for k = 1 and bounded by its moment generating function otherwise,

@@ -51,11 +51,11 @@ class Pair:
     @classmethod
     def of(cls, columns: tuple[str, str], counts: np.ndarray, n_rows: int) -> Pair:
         """From (n_first, n_second) counts of the rows with a value of both; a table of no rows is independent."""
-        apart = np.abs(from_independence(counts)) / n_rows
+        apart = np.abs(from_independence(counts))
         return cls(
             columns=columns,
-            distance=float(apart.sum() / 2),
-            largest_cell=float(apart.max(initial=0.0)),
+            distance=float(apart.sum() / 2) / n_rows,
+            largest_cell=float(apart.max(initial=0.0)) / n_rows,
             cramers_v=cramers_v(counts),
         )
 

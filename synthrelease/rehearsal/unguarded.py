@@ -33,7 +33,7 @@ class UnguardedPair:
     cramers_v : in the public file.
     candidates_v : median of the candidates; None without any.
     condition, outcome : the labels of the bins of the first and of the second column in whose cell the tie shows most.
-    overall, original : share of the outcome among the public rows with a value of both, and among those that meet the condition.
+    overall, original : share of the outcome among public rows with a value of both, and among those of the condition.
     released : that share in the candidates, the median; None where no candidate has such rows.
     """
 
