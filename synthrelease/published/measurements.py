@@ -18,7 +18,7 @@ from fractions import Fraction
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import Field, ValidationError
+from pydantic import Field, SerializerFunctionWrapHandler, ValidationError, model_serializer
 
 from synthrelease.errors import Unexpected
 from synthrelease.published.parts import ExactText, Number, Part
@@ -39,6 +39,10 @@ class MeasuredTablePart(Part):
     variance: Annotated[Number, Field(gt=0)]
     counts: list[Any]
 
+    @model_serializer(mode="wrap")
+    def _what_there_is(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return {name: value for name, value in dump(self).items() if name != "released" or value is not None}
+
 
 class MeasurementsPart(Part):
     """The whole file."""
@@ -49,7 +53,7 @@ class MeasurementsPart(Part):
 
     def dumped(self) -> bytes:
         """The bytes of the file."""
-        tables = self.model_dump(mode="json", exclude_none=True)
+        tables = self.model_dump(mode="json")
         return (json.dumps(tables, ensure_ascii=False, allow_nan=False) + "\n").encode("utf-8")
 
 
