@@ -332,9 +332,12 @@ def test_noise_that_protects_nobody_is_for_public_data_alone() -> None:
         path
         for path, tree in TREES.items()
         for node in ast.walk(tree)
-        if isinstance(node, ast.ClassDef) and "SystemEntropy" in {getattr(base, "id", "") for base in node.bases}
+        if isinstance(node, ast.ClassDef)
+        and {"SystemEntropy", "SeededEntropy", "NoNoise"} & {getattr(base, "id", "") for base in node.bases}
     }
-    assert subclasses == {ENTROPY, "audit/sensitivity.py", "audit/noise_cases.py", "audit/left_out_rows.py"}
+    audits = {"audit/sensitivity.py", "audit/noise_cases.py", "audit/left_out_rows.py"}
+    assert subclasses == {ENTROPY, "rehearsal/closer_look.py", *audits}
+    assert files_where(calls("NoiselessEntropy")) == {"rehearsal/closer_look.py"}
 
 
 def test_a_meter_is_filled_by_the_code_of_a_round_alone() -> None:
@@ -342,7 +345,7 @@ def test_a_meter_is_filled_by_the_code_of_a_round_alone() -> None:
     of_releases = {path for path in files_where(calls("with_plan")) if room(path) not in {"rehearsal", "audit"}}
     assert of_releases == {"releasing/attempt.py", "releasing/dry_run.py", "enclave/resizing.py"}
     assert files_where(calls("Meter")) == {
-        "enclave/door.py", "releasing/dry_run.py", "rehearsal/rehearse.py", "rehearsal/yardsticks.py", "drafting/criteria.py",
+        "enclave/door.py", "releasing/dry_run.py", "rehearsal/rehearse.py", "rehearsal/judging.py", "drafting/criteria.py",
         "audit/worlds.py",
     }  # fmt: skip
     planned = {
@@ -377,7 +380,7 @@ def test_a_release_is_run_from_one_place() -> None:
 def test_private_counts_are_made_by_ingest_alone() -> None:
     """And by the rehearsal, of public rows, and by the audit, of made-up ones."""
     assert files_where(calls("PrivateRows")) == {"enclave/ingest.py", "audit/worlds.py"}
-    public = {"rehearsal/rehearse.py", "rehearsal/yardsticks.py", "drafting/criteria.py"}
+    public = {"rehearsal/rehearse.py", "rehearsal/judging.py", "drafting/criteria.py"}
     assert files_where(calls("PrivateCounts")) == {"enclave/door.py", "audit/worlds.py", *public}
     assert files_where(calls("read_public")) == {
         "rehearsal/rehearse.py",

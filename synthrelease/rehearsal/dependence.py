@@ -40,10 +40,25 @@ class Pair:
     columns : their names.
     distance : the share of all rows that would have to change for them to be independent: total variation distance between
         their table and the product of its margins, over the rows with a value of both.
+    largest_cell : the largest difference of a cell of their table from that product, as a share of all rows.
+    cramers_v : Cramer's V of the rows with a value of both, from 0 for independence to 1, less what chance makes of it.
     """
 
     columns: tuple[str, str]
     distance: float
+    largest_cell: float
+    cramers_v: float
+
+    @classmethod
+    def of(cls, columns: tuple[str, str], counts: np.ndarray, n_rows: int) -> Pair:
+        """From (n_first, n_second) counts of the rows with a value of both; a table of no rows is independent."""
+        apart = np.abs(from_independence(counts))
+        return cls(
+            columns=columns,
+            distance=float(apart.sum() / 2) / n_rows,
+            largest_cell=float(apart.max(initial=0.0)) / n_rows,
+            cramers_v=cramers_v(counts),
+        )
 
 
 def strongest_pairs(table: Counts, covered: Iterable[Sequence[str]] = (), missing: Collection[str] = ()) -> list[Pair]:
@@ -57,9 +72,10 @@ def strongest_pairs(table: Counts, covered: Iterable[Sequence[str]] = (), missin
     names, marginals = table.layout.columns, lattice(table)
     known = {pair for columns in covered for pair in combinations(sorted(map(names.index, columns)), 2)}
     pairs = [
-        Pair(
-            columns=(names[a], names[b]),
-            distance=_from_independence(valued(marginals.get((a, b)), names[a] in missing, names[b] in missing)) / table.total,
+        Pair.of(
+            (names[a], names[b]),
+            valued(marginals.get((a, b)), names[a] in missing, names[b] in missing),
+            table.total,
         )
         for a, b in combinations(range(len(names)), 2)
         if (a, b) not in known
@@ -72,10 +88,31 @@ def valued(counts: np.ndarray, first: bool, second: bool) -> np.ndarray:
     return counts[: counts.shape[0] - first, : counts.shape[1] - second]
 
 
+def from_independence(counts: np.ndarray) -> np.ndarray:
+    """(n_first, n_second) counts less those that the margins would have if the two columns were independent."""
+    return counts - np.outer(counts.sum(axis=1), counts.sum(axis=0)) / max(1, int(counts.sum()))
+
+
 def _from_independence(counts: np.ndarray) -> float:
     """Rows that would have to change."""
-    products = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / max(1, int(counts.sum()))
-    return float(np.abs(counts - products).sum() / 2)
+    return float(np.abs(from_independence(counts)).sum() / 2)
+
+
+def cramers_v(counts: np.ndarray) -> float:
+    """Cramer's V of a (n_first, n_second) table without the part that chance makes of it: 0 for independent columns, at most 1.
+
+    W. Bergsma, A bias-correction for Cramer's V and Tschuprow's T, Journal of the Korean Statistical Society 42 (2013). Bins
+    without a row do not count. 0 where a column has one value.
+    """
+    table = counts[counts.sum(axis=1) > 0][:, counts.sum(axis=0) > 0].astype(float)
+    n, (rows, columns) = table.sum(), table.shape
+    if n < 2 or min(rows, columns) < 2:
+        return 0.0
+    expected = np.outer(table.sum(axis=1), table.sum(axis=0)) / n
+    squared = float(((table - expected) ** 2 / expected).sum() / n)
+    squared = max(0.0, squared - (rows - 1) * (columns - 1) / (n - 1))
+    fewest = min(size - (size - 1) ** 2 / (n - 1) for size in (rows, columns))
+    return min(1.0, math.sqrt(squared / (fewest - 1))) if fewest > 1 else 0.0
 
 
 def telling_tables(table: Counts, plausibility: Plausibility, epsilon: float, seed: int = 0) -> tuple[Columns, ...]:

@@ -114,6 +114,10 @@ class Generator(SpecTable):
         """
         raise NotImplementedError
 
+    def fixed_tables(self, layout: Layout) -> Iterable[tuple[int, ...]]:
+        """Columns, by increasing index, of the tables that every fit measures; none where a fit chooses its tables itself."""
+        return ()
+
     def effort(self, layout: Layout) -> float:
         """How much work a fit is, in no particular unit: compares hyperparameters of one family on one layout."""
         return float(self.peak_cells(layout))
@@ -140,6 +144,13 @@ class MeasuringGenerator(Generator):
     def measure(self, private: PrivateCounts, charge: Charge) -> NoisyMarginals:
         """Spend the charge; everything after it is post-processing."""
         raise NotImplementedError
+
+    def measured_tables(self, layout: Layout, epsilon: Fraction) -> Mapping[tuple[int, ...], Fraction]:
+        """Columns, by increasing index, of every table that is measured with this budget, and what each costs."""
+        raise NotImplementedError
+
+    def fixed_tables(self, layout: Layout) -> Iterable[tuple[int, ...]]:
+        return self.measured_tables(layout, Fraction(1))
 
     def model(self, measured: NoisyMarginals, background: Background) -> BayesianNetwork:
         """The model of measurements over the background's layout: a function of these, without any randomness.
