@@ -252,7 +252,7 @@ class _Builder:
     def _plausibility(self, schema: Schema, rules: list[tuple[Rule, tuple[str, ...]]], kind: str) -> Plausibility:
         chosen = [rule for rule, applies_to in rules if kind in applies_to]
         try:
-            masks = Plausibility.from_rules(chosen, schema.columns, schema.layout)
+            masks = Plausibility.from_rules(chosen, schema.columns, schema.layout, apart=kind == "synthetic")
             present = [np.arange(column.atoms.present) for column in schema.columns]
             if any(mask.forbidden[np.ix_(*(present[i] for i in mask.columns))].all() for mask in masks.masks):
                 self.problems.add("rules", f"rules that leave some {kind} row possible", "rules that exclude every row")
