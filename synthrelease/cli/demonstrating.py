@@ -60,7 +60,7 @@ def demo(
 
 
 def _every_command(folder: Path, jobs: int) -> None:
-    """What a steward does, in the order of the tutorial: the public survey of last year, then the confidential one of this year."""
+    """What a steward does, in the tutorial's order: last year's public survey, then this year's confidential one."""
     from synthrelease.bundle import check_free
     from synthrelease.resources import resource
 
@@ -72,9 +72,7 @@ def _every_command(folder: Path, jobs: int) -> None:
     terminal.print(f"The confidential survey of this demonstration is {escape(str(survey))}: simulated, {ROWS} rows.")
 
     _step(f"rehearse {config} --data {public} --out {trial} --keep 1 --copies 0 --minutes {REHEARSED_MINUTES:g}")
-    _unless_complete(
-        lambda: rehearse(config, str(public), trial, jobs=jobs, keep=1, copies=0, minutes=REHEARSED_MINUTES)
-    )
+    _unless_complete(lambda: rehearse(config, str(public), trial, jobs=jobs, keep=1, copies=0, minutes=REHEARSED_MINUTES))
     _step(f'ledger open {ledger} --dataset "Labour force survey" --limit 3')
     open_new(ledger, "Labour force survey", "3")
     _step(f"check {config} --data {survey}")

@@ -62,9 +62,9 @@ class Plausibility:
 
             A rule is *even* in a column when it treats the atoms of each bin alike, in every alternative. Rules that share a
             column in which both are uneven are joined. Proof that this is enough: a coarse cell is plausible when some row in
-            it meets all masks. Whether a row meets a mask depends on its bins, and within them on the columns in which the mask
-            is uneven. No two masks have such a column in common, so rows that meet one mask each can be put together to one that
-            meets all of them.
+            it meets all masks. Whether a row meets a mask depends on its bins, and within them on the columns in which the
+            mask is uneven. No two masks have such a column in common, so rows that meet one mask each can be put together to
+            one that meets all of them.
 
         Raises
         ------
