@@ -23,10 +23,8 @@ from synthrelease.cli.terminal import out as terminal
 
 REHEARSED_MINUTES = 1.5
 ROWS, SEED, YEARS_LATER = 80_000, 1, 1
-QUERIES = (
-    {"query": "labour_status == 'Employed'", "given": "sex == 'Female'"},
-    {"query": "labour_status == 'Unemployed' and age < 25"},
-)
+QUERIES = (("labour_status == 'Employed'", "sex == 'Female'"), ("labour_status == 'Unemployed' and age < 25", ""))
+"""Conditions, and among whom the share is asked for."""
 
 
 class Shipped(StrEnum):
@@ -84,10 +82,9 @@ def _every_command(folder: Path, jobs: int) -> None:
     release_command(config, str(survey), released, jobs=jobs, ledger=ledger, shortlist=found)
     _step(f"verify {released}")
     verify(released)
-    for query in QUERIES:
-        given = f' --given "{query["given"]}"' if "given" in query else ""
-        _step(f'bound {released} "{query["query"]}"{given}')
-        bound(released, **query)
+    for query, given in QUERIES:
+        _step(f'bound {released} "{query}"' + (f' --given "{given}"' if given else ""))
+        bound(released, query, given=given)
 
 
 def _simulate(script: Path, path: Path) -> None:
