@@ -3,7 +3,7 @@
     synthrelease demo --release labour --out DIR
     python tests/benchmarks/labour.py DIR
 
-Prints Markdown: estimates of the confidential survey by its own design weights, and from the released rows without weights, with
+Prints Markdown: estimates of the confidential survey by its design weights, and from the released rows without weights, with
 the classes of the design weight, and with the calibrated weight; then the share of high wages among employees in the survey as
 it was simulated (before anybody refused to tell), among those who told, in the released table, and in its complete copies.
 """
