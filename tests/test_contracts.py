@@ -31,7 +31,7 @@ from synthrelease.criteria import (
     fitted_before,
     scores_of,
 )
-from synthrelease.criteria.drafts import CriterionDraft, FileColumn, FileFacts
+from synthrelease.criteria.drafts import CriterionDraft, FileColumn, FileFacts, Partner
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.plausibility import Mask, Plausibility
 from synthrelease.domain.schema import Layout
@@ -678,8 +678,11 @@ FILES = [
                     limits=limits,
                     category_rows={} if limits else {"f": n // 2, "m": n - n // 2},
                     missing_rows=0,
-                    smallest_group=n // 3,
-                    partners={other: 0.1 for other in ("age", "year", "sex", "pay") if other != name},
+                    partners={
+                        other: Partner(distance=0.1, smallest_group=n // 3)
+                        for other in ("age", "year", "sex", "pay")
+                        if other != name
+                    },
                 )
                 for name, limits in (
                     ("age", (20.0, 40.0, 60.0)),

@@ -26,6 +26,9 @@ from synthrelease.criteria.wording import grouped, shown, words
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.schema import Layout
 
+_MOST_BY = 6
+"""Groupings of a draft."""
+
 
 class DifferenceInProportions(Criterion):
     """max over groups g of |a_g - p_g n_g| / m_g: the error of the share of a condition within each group, in one step.
@@ -62,10 +65,11 @@ class DifferenceInProportions(Criterion):
     @classmethod
     def drafts(cls, file: FileFacts) -> Iterable[CriterionDraft | str]:
         """The shares of the rarer of two categories, for the three columns that hang together most with others."""
-        if not any(file.grouping(column, max(300, 0.01 * file.n_rows), 3) for column in file.conditions[:3]):
+        least = max(300, 0.01 * file.n_rows)
+        if not any(file.grouping(column, least, _MOST_BY) for column in file.conditions[:3]):
             yield "difference_in_proportions: no column of two frequent values has groups that are large enough"
         for column in file.conditions[:3]:
-            by = [other.name for other in file.grouping(column, max(300, 0.01 * file.n_rows), 3)]
+            by = [other.name for other in file.grouping(column, least, _MOST_BY)]
             rarer = min(column.category_rows, key=lambda label: column.category_rows[label])
             if by:
                 yield CriterionDraft(

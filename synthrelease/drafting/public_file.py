@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -19,7 +20,10 @@ from synthrelease.errors import InputError
 from synthrelease.toml.tables import Encoding, InputTable
 
 _DELIMITERS = (",", ";", "\t", "|")
-_ENCODINGS: tuple[Encoding, ...] = ("utf-8", "windows-1252", "latin-1")
+_ASCII = re.compile(r"[\x00-\x7f]+")
+_BYTES = re.compile("[\udc80-\udcff]")
+"""Bytes that are no UTF-8, as Python hands them on when it is told to."""
+_NO_WINDOWS = frozenset(chr(0xDC00 + byte) for byte in (0x81, 0x8D, 0x8F, 0x90, 0x9D))
 _BLOCK = 2**22
 MAX_TEXTS = 1_000_000
 """Different texts of one column that are told apart; a column with more is no column for a release."""
@@ -123,18 +127,24 @@ def _layout(source: Source) -> tuple[InputTable, list[str]]:
 
 
 def _encoding(path: Path, compressed: bool) -> Encoding:
-    """The first encoding in which the whole file is text: UTF-8; Windows-1252, which is Latin-1 for most letters; Latin-1."""
-    for encoding in _ENCODINGS:
-        try:
-            with open_text(path, encoding, compressed) as text:
-                while text.read(_BLOCK):
-                    pass
-        except UnicodeError:
-            continue
-        except (OSError, EOFError, ValueError):
-            break
-        return encoding
-    return "utf-8"
+    """UTF-8; a mixture, where more letters than other bytes are UTF-8; Windows-1252, which is Latin-1 for most; Latin-1."""
+    letters = stray = 0
+    windows = True
+    try:
+        with open_text(path, "utf-8", compressed) as text:
+            text.reconfigure(errors="surrogateescape")
+            while block := text.read(_BLOCK):
+                other = "" if block.isascii() else _ASCII.sub("", block)
+                bytes_alone = _BYTES.findall(other)
+                stray, letters = stray + len(bytes_alone), letters + len(other) - len(bytes_alone)
+                windows = windows and _NO_WINDOWS.isdisjoint(bytes_alone)
+    except (OSError, EOFError, ValueError):
+        return "utf-8"
+    if not stray:
+        return "utf-8"
+    if letters > stray:
+        return "mixed"
+    return "windows-1252" if windows else "latin-1"
 
 
 def _column(name: str) -> Column:

@@ -26,6 +26,7 @@ TEXT = "größe,ort\n1,Köln\n2,München\n"
         (TEXT.encode("latin-1"), "windows-1252"),
         (TEXT.replace("Köln", "K\x81ln").encode("latin-1"), "latin-1"),
         (TEXT.encode("utf-16"), "utf-16"),
+        (TEXT.encode() + "3,Ĝaüß\n4,Ölß".encode() + b"\n5,T\xfcbingen\n", "mixed"),
     ],
 )
 def test_the_encoding_of_a_public_csv_file_is_found(tmp_path: Path, content: bytes, encoding: str) -> None:
