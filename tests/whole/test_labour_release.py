@@ -18,6 +18,7 @@ from synthrelease.bundle.checksums import NAME, checksum_file
 from synthrelease.cli import app, demonstrating
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import SpecError
+from synthrelease.rehearsal.report import describe
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.spec import load_spec
 from synthrelease.verification import verify_bundle
@@ -103,6 +104,13 @@ def test_rules_about_what_is_asked_stay_small(spec: ReleaseSpec) -> None:
     """Joined they would span more cells than any mask may."""
     assert max(mask.forbidden.size for mask in spec.synthetic.masks) < 20_000
     assert sum("contract" in {spec.schema.names[i] for i in mask.columns} for mask in spec.synthetic.masks) >= 7
+
+
+def test_a_long_list_of_tables_does_not_hide_the_rest_of_a_configuration(spec: ReleaseSpec) -> None:
+    text = describe(spec.space[0])
+    assert text.startswith("marginals, tables 3 municipality:labour_status + municipality:birth_country")
+    assert "..., prior weight 50, " in text
+    assert len(text) < 250
 
 
 # --- The demonstration --------------------------------------------------------------------------------------------------
