@@ -628,7 +628,7 @@ OF_THE_THEORY = (
     Mutation(
         name="marginals: every table gets the whole budget",
         breaks="epsilons of the tables add up to more than is charged",
-        place="candidates.generators.marginals:Marginals.measure",
+        place="candidates.generators.marginals:Marginals.measured_tables",
         old="share * epsilon",
         new="epsilon",
         tests=(FORMULA,),
