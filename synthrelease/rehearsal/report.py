@@ -16,7 +16,7 @@ from markupsafe import Markup
 from synthrelease.accounting.charges import decimal_text
 from synthrelease.candidates.configuration import Configuration
 from synthrelease.criteria.wording import figure, words
-from synthrelease.errors import OutputError
+from synthrelease.errors import OutputError, cut
 from synthrelease.rehearsal.advice import MARGIN, BudgetPoint, cheapest
 from synthrelease.rehearsal.copies import CopyFigures
 from synthrelease.rehearsal.intervals import Estimate
@@ -56,6 +56,10 @@ def write_report(rehearsal: Rehearsal, out: Path, noise_level: float) -> None:
         problem = f"{out}: the report could not be written ({error.strerror}). The results in attempts.sqlite are kept."
     if problem:
         raise OutputError(problem)
+
+
+LONGEST_SETTING = 80
+"""Of a setting more is not shown: a formula of forty tables would hide what else differs."""
 
 
 def describe(configuration: Configuration) -> str:
@@ -304,4 +308,4 @@ def _plain(value: Any) -> str:
     if isinstance(value, str) and "/" in value:
         numerator, denominator = value.split("/")
         return f"{int(numerator) / int(denominator):g}"
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    return f"{value:g}" if isinstance(value, float) else cut(" ".join(str(value).split()), LONGEST_SETTING)

@@ -107,6 +107,14 @@ OF_COLUMNS = (
         new="np.arange(len(column.atoms))",
         tests=(f"{CODES}::test_rules_that_leave_nothing_but_missing_values_are_refused",),
     ),
+    Mutation(
+        name="rules: none are joined, whatever bins they cut through",
+        breaks="rows that several rules forbid together are released",
+        place="domain.plausibility:_uneven",
+        old="found.add(columns[column].name)",
+        new="found.discard(columns[column].name)",
+        tests=(f"{RULES}::test_rules_whose_limits_lie_inside_the_same_bins_are_joined",),
+    ),
     # --- What is said about the original table
     Mutation(
         name="bounds: a condition holds for missing values",

@@ -10,6 +10,7 @@ from typing import ClassVar, Literal, Protocol
 import numpy as np
 
 from synthrelease.accounting.charges import Charge
+from synthrelease.candidates.generators.bayesian_network import BayesianNetwork
 from synthrelease.candidates.generators.measurements import NoisyMarginals
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.plausibility import Plausibility
@@ -151,8 +152,13 @@ class MeasuringGenerator(Generator):
     def fixed_tables(self, layout: Layout) -> Iterable[tuple[int, ...]]:
         return self.measured_tables(layout, Fraction(1))
 
-    def model(self, measured: NoisyMarginals, background: Background) -> Model:
-        """The model of measurements over the background's layout. Raises RejectedRound when there is none."""
+    def model(self, measured: NoisyMarginals, background: Background) -> BayesianNetwork:
+        """The model of measurements over the background's layout: a function of these, without any randomness.
+
+        Raises
+        ------
+        RejectedRound : when there is none.
+        """
         raise NotImplementedError
 
     def fit(self, private: PrivateCounts, charge: Charge, background: Background) -> Model:

@@ -74,6 +74,9 @@ class ProportionalFit:
         for child, parent in enumerate(tree.parents):
             if parent >= 0:
                 self._below[parent].append(child)
+        self._at = [
+            [number for number, home in enumerate(self._homes) if home == clique] for clique in range(len(tree.cliques))
+        ]
 
     def margin(self, number: int) -> np.ndarray:
         """The share of every cell of a target."""
@@ -115,9 +118,8 @@ class ProportionalFit:
 
     def _visit(self, clique: int, tolerances: Sequence[np.ndarray]) -> float:
         squares = 0.0
-        for number, home in enumerate(self._homes):
-            if home == clique:
-                squares += self._step(number, tolerances[number])
+        for number in self._at[clique]:
+            squares += self._step(number, tolerances[number])
         for child in self._below[clique]:
             self._tell(clique, child, child)
             squares += self._visit(child, tolerances)
