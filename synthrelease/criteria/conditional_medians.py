@@ -132,7 +132,7 @@ class ConditionalMedian(Criterion):
                     columns=columns,
                     weights=tuple(weights),
                     most=(facts.n * limit,) * len(weights),
-                    each=f"no quantile of {words(self.column)} has over {math.floor(facts.n * limit):,} rows too many aside",
+                    each=f"the rows beyond each quantile of {words(self.column)} are as few as its criterion found",
                 )
             )
         return SumErrors(sums=tuple(found), criterion=self.name)
