@@ -42,6 +42,7 @@ _WEIGHT = re.compile(
     r"(\d*)($|[_. ])",
     re.IGNORECASE,
 )
+_BARE = re.compile(r"weights?|wt|peso|poids|gewicht", re.IGNORECASE)
 _BODY = re.compile(r"birth|body|baby|bab|kg|gram|newborn|born|infant|f[oe]et|geburts|körper|koerper|peso_?nac", re.IGNORECASE)
 
 
@@ -202,9 +203,11 @@ def _numeric(answers: Answers, taken: Collection[str]) -> ColumnDraft | LeftOut:
 
 
 def _is_weight(answers: Answers, values: np.ndarray) -> bool:
-    """Whether it is named like a design weight, and its numbers are not those of bodies in kilograms or pounds."""
+    """Whether it is named like a design weight; where that may be a body's, its numbers must not be kilograms or pounds."""
     if not _WEIGHT.search(answers.source) or _BODY.search(answers.source) or len(values) <= 20 or values[0] < 0:
         return False
+    if not _BARE.fullmatch(answers.source):
+        return True
     sums: dict[float, int] = {}
     for text, times in answers.texts.items():
         sums[float(text)] = sums.get(float(text), 0) + times

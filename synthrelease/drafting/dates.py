@@ -90,17 +90,22 @@ def draft_dates(dates: list[DateColumn], taken: Collection[str]) -> dict[str, li
 
 
 def _later(column: DateColumn, first: DateColumn, taken: Collection[str]) -> list[ColumnDraft]:
-    """Days from the first date to this one, in whole days."""
+    """Days between the first date and this one, from the one that mostly is the earlier; none where they are written unlike."""
     both = (column.days >= 0) & (first.days >= 0)
-    apart, times = np.unique((column.days - first.days)[both], return_counts=True)
-    if not len(apart):
+    if not both.any():
         return []
-    answers = _with_numbers(column, dict(zip(apart.tolist(), times.tolist(), strict=True)), int((~both).sum()))
-    date = {"minus": first.name, "format": column.format}
-    drafted = numbers(answers, f"{column.name}_days_after_{plain_name(first.name, ())}", taken, date=date)
+    earlier, later = (first, column) if np.median((column.days - first.days)[both]) >= 0 else (column, first)
+    apart, times = np.unique((later.days - earlier.days)[both], return_counts=True)
+    if later.format != earlier.format:
+        return []
+    answers = _with_numbers(later, dict(zip(apart.tolist(), times.tolist(), strict=True)), int((~both).sum()))
+    gone = dict.fromkeys([*later.answers.missing_values, *earlier.answers.missing_values])
+    answers = replace(answers, missing_values=tuple(gone))
+    date = {"minus": earlier.name, "format": later.format}
+    drafted = numbers(answers, f"{later.name}_days_after_{plain_name(earlier.name, ())}", taken, date=date)
     if isinstance(drafted, LeftOut):
         return []
-    return [replace(drafted, remark=f"days from {first.name} to {column.name}; {drafted.remark}")]
+    return [replace(drafted, remark=f"days from {earlier.name} to {later.name}; {drafted.remark}")]
 
 
 def _parts(column: DateColumn, taken: Collection[str]) -> list[ColumnDraft]:

@@ -59,6 +59,18 @@ def missing_texts(texts: Mapping[str, int], entry: Entry) -> tuple[str, ...]:
     return tuple(text for text in texts if text in found)
 
 
+def _spikes(texts: Mapping[str, int], values: Mapping[str, float]) -> frozenset[str]:
+    """97, 98 and 99 where they are far more frequent than all of the numbers from 80 to 96, of which there are some.
+
+    Of ages or hours the last ones are the rarest; a code that stands for no answer is not.
+    """
+    before = [texts[text] for text, value in values.items() if 80 <= value < 97]
+    last = [text for text, value in values.items() if value in (97, 98, 99)]
+    beyond = any(value > 99 for value in values.values())
+    frequent = len(before) >= 3 and not beyond and all(texts[text] > 3 * max(before) for text in last)
+    return frozenset(last) if frequent else frozenset()
+
+
 def _mostly_numbers(texts: Mapping[str, int]) -> bool:
     numbers = sum(1 for text in texts if NUMBER.fullmatch(text))
     return numbers >= 2 and numbers >= len(texts) - 3
@@ -75,10 +87,12 @@ def _far_codes(texts: Mapping[str, int], entry: Entry, unnamed: list[str]) -> fr
         return frozenset()
     low, high = min(others), max(others)
     few = len(others) <= 60 and high < 80
+    spikes = _spikes(texts, values)
     return frozenset(
         text
         for text in suspects
-        if (low >= 0 and values[text] < 0)
+        if text in spikes
+        or (low >= 0 and values[text] < 0)
         or (abs(values[text]) >= 10 and few and values[text] > high + 5 and values[text] > 1.5 * high)
         or (values[text] >= 99 and values[text] > _FAR * max(high, 1))
     )

@@ -12,16 +12,18 @@ from itertools import combinations
 
 import numpy as np
 
+from synthrelease.candidates.generators.junction_tree import JunctionTree
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.lattice import lattice
 from synthrelease.domain.schema import Binning, Column, Schema
 
 LEAST_EXPECTED = 50
 """Rows that independent columns would have, at least, where none has."""
-MOST_SUGGESTED, MOST_OF_A_PAIR = 24, 4
+SURE = 0.01
+"""Share of the rows that independent columns would have, from which on a rule is active: less may just be rare."""
+MOST_SUGGESTED, MOST_OF_A_PAIR = 32, 4
 MOST_CELLS = 2**14
-"""Of the columns that active rules tie together: a model keeps them in one table."""
-MOST_TIED = 3
+"""Of the largest table that a model needs for the active rules."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +46,7 @@ class Suggestion:
 def suggested_rules(
     schema: Schema, binnings: Sequence[Binning], table: Counts, without: Collection[str] = ()
 ) -> list[Suggestion]:
-    """Rules for pairs of columns, the best founded first; of those that share columns only a few are active.
+    """Rules for pairs of columns, the best founded first; those are active that are sure, and that a model can keep together.
 
     Parameters
     ----------
@@ -57,15 +59,14 @@ def suggested_rules(
         of_pair[rule[1]] += 1
         if of_pair[rule[1]] <= MOST_OF_A_PAIR and len(found) < MOST_SUGGESTED:
             found.append(rule)
-    sizes = dict(zip(table.layout.columns, table.layout.sizes, strict=True))
-    tied: list[set[str]] = []
+    names, sizes = table.layout.columns, table.layout.sizes
+    tied: list[tuple[int, ...]] = []
     suggestions = []
     for never, columns, expected in found:
-        together = set(columns).union(*(group for group in tied if group & set(columns)))
-        cells = int(np.prod([sizes[name] for name in together]))
-        active = len(together) <= MOST_TIED and cells <= MOST_CELLS
+        pair = tuple(sorted(map(names.index, columns)))
+        active = expected >= SURE * table.total and JunctionTree.of(sizes, [*tied, pair]).largest <= MOST_CELLS
         if active:
-            tied = [group for group in tied if not group & together] + [together]
+            tied.append(pair)
         suggestions.append(Suggestion(never=never, columns=columns, expected=expected, active=active))
     return suggestions
 
@@ -75,6 +76,9 @@ def _found(
 ) -> Iterable[tuple[str, tuple[str, str], float]]:
     marginals = lattice(table)
     for a, b in combinations([place for place, name in enumerate(schema.names) if name not in without], 2):
+        whole = marginals.get((a, b))
+        yield from _of_gaps(schema[schema.names[a]], schema[schema.names[b]], binnings[a], binnings[b], whole)
+        yield from _of_gaps(schema[schema.names[b]], schema[schema.names[a]], binnings[b], binnings[a], whole.T)
         counts = marginals.get((a, b))[: binnings[a].present, : binnings[b].present]
         if not counts.sum():
             continue
@@ -90,6 +94,37 @@ def _found(
                 here = _one(first, binnings[a], row)
                 if rows >= LEAST_EXPECTED and here:
                     yield f"{here} and {never}", names, rows
+
+
+def _of_gaps(
+    asked: Column, answered: Column, of_asked: Binning, of_answered: Binning, counts: np.ndarray
+) -> Iterable[tuple[str, tuple[str, str], float]]:
+    """Bins of one column in which another one never has a value, or always: who is asked a question, and who is not.
+
+    Parameters
+    ----------
+    counts : (n_bins of `asked`, n_bins of `answered`) rows.
+    """
+    if of_answered.missing is None:
+        return
+    rows, gaps = counts.sum(axis=1), counts[:, of_answered.missing]
+    share = gaps.sum() / max(1, rows.sum())
+    for row in range(of_asked.present):
+        here = _one(asked, of_asked, row)
+        for none, expected, state in (
+            (gaps[row] == rows[row], rows[row] * (1 - share), "is not missing"),
+            (gaps[row] == 0, rows[row] * share, "is missing"),
+        ):
+            if here and none and expected >= LEAST_EXPECTED:
+                yield f"{here} and {answered.name} {state}", (asked.name, answered.name), float(expected)
+    if of_asked.missing is not None:
+        row = of_asked.missing
+        if gaps[row] == rows[row] and rows[row] * (1 - share) >= LEAST_EXPECTED:
+            yield (
+                f"{asked.name} is missing and {answered.name} is not missing",
+                (asked.name, answered.name),
+                float(rows[row] * (1 - share)),
+            )
 
 
 def _conditions(column: Column, binning: Binning, empty: np.ndarray) -> Iterable[tuple[str, np.ndarray]]:

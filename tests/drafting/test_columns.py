@@ -88,6 +88,7 @@ def test_weights_of_bodies_are_none(name: str) -> None:
 def test_a_column_that_is_only_called_weight_is_told_by_its_numbers() -> None:
     assert not column("weight", np.round(RANDOM.normal(76, 14, 5000), 1)).weight
     assert column("weight", np.round(RANDOM.lognormal(4.3, 0.8, 5000), 1)).weight
+    assert column("design_weight", np.round(RANDOM.normal(76, 14, 5000), 1)).weight
 
 
 @pytest.mark.parametrize(

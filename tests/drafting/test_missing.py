@@ -22,6 +22,9 @@ MARRIED = {"1": 500, "2": 300, "3": 80}
         ({**MARRIED, "99": 1}, set()),  # once: it may be a slip, and a column of its own is not made of it
         ({**AGES, "99": 4}, set()),  # somebody may be 99
         ({**AGES, "999": 4}, {"999"}),
+        ({**{str(hours): 400 // (1 + abs(hours - 40)) for hours in range(97)}, "98": 60, "99": 90}, {"98", "99"}),
+        ({**{str(hours): 400 // (1 + abs(hours - 40)) for hours in range(97)}, "98": 9, "99": 8}, set()),
+        ({str(share): 100 + (share == 99) * 900 for share in range(101)}, set()),  # per cent
         ({**AGES, "-9": 4}, {"-9"}),
         ({"-5": 3, "-9": 4, "7": 3, "1": 1}, set()),  # degrees
         ({"Mexico": 90, "Peru": 4, "99": 50}, {"99"}),
