@@ -31,7 +31,7 @@ from synthrelease.criteria import (
     fitted_before,
     scores_of,
 )
-from synthrelease.criteria.drafts import CriterionDraft, FileColumn, FileFacts
+from synthrelease.criteria.drafts import CriterionDraft, FileColumn, FileFacts, Partner
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.plausibility import Mask, Plausibility
 from synthrelease.domain.schema import Layout
@@ -205,7 +205,7 @@ FACTS: dict[type, tuple[tuple[str, ...], dict[str, str]]] = {
         },
     ),
     Generator: (("words", "peak_cells"), {"draft": "no_draft"}),
-    Projection: (("sentence", "promised_count"), {"draft": "no_draft"}),
+    Projection: (("sentence", "in_short", "asked_count", "promised_count"), {"draft": "no_draft"}),
 }
 """For each kind of class: what it must say, and what it must say or give a reason for."""
 IN_ITS_OWN_WORDS = {"sentence", "words"}
@@ -270,7 +270,7 @@ def test_a_class_that_leaves_a_fact_out_is_found() -> None:
     assert lacking(Excused, Criterion) == []
     assert lacking(InOthersWords, Criterion) == ["sentence"]
     assert lacking(Family, Generator) == ["words", "peak_cells", "draft"]
-    assert lacking(Kind, Projection) == ["sentence", "promised_count"]
+    assert lacking(Kind, Projection) == ["sentence", "in_short", "asked_count", "promised_count"]
 
 
 # --- Generators
@@ -686,8 +686,11 @@ FILES = [
                     limits=limits,
                     category_rows={} if limits else {"f": n // 2, "m": n - n // 2},
                     missing_rows=0,
-                    smallest_group=n // 3,
-                    partners={other: 0.1 for other in ("age", "year", "sex", "pay") if other != name},
+                    partners={
+                        other: Partner(distance=0.1, smallest_group=n // 3)
+                        for other in ("age", "year", "sex", "pay")
+                        if other != name
+                    },
                 )
                 for name, limits in (
                     ("age", (20.0, 40.0, 60.0)),

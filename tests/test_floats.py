@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -254,7 +255,8 @@ def test_large_gaps_that_hardly_differ_leave_room_for_the_rounding_of_their_sum(
     world, n = World({"a": 1, "b": 30}), 2**30
     line = criterion("regression_coefficients", target="b", features=("a",), representation={"a": "single", "b": "single"})
     judged = criterion("regression_prediction", coefficients=line.name, range=(0, 30), bound="lines")
-    setting, made = world.setting(line, judged), world.candidate([29] * 10 + [31 + 29] * 10)
+    setting, made = world.setting(line, judged), world.candidate([29] * 8 + [31 + 29] * 8)
+    made = replace(made, counts=made.counts.with_counts(made.counts.counts * (n // 16)))
     possible = np.tile(np.arange(31) >= 29, 2)
     fitted = LinearModel(intercept=3.1, coefficients=np.zeros(1))
     design = line.design(setting, possible)  # type: ignore[attr-defined]

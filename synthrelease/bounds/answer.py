@@ -76,6 +76,7 @@ def bound(
         low_steps=found.low.steps,
         high_steps=found.high.steps,
         limits=knowledge.limits,
+        measured=knowledge.measured.in_words() if knowledge.measured else "",
     )
 
 

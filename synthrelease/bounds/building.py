@@ -17,6 +17,7 @@ from synthrelease.bounds.conditions import excluded
 from synthrelease.bounds.facts import Facts, Source
 from synthrelease.bounds.knowledge import Knowledge, MeanError, Unmatched
 from synthrelease.bounds.program import maximum
+from synthrelease.criteria.known_errors import SumError
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -48,6 +49,10 @@ def build_facts(
     builder = _Builder(knowledge, columns, conditions, keep)
     builder.add_cells()
     builder.add_sub_tables()
+    builder.add_first_bins()
+    for errors in knowledge.sums:
+        for error in errors.sums:
+            builder.add_sums(error, errors.criterion)
     if means:
         for mean in knowledge.means:
             builder.add_mean(mean)
@@ -177,11 +182,48 @@ class _Builder:
                 what = "bin" if len(axes) == 1 else "cell"
                 source = self._source(f"each {what} of {table} is off by at most {error.rows:,} rows", error.criterion)
                 yield np.maximum(0.0, synthetic - error.rows), np.minimum(self.n, synthetic + error.rows), source
+        names = [self.names[axis] for axis in axes]
+        measured = self.knowledge.measured.cells(names) if self.knowledge.measured else None
+        if measured is not None:
+            yield *measured, self._source(f"the published noisy table of {table} and the law of its noise")
         if len(axes) == 1:
             for ratio in self.knowledge.ratios:
                 source = self._source(f"each bin of {table} is off by a factor of at most {ratio.factor:.3g}", ratio.criterion)
                 lowest = np.ceil((synthetic + 1) / ratio.factor - 1 - 1e-9)
                 yield np.maximum(0.0, lowest), np.floor((synthetic + 1) * ratio.factor - 1 + 1e-9), source
+
+    def add_first_bins(self) -> None:
+        """How many rows lie in the first 1, 2, ... bins of a measured column with an order; where no bin is torn apart."""
+        for axis, name in enumerate(self.names):
+            found = self.knowledge.measured.first_bins(name) if self.knowledge.measured else None
+            if found is None:
+                continue
+            cells, source = self._cell_of((axis,)), self._source(f"the published noisy numbers of rows up to a bin of {name}")
+            for last, (lowest, highest) in enumerate(zip(*found, strict=True)):
+                first = np.arange(self.shape[axis]) <= last
+                inside = np.bincount(self.into[axis][first], minlength=self.sizes[axis]) > 0
+                if (inside[self.into[axis]] == first).all():
+                    one_row, weights = np.zeros(len(cells), dtype=np.int64), inside[cells].astype(float)
+                    self._add_rows(one_row, weights, np.array([highest]), source)
+                    self._add_rows(one_row, -weights, np.array([-lowest]), source)
+
+    def add_sums(self, error: SumError, criterion: str) -> None:
+        """Weighted sums over some of these columns; only those whose weights are the same in all bins that were merged."""
+        if not set(error.columns) <= set(self.names):
+            return
+        axes = tuple(self.names.index(name) for name in error.columns)
+        order = sorted(range(len(axes)), key=lambda place: axes[place])
+        inside = tuple(axes[place] for place in order)
+        source, one_row = self._source(error.each, criterion), np.zeros(len(self.synthetic), dtype=np.int64)
+        cells = self._cell_of(inside)
+        for weights, most in zip(error.weights, error.most, strict=True):
+            fine = np.transpose(weights, order)
+            bins = self._sum(np.ones(fine.shape), inside)
+            merged = self._sum(fine, inside) / bins
+            back = merged.reshape([self.sizes[axis] for axis in inside])[np.ix_(*(self.into[axis] for axis in inside))]
+            if np.allclose(back, fine, rtol=0, atol=1e-12):
+                rounding = 1e-9 * self.n
+                self._add_rows(one_row, merged[cells], np.array([most + rounding]), source)
 
     def add_mean(self, error: MeanError) -> None:
         """The conditional means inside these columns; only where the bins of the averaged column are not merged.

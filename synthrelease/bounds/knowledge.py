@@ -7,8 +7,9 @@ from functools import cached_property
 
 import numpy as np
 
-from synthrelease.bounds.limits import limits
-from synthrelease.criteria.known_errors import CellError, KnownError, MeanError, RatioError, Unmatched
+from synthrelease.bounds.limits import divided_risk, limits
+from synthrelease.bounds.measured import MeasuredLimits
+from synthrelease.criteria.known_errors import CellError, KnownError, MeanError, RatioError, SumErrors, Unmatched
 from synthrelease.published import PublishedRelease
 from synthrelease.published.facts import criterion_of, public_facts
 
@@ -19,6 +20,7 @@ class Knowledge:
     def __init__(self, release: PublishedRelease, confidence: float, acceptance: float | None = None):
         self.release, self.n = release, release.n_rows
         self.limits = limits(release, confidence, acceptance)
+        self.measured = MeasuredLimits.of(release, divided_risk(release, confidence, acceptance)[1], acceptance)
         self.raw_rules = tuple(rule.never for rule in release.rules if "raw" in rule.applies_to)
 
     @cached_property
@@ -45,6 +47,10 @@ class Knowledge:
     @cached_property
     def unmatched(self) -> tuple[Unmatched, ...]:
         return tuple(error for error in self.errors if isinstance(error, Unmatched))
+
+    @cached_property
+    def sums(self) -> tuple[SumErrors, ...]:
+        return tuple(error for error in self.errors if isinstance(error, SumErrors))
 
     def groups(self, name: str) -> tuple[np.ndarray, ...]:
         """(n_bins,) for each group of a column, which released bins it holds; single bins where there are no groups."""

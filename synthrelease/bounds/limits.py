@@ -22,6 +22,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from synthrelease.bounds.measured import measured_times
 from synthrelease.criteria import CRITERIA, Score
 from synthrelease.errors import InputError
 from synthrelease.published import PublishedRelease
@@ -32,6 +33,9 @@ USABLE = tuple(kind for kind, criterion in CRITERIA.items() if not criterion.no_
 
 _SHARE_OF_ABSOLUTE = 0.5
 """Of the risk: every bound rests on the absolute error, so its limit gets half. Fixed, so that no figure influences it."""
+
+
+_SHARE_OF_MEASURED = 0.5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,17 +74,28 @@ def limits(release: PublishedRelease, confidence: float, acceptance: float | Non
     if acceptance is not None and not 0 < acceptance <= 1:
         raise InputError(f"acceptance: expected a probability above 0 and at most 1, found {acceptance:g}.")
     usable = [i for i, score in enumerate(release.criteria) if score.kind in USABLE and score.mechanism == "Laplace"]
-    if not usable:
+    if not usable and measured_times(release, acceptance) is None:
         raise InputError(f"{release.folder}: expected a criterion that bounds errors, such as {USABLE[0]!r}; found none.")
     return tuple(
         Limit(index=i, score=score, limit=max(_limit(score, risk, acceptance), CRITERIA[score.kind].best_figure), risk=risk)
-        for i, risk in _risks(release, usable, 1 - confidence).items()
+        for i, risk in _risks(release, usable, divided_risk(release, confidence, acceptance)[0]).items()
         for score in [release.criteria[i]]
     )
 
 
+def divided_risk(release: PublishedRelease, confidence: float, acceptance: float | None = None) -> tuple[float, float]:
+    """What the limits of figures may be wrong with, and those of published measurements: half each where there are any.
+
+    It depends on what is published, never on a figure or a noisy count.
+    """
+    share = 0.0 if measured_times(release, acceptance) is None else _SHARE_OF_MEASURED
+    return (1 - confidence) * (1 - share), (1 - confidence) * share
+
+
 def _risks(release: PublishedRelease, usable: list[int], risk: float) -> dict[int, float]:
     """The risk divided among the criteria by their kinds alone: their sum is the risk that any limit is wrong."""
+    if not usable:
+        return {}
     absolute = [i for i in usable if CRITERIA[release.criteria[i].kind].bounds_every_cell]
     others = [i for i in usable if i not in absolute]
     if not absolute or not others:

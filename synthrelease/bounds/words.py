@@ -30,6 +30,7 @@ class Bound:
     n_rows : of the release.
     low_steps, high_steps : why, with the weightiest reason first.
     limits : upper limits of the true errors, one for each criterion that says something about other queries.
+    measured : what published noisy tables say, in words; empty where none are published or they say nothing.
     """
 
     question: str
@@ -44,6 +45,7 @@ class Bound:
     low_steps: tuple[Step, ...]
     high_steps: tuple[Step, ...]
     limits: tuple[Limit, ...]
+    measured: str = ""
 
     def __str__(self) -> str:
         return explained(self)
@@ -61,6 +63,7 @@ def explained(bound: Bound) -> str:
         "",
         "What that rests on: limits of the true errors, from released figures",
         *(f"  - {limit_in_words(limit, bound.n_rows)}" for limit in bound.limits),
+        *([f"  - {bound.measured}"] if bound.measured else []),
         "",
         _meaning(bound),
     ]
@@ -111,11 +114,22 @@ def limit_in_words(limit: Limit, n_rows: int) -> str:
 
 
 def _meaning(bound: Bound) -> str:
+    queries = (
+        "with them the bounds of every query, however many are asked. They compare the released table with the original "
+        "one on the released bins and their numbers; they say nothing about a wider population."
+    )
+    if bound.measured:
+        word = (
+            f"If a round was accepted with probability {bound.acceptance:g} or more: w" if bound.acceptance is not None else "W"
+        )
+        return (
+            f"{word}ith probability {1 - bound.confidence:.4g} at most, over all noise of the run, a table is released and one "
+            f"of these limits is wrong; otherwise they hold, and {queries}"
+        )
     given = "Given the released table"
     if bound.acceptance is not None:
         given = f"If a round was accepted with probability {bound.acceptance:g} or more"
     return (
         f"{given}, all these limits hold together with probability {bound.confidence:g} or more over the noise of the figures, "
-        "and with them the bounds of every query, however many are asked. They compare the released table with the original "
-        "one on the released bins and their numbers; they say nothing about a wider population."
+        f"and {queries}"
     )

@@ -33,7 +33,7 @@ def release_files(release: Release) -> tuple[ReleasedTable, ReleaseDocument, dic
         data[imputing.NAME] = content
     if release.measured is not None:
         bins = release.spec.space.common if release.spec.shared_measurements else candidate.transformation
-        data[measurements.NAME] = measurements_bytes(release.measured, bins)
+        data[measurements.NAME] = measurements_bytes(release.measured, bins, candidate.transformation)
     checksums = {name: sha256(content) for name, content in data.items()}
     return table, release_document(release, checksums, weighting, copies), data
 

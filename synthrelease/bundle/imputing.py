@@ -15,6 +15,7 @@ import numpy as np
 
 from synthrelease.bundle.table import ReleasedTable
 from synthrelease.domain.donors import Completed, Gaps, NotImputed, completed
+from synthrelease.domain.gaps import gaps_of_cells
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.published.columns import ColumnPart
 from synthrelease.published.imputation import ImputationPart
@@ -64,37 +65,28 @@ def imputed(
     """
     if asked is None:
         return None, None
-    lacking = incomplete(table, missing_bins(columns))
+    open_ = gaps_of_cells(table.counts, missing_bins(columns), plausibility)
     part = ImputationPart(
         copies=asked.copies,
         donors=asked.donors,
         match=list(asked.match if asked.match is not None else table.names),
-        rows=int(table.counts.counts[lacking].sum()),
+        rows=int(table.counts.counts[open_.any(axis=1)].sum()),
         smallest=smallest,
         failed="",
     )
     gaps = gaps_of(part, columns)
     try:
         copies = completed(table.counts, gaps, plausibility, SYSTEM.generator())
-        return part, imputed_bytes(table, copies, gaps.missing)
+        return part, imputed_bytes(table, copies, open_)
     except NotImputed as error:
         return part.model_copy(update={"failed": str(error)}), None
     except (ArithmeticError, LookupError, MemoryError, TypeError, ValueError) as error:
         return part.model_copy(update={"failed": f"the copies could not be made ({type(error).__name__})"}), None
 
 
-def incomplete(table: ReleasedTable, missing: Sequence[int | None]) -> np.ndarray:
-    """(n_cells,) True for the cells of rows that lack a value."""
-    lacking = np.zeros(len(table.counts), dtype=bool)
-    for bins, gap in zip(table.counts.bins, missing, strict=True):
-        if gap is not None:
-            lacking |= bins == gap
-    return lacking
-
-
-def imputed_bytes(table: ReleasedTable, copies: Sequence[Completed], missing: Sequence[int | None]) -> bytes:
+def imputed_bytes(table: ReleasedTable, copies: Sequence[Completed], open_: np.ndarray) -> bytes:
     """The file: UTF-8, a header, "\\n" line ends."""
-    flags = flags_of_rows(table, missing)
+    flags = flags_of_rows(table, open_)
     lines = _Lines()
     writer = csv.writer(lines, lineterminator="\n")
     writer.writerow([*HEAD, *table.names])
@@ -117,10 +109,14 @@ class _Lines:
         self.write = self.parts.append
 
 
-def flags_of_rows(table: ReleasedTable, missing: Sequence[int | None]) -> list[str]:
-    """Per row of data.csv, the names of the columns that it lacks, with a space between two."""
+def flags_of_rows(table: ReleasedTable, open_: np.ndarray) -> list[str]:
+    """Per row of data.csv, the names of the columns in which it has a gap, with a space between two.
+
+    Parameters
+    ----------
+    open_ : (n_cells, n_columns) the gaps of the table (`gaps_of_cells`).
+    """
     names = np.full(len(table.counts), "", dtype=object)
-    for name, bins, gap in zip(table.names, table.counts.bins, missing, strict=True):
-        if gap is not None:
-            names[bins == gap] += f" {name}"
+    for column, name in enumerate(table.names):
+        names[open_[:, column]] += f" {name}"
     return [text.strip() for text in np.repeat(names, table.counts.counts).tolist()]

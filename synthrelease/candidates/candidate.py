@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from synthrelease.accounting.charges import Charge
 from synthrelease.candidates.configuration import Configuration
 from synthrelease.candidates.generators import Background, MeasuringGenerator, Model, NoisyMarginals
+from synthrelease.candidates.kept_models import KeptModels
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.domain.schema import Transformation
@@ -44,6 +46,7 @@ def make_candidate(
     background: Background,
     charge: Charge,
     shared: NoisyMarginals | None = None,
+    kept: KeptModels | None = None,
 ) -> Candidate:
     """Fit the generator, sample n plausible rows, project them.
 
@@ -53,6 +56,7 @@ def make_candidate(
     background : rules and prior over the same bins.
     charge : the planned charge of one fit.
     shared : measurements over the configuration's bins, made once for all rounds; then nothing is spent here.
+    kept : models of these shared measurements that were fitted before.
 
     Raises
     ------
@@ -66,7 +70,8 @@ def make_candidate(
     if isinstance(chosen, MeasuringGenerator):
         if measured is None:
             measured = chosen.measure(private, charge)
-        model = chosen.model(measured, background)
+        fit = partial(chosen.model, measured, background)
+        model: Model = fit() if shared is None or kept is None else kept.get(configuration.model_key, fit)
     else:
         model = chosen.fit(private, charge, background)
     entropy = private.entropy.generator()

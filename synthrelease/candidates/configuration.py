@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,6 +21,12 @@ class Configuration:
     transformation: Transformation
     generator: Generator
     projection: Projection
+
+    @property
+    def model_key(self) -> str:
+        """What the model of shared measurements depends on: all but the projection."""
+        described = self.describe()
+        return json.dumps([described["transformation"], described["generator"]], sort_keys=True)
 
     def describe(self) -> dict[str, object]:
         """Plain values for release.json and for the terminal."""

@@ -17,12 +17,13 @@ from synthrelease.cli import accounting
 from synthrelease.cli.auditing import audit
 from synthrelease.cli.bounding import bound
 from synthrelease.cli.bundles import card, keygen, verify
+from synthrelease.cli.demonstrating import demo
 from synthrelease.cli.describing import schema
 from synthrelease.cli.drafting import init
 from synthrelease.cli.planning import check, plan
 from synthrelease.cli.quiet import be_quiet
 from synthrelease.cli.rehearsing import rehearse, simulate
-from synthrelease.cli.releasing import demo, release
+from synthrelease.cli.releasing import release
 from synthrelease.cli.terminal import STOPPED, err
 from synthrelease.errors import SynthreleaseError, failure_of
 

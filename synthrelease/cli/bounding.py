@@ -59,5 +59,6 @@ def _plain(found: Bound) -> dict[str, Any]:
         "confidence": found.confidence,
         "acceptance": found.acceptance,
         "n_rows": found.n_rows,
+        "measured": found.measured or None,
         "limits": {limit.score.name: limit.limit if limit.limit < float("inf") else None for limit in found.limits},
     }

@@ -40,6 +40,7 @@ def plan(
         print_plan(specs[0])
         out.print(f"Configurations: {len(specs[0].space)}   Memory: about {peak_megabytes(specs[0], jobs, rows)} MB")
         _print_estimates(specs[0], rows)
+        _print_warnings(specs[0], rows)
         warn_of_gaps(specs[0])
     else:
         print_plans([(config.name, spec.plan.total) for config, spec in zip(configs, specs, strict=True)])
@@ -68,6 +69,29 @@ def _print_estimates(spec: ReleaseSpec, rows: int | None) -> None:
     out.print(f"  Columns with the most bins: {escape(layout.largest())} of {len(layout.sizes)}.")
 
 
+def _print_warnings(spec: ReleaseSpec, rows: int | None) -> None:
+    from synthrelease.releasing.estimates import usual_rows
+
+    found = warnings_without_data(spec, rows)
+    if found:
+        out.print(f"Criteria to think about, as far as can be said without data, for {rows or usual_rows(spec):,} rows:")
+    for name, text in found:
+        out.print(escape(f"  {name}: {text}"), highlight=False)
+
+
+def warnings_without_data(spec: ReleaseSpec, rows: int | None) -> list[tuple[str, str]]:
+    """Criteria that can say nothing, by name, and why: what the settings and the number of rows tell."""
+    from synthrelease.criteria.informative import uninformative
+    from synthrelease.releasing.estimates import usual_rows
+
+    n = rows or usual_rows(spec)
+    return [
+        (criterion.name, text)
+        for criterion in spec.criteria
+        for text in uninformative(criterion, spec.joint_test, criterion.least_sensitivity(n))
+    ]
+
+
 def _document(spec: ReleaseSpec, jobs: int, rows: int | None) -> dict[str, Any]:
     from synthrelease.published.costs import ChargePart
     from synthrelease.releasing.estimates import estimates, usual_rows
@@ -90,6 +114,7 @@ def _document(spec: ReleaseSpec, jobs: int, rows: int | None) -> dict[str, Any]:
                 for each in estimates(spec, rows)
             ],
         },
+        "warnings": [{"criterion": name, "text": text} for name, text in warnings_without_data(spec, rows)],
         "card_lacks": list(gaps(spec.card, spec.schema.names)),
     }
 

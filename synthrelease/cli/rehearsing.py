@@ -87,6 +87,7 @@ def simulate(
 
 def _print_rehearsal(found: Any, out: Path) -> None:
     from synthrelease.rehearsal.report import describe
+    from synthrelease.rehearsal.words import outlook_words
 
     table = Table("configuration", "accepted", "95% interval", "attempts", title="Shortlist")
     for c in found.shortlist:
@@ -98,10 +99,29 @@ def _print_rehearsal(found: Any, out: Path) -> None:
     else:
         terminal.print("No configuration was accepted often enough; the report shows which criterion binds.")
     if found.outlook and found.shortlist:
-        terminal.print(
-            f"A release from this shortlist: {found.outlook.expected_rounds:.1f} rounds on average; nothing is released with "
-            f"probability {found.outlook.nothing:.2g}; {loss_text(found.spec.plan.total)}."
-        )
+        terminal.print(f"A release from this shortlist: {loss_text(found.spec.plan.total)}.")
+        for text in outlook_words(found):
+            terminal.print(escape(text))
+    _print_look(found)
     if not found.complete:
         terminal.print("Not complete: the time was used up or the run was stopped. The same command goes on where it ended.")
     terminal.print(f"{found.n_attempts} attempts. The report is {escape(str(out / 'report.html'))}.")
+
+
+def _print_look(found: Any) -> None:
+    """Where errors are, which thresholds say nothing, which pairs nothing looks at, and what a costly projection does."""
+    from synthrelease.rehearsal.words import binding, projection_advice, telling_pairs, warnings
+
+    for title, lines in (
+        ("Where the errors are:", [text for text in [binding(found)] if text]),
+        ("Thresholds to think about before anything is spent:", warnings(found)),
+        (
+            "Pairs of columns that no criterion and no fixed table looks at:",
+            telling_pairs(found),
+        ),
+        ("Minimum count:", [text for text in [projection_advice(found)] if text]),
+    ):
+        if lines:
+            terminal.print(f"\n{title}")
+        for line in lines:
+            terminal.print(escape(f"- {line}"), highlight=False)

@@ -1,4 +1,4 @@
-"""release and demo: the commands that spend. `publish` does the work in its order; this file says in words what happened."""
+"""release: the command that spends. `publish` does the work in its order; this file says in words what happened."""
 
 from __future__ import annotations
 
@@ -64,22 +64,11 @@ def release(
         password_file=password_file,
         archive=archive,
     )
-    _publish(request)
+    run(request)
 
 
-def demo(
-    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="A new folder for the released files.")],
-    jobs: Jobs = 1,
-) -> None:
-    """Run a whole release on public surrogate births that come with synthrelease. Needs nothing from outside."""
-    from synthrelease.publish import ReleaseRequest
-    from synthrelease.resources import resource
-
-    config, simulated = resource("configs/births.toml"), resource("public_data/births_surrogate.csv.gz")
-    _publish(ReleaseRequest(config=config, data=simulated, out=out, jobs=jobs, nobodys=True))
-
-
-def _publish(request: ReleaseRequest) -> None:
+def run(request: ReleaseRequest) -> None:
+    """Release what was asked for, and print what happens on the way and what came of it."""
     from synthrelease.publish import publish
 
     with ExitStack() as stack:

@@ -16,6 +16,7 @@ from synthrelease.candidates.candidate import Candidate
 from synthrelease.criteria.drafts import CriterionDraft, FileFacts
 from synthrelease.criteria.facts import PublicFacts
 from synthrelease.criteria.fitted import Fitted, Regression
+from synthrelease.criteria.guarding import LostPair
 from synthrelease.criteria.known_errors import KnownError
 from synthrelease.criteria.offenders import Offender, PublicTable
 from synthrelease.domain.counts import Counts
@@ -122,6 +123,8 @@ class Criterion(SpecTable):
     """Whether the figure is a share of the rows."""
     best_figure: ClassVar[float] = 0.0
     """The least that an exact figure can be: a limit below it says no more, and no table would meet it."""
+    compares: ClassVar[bool] = True
+    """Whether the figure compares the released table with the original one; otherwise it looks at released rows alone."""
     bounds_every_cell: ClassVar[bool] = False
     """Whether the figure bounds the error of every cell of small tables, on which all other bounds rest."""
     asks_single_columns: ClassVar[bool] = False
@@ -153,6 +156,14 @@ class Criterion(SpecTable):
     def every_cell_up_to(self, n_columns: int) -> int:
         """Of how many columns a table may be for the figure to bound the error of each of its cells; 0 for none."""
         return 0
+
+    def guards(self, pair: LostPair) -> bool:
+        """Whether the figure is about these two columns together: it names them, or must fail when their tie is lost."""
+        return False
+
+    def least_sensitivity(self, n: int) -> float | None:
+        """What the sensitivity is at least, for whatever candidate of n rows; None where the settings do not tell."""
+        return 1 / n if self.counts_rows else None
 
     def effort(self, layout: Layout, n: int) -> float:
         """How many numbers one figure reads, about, for tables of n rows over this layout: what grows with the columns."""

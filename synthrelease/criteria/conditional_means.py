@@ -21,9 +21,10 @@ from synthrelease.criteria.drafts import CriterionDraft, FileFacts
 from synthrelease.criteria.facts import PublicFacts
 from synthrelease.criteria.fitted import Fitted
 from synthrelease.criteria.groupings import Grouping, groupings, public_sizes
+from synthrelease.criteria.guarding import LostPair
 from synthrelease.criteria.known_errors import MeanError
 from synthrelease.criteria.offenders import Offender, PublicTable
-from synthrelease.criteria.wording import grouped, shown, words
+from synthrelease.criteria.wording import figure, grouped, shown, words
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.schema import Layout
 from synthrelease.randomness import noise_grid
@@ -105,6 +106,14 @@ class ConditionalMean(Criterion):
             criterion=self.name,
         )
 
+    def guards(self, pair: LostPair) -> bool:
+        """It names the column and those it is grouped by."""
+        return pair.is_one_of(self.column, self.by)
+
+    def least_sensitivity(self, n: int) -> float:
+        """No group has more than all rows."""
+        return (self.range[1] - self.range[0]) / n
+
     def effort(self, layout: Layout, n: int) -> float:
         return float(min(n, layout.n_cells)) * (len(self.by) + self.overall)
 
@@ -180,7 +189,7 @@ class ConditionalMean(Criterion):
             )
             worst = int(np.abs(ours - theirs).argmax())
             where = f"mean {words(self.column)}, {grouping.where(worst)}"
-            released, original = (f"{means[worst]:.4g}" for means in (ours, theirs))
+            released, original = (figure(float(means[worst])) for means in (ours, theirs))
             error = abs(float(ours[worst] - theirs[worst]))
             found.append((error, Offender(where=where, released=released, original=original)))
         return max(found, key=lambda each: each[0])[1]

@@ -21,7 +21,9 @@ from synthrelease.criteria.columns import grouping_mistakes, unknown_columns
 from synthrelease.criteria.drafts import CriterionDraft, FileFacts
 from synthrelease.criteria.facts import PublicFacts
 from synthrelease.criteria.fitted import Fitted
-from synthrelease.criteria.groupings import Grouping, groupings, sizes
+from synthrelease.criteria.groupings import Grouping, groupings, public_tables, sizes
+from synthrelease.criteria.guarding import LostPair
+from synthrelease.criteria.known_errors import SumError, SumErrors
 from synthrelease.criteria.offenders import Offender, PublicTable
 from synthrelease.criteria.wording import grouped, shown, words
 from synthrelease.domain.counts import Counts
@@ -58,7 +60,6 @@ class ConditionalMedian(Criterion):
 
     counts_rows: ClassVar[bool] = True
     best_figure: ClassVar[float] = -0.5
-    no_bounds: ClassVar[str] = "Numbers of rows below or above a window are not among the facts that bounds are computed from."
     kind: Literal["conditional_median"]
     column: str
     by: tuple[str, ...] = ()
@@ -98,6 +99,10 @@ class ConditionalMedian(Criterion):
     def figure_unit(self, facts: PublicFacts) -> str:
         return "share of the rows"
 
+    def guards(self, pair: LostPair) -> bool:
+        """It names the column and those it is grouped by."""
+        return pair.is_one_of(self.column, self.by)
+
     def effort(self, layout: Layout, n: int) -> float:
         return float(min(n, layout.n_cells)) * (len(self.by) + self.overall) * len(self.quantiles)
 
@@ -112,6 +117,25 @@ class ConditionalMedian(Criterion):
 
     def public_sensitivity(self, facts: PublicFacts) -> float:
         return 1 / facts.n
+
+    def known_error(self, limit: float, facts: PublicFacts) -> SumErrors:
+        """Of every group, at most so many rows too many below the window, and above it: B - q n_g <= n limit, likewise A."""
+        found = []
+        for columns, inside, rows in public_tables(self.by, self.overall, self.column, facts):
+            bins, weights = np.arange(len(rows)), list[np.ndarray]()
+            for q in map(float, self.quantiles):
+                reached = np.cumsum(rows)
+                middle = int(np.searchsorted(reached, math.ceil(Fraction(str(q)) * int(reached[-1]))))
+                weights += [((bins < middle - self.within) - q) * inside, ((bins > middle + self.within) - (1 - q)) * inside]
+            found.append(
+                SumError(
+                    columns=columns,
+                    weights=tuple(weights),
+                    most=(facts.n * limit,) * len(weights),
+                    each=f"no quantile of {words(self.column)} has over {math.floor(facts.n * limit):,} rows too many aside",
+                )
+            )
+        return SumErrors(sums=tuple(found), criterion=self.name)
 
     def mistakes(self, setting: Setting, others: Mapping[str, Criterion]) -> Iterable[Mistake]:
         found = [*unknown_columns(setting.schema, "column", [self.column]), *grouping_mistakes(setting, "by", self.by)]

@@ -20,6 +20,21 @@ _NOT_OUTCOMES = ("age", "agep", "edad", "alter", "sex", "gender", "sexo", "race"
 
 
 @dataclass(frozen=True, kw_only=True)
+class Partner:
+    """Another column, beside the rows that have a value of both.
+
+    Attributes
+    ----------
+    distance : how much the two hang together: the share of all rows that would have to change for them to be independent.
+    smallest_group : rows in the smallest of the few groups of the other column that figures may be taken over; 0 where it has
+        too many.
+    """
+
+    distance: float
+    smallest_group: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class FileColumn:
     """A drafted column of a public file, in the bins that it is released in.
 
@@ -31,9 +46,7 @@ class FileColumn:
     limits : inner limits of the drafted bins of a column of numbers; None for categories.
     category_rows : how often each category occurs in the file, by its label; empty for numbers.
     missing_rows : rows without a value.
-    smallest_group : rows in the smallest of the few groups that figures may be taken over; 0 where there are too many groups.
-    partners : the other columns, those that hang together most with this one first, with how much: the share of rows that would
-        have to change for the two to be independent.
+    partners : the other columns, those that hang together most with this one first.
     """
 
     name: str
@@ -43,8 +56,7 @@ class FileColumn:
     limits: tuple[float, ...] | None
     category_rows: Mapping[str, int]
     missing_rows: int
-    smallest_group: int
-    partners: Mapping[str, float]
+    partners: Mapping[str, Partner]
 
     @property
     def n_bins(self) -> int:
@@ -54,7 +66,7 @@ class FileColumn:
     @property
     def tied(self) -> float:
         """How much it hangs together with all other columns."""
-        return sum(self.partners.values())
+        return sum(partner.distance for partner in self.partners.values())
 
     @property
     def explained(self) -> bool:
@@ -102,9 +114,10 @@ class FileFacts:
         return tuple(fits[:most])
 
     def grouping(self, column: FileColumn, least: float, most: int) -> tuple[FileColumn, ...]:
-        """At most so many columns to group by, of which no group has fewer than `least` rows, the strongest partners first."""
+        """At most so many columns to group by, the strongest partners first; each group has `least` rows with values."""
         named = {other.name: other for other in self.columns}
-        fits = [named[name] for name in column.partners if named[name].smallest_group >= least and not named[name].weight]
+        large = [name for name, partner in column.partners.items() if partner.smallest_group >= max(1, least)]
+        fits = [named[name] for name in large if not named[name].weight]
         return tuple(fits[:most])
 
 

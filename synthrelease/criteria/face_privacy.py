@@ -49,6 +49,7 @@ class FacePrivacy(Criterion):
     """
 
     figure_gets_noise: ClassVar[bool] = False
+    compares: ClassVar[bool] = False
     no_sensitivity: ClassVar[str] = "The figure gets no noise: the released table alone decides it (`public_figure`)."
     no_bounds: ClassVar[str] = "The figure looks at released rows only."
     kind: Literal["face_privacy"]

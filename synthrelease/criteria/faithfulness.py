@@ -19,6 +19,7 @@ from synthrelease.criteria.columns import unknown_columns
 from synthrelease.criteria.drafts import CriterionDraft, FileColumn, FileFacts
 from synthrelease.criteria.facts import PublicFacts
 from synthrelease.criteria.fitted import Fitted
+from synthrelease.criteria.guarding import LostPair
 from synthrelease.criteria.known_errors import Unmatched
 from synthrelease.criteria.matching import Step, maximum_matching
 from synthrelease.criteria.wording import shown, words
@@ -108,6 +109,10 @@ class Faithfulness(Criterion):
             for column in tolerant
         }
         return Unmatched(rows=math.floor(facts.n * limit), steps=steps, ignored=self.ignored, criterion=self.name)
+
+    def guards(self, pair: LostPair) -> bool:
+        """Similar rows agree on `exact`, so at least as many rows are unmatched as the table of two such columns is off."""
+        return pair.columns <= set(self.exact) and pair.distance > self.threshold
 
     def effort(self, layout: Layout, n: int) -> float:
         """The distinct rows of both tables, and the pairs of similar ones, of which a row has two for each tolerant column."""

@@ -5,7 +5,7 @@ Rows without a value of the grouping column are in no group of it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -86,6 +86,25 @@ def public_sizes(name: str, column: str, facts: PublicFacts) -> list[int]:
     place = table.layout.index(name)
     rows = np.bincount(table.digits(place), weights=table.counts, minlength=table.layout.sizes[place])
     return [int(rows[group].sum()) for group in _public_groups(name, facts)]
+
+
+def public_tables(
+    by: Iterable[str], overall: bool, column: str, facts: PublicFacts
+) -> Iterator[tuple[tuple[str, ...], np.ndarray, np.ndarray]]:
+    """Every group as (columns, inside, rows) on the released table: what linear facts about it are made of.
+
+    columns : the one that is looked at, alone for all rows, otherwise after the column of the group.
+    inside : an axis for each of them, 1.0 where a row of the group has a value of `column`, else 0.0.
+    rows : (n_bins,) released rows of the group in the bins of `column`.
+    """
+    values = (np.arange(len(facts.by_name[column].labels)) < facts.by_name[column].present).astype(float)
+    if overall:
+        yield (column,), values, facts.cells((column,)) * values
+    for name in by:
+        if name != column:
+            table = facts.cells((name, column)).reshape(len(facts.by_name[name].labels), -1)
+            for group in _public_groups(name, facts):
+                yield (name, column), np.outer(group, values), table[group].sum(axis=0) * values
 
 
 def _public_groups(name: str, facts: PublicFacts) -> np.ndarray:

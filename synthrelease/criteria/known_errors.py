@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 
 @dataclass(frozen=True, kw_only=True)
 class CellError:
@@ -59,4 +61,25 @@ class Unmatched:
     ignored: tuple[str, ...] = ()
 
 
-KnownError = CellError | RatioError | MeanError | Unmatched
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SumError:
+    """Weighted sums over the cells of the table of some columns are at most so much: weights . R <= most, one by one.
+
+    `weights` has an array with an axis for each column, over all its released bins, for every sum; `each` is one in words.
+    """
+
+    columns: tuple[str, ...]
+    weights: tuple[np.ndarray, ...]
+    most: tuple[float, ...]
+    each: str
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SumErrors:
+    """Everything that one criterion says about weighted sums, over tables of different columns."""
+
+    sums: tuple[SumError, ...]
+    criterion: str
+
+
+KnownError = CellError | RatioError | MeanError | Unmatched | SumErrors

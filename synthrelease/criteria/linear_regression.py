@@ -17,6 +17,7 @@ from synthrelease.criteria.columns import representation_mistakes, unknown_colum
 from synthrelease.criteria.facts import PublicFacts
 from synthrelease.criteria.fitted import Fitted, Regression
 from synthrelease.criteria.functional_mechanism import Design, Prior, least_squares, private_least_squares, sub_table, too_large
+from synthrelease.criteria.guarding import LostPair
 from synthrelease.criteria.offenders import Offender, PublicTable
 from synthrelease.criteria.wording import figure, words
 from synthrelease.domain.schema import Binning, Layout
@@ -117,6 +118,10 @@ class RegressionCoefficients(Criterion):
 
     def figure_unit(self, facts: PublicFacts) -> str:
         return facts.unit(self.target)
+
+    def guards(self, pair: LostPair) -> bool:
+        """It names the target and its features."""
+        return pair.is_one_of(self.target, self.features)
 
     def effort(self, layout: Layout, n: int) -> float:
         """The rows are counted by the cells of the regression, whose products are summed."""

@@ -21,6 +21,7 @@ from synthrelease.criteria.drafts import CriterionDraft, FileFacts
 from synthrelease.criteria.facts import PublicFacts
 from synthrelease.criteria.fitted import Fitted
 from synthrelease.criteria.functional_mechanism import sub_table
+from synthrelease.criteria.guarding import LostPair
 from synthrelease.criteria.offenders import Offender, PublicTable
 from synthrelease.criteria.wording import figure as number
 from synthrelease.criteria.wording import shown, words
@@ -113,6 +114,10 @@ class LogisticRegression(Criterion):
 
     def figure_unit(self, facts: PublicFacts) -> str:
         return "log odds"
+
+    def guards(self, pair: LostPair) -> bool:
+        """It names the target and its features."""
+        return pair.is_one_of(self.target, self.features)
 
     def effort(self, layout: Layout, n: int) -> float:
         """The rows are counted by the cells of the regression; each step of the fit sums their products."""

@@ -8,7 +8,7 @@ dearer than any other: it is named as "all columns", and needs none of the table
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import cached_property
 
 from pydantic import Field, field_validator
@@ -16,6 +16,7 @@ from pydantic import Field, field_validator
 from synthrelease.candidates.generators.marginals import Term
 from synthrelease.criteria.base import Criterion, Mistake, Setting
 from synthrelease.criteria.columns import unknown_columns
+from synthrelease.criteria.guarding import LostPair
 from synthrelease.criteria.wording import shown, words
 from synthrelease.domain.schema import Layout
 from synthrelease.errors import Unexpected
@@ -81,6 +82,16 @@ class MarginalCriterion(Criterion):
         everything = tuple(range(width))
         sets = [columns for term in self._named for columns in ([everything] if term is None else term.sets(layout))]
         return tuple(dict.fromkeys(columns for columns in sets if len(columns) > self.up_to(width)))
+
+    def compares_table(self, columns: Collection[str], n_columns: int) -> bool:
+        """Whether the table of just these columns is compared."""
+        terms = (term for term in self._named if term is not None)
+        named = any(term.ways == len(columns) or set(term.columns) == set(columns) for term in terms)
+        return named or len(columns) <= self.up_to(n_columns)
+
+    def guards(self, pair: LostPair) -> bool:
+        """The worst cell of the pair's table would be further off than the threshold allows."""
+        return self.compares_table(pair.columns, pair.n_columns) and pair.largest_cell > self.threshold
 
     def n_tables(self, layout: Layout) -> int:
         """How many tables are compared."""

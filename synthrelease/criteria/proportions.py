@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -18,13 +18,18 @@ from synthrelease.candidates.candidate import Candidate
 from synthrelease.criteria.base import Criterion, Mistake, Query, Setting
 from synthrelease.criteria.columns import condition, condition_mistakes, grouping_mistakes, unknown_columns
 from synthrelease.criteria.drafts import CriterionDraft, FileFacts
-from synthrelease.criteria.facts import PublicFacts
+from synthrelease.criteria.facts import Group, PublicFacts
 from synthrelease.criteria.fitted import Fitted
-from synthrelease.criteria.groupings import Grouping, groupings, public_sizes, sizes
+from synthrelease.criteria.groupings import Grouping, groupings, public_sizes, public_tables, sizes
+from synthrelease.criteria.guarding import LostPair
+from synthrelease.criteria.known_errors import SumError, SumErrors
 from synthrelease.criteria.offenders import Offender, PublicTable, share
-from synthrelease.criteria.wording import grouped, shown, words
+from synthrelease.criteria.wording import figure, grouped, shown, words
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.schema import Layout
+
+_MOST_BY = 6
+"""Groupings of a draft."""
 
 
 class DifferenceInProportions(Criterion):
@@ -52,7 +57,6 @@ class DifferenceInProportions(Criterion):
     quotient and maximum are rounded to 2^-51 of themselves, which for n up to 2^30 is below 2^-21 of the sensitivity.
     """
 
-    no_bounds: ClassVar[str] = "Shares within groups are not among the facts that bounds are computed from."
     kind: Literal["difference_in_proportions"]
     column: str
     bins: tuple[str, ...] = Field(min_length=1)
@@ -62,10 +66,11 @@ class DifferenceInProportions(Criterion):
     @classmethod
     def drafts(cls, file: FileFacts) -> Iterable[CriterionDraft | str]:
         """The shares of the rarer of two categories, for the three columns that hang together most with others."""
-        if not any(file.grouping(column, max(300, 0.01 * file.n_rows), 3) for column in file.conditions[:3]):
+        least = max(300, 0.01 * file.n_rows)
+        if not any(file.grouping(column, least, _MOST_BY) for column in file.conditions[:3]):
             yield "difference_in_proportions: no column of two frequent values has groups that are large enough"
         for column in file.conditions[:3]:
-            by = [other.name for other in file.grouping(column, max(300, 0.01 * file.n_rows), 3)]
+            by = [other.name for other in file.grouping(column, least, _MOST_BY)]
             rarer = min(column.category_rows, key=lambda label: column.category_rows[label])
             if by:
                 yield CriterionDraft(
@@ -92,6 +97,14 @@ class DifferenceInProportions(Criterion):
     def figure_unit(self, facts: PublicFacts) -> str:
         return "share of a group"
 
+    def guards(self, pair: LostPair) -> bool:
+        """It names the column and those it is grouped by."""
+        return pair.is_one_of(self.column, self.by)
+
+    def least_sensitivity(self, n: int) -> float:
+        """No group has more than all rows."""
+        return 1 / n
+
     def effort(self, layout: Layout, n: int) -> float:
         return float(min(n, layout.n_cells)) * (len(self.by) + self.overall)
 
@@ -106,6 +119,28 @@ class DifferenceInProportions(Criterion):
         """One over the smallest released group; groups of rows that have a value of the column."""
         names = [*self.by, *([""] if self.overall else [])]
         return 1 / max(1, min(size for name in names for size in public_sizes(name, self.column, facts)))
+
+    def known_error(self, limit: float, facts: PublicFacts) -> SumErrors:
+        """Of every group, |a_g - p_g n_g| <= limit m_g, p_g and m_g those of the release."""
+        column, found = facts.by_name[self.column], []
+        groups = column.groups or [
+            Group(label=label, inside=tuple(label == one for one in column.labels)) for label in column.labels
+        ]
+        named = [group.inside for group in groups if group.label in self.bins]
+        meets = np.array(named, dtype=bool).reshape(len(named), len(column.labels)).any(axis=0)
+        for columns, inside, rows in public_tables(self.by, self.overall, self.column, facts):
+            most = float(rows.sum())
+            if most:
+                weights = (meets - float(rows[meets].sum()) / most) * inside
+                found.append(
+                    SumError(
+                        columns=columns,
+                        weights=(weights, -weights),
+                        most=(limit * most,) * 2,
+                        each=f"each share of {words(self.column)}={shown(self.bins)} is off by at most {figure(limit)}",
+                    )
+                )
+        return SumErrors(sums=tuple(found), criterion=self.name)
 
     def mistakes(self, setting: Setting, others: Mapping[str, Criterion]) -> Iterable[Mistake]:
         found = [*unknown_columns(setting.schema, "column", [self.column]), *grouping_mistakes(setting, "by", self.by)]

@@ -19,6 +19,7 @@ from synthrelease.criteria.base import Query, Setting
 from synthrelease.criteria.drafts import CriterionDraft, FileFacts
 from synthrelease.criteria.facts import PublicFacts
 from synthrelease.criteria.fitted import Fitted
+from synthrelease.criteria.guarding import LostPair
 from synthrelease.criteria.marginal_tables import MarginalCriterion
 from synthrelease.criteria.offenders import Offender, PublicTable, share
 from synthrelease.criteria.wording import shown, words
@@ -45,6 +46,11 @@ class TypicalMarginalError(MarginalCriterion):
 
     def public_sensitivity(self, facts: PublicFacts) -> float:
         return 1 / facts.n
+
+    def guards(self, pair: LostPair) -> bool:
+        """Only where no other table is compared: a figure of many tables hardly moves when one pair is lost."""
+        alone = self.largest is None and len(self._named) == 1 and bool(self._named[0] and self._named[0].columns)
+        return alone and self.compares_table(pair.columns, pair.n_columns) and pair.distance > self.threshold
 
     def moved(self, left: Counts, right: Counts) -> Iterator[tuple[tuple[int, ...], int]]:
         """Columns of every compared table, and sum |r - s| over its cells: twice the rows that would have to move."""

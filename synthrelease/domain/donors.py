@@ -1,9 +1,9 @@
 """Filling the gaps of a released table from its own rows: donors that agree on the observed columns (hot-deck imputation).
 
-A row that lacks values gets those of a donor: a row that has all of them, drawn in proportion to how often it occurs among the
-rows that agree with it on the columns of `match` that it has; on fewer of these, from the last one back, while there are fewer
-than `donors` rows. The values that one row lacks come from one donor, so that they go together. All of it is a function of a
-released table and of public randomness: it costs no privacy.
+What the rules demand to be missing is no gap and stays (`gaps`). A row that lacks values gets those of a donor: a row that has
+all of them, drawn in proportion to how often it occurs among the rows that agree with it on the columns of `match` that it has;
+on fewer of these, from the last one back, while there are fewer than `donors` rows. The values that one row lacks come from one
+donor, so that they go together. All of it is a function of a released table and of public randomness: it costs no privacy.
 
 Rows that are equal and incomplete are filled in blocks of at least `smallest` rows, all rows of a block from the same donor. So
 where every row of the table occurs at least `smallest` times, every row of a completed copy does, too.
@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from synthrelease.domain.counts import Counts
+from synthrelease.domain.gaps import gaps_of_cells
 from synthrelease.domain.grouping import Grouping
 from synthrelease.domain.plausibility import Plausibility
 
@@ -70,18 +71,23 @@ class Pattern:
     donors: np.ndarray
 
 
-def patterns(table: Counts, missing: Sequence[int | None]) -> Iterator[Pattern]:
-    """Every combination of columns that some row lacks, in order. Raises NotImputed where no row has all of them."""
-    gaps = np.zeros((len(table), len(missing)), dtype=bool)
+def patterns(table: Counts, missing: Sequence[int | None], open_: np.ndarray) -> Iterator[Pattern]:
+    """Every combination of columns that some row lacks, in order. Raises NotImputed where no row has all of them.
+
+    Parameters
+    ----------
+    open_ : (n_cells, n_columns) the gaps (`gaps.gaps_of_cells`). Donors have a value wherever a recipient has one of these.
+    """
+    empty = np.zeros(open_.shape, dtype=bool)
     for column, bin_of_missing in enumerate(missing):
         if bin_of_missing is not None:
-            gaps[:, column] = table.bins[column] == bin_of_missing
-    kinds, kind = np.unique(gaps, axis=0, return_inverse=True)
+            empty[:, column] = table.bins[column] == bin_of_missing
+    kinds, kind = np.unique(open_, axis=0, return_inverse=True)
     for number, lacking in enumerate(kinds):
         if not lacking.any():
             continue
         columns = tuple(np.flatnonzero(lacking).tolist())
-        donors = np.flatnonzero(~gaps[:, lacking].any(axis=1))
+        donors = np.flatnonzero(~empty[:, lacking].any(axis=1))
         if not len(donors):
             names = ", ".join(table.layout.columns[column] for column in columns)
             raise NotImputed(f"some rows lack {names}, and no released row has all of these")
@@ -97,7 +103,8 @@ def completed(table: Counts, gaps: Gaps, plausibility: Plausibility, generator: 
     """
     copies = [[table.rows(column) for column in range(len(gaps.missing))] for _ in range(gaps.copies)]
     starts = np.concatenate([[0], np.cumsum(table.counts)])
-    for pattern in patterns(table, gaps.missing):
+    open_ = gaps_of_cells(table, gaps.missing, plausibility)
+    for pattern in patterns(table, gaps.missing, open_):
         blocks = _blocks(table.counts[pattern.recipients], gaps.smallest)
         rows = np.repeat(starts[pattern.recipients[blocks.cell]] + blocks.first, blocks.size)
         rows += np.arange(len(rows)) - np.repeat(np.cumsum(blocks.size) - blocks.size, blocks.size)

@@ -41,30 +41,44 @@ class Plausibility:
     """All rules of one kind (raw or synthetic) over one layout; rules that share columns are joined in one mask.
 
     Joining by shared columns makes merging exact: a coarse cell is a product of sets, and a product is wholly
-    implausible just when one of its column-disjoint factors is.
+    implausible just when one of its column-disjoint factors is. Rules for synthetic rows are joined only as far as exact
+    merging to the alternatives of the columns needs it (`from_rules`, apart).
     """
 
     layout: Layout
     masks: tuple[Mask, ...]
 
     @classmethod
-    def from_rules(cls, rules: Sequence[Rule], columns: Sequence[Column], layout: Layout) -> Plausibility:
-        """Masks over atomic bins. Raises RuleError when connected rules span too many cells."""
-        masks = []
-        for group in _connected([(rule, {part.column for part in comparisons(rule)}) for rule in rules]):
-            names = set().union(*(names for _, names in group))
-            chosen = [i for i, column in enumerate(columns) if column.name in names]
-            shape = tuple(layout.sizes[i] for i in chosen)
-            if math.prod(shape) > MAX_MASK_CELLS:
-                raise RuleError(
-                    f"rules that connect at most {MAX_MASK_CELLS} cells", f"{math.prod(shape)} over {listing(sorted(names))}"
-                )
-            axes = {columns[i].name: (axis, columns[i]) for axis, i in enumerate(chosen)}
-            forbidden = np.zeros(shape, dtype=bool)
-            for rule, _ in group:
-                forbidden |= _evaluate(rule, axes, len(shape))[0]
-            masks.append(Mask(columns=tuple(chosen), forbidden=forbidden))
-        return cls(layout=layout, masks=tuple(masks))
+    def from_rules(
+        cls, rules: Sequence[Rule], columns: Sequence[Column], layout: Layout, *, apart: bool = False
+    ) -> Plausibility:
+        """Masks over atomic bins.
+
+        Parameters
+        ----------
+        apart : join rules only where that is needed for merging to be exact on every alternative of the columns; masks may then
+            share columns. Questions of a survey that follow from one another (no work: no occupation, no hours, no wage) stay
+            one small mask each.
+
+            A rule is *even* in a column when it treats the atoms of each bin alike, in every alternative. Rules that share a
+            column in which both are uneven are joined. Proof that this is enough: a coarse cell is plausible when some row in
+            it meets all masks. Whether a row meets a mask depends on its bins, and within them on the columns in which the
+            mask is uneven. No two masks have such a column in common, so rows that meet one mask each can be put together to
+            one that meets all of them.
+
+        Raises
+        ------
+        RuleError : when the rules in one mask span too many cells.
+        """
+        tied = [(rule, _uneven(rule, columns) if apart else _names(rule)) for rule in rules]
+        joined = [[rule for rule, _ in group] for group in _connected(tied)]
+        of_columns: dict[tuple[int, ...], Mask] = {}
+        for group in joined:
+            mask = _mask_of(group, columns)
+            before = of_columns.get(mask.columns)
+            forbidden = mask.forbidden if before is None else before.forbidden | mask.forbidden
+            of_columns[mask.columns] = Mask(columns=mask.columns, forbidden=forbidden)
+        return cls(layout=layout, masks=tuple(of_columns.values()))
 
     def merge(self, transformation: Transformation) -> Plausibility:
         """The masks over the bins of a transformation: forbidden where every atomic combination in the cell is."""
@@ -104,6 +118,38 @@ class Plausibility:
                 view = mask.forbidden.transpose(order)
                 zeros |= view.reshape([shape[axis] if axis in axes else 1 for axis in range(len(shape))])
         return zeros
+
+
+def _names(rule: Rule) -> set[str]:
+    return {part.column for part in comparisons(rule)}
+
+
+def _mask_of(rules: Sequence[Rule], columns: Sequence[Column]) -> Mask:
+    """One mask of some rules, over the atomic bins of all their columns."""
+    names = set[str]().union(*map(_names, rules))
+    chosen = [i for i, column in enumerate(columns) if column.name in names]
+    shape = tuple(len(columns[i].atoms) for i in chosen)
+    if math.prod(shape) > MAX_MASK_CELLS:
+        raise RuleError(
+            f"rules that connect at most {MAX_MASK_CELLS} cells", f"{math.prod(shape)} over {listing(sorted(names))}"
+        )
+    axes = {columns[i].name: (axis, columns[i]) for axis, i in enumerate(chosen)}
+    forbidden = np.zeros(shape, dtype=bool)
+    for rule in rules:
+        forbidden |= _evaluate(rule, axes, len(shape))[0]
+    return Mask(columns=tuple(chosen), forbidden=forbidden)
+
+
+def _uneven(rule: Rule, columns: Sequence[Column]) -> set[str]:
+    """The columns of a rule in which it treats atoms of one bin differently, in some alternative."""
+    mask, found = _mask_of([rule], columns), set()
+    for axis, column in enumerate(mask.columns):
+        by_atom = np.moveaxis(mask.forbidden, axis, 0)
+        for binning in columns[column].alternatives.values():
+            first = np.unique(binning.of_atom, return_index=True)[1]
+            if not np.array_equal(by_atom, by_atom[first[list(binning.of_atom)]]):
+                found.add(columns[column].name)
+    return found
 
 
 def _connected(rules: list[tuple[Rule, set[str]]]) -> list[list[tuple[Rule, set[str]]]]:

@@ -35,7 +35,7 @@ class NumberBins:
     ----------
     low, high : bounds, a little wider than the public file's smallest and largest value.
     coarse, fine : inner limits, increasing; those of `coarse` are among those of `fine`.
-    groups : limits of `coarse` that divide the rows into three groups, or two; `smallest_group` is the least share of rows.
+    groups : limits of `coarse` that divide the rows into three groups, or two.
     """
 
     low: float
@@ -43,7 +43,6 @@ class NumberBins:
     coarse: tuple[float, ...]
     fine: tuple[float, ...]
     groups: tuple[float, ...]
-    smallest_group: float
 
 
 def number_bins(values: np.ndarray, counts: np.ndarray, *, whole: bool) -> NumberBins:
@@ -68,7 +67,6 @@ def number_bins(values: np.ndarray, counts: np.ndarray, *, whole: bool) -> Numbe
         coarse=coarse,
         fine=fine,
         groups=groups,
-        smallest_group=min(_shares(values, counts, groups)),
     )
 
 

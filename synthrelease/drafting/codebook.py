@@ -87,8 +87,10 @@ def read_codebook(path: str | Path) -> dict[str, Entry]:
         return _of_json(json.loads(text)) if text.lstrip()[:1] in ("{", "[") else _of_csv(text)
     except json.JSONDecodeError as error:
         problem = f"expected JSON, found an error in line {error.lineno}, column {error.colno} ({error.msg})"
-    except (_Unreadable, csv.Error, RecursionError) as error:
-        problem = str(error) or "expected less nested JSON"
+    except RecursionError:
+        problem = "expected less nested JSON"
+    except (_Unreadable, csv.Error) as error:
+        problem = str(error)
     raise InputError(f"{path}: {problem}.")
 
 

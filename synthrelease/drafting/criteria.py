@@ -7,14 +7,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+import numpy as np
+
 from synthrelease.criteria import CRITERIA
-from synthrelease.criteria.drafts import MOST_EPSILON, NOISE_SHARE, CriterionDraft, FileColumn, FileFacts, budget
+from synthrelease.criteria.drafts import MOST_EPSILON, NOISE_SHARE, CriterionDraft, FileColumn, FileFacts, Partner, budget
 from synthrelease.criteria.wording import figure
 from synthrelease.domain.counts import Counts
+from synthrelease.domain.lattice import lattice
 from synthrelease.drafting.columns import ColumnDraft
 from synthrelease.enclave.door import Meter, PrivateCounts
 from synthrelease.rehearsal.attempts import AttemptResult, run_attempts
-from synthrelease.rehearsal.dependence import strongest_pairs
+from synthrelease.rehearsal.dependence import strongest_pairs, valued
 from synthrelease.rehearsal.yardsticks import Yardstick, once_only, yardsticks
 from synthrelease.specification.release_spec import ReleaseSpec
 
@@ -49,11 +52,8 @@ def draft_acceptance(columns: Sequence[ColumnDraft], table: Counts) -> Acceptanc
     """
     n_rows = table.total
     cell = 0.01 if n_rows >= 50_000 else 0.02 if n_rows >= 10_000 else 0.03 if n_rows >= 2_000 else 0.05
-    partners: dict[str, dict[str, float]] = {column.name: {} for column in columns}
-    for pair in strongest_pairs(table):
-        for one, other in (pair.columns, pair.columns[::-1]):
-            partners[one][other] = pair.distance
-    facts = [_facts(column, partners[column.name], n_rows) for column in columns]
+    partners = _partners(columns, table)
+    facts = [_facts(column, partners[column.name]) for column in columns]
     file = FileFacts(columns=tuple(facts), n_rows=n_rows, cell=cell, unique=once_only(table))
     found = [each for criterion in CRITERIA.values() for each in criterion.drafts(file)]
     drafted = tuple(each for each in found if isinstance(each, CriterionDraft))
@@ -69,12 +69,35 @@ def _names(found: object) -> tuple[str, ...]:
     return tuple(found) if isinstance(found, list | tuple) else ()
 
 
-def _facts(column: ColumnDraft, partners: Mapping[str, float], n_rows: int) -> FileColumn:
-    categories = _categories(column)
+def _partners(columns: Sequence[ColumnDraft], table: Counts) -> dict[str, dict[str, Partner]]:
+    """For every column the others, the strongest first."""
+    drafted, marginals = {column.name: column for column in columns}, lattice(table)
+    numbers = {name: number for number, name in enumerate(table.layout.columns)}
+    missing = {column.name for column in columns if column.keeps_missing}
+    found: dict[str, dict[str, Partner]] = {column.name: {} for column in columns}
+    for pair in strongest_pairs(table, missing=missing):
+        names = sorted(pair.columns, key=numbers.__getitem__)
+        together = valued(marginals.get(tuple(numbers[name] for name in names)), *(name in missing for name in names))
+        for one, other, counts in ((*names, together.sum(axis=0)), (*names[::-1], together.sum(axis=1))):
+            found[one][other] = Partner(distance=pair.distance, smallest_group=_smallest_group(drafted[other], counts))
+    return found
+
+
+def _smallest_group(column: ColumnDraft, counts: np.ndarray) -> int:
+    """Rows in the smallest of its few groups; 0 where it has too many.
+
+    Parameters
+    ----------
+    counts : rows in each of its bins that is a value.
+    """
     if column.bins:
-        smallest = int(column.bins.smallest_group * (n_rows - column.missing_rows))
-    else:
-        smallest = min(categories.values(), default=0) if len(categories) <= MOST_GROUPS else 0
+        starts = [0, *(column.bins.coarse.index(limit) + 1 for limit in column.bins.groups)]
+        return int(np.add.reduceat(counts, starts).min())
+    return int(counts.min()) if len(counts) <= MOST_GROUPS else 0
+
+
+def _facts(column: ColumnDraft, partners: Mapping[str, Partner]) -> FileColumn:
+    categories = _categories(column)
     return FileColumn(
         name=column.name,
         of_date=column.of_date,
@@ -83,7 +106,6 @@ def _facts(column: ColumnDraft, partners: Mapping[str, float], n_rows: int) -> F
         limits=column.bins.coarse if column.bins else None,
         category_rows=categories,
         missing_rows=column.missing_rows if column.keeps_missing else 0,
-        smallest_group=smallest,
         partners=partners,
     )
 
@@ -120,11 +142,22 @@ def settle(draft: AcceptanceDraft, spec: ReleaseSpec, public: Counts, seed: int)
         _settled(one, found[index], [_figure(attempt, index) for attempt in attempts], _sensitivity(attempts, index), margin)
         for index, one in enumerate(draft.criteria)
     ]
+    if not any(isinstance(each, CriterionDraft) for each in settled):
+        fits = [_figure(attempt, 0) for attempt in attempts]
+        settled[0] = _kept_anyway(draft.criteria[0], found[0], fits, _sensitivity(attempts, 0) or 1 / public.total)
     return replace(
         draft,
         criteria=tuple(each for each in settled if isinstance(each, CriterionDraft)),
         left_out=(*draft.left_out, *(each for each in settled if isinstance(each, str))),
     )
+
+
+def _kept_anyway(draft: CriterionDraft, yardstick: Yardstick, fits: Sequence[float], sensitivity: float) -> CriterionDraft:
+    """The first criterion, where none says more than single columns: a release has to promise something."""
+    reached = max(yardstick.perfect, *fits)
+    threshold = min(1.0, rounded_up(_ROOM * reached)) if math.isfinite(reached) else 1.0
+    epsilon = min(MOST_EPSILON, budget(NOISE_SHARE * sensitivity / threshold))
+    return CriterionDraft(settings={**draft.settings, "threshold": threshold, "epsilon": epsilon}, remark=draft.remark)
 
 
 def _figure(attempt: AttemptResult, index: int) -> float:

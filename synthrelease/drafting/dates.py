@@ -16,6 +16,7 @@ FORMATS = ("%Y-%m-%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d", "%d-%m-%Y
 
 _ISO_TIME = re.compile(r"(\d{4}-\d{2}-\d{2})[T ]\d{2}:\d{2}.*", re.ASCII)
 _YEARS = range(1850, 2101)
+_QUARTERS = (4.0, 7.0, 10.0)
 _MONTH_STARTS = tuple(float(month) for month in range(2, 13))
 
 
@@ -121,7 +122,7 @@ def _parts(column: DateColumn, taken: Collection[str]) -> list[ColumnDraft]:
         if isinstance(drafted, LeftOut):
             continue
         if part == "month" and drafted.bins:
-            bins = replace(drafted.bins, low=1.0, high=12.0, coarse=(4.0, 7.0, 10.0), fine=_MONTH_STARTS)
+            bins = replace(drafted.bins, low=1.0, high=12.0, coarse=_QUARTERS, fine=_MONTH_STARTS, groups=_QUARTERS)
             drafted = replace(drafted, bins=bins)
         found.append(replace(drafted, remark=f"only the {part} of the date is used"))
     return found

@@ -6,6 +6,7 @@ and cuts texts at a zero byte, all without a word. Lines that can be read in one
 
 from __future__ import annotations
 
+import codecs
 import csv
 import gzip
 import io
@@ -29,7 +30,13 @@ MAX_BLANK_LINES = 1_000_000
 BLOCK = 2**23
 """Characters that are looked at together, so that plain lines are read fast and other lines one by one."""
 _DELIMITERS = {";": "a semicolon", "\t": "a tab", "|": "a bar", ",": "a comma", " ": "a space"}
-ENCODINGS = {"utf-8": "UTF-8", "latin-1": "Latin-1", "windows-1252": "Windows-1252", "utf-16": "UTF-16"}
+ENCODINGS = {
+    "utf-8": "UTF-8",
+    "latin-1": "Latin-1",
+    "windows-1252": "Windows-1252",
+    "utf-16": "UTF-16",
+    "mixed": "UTF-8 and Windows-1252",
+}
 """Names for messages; Python's names are those of the settings."""
 _ZERO_BYTE = 'The file may be UTF-16 (set encoding = "utf-16" under [input]) or not a text file.'
 _EXPECTED = "expected a file with a header and rows"
@@ -92,7 +99,7 @@ def csv_pieces(
 
 def _other_bytes(encoding: str) -> str:
     advice = "Save the file as UTF-8 (in Excel: 'CSV UTF-8'), or set encoding = "
-    advice += '"latin-1" or "windows-1252" under [input] in the configuration.'
+    advice += '"latin-1", "windows-1252" or "mixed" under [input] in the configuration.'
     return f"expected text in {ENCODINGS[encoding]}, found other bytes. {advice}"
 
 
@@ -122,12 +129,29 @@ def _ragged(expected: int, found: int) -> _Unreadable:
     return _Unreadable(f"expected {expected} fields, as in the header, found {found}", advice)
 
 
-def open_text(path: Path, encoding: str, compressed: bool) -> IO[str]:
+def open_text(path: Path, encoding: str, compressed: bool) -> io.TextIOWrapper:
     """The text of a file, with its line ends as they are. A mark of UTF-8 at its beginning is no part of it."""
-    codec = "utf-8-sig" if encoding == "utf-8" else encoding
+    codec = "utf-8-sig" if encoding in ("utf-8", "mixed") else encoding
+    errors = STRAY_LETTERS if encoding == "mixed" else "strict"
     if compressed:
-        return io.TextIOWrapper(gzip.open(path, "rb"), encoding=codec, newline="")
-    return path.open("r", encoding=codec, newline="")
+        return io.TextIOWrapper(gzip.open(path, "rb"), encoding=codec, errors=errors, newline="")
+    return io.TextIOWrapper(path.open("rb"), encoding=codec, errors=errors, newline="")
+
+
+STRAY_LETTERS = "synthrelease.stray_letters"
+"""How Python's decoders are told to read bytes that are no UTF-8 as Windows-1252."""
+
+
+def _stray_letters(error: UnicodeError) -> tuple[str, int]:
+    """The letters of bytes that are no UTF-8, and where to go on. A line end is never among them: each row is read alone."""
+    if not isinstance(error, UnicodeDecodeError):
+        raise error
+    stray = error.object[error.start : error.end]
+    return "".join(_WINDOWS.get(byte, chr(byte)) for byte in stray), error.end
+
+
+_WINDOWS = {byte: bytes([byte]).decode("windows-1252") for byte in range(256) if byte not in (0x81, 0x8D, 0x8F, 0x90, 0x9D)}
+codecs.register_error(STRAY_LETTERS, _stray_letters)
 
 
 class _Lines:

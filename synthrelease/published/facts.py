@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from synthrelease.criteria import Criterion, Group, PublicColumn, PublicFacts, published_criterion
 from synthrelease.errors import InputError
 from synthrelease.published.release import PublishedColumn, PublishedRelease
@@ -49,5 +51,13 @@ def _column(release: PublishedRelease, column: PublishedColumn) -> PublicColumn:
         missing=column.missing,
         groups=None
         if groups is None
-        else tuple(Group(label=", ".join(group), inside=tuple(label in group for label in column.labels)) for group in groups),
+        else tuple(
+            Group(label=label, inside=tuple(one in group for one in column.labels))
+            for label, group in zip(_labels(release, column.name, groups), groups, strict=True)
+        ),
     )
+
+
+def _labels(release: PublishedRelease, name: str, groups: Sequence[Sequence[str]]) -> Sequence[str]:
+    """What the groups of a column are called; by their bins where that is not stated."""
+    return release.evaluation.group_labels.get(name) or [", ".join(group) for group in groups]

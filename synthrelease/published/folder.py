@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import csv
 import io
+import math
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 
 from synthrelease.accounting.charges import Charge
 from synthrelease.accounting.guarantee import Guarantee
+from synthrelease.accounting.renyi import mean_rounds
 from synthrelease.domain.margins import WEIGHT
 from synthrelease.errors import BudgetError, InputError, Unexpected, cut, listing
 from synthrelease.published.columns import PublishedColumn
-from synthrelease.published.document import ReleaseDocument, read_leniently
+from synthrelease.published.document import ReleaseDocument, SelectionPart, read_leniently
 from synthrelease.published.lines import WrongLine, bins_of_lines, without_weights
-from synthrelease.published.release import Evaluation, PublishedRelease
+from synthrelease.published.measurements import NAME, on_released_bins, read_measurements
+from synthrelease.published.release import Evaluation, Measurements, PublishedRelease
 
 
 def load(folder: str | Path) -> PublishedRelease:
@@ -54,6 +58,7 @@ def load(folder: str | Path) -> PublishedRelease:
         schema=columns,
         rules=tuple(document.rules),
         configuration=document.configuration,
+        measurements=_measurements(folder / NAME, document, columns),
         codes=_codes(folder / "data.csv", columns, document.n_rows, weights),
         weights=None if weights is None else np.array(weights),
     )
@@ -94,7 +99,37 @@ def _evaluation(document: ReleaseDocument) -> Evaluation:
             for name, groups in document.groups.items()
             if name in bins
         },
+        group_labels={name: tuple(group.label for group in groups) for name, groups in document.groups.items() if name in bins},
     )
+
+
+def _measurements(path: Path, document: ReleaseDocument, columns: tuple[PublishedColumn, ...]) -> Measurements | None:
+    """measurements.json, on the released bins, its columns in the order of the release; None where there is none."""
+    if NAME not in document.files or not path.is_file():
+        return None
+    labels = {column.name: column.labels for column in columns}
+    try:
+        read = read_measurements(_text(path), unknown="ignore")
+        if read.n_rows != document.n_rows:
+            raise Unexpected(f"{document.n_rows} rows, as release.json says", str(read.n_rows), place="n_rows")
+        strangers = [name for table in read.tables for name in table.columns if name not in labels]
+        if strangers:
+            raise Unexpected(f"columns of the release ({listing(labels)})", repr(cut(strangers[0], 40)), place="columns")
+        found = (on_released_bins(table, [labels[name] for name in table.columns]) for table in read.tables)
+        return Measurements(tables=tuple(filter(None, found)), times=_times(document.selection))
+    except Unexpected as error:
+        problem = f"{error}."
+    raise InputError(f"{path}: {problem}")
+
+
+def _times(selection: SelectionPart) -> float:
+    """How often a release measured at most, on average: the mean number of rounds that were drawn, whatever was accepted."""
+    if selection.shared_measurements:
+        return 1.0
+    stop = Fraction(selection.stop_probability)
+    if not stop:
+        return math.inf
+    return float(1 / stop if selection.shape is None else mean_rounds(Fraction(selection.shape), stop))
 
 
 def _codes(path: Path, columns: tuple[PublishedColumn, ...], n_rows: int, weights: list[float] | None) -> np.ndarray:

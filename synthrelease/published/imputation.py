@@ -18,7 +18,7 @@ class ImputationPart(Part):
     ----------
     donors : rows that had to agree, before fewer columns had to.
     match : columns in which rows should agree, the most important first.
-    rows : released rows that lack a value.
+    rows : released rows that lack a value which the rules do not demand to be missing.
     smallest : rows that got the values of one donor, at least: how often each row of a copy occurs at least.
     failed : why there are no copies; empty where there are.
     """

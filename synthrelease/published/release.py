@@ -17,6 +17,7 @@ from synthrelease.domain.counts import Counts
 from synthrelease.domain.schema import Layout
 from synthrelease.published.columns import PublishedColumn, RulePart
 from synthrelease.published.costs import DomainPart
+from synthrelease.published.measurements import PublishedMeasurement
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,10 +25,26 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Evaluation:
-    """What the figures are figures of: the settings of each criterion, and the released bins in each group."""
+    """What the figures are figures of: the settings of each criterion, and the released bins in each group, with its label."""
 
     settings: tuple[Mapping[str, Any], ...]
     groups: Mapping[str, tuple[tuple[str, ...], ...]]
+    group_labels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Measurements:
+    """The noisy tables behind a release, where they are published.
+
+    Attributes
+    ----------
+    tables : on the released bins.
+    times : how often they were measured before the release, on average at most: 1 where all rounds share them, otherwise the
+        mean number of rounds that the search was ready for; infinite where it would never have ended.
+    """
+
+    tables: tuple[PublishedMeasurement, ...]
+    times: float
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -74,6 +91,8 @@ class PublishedRelease:
     configuration: Mapping[str, Any]
     codes: np.ndarray = field(repr=False)
     """(n_rows, n_columns) index of the bin of every row in every column."""
+    measurements: Measurements | None = field(default=None, repr=False)
+    """The noisy tables that the rows were made from; None where they are not published."""
     weights: np.ndarray | None = field(default=None, repr=False)
     """(n_rows,) for how many each row stands, where the release was calibrated to published totals; `table` leaves them out."""
 

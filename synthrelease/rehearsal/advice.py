@@ -27,6 +27,10 @@ MARGIN = 0.2
 """False acceptance and rejection are stated for candidates this share of the threshold above and below it."""
 
 
+UNLUCKY = 0.1
+"""A private fit is called unlucky when it accepts less than this share of what fits accept on average."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class CriterionAdvice:
     """One criterion with its noise against its threshold.
@@ -70,11 +74,21 @@ class Outlook:
 
     The probability p that a round is accepted depends on the private fit that is made once; the figures are means over the
     fits of the rehearsal. expected_rounds = 1 / (p (1 - gamma) + gamma); nothing = (1 - p) gamma / (p + gamma (1 - p)).
+
+    Attributes
+    ----------
+    typical_rounds : median over the fits of the mean number of rounds: what half of all releases need at most, about.
+    fits : how many private fits it rests on; 1 where nothing is fitted once, or too little is known of each.
+    unlucky : of them, those that accept less than a tenth of what all fits accept on average. A few such fits make the mean
+        number of rounds large while nearly every release needs few.
     """
 
     acceptance: float
     expected_rounds: float
+    typical_rounds: float
     nothing: float
+    fits: int
+    unlucky: int
 
 
 def criterion_advice(
@@ -135,6 +149,12 @@ def _one_criterion(
     )
 
 
+def typical_sensitivities(attempts: Sequence[AttemptResult], n_criteria: int) -> tuple[float | None, ...]:
+    """Per criterion the median sensitivity of its figure in these attempts; None where none was seen."""
+    seen = [[each for result in attempts if (each := result.sensitivities[place]) is not None] for place in range(n_criteria)]
+    return tuple(float(np.median(found)) if found else None for found in seen)
+
+
 def smallest_epsilon(gap: float, sensitivity: float, level: float) -> float:
     """The least epsilon at which Laplace noise exceeds `gap` in one direction with probability at most `level`.
 
@@ -191,11 +211,23 @@ def outlook(
         rounds = np.divide(
             1 - nothing, shares, out=np.full_like(shares, float(mean_rounds(shape, stop_probability))), where=shares > 0
         )
-        return Outlook(acceptance=float(shares.mean()), expected_rounds=float(rounds.mean()), nothing=float(nothing.mean()))
+        return _outlook(shares, rounds, nothing)
     ends = shares * (1 - stop) + stop  # the probability that a round ends the search
     with np.errstate(divide="ignore", invalid="ignore"):
         rounds, nothing = 1 / ends, np.where(ends > 0, (1 - shares) * stop / ends, 0.0)
-    return Outlook(acceptance=float(shares.mean()), expected_rounds=float(rounds.mean()), nothing=float(nothing.mean()))
+    return _outlook(shares, rounds, nothing)
+
+
+def _outlook(shares: np.ndarray, rounds: np.ndarray, nothing: np.ndarray) -> Outlook:
+    """From the acceptance, the mean number of rounds and the probability of nothing of every fit."""
+    return Outlook(
+        acceptance=float(shares.mean()),
+        expected_rounds=float(rounds.mean()),
+        typical_rounds=float(np.median(rounds)),
+        nothing=float(nothing.mean()),
+        fits=len(shares),
+        unlucky=int((shares < UNLUCKY * shares.mean()).sum()),
+    )
 
 
 def _none_accepted(shares: np.ndarray, stop: float, shape: float) -> np.ndarray:

@@ -23,8 +23,10 @@ from synthrelease.rehearsal.advice import (
     criterion_advice,
     frontier,
     outlook,
+    typical_sensitivities,
 )
 from synthrelease.rehearsal.attempts import AttemptResult, run_attempts
+from synthrelease.rehearsal.closer_look import CloserLook, closer_look, typical_configuration
 from synthrelease.rehearsal.copies import Comparison, CopyFigures, copy_figures
 from synthrelease.rehearsal.parallel import Run, Workers, running
 from synthrelease.rehearsal.racing import Race, RaceGoal
@@ -54,6 +56,7 @@ class Rehearsal:
     results : per configuration, its attempts at the planned generation budget, by number.
     by_budget : attempts of the shortlist by generation budget.
     copies : utility and risk figures of the shortlisted configurations, without noise, by `comparison`.
+    look : a closer look at the most typical configuration; None where the time was used up before.
     data : digests of the public file, for the shortlist.
     complete : False when the time was used up or the user stopped it; everything then rests on fewer attempts.
     """
@@ -67,6 +70,7 @@ class Rehearsal:
     outlook: Outlook | None
     comparison: Comparison
     copies: tuple[CopyFigures, ...]
+    look: CloserLook | None
     seed: int
     n_rows: int
     complete: bool
@@ -186,8 +190,27 @@ class _Course:
             self._attempts(race.missing, planned, phase, self.race_deadline, keep)
             race = Race.of(results, thresholds, self.goal)
         shortlist = race.shortlist()
+        look = self._look(race, shortlist, results)
         by_budget = self._budgets(shortlist, planned, results)
-        return self._summary(race, results, shortlist, by_budget, self._copies(shortlist))
+        return self._summary(race, results, shortlist, by_budget, self._copies(shortlist), look)
+
+    def _look(self, race: Race, shortlist: tuple[int, ...], results: Sequence[dict[int, AttemptResult]]) -> CloserLook | None:
+        """A closer look at the best configuration, or at the least bad one."""
+        if self._late(self.deadline):
+            return None
+        phase, attempts = "closer look", [list(found.values()) for found in results]
+        self.progress(phase, 0, 1)
+        index = typical_configuration(shortlist, race.estimates, attempts, [each.threshold for each in self.spec.criteria])
+        seen = typical_sensitivities(attempts[index], len(self.spec.criteria))
+        arguments = [(self.spec, self.public, self.counts, self.priors, self.seed, index, seen)]
+        try:
+            with closing(self.run(closer_look, arguments)) as looks:
+                found = next(iter(looks))
+        except KeyboardInterrupt:
+            self.stopped = True
+            return None
+        self.progress(phase, 1, 1)
+        return found
 
     def _budgets(
         self, shortlist: Sequence[int], planned: Fraction, results: Sequence[dict[int, AttemptResult]]
@@ -265,6 +288,7 @@ class _Course:
         shortlist: tuple[int, ...],
         by_budget: dict[Fraction, list[AttemptResult]],
         copies: tuple[CopyFigures, ...],
+        look: CloserLook | None,
     ) -> Rehearsal:
         chosen = set(shortlist)
         kept = [result for c in shortlist for result in results[c].values()]
@@ -279,6 +303,7 @@ class _Course:
             outlook=outlook(kept, self.spec.stop_probability, self._least_per_fit(shortlist), self.spec.shape),
             comparison=self.comparison,
             copies=copies,
+            look=look,
             seed=self.seed,
             n_rows=self.public.n,
             complete=not race.missing and not self.stopped,

@@ -15,11 +15,15 @@ from markupsafe import Markup
 
 from synthrelease.accounting.charges import decimal_text
 from synthrelease.candidates.configuration import Configuration
-from synthrelease.errors import OutputError
-from synthrelease.rehearsal.advice import MARGIN, BudgetPoint, CriterionAdvice, cheapest
+from synthrelease.criteria.wording import figure, words
+from synthrelease.errors import OutputError, cut
+from synthrelease.rehearsal.advice import MARGIN, BudgetPoint, cheapest
 from synthrelease.rehearsal.copies import CopyFigures
 from synthrelease.rehearsal.intervals import Estimate
+from synthrelease.rehearsal.look_report import criterion_row, look_document, pair_rows, projection_rows, yardstick_rows
 from synthrelease.rehearsal.rehearse import Rehearsal
+from synthrelease.rehearsal.unguarded import WEAKEST
+from synthrelease.rehearsal.words import binding, outlook_words, percent, projection_advice, warnings
 from synthrelease.specification.shortlist import shortlist_text
 
 _PICTURED = 30
@@ -54,21 +58,25 @@ def write_report(rehearsal: Rehearsal, out: Path, noise_level: float) -> None:
         raise OutputError(problem)
 
 
+LONGEST_SETTING = 80
+"""Of a setting more is not shown: a formula of forty tables would hide what else differs."""
+
+
 def describe(configuration: Configuration) -> str:
     """A configuration in a line: what differs between configurations, not what all share."""
     generator = configuration.generator.model_dump(mode="json", exclude_none=True, exclude={"family", "selector"})
     columns = configuration.transformation.schema.by_name
     bins = [
-        f"{_words(name)} {_words(chosen)}"
+        f"{words(name)} {words(chosen)}"
         for name, chosen in configuration.transformation.choice.items()
         if len(columns[name].alternatives) > 1
     ]
     projection = configuration.projection.model_dump(mode="json", exclude={"kind"}, exclude_defaults=True)
     parts = [
         configuration.generator.family,
-        *(f"{_words(key)} {_plain(value)}" for key, value in generator.items() if key != "flavour"),
+        *(f"{words(key)} {_plain(value)}" for key, value in generator.items() if key != "flavour"),
     ]
-    return ", ".join([*parts, *bins, *(f"{_words(key)} {_plain(value)}" for key, value in projection.items())])
+    return ", ".join([*parts, *bins, *(f"{words(key)} {_plain(value)}" for key, value in projection.items())])
 
 
 def document(rehearsal: Rehearsal) -> dict[str, Any]:
@@ -120,6 +128,7 @@ def document(rehearsal: Rehearsal) -> dict[str, Any]:
             ],
         },
         "outlook": _finite(vars(rehearsal.outlook)) if rehearsal.outlook else None,
+        "look": look_document(rehearsal),
     }
 
 
@@ -155,16 +164,26 @@ def page(rehearsal: Rehearsal, noise_level: float) -> str:
         level=goal.level,
         margin=MARGIN,
         noise_level=noise_level,
-        criteria=[_criterion_row(advice) for advice in rehearsal.criteria],
+        criteria=[_criterion_row(rehearsal, place) for place in range(len(rehearsal.criteria))],
+        outlook_words=outlook_words(rehearsal),
+        warnings=warnings(rehearsal),
+        binding=binding(rehearsal),
+        look=rehearsal.look,
+        looked_at=next((row["label"] for row, c in zip(rows, shown, strict=True) if _looked_at(rehearsal, c)), None),
+        yardsticks=yardstick_rows(rehearsal),
+        pairs=pair_rows(rehearsal.look),
+        weakest=WEAKEST,
+        projections=projection_rows(rehearsal),
+        projection_advice=projection_advice(rehearsal),
         budgets=[_budget_row(point, best) for point in rehearsal.budgets],
         cheapest=None if best is None else _budget_row(best, best),
         copies=sorted((_copies_row(rows, shown, one) for one in rehearsal.copies), key=lambda row: int(row["label"])),
         n_copies=rehearsal.comparison.copies,
-        quasi_identifiers=", ".join(map(_words, rehearsal.comparison.quasi_identifiers)),
-        regression_target=_words(rehearsal.comparison.target or ""),
+        quasi_identifiers=", ".join(map(words, rehearsal.comparison.quasi_identifiers)),
+        regression_target=words(rehearsal.comparison.target or ""),
         seed=rehearsal.seed,
         version=version("synthrelease"),
-        percent=_percent,
+        percent=percent,
         small=lambda value: f"{value:.2g}" if value >= 1e-6 else "under 0.000001",
         picture_shortlist=Markup(pictures.acceptance(labels, estimates, goal.target)) if rows else "",
         picture_criteria=Markup(pictures.relative_figures(names, ratios)) if names else "",
@@ -221,19 +240,25 @@ def _row(rehearsal: Rehearsal, label: str, c: int) -> dict[str, Any]:
     }
 
 
-def _criterion_row(advice: CriterionAdvice) -> dict[str, str]:
+def _looked_at(rehearsal: Rehearsal, c: int) -> bool:
+    return rehearsal.look is not None and rehearsal.look.configuration == c
+
+
+def _criterion_row(rehearsal: Rehearsal, place: int) -> dict[str, str]:
+    advice = rehearsal.criteria[place]
     relative = None if advice.noise_sd is None else advice.noise_sd / advice.threshold
     return {
         "name": advice.name,
         "threshold": f"{advice.threshold:g}",
         "figure": _number(advice.figure),
-        "fails": _percent(advice.fails),
+        "fails": percent(advice.fails),
+        **criterion_row(rehearsal.look.criteria[place] if rehearsal.look else None),
         "epsilon": decimal_text(advice.epsilon) if advice.epsilon else "",
         "noise_sd": _number(advice.noise_sd),
-        "relative": "" if relative is None else _percent(relative),
-        "false": "" if advice.false_rejection is None else _percent(advice.false_rejection),
-        "good_rejected": "" if advice.good_rejected is None else _percent(advice.good_rejected),
-        "bad_accepted": "none seen" if advice.bad_accepted is None else _percent(advice.bad_accepted),
+        "relative": "" if relative is None else percent(relative),
+        "false": "" if advice.false_rejection is None else percent(advice.false_rejection),
+        "good_rejected": "" if advice.good_rejected is None else percent(advice.good_rejected),
+        "bad_accepted": "none seen" if advice.bad_accepted is None else percent(advice.bad_accepted),
         "smallest": _number(advice.smallest_epsilon),
     }
 
@@ -276,19 +301,11 @@ def _budget_row(point: BudgetPoint, best: BudgetPoint | None) -> dict[str, Any]:
 
 
 def _number(value: float | None) -> str:
-    return "" if value is None else f"{value:.3g}"
-
-
-def _percent(value: float) -> str:
-    return f"{value:.0%}" if value >= 0.1 or value == 0 else f"{value:.1%}" if value >= 0.001 else "under 0.1%"
-
-
-def _words(name: str) -> str:
-    return name.replace("_", " ")
+    return "" if value is None else figure(value, 3)
 
 
 def _plain(value: Any) -> str:
     if isinstance(value, str) and "/" in value:
         numerator, denominator = value.split("/")
         return f"{int(numerator) / int(denominator):g}"
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    return f"{value:g}" if isinstance(value, float) else cut(" ".join(str(value).split()), LONGEST_SETTING)

@@ -12,13 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from synthrelease.candidates.candidate import Candidate
 from synthrelease.candidates.configuration import Configuration
-from synthrelease.criteria import fitted_before
 from synthrelease.domain.counts import Counts
-from synthrelease.enclave.door import Meter, PrivateCounts
 from synthrelease.errors import RejectedRound
-from synthrelease.randomness import NoNoise, SeededEntropy
+from synthrelease.randomness import SeededEntropy
+from synthrelease.rehearsal.judging import PublicJudge, merged
 from synthrelease.releasing.threads import one_thread
 from synthrelease.specification.release_spec import ReleaseSpec
 
@@ -49,15 +47,16 @@ def yardsticks(spec: ReleaseSpec, public: Counts, configuration: Configuration, 
     """
     random = SeededEntropy(seed, 7).generator()
     splits = [halves(public, random) for _ in range(2)]
-    perfect = [_figures(spec, left, configuration, right) for left, right in splits]
-    projected = []
+    perfect, projected = [], []
     for left, right in splits:
-        table = _merged(right, configuration)
+        judge, table = PublicJudge(spec, left, configuration), merged(right, configuration)
+        perfect.append(judge.figures(table))
         try:
-            projected.append(_figures(spec, left, configuration, configuration.projection.project(table, random), merged=True))
+            projected.append(judge.figures(configuration.projection.project(table, random)))
         except RejectedRound:
             projected.append((math.inf,) * len(spec.criteria))
-    independent = _figures(spec, public, configuration, independent_columns(public, random))
+    alone = merged(independent_columns(public, random), configuration)
+    independent = PublicJudge(spec, public, configuration).figures(alone)
     return tuple(
         Yardstick(perfect=_largest(half), projected=_largest(less), independent=alone)
         for half, less, alone in zip(zip(*perfect, strict=True), zip(*projected, strict=True), independent, strict=True)
@@ -84,26 +83,3 @@ def once_only(table: Counts) -> float:
 
 def _largest(figures: Sequence[float]) -> float:
     return math.nan if any(math.isnan(figure) for figure in figures) else max(figures)
-
-
-def _merged(table: Counts, configuration: Configuration) -> Counts:
-    transformation = configuration.transformation
-    return table.merge(transformation.layout, transformation.maps)
-
-
-def _figures(
-    spec: ReleaseSpec, original: Counts, configuration: Configuration, released: Counts, *, merged: bool = False
-) -> tuple[float, ...]:
-    """The criteria's figures of one public table as the release of another, without noise."""
-    public = PrivateCounts(original, Meter(())).rehearsed(NoNoise())
-    fitted = fitted_before(spec.criteria, public.with_plan(spec.plan.once), spec.setting)
-    rows = released if merged else _merged(released, configuration)
-    candidate = Candidate(configuration=configuration, counts=rows)
-    transformation = configuration.transformation
-    table = public.with_plan([charge for each in spec.criteria for charge in each.per_score()])
-    table = table.merge(transformation.layout, transformation.maps)
-    figures = []
-    for criterion in spec.criteria:
-        fitted = criterion.refit(table, candidate, spec.setting, fitted)
-        figures.append(criterion.score(table, candidate, spec.setting, fitted).value)
-    return tuple(figures)

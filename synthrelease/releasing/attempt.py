@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from synthrelease.candidates.candidate import Candidate, make_candidate
 from synthrelease.candidates.configuration import Configuration
 from synthrelease.candidates.generators import Background, MeasuringGenerator, NoisyMarginals
+from synthrelease.candidates.kept_models import KeptModels
 from synthrelease.criteria import Fitted, Score, fitted_before, scores_of
 from synthrelease.domain.counts import Counts
 from synthrelease.enclave.door import PrivateCounts
@@ -28,11 +29,13 @@ class Prepared:
     fitted : what the criteria prepared.
     priors : public tables over atomic cells that generators start from, by their name in the configuration.
     measured : shared measurements over the common bins of the space; None where every round measures afresh.
+    kept : the models that this process has fitted to them.
     """
 
     fitted: Fitted
     priors: Mapping[str, Counts] = field(default_factory=dict)
     measured: NoisyMarginals | None = None
+    kept: KeptModels = field(default_factory=KeptModels)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,7 +101,7 @@ def generate(
     if shared is not None:
         common = zip(spec.space.common.binnings, transformation.binnings, strict=True)
         shared = shared.merge(transformation.layout, [finer.map_to(coarser) for finer, coarser in common])
-    return merged, make_candidate(configuration, merged, background, spec.generation_charge, shared)
+    return merged, make_candidate(configuration, merged, background, spec.generation_charge, shared, prepared.kept)
 
 
 @one_thread

@@ -197,7 +197,7 @@ def _never(margin: Margin, synthetic: Plausibility, schema: Schema) -> np.ndarra
         binnings.append(Binning(name="totals", labels=labels, numbers=(None,) * len(labels), of_atom=into))
     merged = synthetic.merge(Transformation(schema=schema, binnings=tuple(binnings)))
     zeros = np.zeros(margin.shape, dtype=bool)
-    for mask in merged.masks:  # masks share no columns: a cell is excluded just when one of them excludes it
+    for mask in merged.masks:  # what only several of them together exclude is found when a table is weighted
         names = [schema.names[column] for column in mask.columns]
         kept = [name for name in margin.columns if name in names]
         excluded = np.asarray(mask.forbidden.all(axis=tuple(axis for axis, name in enumerate(names) if name not in kept)))

@@ -24,6 +24,7 @@ from synthrelease.specification.calibration import build_calibration, check_desi
 from synthrelease.specification.categories import ColumnError
 from synthrelease.specification.codelists import with_codelists
 from synthrelease.specification.columns import build_column, group_binning
+from synthrelease.specification.level_rules import with_levels_written_out
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.space import build_space
 from synthrelease.toml.problems import Problems, located
@@ -217,11 +218,15 @@ class _Builder:
             for name, table in self.release.columns.items()
         }
         parsed: list[tuple[Rule, tuple[str, ...]]] = []
+        written_out = []
         for index, table in enumerate(self.release.rules):
             try:
-                parsed.append((parse_rule(table.never, domains), table.applies_to))
+                never = with_levels_written_out(table.never, self.release.columns)
+                parsed.append((parse_rule(never, domains), table.applies_to))
+                written_out.append(table.model_copy(update={"never": never}))
             except RuleError as error:
                 self.problems.add_error(f"rules[{index}].never", error)
+        self.release = self.release.model_copy(update={"rules": written_out})
         return parsed
 
     def _schema(self, rules: list[tuple[Rule, tuple[str, ...]]]) -> tuple[Schema, dict[str, Binning]]:
@@ -252,7 +257,7 @@ class _Builder:
     def _plausibility(self, schema: Schema, rules: list[tuple[Rule, tuple[str, ...]]], kind: str) -> Plausibility:
         chosen = [rule for rule, applies_to in rules if kind in applies_to]
         try:
-            masks = Plausibility.from_rules(chosen, schema.columns, schema.layout)
+            masks = Plausibility.from_rules(chosen, schema.columns, schema.layout, apart=kind == "synthetic")
             present = [np.arange(column.atoms.present) for column in schema.columns]
             if any(mask.forbidden[np.ix_(*(present[i] for i in mask.columns))].all() for mask in masks.masks):
                 self.problems.add("rules", f"rules that leave some {kind} row possible", "rules that exclude every row")

@@ -97,7 +97,7 @@ MAX_STATED_ROWS = 2**30
 """The largest number of rows that [input] rows may state: that of a file."""
 
 
-Encoding = Literal["utf-8", "latin-1", "windows-1252", "utf-16"]
+Encoding = Literal["utf-8", "latin-1", "windows-1252", "utf-16", "mixed"]
 
 
 IMPUTING = {
@@ -127,8 +127,9 @@ class InputTable(SpecTable):
     Attributes
     ----------
     delimiter : what stands between two cells of a CSV file, one character; other formats need none. Example: `delimiter = ";"`.
-    encoding : of the letters of a CSV file: "utf-8", "latin-1" (ISO 8859-1), "windows-1252" or "utf-16"; also of texts in files
-        of Stata, SAS and SPSS that do not tell it. Example: `encoding = "latin-1"`.
+    encoding : of the letters of a CSV file: "utf-8", "latin-1" (ISO 8859-1), "windows-1252", "utf-16", or "mixed":
+        UTF-8, and where a byte is not, the letter that it stands for in Windows-1252. Also of texts in files of Stata, SAS and
+        SPSS that do not tell it. Example: `encoding = "latin-1"`.
     decimal : what stands before the fraction of a number that is written as a text: "." or ",". Numbers of files that know
         numbers as such have none. Example: `decimal = ","`.
     table : of a database; other files need none, and a database with one table neither. `--table` goes before it.
@@ -270,6 +271,7 @@ class RuleTable(SpecTable):
     ----------
     never : a condition on columns, with comparisons, `and`, `or`, `not`, `in` and `is missing`: rows that meet it are left out.
         A comparison with a missing value is neither true nor false, and neither is its negation: no rule fires because of it.
+        `column.level == 'group'` names a group of codes or categories by an alternative of the column.
         Example: `never = "mother_age < 20 and parity > 3"`.
     applies_to : "raw" leaves such rows of the private file out, "synthetic" keeps such rows out of the released table.
         Example: `applies_to = ["raw"]`.

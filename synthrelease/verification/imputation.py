@@ -9,10 +9,11 @@ from itertools import islice
 
 import numpy as np
 
-from synthrelease.bundle.imputing import HEAD, NAME, flags_of_rows, gaps_of, incomplete
+from synthrelease.bundle.imputing import HEAD, NAME, flags_of_rows, gaps_of
 from synthrelease.bundle.table import ReleasedTable
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.donors import Gaps, NotImputed, patterns
+from synthrelease.domain.gaps import gaps_of_cells
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.lines import WrongLine, bins_of_lines
@@ -40,7 +41,8 @@ def _problems(
     gaps = gaps_of(part, document.columns)
     if part.smallest != document.minimum_count:
         yield f"expected rows that occur at least {document.minimum_count} times, release.json states {part.smallest}"
-    if part.rows != int(table.counts.counts[incomplete(table, gaps.missing)].sum()):
+    open_ = gaps_of_cells(table.counts, gaps.missing, rules)
+    if part.rows != int(table.counts.counts[open_.any(axis=1)].sum()):
         yield f"{part.rows} rows are said to lack a value; in data.csv there are others"
     if NAME not in files or NAME not in document.files:
         yield "expected in the bundle, not there"
@@ -50,9 +52,9 @@ def _problems(
         if next(lines, []) != [*HEAD, *table.names]:
             yield f"expected the columns {', '.join([*HEAD, *table.names])}, found others"
             return
-        flags = flags_of_rows(table, gaps.missing)
+        flags = flags_of_rows(table, open_)
         for number in range(1, part.copies + 1):
-            yield from _copy_problems(number, list(islice(lines, len(flags))), flags, table, gaps, rules)
+            yield from _copy_problems(number, list(islice(lines, len(flags))), flags, table, gaps, rules, open_)
         if next(lines, None) is not None:
             yield f"expected {part.copies} copies, found more rows"
     except (UnicodeDecodeError, csv.Error):
@@ -60,7 +62,13 @@ def _problems(
 
 
 def _copy_problems(
-    number: int, lines: list[list[str]], flags: list[str], table: ReleasedTable, gaps: Gaps, rules: Plausibility
+    number: int,
+    lines: list[list[str]],
+    flags: list[str],
+    table: ReleasedTable,
+    gaps: Gaps,
+    rules: Plausibility,
+    open_: np.ndarray,
 ) -> Iterator[str]:
     head = [[str(number), str(row), flag] for row, flag in enumerate(flags, start=1)]
     if [line[:3] for line in lines] != head:
@@ -72,25 +80,24 @@ def _copy_problems(
         yield f"copy {number}: expected labels of the schema, found others"
         return
     bins = [np.concatenate(parts).astype(np.int64) for parts in zip(*pieces, strict=True)]
-    lacking = [np.zeros(len(flags), dtype=bool)] * len(bins)
+    lacking = np.repeat(open_, table.counts.counts, axis=0)
     for column, gap in enumerate(gaps.missing):
-        lacking[column] = table.counts.rows(column) == gap if gap is not None else lacking[column]
-        if (bins[column] != table.counts.rows(column))[~lacking[column]].any():
+        if (bins[column] != table.counts.rows(column))[~lacking[:, column]].any():
             yield f"copy {number}: an observed value of {table.names[column]} is another one than in data.csv"
-        if gap is not None and (bins[column] == gap).any():
+        if gap is not None and (bins[column] == gap)[lacking[:, column]].any():
             yield f"copy {number}: a value of {table.names[column]} is still missing"
-    yield from (f"copy {number}: {problem}" for problem in _donor_problems(bins, table, gaps))
+    yield from (f"copy {number}: {problem}" for problem in _donor_problems(bins, table, gaps, open_))
     if rules.forbidden(bins).any():
         yield f"copy {number}: a row breaks the plausibility rules for released rows"
     if int(Counts.of(table.counts.layout, bins).counts.min()) < gaps.smallest:
         yield f"copy {number}: a row occurs fewer than {gaps.smallest} times"
 
 
-def _donor_problems(bins: list[np.ndarray], table: ReleasedTable, gaps: Gaps) -> Iterator[str]:
+def _donor_problems(bins: list[np.ndarray], table: ReleasedTable, gaps: Gaps, open_: np.ndarray) -> Iterator[str]:
     """Values filled in together that no released row has together."""
     starts = np.concatenate([[0], np.cumsum(table.counts.counts)])
     try:
-        for pattern in patterns(table.counts, gaps.missing):
+        for pattern in patterns(table.counts, gaps.missing, open_):
             layout = table.counts.layout.subset(pattern.columns)
             donors = Counts.of(layout, [table.counts.bins[column][pattern.donors] for column in pattern.columns])
             rows = np.concatenate([np.arange(starts[cell], starts[cell + 1]) for cell in pattern.recipients])

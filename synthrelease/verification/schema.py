@@ -53,16 +53,16 @@ def rebuild(document: ReleaseDocument) -> Rebuilt:
     transformation = Transformation(schema=schema, binnings=tuple(column.alternatives[_RELEASED] for column in schema.columns))
     return Rebuilt(
         transformation=transformation,
-        plausibility=_masks([rule for rule, applies_to in rules if "synthetic" in applies_to], transformation),
+        plausibility=_masks([rule for rule, applies_to in rules if "synthetic" in applies_to], transformation, apart=True),
         raw=_masks([rule for rule, applies_to in rules if "raw" in applies_to], transformation),
     )
 
 
-def _masks(rules: list[Rule], transformation: Transformation) -> Plausibility:
+def _masks(rules: list[Rule], transformation: Transformation, *, apart: bool = False) -> Plausibility:
     """Rules on the released bins."""
     schema, problem = transformation.schema, ""
     try:
-        return Plausibility.from_rules(rules, schema.columns, schema.layout).merge(transformation)
+        return Plausibility.from_rules(rules, schema.columns, schema.layout, apart=apart).merge(transformation)
     except RuleError as error:
         problem = f"rules: {error}"
     raise SchemaProblem(problem)

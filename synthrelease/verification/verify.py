@@ -11,6 +11,7 @@ from synthrelease.bundle.checksums import sha256
 from synthrelease.bundle.table import ReleasedTable, TableError, csv_bytes, read_csv, read_parquet
 from synthrelease.errors import Unexpected
 from synthrelease.published.document import FORMATS, ReleaseDocument, read_strictly
+from synthrelease.verification import measurements
 from synthrelease.verification.charges import charges
 from synthrelease.verification.checks import Check, Report
 from synthrelease.verification.configuration import configuration
@@ -75,6 +76,8 @@ def verify_files(files: Mapping[str, bytes], public_key: str | Path | None = Non
         checks.append(_made("weights", lambda: weights(read, table)))
     if read.imputation is not None:
         checks.append(_made("imputation", lambda: imputation(read, table, files, rebuilt.plausibility)))
+    if measurements.NAME in read.files:
+        checks.append(_made("measurements", lambda: measurements.measurements(read, files)))
     checks += [
         _made("minimum count", lambda: _minimum_count(read, table)),
         _made("plausibility", lambda: _plausible(rebuilt, table)),

@@ -104,7 +104,8 @@ def true_errors(truth: ReleaseSpec, table: Counts, candidate: Candidate) -> list
     """Every figure of the reference criteria without noise, the regression fitted without noise too."""
     exact = PrivateCounts(table, Meter(truth.plan.once)).rehearsed(NoNoise())
     fitted = prepare(truth, exact).fitted
-    merged = exact.with_plan(truth.plan.per_round).merge(candidate.transformation.layout, candidate.transformation.maps)
+    scored = exact.with_plan([charge for criterion in truth.criteria for charge in criterion.per_score()])
+    merged = scored.merge(candidate.transformation.layout, candidate.transformation.maps)
     return [score.value for score in scores_of(truth.criteria, merged, candidate, truth.setting, fitted)]
 
 

@@ -71,6 +71,28 @@ def unmatched(table: Table, other: Table) -> float:
     return 1 - len(pairs) / 2 / len(table)
 
 
+def quantile_excess(table: Table, within: int, quantiles: tuple[float, ...], groups: list[set[int]]) -> float:
+    """Rows too many below or above the window around the released quantile, as a share of all rows; row by row."""
+    worst = -1.0
+    for group, q in product(groups, quantiles):
+        released = sorted(b for a, b in SYNTHETIC if a in group)
+        middle = next(b for b in range(3) if sum(one <= b for one in released) >= q * len(released))
+        rows = [b for a, b in table if a in group]
+        below, above = sum(b < middle - within for b in rows), sum(b > middle + within for b in rows)
+        worst = max(worst, below - q * len(rows), above - (1 - q) * len(rows))
+    return worst / len(table)
+
+
+def share_error(table: Table, groups: list[list[int]], by: int, meets: Callable[[tuple[int, int]], bool]) -> float:
+    """The largest error of the share of a condition, times the size of the group over its size in the release."""
+    worst = 0.0
+    for group in groups:
+        rows, released = ([row for row in one if row[by] in group] for one in (table, SYNTHETIC))
+        right = sum(map(meets, released)) / len(released)
+        worst = max(worst, abs(sum(map(meets, rows)) - right * len(rows)) / len(released))
+    return worst
+
+
 def figures(**limits: float) -> list:
     """Criteria with practically no noise, so that their limits are these."""
     made = {
@@ -81,6 +103,10 @@ def figures(**limits: float) -> list:
         "mean_full_size": ("conditional_mean", {"column": "b", "by": ["a"], "range": [0, 2], "size_margin": 0.0}),
         "mean_by_a": ("conditional_mean", {"column": "b", "by": ["a"], "overall": False, "range": [0, 2], "size_margin": 0.2}),
         "unmatched": ("faithfulness", {"exact": ["a"], "within_one_bin": ["b"], "exact_around": {"b": 3}}),  # see `WIDE`
+        "median": ("conditional_median", {"column": "b", "by": ["a"], "overall": True, "within": 0, "quantiles": [0.25, 0.5]}),
+        "median_near": ("conditional_median", {"column": "b", "overall": True, "within": 1, "quantiles": [0.5]}),
+        "share": ("difference_in_proportions", {"column": "b", "bins": ["2"], "by": ["a"], "overall": True}),
+        "share_of_a": ("difference_in_proportions", {"column": "a", "bins": ["1"], "by": ["b"], "overall": False}),
         "absolute_of_a_and_b": ("absolute_marginal_error", {"tables": ["b:a"]}),
         "unmatched_by_a": ("faithfulness", {"exact": ["a"], "ignored": ["b"]}),
         "unmatched_by_b": ("faithfulness", {"within_one_bin": ["b"], "ignored": ["a"], "exact_around": {"b": 3}}),
@@ -98,6 +124,10 @@ def allowed(**limits: float) -> list[Table]:
         "mean_full_size": lambda t: mean_error(t, tuple(SYNTHETIC), 0.0),
         "mean_by_a": lambda t: mean_error(t, tuple(SYNTHETIC), 0.2, overall=False),
         "unmatched": lambda t: unmatched(t, tuple(SYNTHETIC)),
+        "median": lambda t: quantile_excess(t, 0, (0.25, 0.5), [{0}, {1}, {0, 1}]),
+        "median_near": lambda t: quantile_excess(t, 1, (0.5,), [{0, 1}]),
+        "share": lambda t: share_error(t, [[0], [1], [0, 1]], 0, lambda row: row[1] == 2),
+        "share_of_a": lambda t: share_error(t, [[0], [1], [2]], 1, lambda row: row[0] == 1),
         "absolute_of_a_and_b": lambda t: max(abs(t.count(cell) - SYNTHETIC.count(cell)) / N for cell in CELLS),
         "unmatched_by_a": lambda t: abs(sum(a for a, _ in t) - sum(a for a, _ in SYNTHETIC)) / N,  # a is 0 or 1
         "unmatched_by_b": lambda t: unmatched(tuple((0, b) for _, b in t), tuple((0, b) for _, b in SYNTHETIC)),
@@ -120,6 +150,12 @@ WORLDS = [
     {"absolute_of_a_and_b": 0.15},
     {"unmatched_by_a": 0.15},
     {"unmatched_by_b": 0.15, "absolute": 0.3},
+    {"median": 0.05},
+    {"median": 0.15, "absolute": 0.3},
+    {"median_near": 0.0, "absolute_1_way": 0.6},
+    {"share": 0.2},
+    {"share": 0.3, "absolute": 0.45},
+    {"share_of_a": 0.25, "mean": 0.4},
 ]
 MEETS: dict[str, Callable[[int, int], bool]] = {
     "": lambda a, b: True,

@@ -37,9 +37,13 @@ TABLES = {
 CHOICES = list(product(*(table.alternatives for table in TABLES.values())))
 
 
+def parsed_forest(forest: Sequence[Tree], missing: Sequence[str] = ()) -> list[Rule]:
+    return [parse_rule(rendered(tree), {n: replace(d, missing=n in missing) for n, d in DOMAINS.items()}) for tree in forest]
+
+
 def world(forest: Sequence[Tree], missing: Sequence[str] = ()) -> tuple[Schema, Plausibility]:
     """The schema and the rules; the columns named in `missing` have a bin of missing values."""
-    rules = [parse_rule(rendered(tree), {n: replace(d, missing=n in missing) for n, d in DOMAINS.items()}) for tree in forest]
+    rules = parsed_forest(forest, missing)
     tables = {
         name: table.model_copy(update={"missing": "bin" if name in missing else "error"}) for name, table in TABLES.items()
     }
@@ -186,6 +190,44 @@ def test_rules_that_share_a_column_are_joined_and_others_are_not() -> None:
     rules = parsed("a < 3 and b < 3", "d < 3", "c < 3 and b > 5")
     masks = Plausibility.from_rules(rules, schema.columns, schema.layout).masks
     assert sorted(mask.columns for mask in masks) == [(0, 1, 2), (3,)]
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.data(), st.lists(trees(), min_size=2, max_size=4), st.sampled_from(CHOICES))
+def test_rules_that_are_joined_only_where_needed_forbid_the_same_cells(
+    data: st.DataObject, forest: list[Tree], names: tuple[str, ...]
+) -> None:
+    missing = sorted(data.draw(st.sets(st.sampled_from(list(TABLES)))))
+    schema, joined = world(forest, missing)
+    apart = Plausibility.from_rules(parsed_forest(forest, missing), schema.columns, schema.layout, apart=True)
+    expected = forbidden_by_text(forest, schema)
+    np.testing.assert_array_equal(mask_of(apart), expected)
+    binnings = tuple(column.alternatives[name] for column, name in zip(schema.columns, names, strict=True))
+    transformation = Transformation(schema=schema, binnings=binnings)
+    np.testing.assert_array_equal(mask_of(apart.merge(transformation)), merged_slowly(expected, transformation))
+    assert len(joined.masks) <= len(apart.masks) <= len(forest)
+
+
+def test_questions_that_follow_from_one_another_stay_small_masks() -> None:
+    """Four columns of a thousand values would be a mask of 10^12 cells; of gaps alone each rule has its two columns."""
+    names = "abcd"
+    domains = {name: Domain(kind="integer", bounds=(0, 999), missing=True) for name in names}
+    rules = [parse_rule(f"a is missing and {name} is not missing", domains) for name in "bcd"]
+    table = ColumnTable(kind="integer", bounds=(0, 999), missing="bin", alternatives={"two": ["<500", ">=500"]})
+    schema = Schema(columns=tuple(build_column(name, table, InputTable(), rules, None) for name in names))
+    masks = Plausibility.from_rules(rules, schema.columns, schema.layout, apart=True).masks
+    assert [mask.columns for mask in masks] == [(0, 1), (0, 2), (0, 3)]
+
+
+def test_rules_whose_limits_lie_inside_the_same_bins_are_joined() -> None:
+    """a is 3 in one rule and 4 in the other, and <5 is one bin: together they leave no row there, though each leaves some."""
+    rules = parsed("a < 4 and b < 5", "a >= 4 and a < 5 and c < 5", "c < 2 and d < 2")
+    table = ColumnTable(kind="integer", bounds=(0, 999), alternatives={"two": ["<5", ">=5"]})
+    schema = Schema(columns=tuple(build_column(name, table, InputTable(), rules, None) for name in "abcd"))
+    apart = Plausibility.from_rules(rules, schema.columns, schema.layout, apart=True)
+    assert sorted(mask.columns for mask in apart.masks) == [(0, 1, 2), (2, 3)]
+    two = Transformation(schema=schema, binnings=tuple(column.alternatives["two"] for column in schema.columns))
+    assert mask_of(apart.merge(two))[0, 0, 0].all()
 
 
 def test_rules_that_connect_too_many_cells_are_refused_before_a_mask_is_made() -> None:

@@ -304,6 +304,12 @@ def test_a_folder_of_parquet_is_refused_for_what_it_may_hide(tmp_path):
     assert "sex=F" not in found
 
 
+def test_letters_of_two_encodings_in_one_file_are_read_when_they_are_declared(tmp_path):
+    path = tmp_path / "people.csv"
+    path.write_bytes("age,sex\n1,Köln\n2,".encode() + "Köln\n3,Ġ€".encode() + b"\n4,K\xf6ln\n5,\x80\xe9\n6,\x81")
+    assert texts(path, "sex", InputTable(encoding="mixed")) == ["Köln", "Köln", "Ġ€", "Köln", "€é", "\x81"]
+
+
 def test_texts_of_latin_1_are_read_when_they_are_declared(tmp_path):
     path = tmp_path / "people.csv"
     path.write_bytes("age,sex,Größe\n34,é,1\n".encode("latin-1"))

@@ -30,7 +30,7 @@ ZERO_BYTE = (
 ROW_1 = "data row 1 (the header and blank lines are not counted)"
 OTHER_BYTES = (
     "expected text in UTF-8, found other bytes. Save the file as UTF-8 (in Excel: 'CSV UTF-8'), or set encoding = "
-    '"latin-1" or "windows-1252" under [input] in the configuration.'
+    '"latin-1", "windows-1252" or "mixed" under [input] in the configuration.'
 )
 UTF_16 = 'expected CSV in UTF-8, found UTF-16 text. Set encoding = "utf-16" under [input] in the configuration.'
 FORMATS = "expected CSV (also gzip), Parquet, Feather, Stata, SAS, SPSS, a DuckDB or an SQLite database, found "
@@ -226,6 +226,7 @@ def test_a_row_of_another_length_is_counted_through_all_pieces(tmp_path, monkeyp
 @pytest.mark.slow
 def test_memory_does_not_grow_with_the_file(tmp_path, monkeypatch):
     monkeypatch.setattr(reading, "ROWS_PER_PIECE", 200)
+    monkeypatch.setattr(csv_files, "BLOCK", 2**14)
     peaks = []
     for n in (2_000, 20_000):
         path = tmp_path / f"{n}.csv"

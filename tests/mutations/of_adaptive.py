@@ -65,6 +65,24 @@ OF_ADAPTIVE = (
         tests=(BUDGET,),
     ),
     Mutation(
+        name="adaptive: the last look is not taken off the budget",
+        breaks="more is spent than is charged",
+        place="candidates.generators.private_tables:PrivateTables.bins",
+        old="self._take(part)",
+        new="pass",
+        tests=(
+            "tests/candidates/generators/test_column_looks.py::test_the_last_look_spends_what_is_left_and_averages_by_precision",
+        ),
+    ),
+    Mutation(
+        name="shared measurements: hyperparameters left out of what a kept model is known by",
+        breaks="the model of another configuration than the one that was drawn is released",
+        place="candidates.configuration:Configuration.model_key",
+        old='[described["transformation"], described["generator"]]',
+        new='[described["transformation"]]',
+        tests=("tests/releasing/test_low_epsilon.py::test_with_shared_measurements_a_model_is_fitted_once",),
+    ),
+    Mutation(
         name="adaptive: groups across rules",
         breaks="rows that the rules exclude, or none where they allow some",
         place="candidates.generators.adaptive_rounds:learned",
@@ -92,8 +110,8 @@ OF_ADAPTIVE = (
         name="consistent tables: the start is not taken off",
         breaks="steps of the fit pull against each other",
         place="candidates.generators.consistent_tables:_LeastSquares.solved",
-        old="w * (values - table)",
-        new="w * values",
+        old="wanted - self._tables()",
+        new="wanted",
         tests=(f"{FOUND}::test_consistent_tables_are_those_of_least_squares_over_all_tables",),
     ),
     Mutation(

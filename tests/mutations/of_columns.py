@@ -107,6 +107,14 @@ OF_COLUMNS = (
         new="np.arange(len(column.atoms))",
         tests=(f"{CODES}::test_rules_that_leave_nothing_but_missing_values_are_refused",),
     ),
+    Mutation(
+        name="rules: none are joined, whatever bins they cut through",
+        breaks="rows that several rules forbid together are released",
+        place="domain.plausibility:_uneven",
+        old="found.add(columns[column].name)",
+        new="found.discard(columns[column].name)",
+        tests=(f"{RULES}::test_rules_whose_limits_lie_inside_the_same_bins_are_joined",),
+    ),
     # --- What is said about the original table
     Mutation(
         name="bounds: a condition holds for missing values",
@@ -177,8 +185,8 @@ OF_COLUMNS = (
         name="codelists: the content is not part of the specification",
         breaks="two specifications pass as one",
         place="specification.spec:_Builder._digest",
-        old='exclude={"card"}',
-        new='exclude={"card": True, "columns": {"place"}}',
+        old='exclude={"card", "calibration"}',
+        new='exclude={"card": True, "calibration": True, "columns": {"place"}}',
         tests=(f"{CODES}::test_a_changed_codelist_is_a_changed_specification",),
     ),
     # --- Dates

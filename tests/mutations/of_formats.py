@@ -112,7 +112,7 @@ OF_FORMATS = (
         name="DuckDB: views may open other files",
         breaks="the specification's author, or the file's, opens what the steward may read",
         place="enclave.database_files:_duckdb",
-        old="duckdb.connect(str(path), read_only=True, config=_DUCKDB_SETTINGS)",
+        old="duckdb.connect(str(path), read_only=True, config=dict(_DUCKDB_SETTINGS))",
         new="duckdb.connect(str(path), read_only=True)",
         tests=(f"{DATABASES}::test_a_duckdb_file_opens_nothing_but_itself",),
     ),

@@ -88,7 +88,7 @@ OF_SPENDING = (
         name="publish: other ledgers are not looked for",
         breaks="a second ledger for the same people, unnoticed",
         place="publish:ledgers_near",
-        old="(own.parent, request.data.absolute().parent, Path.cwd())",
+        old="(own.parent, *beside, Path.cwd())",
         new="(own.parent,)",
         tests=(f"{OF_PUBLISH}::test_other_ledgers_nearby_are_told_of_where_none_is_named",),
     ),

@@ -841,7 +841,7 @@ OF_THE_THEORY = (
         name="digest: the content of a prior left out",
         breaks="two specifications pass as one",
         place="specification.spec:_Builder._digest",
-        old="[name, file_digest(path)]",
+        old="[name, Source.of(path).digest()]",
         new="[name]",
         tests=(LOW,),
     ),

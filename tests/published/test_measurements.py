@@ -10,6 +10,9 @@ import numpy as np
 import pytest
 
 from synthrelease.bundle import write_bundle
+from synthrelease.bundle.measurements import measurements_bytes
+from synthrelease.candidates.generators.measurements import NoisyMarginal, NoisyMarginals
+from synthrelease.published.measurements import on_released_bins, read_measurements
 from synthrelease.randomness import laplace_sd
 from synthrelease.releasing.release import Release, release
 from synthrelease.specification.spec import load_spec
@@ -48,3 +51,32 @@ def test_the_measurements_are_published_with_their_bins_and_noise(selection: str
 def test_measurements_stay_inside_unless_they_are_to_be_published(tmp_path: Path) -> None:
     bundle = write_bundle(released(tmp_path, 'measurements = "shared"'), tmp_path / "out")
     assert "measurements.json" not in {path.name for path in bundle.iterdir()}
+
+
+def test_measured_bins_are_added_up_to_the_released_ones_as_the_model_does(tmp_path: Path) -> None:
+    finer = 'alternatives.each = ["1..8"]\nalternatives.odd = ["1", "2-7", "8"]'
+    halves = {'alternatives.pairs = ["1-2", "3-4", "5-6", "7-8"]': finer}
+    spec = load_spec(write_config(tmp_path, FAMILY | halves))
+    fine, coarse = (
+        spec.space.common,
+        next(one.transformation for one in spec.space if one.transformation.choice["year"] == "odd"),
+    )
+    random = np.random.default_rng(1)
+    tables = tuple(
+        NoisyMarginal(columns=columns, values=values, epsilon=Fraction(1, 2), cells=np.ones_like(values))
+        for columns in ((1,), (0, 1))
+        for values in [random.integers(-9, 99, size=fine.layout.subset(columns).sizes)]
+    )
+    measured = NoisyMarginals(layout=fine.layout, n=400, tables=tables)
+    expected = measured.merge(
+        coarse.layout, [one.map_to(other) for one, other in zip(fine.binnings, coarse.binnings, strict=True)]
+    )
+    read = read_measurements(measurements_bytes(measured, fine, coarse), unknown="forbid")
+    for part, wanted in zip(read.tables, expected.tables, strict=True):
+        labels = [coarse.binnings[column].labels for column in wanted.columns]
+        found = on_released_bins(part, labels)
+        assert found is not None
+        assert np.array_equal(found.values, wanted.values)
+        assert np.array_equal(found.cells, wanted.cells)
+        assert found.epsilon == wanted.epsilon
+        assert on_released_bins(part.model_copy(update={"released": None}), labels) is None  # of an older file

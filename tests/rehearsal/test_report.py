@@ -21,6 +21,7 @@ from synthrelease.rehearsal.parallel import Workers
 from synthrelease.rehearsal.racing import RaceGoal, Standing
 from synthrelease.rehearsal.rehearse import BUDGET_ATTEMPTS, Rehearsal, chunks, rehearse
 from synthrelease.rehearsal.report import describe, document, page, write_report
+from synthrelease.rehearsal.words import outlook_words
 from synthrelease.specification.shortlist import narrowed
 from synthrelease.specification.spec import load_spec
 from tests.helpers.tiny import write_config, write_data
@@ -39,6 +40,8 @@ IMPOSSIBLE = {
     'kind = "minimum_count"\nminimum_count = 2': 'kind = "minimum_count"\nminimum_count = 500',
     "rows = 400": 'rows = "exact"',
 }
+BINDS, CAN_BE, MINIMUM = "Which criterion binds", "What a figure can be", "What a minimum count does"
+NOISE, PAIRS = "Noise against thresholds", "Pairs of columns that nothing looks at"
 GOAL = RaceGoal(keep=2, width=0.6)
 NOISE_LEVEL = 0.05
 
@@ -75,7 +78,9 @@ class Page(HTMLParser):
         self.open: list[str] = []
         self.tags: list[tuple[str, dict[str, str | None]]] = []
         self.cells: list[list[str]] = []
+        self.headings: list[str] = []  # for every row, the heading that it stands under
         self.texts: dict[str, str] = {}
+        self.heading = ""
         self.feed(text)
         self.close()
 
@@ -85,6 +90,7 @@ class Page(HTMLParser):
             self.open.append(tag)
         if tag == "tr":
             self.cells.append([])
+            self.headings.append(self.heading)
         if tag in ("td", "th"):
             self.cells[-1].append("")
 
@@ -96,13 +102,17 @@ class Page(HTMLParser):
             raise ValueError(f"</{tag}> at {self.getpos()} closes something else")
 
     def handle_data(self, data: str) -> None:
+        if self.open and self.open[-1] in ("h2", "h3"):
+            self.heading = data
         for tag in set(self.open):
             self.texts[tag] = self.texts.get(tag, "") + data
         if self.open and self.open[-1] in ("td", "th"):
             self.cells[-1][-1] += data
 
-    def row(self, first: str) -> list[str]:
-        (found,) = [cells for cells in self.cells if cells[0] == first]
+    def row(self, first: str, table: str = "") -> list[str]:
+        """The row that begins so, in the table under this heading; in the only one that has it, where none is named."""
+        inside = [cells for heading, cells in zip(self.headings, self.cells, strict=True) if table in heading]
+        (found,) = [cells for cells in inside if cells[0] == first]
         return found
 
 
@@ -179,8 +189,12 @@ def test_the_page_needs_no_other_file_and_no_network(coins: tuple[Rehearsal, Pat
 def test_the_tags_of_the_page_nest_and_every_table_is_rectangular(coins: tuple[Rehearsal, Path]) -> None:
     report = read(coins[1])
     assert report.open == []
-    assert [tag for tag, _ in report.tags].count("table") == 4
-    assert sorted({len(row) for row in report.cells}) == [5, 6, 11]
+    tables = ("The shortlist", BINDS, CAN_BE, PAIRS, MINIMUM, NOISE, "Budget", "Utility and risk, without noise")
+    assert [tag for tag, _ in report.tags].count("table") == len(tables)
+    widths = {
+        heading: {len(row) for h, row in zip(report.headings, report.cells, strict=True) if h == heading} for heading in tables
+    }
+    assert widths == dict(zip(tables, [{6}, {7}, {8}, {7}, {6}, {8}, {5}, {6}], strict=True))
     with pytest.raises(ValueError, match="closes something else"):
         Page("<p><b>text</p></b>")
 
@@ -204,7 +218,7 @@ def test_names_are_shown_as_text_however_they_are_written(coins: tuple[Rehearsal
     report = read(coins[1])
     assert report.texts["h1"] == f"Rehearsal: {TITLE}"
     assert report.texts["title"].startswith(f"Rehearsal: {TITLE}")
-    assert report.row(CRITERION)[1] == "0.9"
+    assert report.row(CRITERION, BINDS)[1] == "0.9"
     assert CRITERION in report.texts["svg"]
     assert "i" not in {tag for tag, _ in report.tags}
 
@@ -278,8 +292,8 @@ def test_an_empty_shortlist_removes_an_old_file_and_says_which_criterion_binds(h
     assert not (out / "shortlist.toml").exists()
     report = read(out)
     assert "No configuration was accepted often enough." in report.texts["p"]
-    assert report.row("marginals")[3] == "100%"
-    assert report.row("face privacy")[3] == "0%"
+    assert report.row("marginals", BINDS)[3] == "100%"
+    assert report.row("face privacy", BINDS)[3] == "0%"
     assert "Figures of all candidates" in report.texts["figcaption"]
     (entry,) = json.loads((out / "rehearsal.json").read_text())["configurations"]
     assert entry["rejected_by"] == {"marginals": entry["trials"]}
@@ -290,7 +304,7 @@ def test_a_space_without_any_candidate_has_a_report_too(tmp_path: Path) -> None:
     write_report(found, out, NOISE_LEVEL)
     report = read(out)
     assert report.open == []
-    assert report.row("marginals")[2:4] == ["", "100%"]
+    assert report.row("marginals", BINDS)[2:4] == ["", "100%"]
     assert "Figures of the candidates relative to the thresholds" not in report.texts.get("svg", "")
 
 
@@ -313,7 +327,10 @@ def test_a_zero_concentrated_space_is_told_apart(tmp_path: Path) -> None:
 
 def test_an_endless_search_is_no_number_in_the_document(coins: tuple[Rehearsal, Path]) -> None:
     """With the stop probability 0 and a private fit that nothing passes, the expected number of rounds is infinite."""
-    endless = replace(coins[0], outlook=Outlook(acceptance=0.0, expected_rounds=math.inf, nothing=0.0))
+    endless = replace(
+        coins[0],
+        outlook=Outlook(acceptance=0.0, expected_rounds=math.inf, typical_rounds=math.inf, nothing=0.0, fits=1, unlucky=0),
+    )
     assert json.loads(json.dumps(document(endless), allow_nan=False))["outlook"]["expected_rounds"] is None
 
 
@@ -381,3 +398,31 @@ def test_the_planned_budget_is_that_of_the_race(coins: tuple[Rehearsal, Path]) -
     assert planned.generation == Fraction(1)
     assert planned.acceptance.trials == sum(len(found.results[c]) for c in found.shortlist)
     assert planned.acceptance.successes == sum(one.accepted for c in found.shortlist for one in found.results[c])
+
+
+def test_the_report_and_the_document_name_where_errors_are(coins: tuple[Rehearsal, Path]) -> None:
+    found, out = coins
+    report, look = read(out), found.look
+    assert look is not None
+    (entry, _) = json.loads((out / "rehearsal.json").read_text())["look"]["criteria"]
+    offender = look.criteria[0].offender
+    assert offender is not None
+    assert entry["largest_error"] == {"where": offender.where, "released": offender.released, "public": offender.original}
+    assert report.row(CRITERION, BINDS)[4:] == [offender.where, offender.released, offender.original]
+    assert entry["halves"] == look.criteria[0].yardstick.perfect
+    assert "a table with independent columns passes it" in report.texts["li"]  # the threshold is 0.9
+    assert [pair["columns"] for pair in json.loads((out / "rehearsal.json").read_text())["look"]["unguarded_pairs"]] == [
+        list(pair.columns) for pair in look.pairs
+    ]
+
+
+def test_the_words_say_why_a_mean_number_of_rounds_is_large(coins: tuple[Rehearsal, Path]) -> None:
+    unlucky = Outlook(acceptance=0.57, expected_rounds=251.6, typical_rounds=1.7, nothing=0.2, fits=12, unlucky=3)
+    text = " ".join(outlook_words(replace(coins[0], outlook=unlucky)))
+    assert "Half of all releases need about 1.7 rounds or fewer; the mean is 252" in text
+    assert "3 of the 12 such fits of this rehearsal were unlucky" in text
+    assert "What to do about it" in text
+    lucky = replace(unlucky, expected_rounds=1.2, unlucky=0)
+    assert outlook_words(replace(coins[0], outlook=lucky)) == [
+        "As a rule the first or second round is accepted; nothing is released with probability 0.2."
+    ]

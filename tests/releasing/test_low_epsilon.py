@@ -19,10 +19,17 @@ import numpy as np
 import pytest
 
 from synthrelease.accounting.charges import Charge
+from synthrelease.candidates import kept_models
+from synthrelease.candidates.generators import Background, NoisyMarginals
+from synthrelease.candidates.generators.bayesian_network import BayesianNetwork, Family
+from synthrelease.candidates.generators.marginals import Marginals
+from synthrelease.candidates.kept_models import KeptModels
 from synthrelease.criteria import CRITERIA, Fitted, JointTest
+from synthrelease.domain.plausibility import Plausibility
 from synthrelease.enclave.door import Meter, PrivateCounts
 from synthrelease.enclave.ingest import read_public
-from synthrelease.errors import BudgetError, InputError
+from synthrelease.errors import BudgetError, InputError, RejectedRound
+from synthrelease.randomness import SeededEntropy
 from synthrelease.releasing.attempt import Prepared, attempt, generate, prepare, read_priors, released_figures
 from synthrelease.releasing.release import Release, release
 from synthrelease.specification.release_spec import ReleaseSpec
@@ -208,6 +215,78 @@ def test_every_shared_round_is_made_from_the_same_measurements_and_every_fresh_o
         values = [generate(spec, spec.space[0], private, prepared)[1].measured.tables[0].values.tolist() for _ in range(2)]
         assert (values[0] == values[1]) == same
         assert (prepared.measured is not None) == same
+
+
+def fits_of(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The prior weight of every fit from here on."""
+    fits, fitted = list[float](), Marginals.model
+
+    def counted(self: Marginals, measured: NoisyMarginals, background: Background) -> BayesianNetwork:
+        fits.append(self.prior_weight)
+        return fitted(self, measured, background)
+
+    monkeypatch.setattr(Marginals, "model", counted)
+    return fits
+
+
+def test_with_shared_measurements_a_model_is_fitted_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For every choice of hyperparameters, whatever the projection; rows differ all the same. Fresh ones are fitted anew."""
+    weights = {
+        PRIVBAYES: f"{MARGINALS[PRIVBAYES]}\nprior_weight = [30, 300]",
+        "generation = 10": "generation = 0.1",
+        'kind = "minimum_count"': 'kind = "minimum_count"\nkeep = ["random", "spread"]',
+    }
+    for changes, rounds in ((SHARED, 1), (FRESH, 3)):
+        spec = spec_of(tmp_path, {**changes, **weights})
+        private = counts_of(tmp_path, spec, spec.plan.once)
+        prepared, fits, rows = prepare(spec, private), fits_of(monkeypatch), []
+        for _ in range(3):
+            rows.append([generate(spec, each, private, prepared)[1].counts for each in spec.space])
+        keys = Counter(each.model_key for each in spec.space)
+        assert list(keys.values()) == [2, 2]
+        assert len(fits) == sum(1 if rounds == 1 else rounds * times for times in keys.values())
+        assert Counter(fits).keys() == {30.0, 300.0}
+        assert any(not first.same_as(second) for first, second in zip(rows[0], rows[1], strict=True))
+
+
+def test_a_kept_model_is_the_one_that_would_be_fitted(tmp_path: Path) -> None:
+    spec = spec_of(tmp_path, SHARED)
+    private = counts_of(tmp_path, spec, spec.plan.once)
+    prepared = prepare(spec, private)
+    assert prepared.measured is not None
+    for configuration in spec.space:
+        seen = []
+        for again in (prepared, prepared, replace(prepared, kept=KeptModels())):
+            rehearsed = private.rehearsed(SeededEntropy(7))
+            seen.append(generate(spec, configuration, rehearsed, again)[1].counts)
+        assert seen[0].same_as(seen[1])
+        assert seen[0].same_as(seen[2])
+
+
+def test_a_model_that_cannot_be_fitted_is_rejected_every_time_and_large_ones_are_not_kept(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    kept, fits = KeptModels(), list[str]()
+    layout = World({"a": 1}).layout
+    family = Family(column=0, parents=(), conditional=np.array([0.5, 0.5]))
+    small = BayesianNetwork(layout=layout, families=(family,), plausibility=Plausibility(layout=layout, masks=()))
+
+    def fit(name: str) -> BayesianNetwork:
+        fits.append(name)
+        if name == "none":
+            raise RejectedRound("no table")
+        return small
+
+    for _ in range(3):
+        with pytest.raises(RejectedRound, match="no table"):
+            kept.get("none", lambda: fit("none"))
+        assert kept.get("small", lambda: fit("small")) is small
+    assert fits == ["none", "small"]
+    assert kept.numbers == 2
+    monkeypatch.setattr(kept_models, "_MOST_NUMBERS", 3)
+    for _ in range(3):
+        kept.get("further", lambda: fit("further"))
+    assert fits[2:] == ["further"] * 3
 
 
 def test_after_nothing_nothing_is_spent(tmp_path: Path, taken: list[tuple[int, Charge]]) -> None:

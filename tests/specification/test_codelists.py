@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import time
 import tomllib
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from synthrelease.domain.schema import Binning, Column
@@ -127,6 +129,50 @@ def test_rules_compare_with_labels(tmp_path: Path) -> None:
     assert "expected a category of 'sex' ('Male', 'Female', 'Other'); found '1'" in mistake(
         tmp_path, columns=rule.replace("'Male'", "'1'")
     )
+
+
+BY_LEVEL = {
+    "place.country == 'D'": "place in ['Aach', 'Calw']",
+    "place.country != 'D' and sex == 'Male'": "not place in ['Aach', 'Calw'] and sex == 'Male'",
+    "sex == 'Male' and not place . state in ['Baden', \"Tyrol\"]": "sex == 'Male' and not place in ['Aach', 'Calw', 'Dorn']",
+}
+
+
+@pytest.mark.parametrize(("by_level", "written"), BY_LEVEL.items())
+def test_a_rule_may_name_a_level_and_is_written_out_by_labels(tmp_path: Path, by_level: str, written: str) -> None:
+    found, expected = (
+        loaded(tmp_path, columns=f"missing = 'bin'\n[[rules]]\nnever = {json.dumps(text)}\n") for text in (by_level, written)
+    )
+    assert [rule.never for rule in found.rules] == [written]
+    assert found.digest == expected.digest
+    np.testing.assert_array_equal(found.raw.masks[0].forbidden, expected.raw.masks[0].forbidden)
+
+
+@pytest.mark.parametrize(
+    ("rule", "message"),
+    [
+        (
+            "place.county == 'D'",
+            "expected a level of 'place' ('codes', 'state', 'country'); found 'county'. Did you mean 'country'?",
+        ),
+        ("place.country == 'F'", "expected a group of 'place.country' ('D', 'CH'); found 'F'"),
+        ("place.country > 'D'", "expected == or != or in, and groups of 'place.country' in quotes; found \"> 'D'\""),
+        ("place.country in []", "expected == or != or in, and groups of 'place.country' in quotes; found 'in []'"),
+        ("plaice.country == 'D'", "expected a column ('place', 'sex'); found 'plaice'. Did you mean 'place'?"),
+        ("sex == 'Male' and 'place.country' == 'D'", "expected a column name; found the text 'place.country'"),
+    ],
+)
+def test_mistakes_about_levels_in_rules_say_what_there_is(tmp_path: Path, rule: str, message: str) -> None:
+    found = mistake(tmp_path, columns=f"\n[[rules]]\nnever = {json.dumps(rule)}\n")
+    assert f"rules[0].never: {message}" in found
+
+
+def test_labels_with_quotes_are_written_out_in_the_other_kind(tmp_path: Path) -> None:
+    rule = "\n[[rules]]\nnever = \"place.country == 'CH'\"\n"
+    spec = loaded(tmp_path, PLACES.replace("Bern", "L'Isle"), columns=rule)
+    assert spec.rules[0].never == "place in [\"L'Isle\", 'Dorn']"
+    both = PLACES.replace(",Bern,", ',"L\'""Isle",')
+    assert "labels that have no two kinds of quotes" in mistake(tmp_path, both, columns=rule)
 
 
 def test_rules_that_leave_nothing_but_missing_values_are_refused(tmp_path: Path) -> None:

@@ -15,12 +15,13 @@ def sentences(part: ImputationPart) -> list[str]:
         ]
     times = "once" if part.smallest == 1 else f"{part.smallest} times"
     return [
-        f"{figure(part.rows)} of the released rows lack a value. imputed.csv has {part.copies} complete copies of the table: "
+        f"{figure(part.rows)} of the released rows have a gap. imputed.csv has {part.copies} complete copies of the table: "
         ".imp is the number of the copy, .id the row of data.csv, .imputed the columns that were filled in. Observed values "
         "are as in data.csv. Figures and criteria are about the table with its gaps, and not about the copies.",
         f"A gap was filled with the values of a released row that has them, drawn among those that agree in "
         f"{', '.join(words(name) for name in part.match)}; in fewer of these, from the last one back, until {part.donors} rows "
-        "agreed. No original record was looked at, so it cost no privacy. No filled row breaks a plausibility rule, and every "
+        "agreed. Where the plausibility rules demand that a value is missing, as of a question that was not asked, it stays "
+        "missing. No original record was looked at, so it cost no privacy. No filled row breaks a plausibility rule, and every "
         f"row of a copy occurs at least {times} in it, because equal incomplete rows were filled in blocks.",
         "This assumes that, among rows that agree in these columns, whether a value is missing has nothing to do with the "
         "value (missing at random). Nothing here can tell whether that is so.",

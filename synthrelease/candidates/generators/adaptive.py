@@ -80,7 +80,10 @@ class AdaptiveGenerator(Generator):
     clique_cells: int = Field(default=2**16, ge=1, le=DENSE_LIMIT)
 
     first: ClassVar[Fraction]
-    """Share of the budget for the columns."""
+    """Share of the budget for the columns, before anything else."""
+
+    last: ClassVar[Fraction]
+    """Share of the budget for the columns after the rounds, where rare bins need it."""
 
     rounds_per_column: ClassVar[int]
     """A round gets one part of so many for each column, at first."""
@@ -128,6 +131,7 @@ class AdaptiveGenerator(Generator):
         return Plan(
             tables=self.weights(layout),
             first=self.first,
+            last=self.last,
             choice=Fraction(1, 10),
             rounds=self.rounds_per_column * len(layout.sizes),
             cells=self.clique_cells,
@@ -149,6 +153,10 @@ class AdaptiveGenerator(Generator):
     def effort(self, layout: Layout) -> float:
         return float(self.clique_cells * len(layout.sizes))
 
+    def seconds(self, layout: Layout, rows: int) -> float:
+        """Rounds grow with the columns, and so do a round's cliques; 0.3 to 15 s for 6 to 30 columns (docs/generators.md)."""
+        return 3e-7 * min(self.clique_cells, layout.n_cells) * len(layout.sizes) ** 2
+
     def peak_cells(self, layout: Layout) -> int:
         """Sampling, or the cliques: every round may add one, with a few copies of each, and the tables that compete."""
         cliques = 4 * len(layout.sizes) * min(self.clique_cells, layout.n_cells)
@@ -167,7 +175,8 @@ class Adaptive(AdaptiveGenerator):
     no_draft: ClassVar[str] = "A draft keeps to pure differential privacy, of which `adaptive_pure` is the family."
     family: Literal["adaptive"] = "adaptive"
     guarantee: ClassVar[Guaranteed] = "zCDP"
-    first: ClassVar[Fraction] = Fraction(3, 10)
+    first: ClassVar[Fraction] = Fraction(1, 4)
+    last: ClassVar[Fraction] = Fraction(3, 20)
     rounds_per_column: ClassVar[int] = 4
 
     def charge(self, epsilon: Fraction) -> Charge:
@@ -179,7 +188,8 @@ class Adaptive(AdaptiveGenerator):
         Privacy
         -------
         rho-zero-concentrated, neighbours replace one record: discrete Gaussian tables of squared l2 sensitivity 2 and choices
-        of sensitivity 2 for each unit of weight, whose parts add up to at most rho (`private_tables`).
+        of sensitivity 2 for each unit of weight, whose parts add up to at most rho (`private_tables`; theory 12.9, adaptive
+        generators).
         """
         return self._fit(private, charge, background, Gaussian, charge.curve().rho)
 
@@ -197,7 +207,8 @@ class AdaptivePure(AdaptiveGenerator):
     tables: str = Field(default="all 2-way", min_length=1, max_length=10_000)
     guarantee: ClassVar[Guaranteed] = "pure"
     first: ClassVar[Fraction] = Fraction(3, 10)
-    rounds_per_column: ClassVar[int] = 2
+    last: ClassVar[Fraction] = Fraction(0)
+    rounds_per_column: ClassVar[int] = 1
 
     def charge(self, epsilon: Fraction) -> Charge:
         return mechanism(
@@ -210,6 +221,7 @@ class AdaptivePure(AdaptiveGenerator):
         Privacy
         -------
         eps-DP, eps = pure_epsilon(charge), neighbours replace one record: discrete Laplace tables of l1 sensitivity 2 and
-        choices of sensitivity 2 for each unit of weight, whose parts add up to at most eps (`private_tables`).
+        choices of sensitivity 2 for each unit of weight, whose parts add up to at most eps (`private_tables`; theory 12.9,
+        adaptive generators).
         """
         return self._fit(private, charge, background, Laplace, pure_epsilon(charge))

@@ -22,6 +22,7 @@ import numpy as np
 from synthrelease.candidates.generators.base import Background
 from synthrelease.candidates.generators.bin_groups import grouped_rules, groups_of, rule_classes, split_masks
 from synthrelease.candidates.generators.clique_tables import joinings, pair_shares
+from synthrelease.candidates.generators.column_looks import column_shares, expected_bins, look_again
 from synthrelease.candidates.generators.consistent_tables import Target
 from synthrelease.candidates.generators.junction_tree import Columns, JunctionTree
 from synthrelease.candidates.generators.maximum_entropy import base_potentials
@@ -37,9 +38,6 @@ _PRECISION, _FINEST = 0.2, 0.05
 _SWEEPS, _LAST_SWEEPS = 20, 100
 """Of a fit after a round, which starts from the one before, and of the last."""
 
-_WEIGHTS = 10**6
-"""Shares of the columns are rounded to this part of the largest."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
@@ -49,7 +47,7 @@ class Plan:
     ----------
     tables : the tables of two and more columns that may be chosen, with their weights; of weight 0 are those that the model
         keeps together unmeasured.
-    first : share of the budget for the columns.
+    first, last : shares of the budget for the columns, before the rounds and after them.
     choice : share of a round's part for its choice.
     rounds : a round gets one part of so many, at first.
     cells : of the largest clique, at most; rules and tables of weight 0 may make larger ones.
@@ -58,6 +56,7 @@ class Plan:
 
     tables: Mapping[Columns, int]
     first: Fraction
+    last: Fraction
     choice: Fraction
     rounds: int
     cells: int
@@ -85,12 +84,12 @@ class Learned:
 def learned(private: PrivateTables, layout: Layout, n: int, background: Background, plan: Plan) -> Learned:
     """Spend the budget of a private table with n rows over a layout."""
     total = private.left
-    first = plan.first * total if any(plan.tables.values()) else total
+    first, last = (plan.first * total, plan.last * total) if any(plan.tables.values()) else (total, Fraction(0))
     masks = split_masks(background.plausibility.masks)
     parts = [share * first for share in column_shares(layout.sizes)]
     columns = tuple(private.table((column,), part) for column, part in enumerate(parts))
     variances = [private.variance(part) for part in parts]
-    usual = math.sqrt(private.variance((total - first or total) * (1 - plan.choice) / plan.rounds)) * private.mean_error
+    usual = math.sqrt(private.variance((total - first - last or total) * (1 - plan.choice) / plan.rounds)) * private.mean_error
     maps = tuple(
         groups_of(
             counts,
@@ -109,18 +108,14 @@ def learned(private: PrivateTables, layout: Layout, n: int, background: Backgrou
         for column, (counts, variance, into) in enumerate(zip(columns, variances, maps, strict=True))
     ]
     prior = None if background.prior is None else background.prior.merge(grouped, maps)
-    rounds = _Rounds(private=private, plan=plan, n=n, rules=rules, prior=prior, targets=targets, sizes=grouped.sizes)
-    return Learned(maps=maps, columns=columns, layout=grouped, rules=rules, fit=rounds.run())
-
-
-def column_shares(sizes: Sequence[int]) -> list[Fraction]:
-    """Shares of the budget for the columns, in proportion to the root of the size.
-
-    At size^(2/3) the errors of all cells would add up to the least, with equal shares the rare bins of short columns would be
-    best; between the two was best for all criteria of the births (docs/generators.md).
-    """
-    weights = [max(1, round(_WEIGHTS * (size / max(sizes)) ** (1 / 2))) for size in sizes]
-    return [Fraction(weight, sum(weights)) for weight in weights]
+    rounds = _Rounds(private=private, plan=plan, n=n, rules=rules, prior=prior, targets=targets, sizes=grouped.sizes, last=last)
+    fit = rounds.run()
+    if private.left:
+        groups = [n * fit.margin(column) for column in range(len(columns))]
+        seen = look_again(private, columns, variances, expected_bins(groups, maps, columns))
+        columns = tuple(counts for counts, _ in seen)
+        fit = rounds.with_columns([_merged(column, *each, maps[column]) for column, each in enumerate(seen)])
+    return Learned(maps=maps, columns=columns, layout=grouped, rules=rules, fit=fit)
 
 
 def _rows_of_a_group(noise: float, sizes: Sequence[int]) -> float:
@@ -146,9 +141,10 @@ class _Rounds:
         prior: Counts | None,
         targets: list[Target],
         sizes: Sequence[int],
+        last: Fraction,
     ):
         self._private, self._plan, self._n, self._rules, self._prior = private, plan, n, rules, prior
-        self._targets, self._sizes = targets, sizes
+        self._targets, self._sizes, self._last = targets, sizes, last
         self._structure: list[Columns] = [mask.columns for mask in rules.masks]
         self._structure += [columns for columns, weight in plan.tables.items() if not weight]
         self._structure += [target.columns for target in targets]
@@ -156,14 +152,13 @@ class _Rounds:
 
     def run(self) -> ProportionalFit:
         private, plan = self._private, self._plan
-        part = private.left / plan.rounds
+        part = (private.left - self._last) / plan.rounds
         fit = self._fit(_SWEEPS)
-        while private.left > 0:
-            if 2 * private.left < 3 * part:
-                part = private.left
+        while (left := private.left - self._last) > 0:
+            if 2 * left < 3 * part:
+                part = left
             asked, usable = self._asked(fit, (1 - plan.choice) * part)
             if not asked:
-                self._measure_columns_again()
                 break
             chosen = asked[private.choice(asked, plan.choice * part)]
             noisy, variance = (
@@ -174,11 +169,16 @@ class _Rounds:
                 Target(columns=chosen.columns, values=noisy.astype(float), variance=np.full(noisy.shape, variance))
             )
             self._structure += [chosen.columns, *usable[chosen.columns]]
-            if private.left:
+            if private.left > self._last:
                 fit = self._fit(_SWEEPS)
                 taught = np.abs(self._n * fit.margin(len(self._targets) - 1) - chosen.expected).sum()
                 if taught <= chosen.handicap:
-                    part = min(2 * part, private.left)
+                    part = min(2 * part, private.left - self._last)
+        return self._fit(_SWEEPS if private.left else _LAST_SWEEPS)
+
+    def with_columns(self, targets: Sequence[Target]) -> ProportionalFit:
+        """The last fit, with other targets for the columns."""
+        self._targets[: len(targets)] = targets
         return self._fit(_LAST_SWEEPS)
 
     def _fit(self, sweeps: int) -> ProportionalFit:
@@ -215,11 +215,3 @@ class _Rounds:
             expected = np.rint(self._n * share).astype(np.int64)
             asked.append(Asked(columns=columns, expected=expected, weight=weight, handicap=math.ceil(noise * expected.size)))
         return asked, usable
-
-    def _measure_columns_again(self) -> None:
-        """Where no table may be chosen, the columns get what is left."""
-        left = self._private.left
-        for column, share in enumerate(column_shares(self._sizes)):
-            noisy = self._private.table((column,), share * left)
-            variance = np.full(noisy.shape, self._private.variance(share * left))
-            self._targets.append(Target(columns=(column,), values=noisy.astype(float), variance=variance))

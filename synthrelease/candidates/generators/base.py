@@ -10,6 +10,7 @@ from typing import ClassVar, Literal, Protocol
 import numpy as np
 
 from synthrelease.accounting.charges import Charge
+from synthrelease.candidates.generators.bayesian_network import BayesianNetwork
 from synthrelease.candidates.generators.measurements import NoisyMarginals
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.plausibility import Plausibility
@@ -113,6 +114,10 @@ class Generator(SpecTable):
         """
         raise NotImplementedError
 
+    def fixed_tables(self, layout: Layout) -> Iterable[tuple[int, ...]]:
+        """Columns, by increasing index, of the tables that every fit measures; none where a fit chooses its tables itself."""
+        return ()
+
     def effort(self, layout: Layout) -> float:
         """How much work a fit is, in no particular unit: compares hyperparameters of one family on one layout."""
         return float(self.peak_cells(layout))
@@ -140,8 +145,20 @@ class MeasuringGenerator(Generator):
         """Spend the charge; everything after it is post-processing."""
         raise NotImplementedError
 
-    def model(self, measured: NoisyMarginals, background: Background) -> Model:
-        """The model of measurements over the background's layout. Raises RejectedRound when there is none."""
+    def measured_tables(self, layout: Layout, epsilon: Fraction) -> Mapping[tuple[int, ...], Fraction]:
+        """Columns, by increasing index, of every table that is measured with this budget, and what each costs."""
+        raise NotImplementedError
+
+    def fixed_tables(self, layout: Layout) -> Iterable[tuple[int, ...]]:
+        return self.measured_tables(layout, Fraction(1))
+
+    def model(self, measured: NoisyMarginals, background: Background) -> BayesianNetwork:
+        """The model of measurements over the background's layout: a function of these, without any randomness.
+
+        Raises
+        ------
+        RejectedRound : when there is none.
+        """
         raise NotImplementedError
 
     def fit(self, private: PrivateCounts, charge: Charge, background: Background) -> Model:

@@ -67,6 +67,11 @@ class BayesianNetwork:
         """Numbers that sampling holds at once, at its peak: six for every cell."""
         return 6 * min(layout.n_cells, cls.most_cells(len(layout.sizes)))
 
+    @property
+    def numbers(self) -> int:
+        """How many it holds."""
+        return sum(family.conditional.size for family in self.families)
+
     def sample(self, n: int, generator: np.random.Generator) -> Counts:
         """n rows by ancestral sampling on expected counts."""
         frontier = self.rows(n, generator)

@@ -15,7 +15,6 @@ from itertools import combinations
 
 import numpy as np
 
-from synthrelease.candidates.generators.bayesian_network import margin_of
 from synthrelease.candidates.generators.junction_tree import Columns, spread
 
 _CERTAIN = 100.0
@@ -25,8 +24,6 @@ _MOST_PASSES = 10
 _MOST_STEPS = 40
 _PRECISION = 1e-3
 """Steps end when the error of all tables together is below this, in noise deviations."""
-
-Components = dict[Columns, np.ndarray]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,61 +51,120 @@ def consistent(targets: Sequence[Target], possible: Sequence[np.ndarray], sizes:
     non-negative unknowns (Lawson & Hanson 1974): a cell below 0 joins it, and leaves it when the others and its own value
     together would raise it above 0; what they come to otherwise, a number below 0, is returned for it.
     """
-    problem, known = _LeastSquares(targets, sizes, n), list(possible)
+    problem = _LeastSquares(targets, sizes, n)
+    known, values = _flat(possible), _flat([target.values for target in targets])
     free = known
     for _ in range(_MOST_PASSES):
-        tables = problem.solved(free)
-        pulled = [
-            np.where(mask, table, _CERTAIN * table + target.values)
-            for mask, table, target in zip(free, tables, targets, strict=True)
-        ]
-        before, free = free, [mask & (pull > 0) for mask, pull in zip(known, pulled, strict=True)]
-        if all(np.array_equal(a, b) for a, b in zip(before, free, strict=True)):
+        table = problem.solved(free)
+        pulled = np.where(free, table, _CERTAIN * table + values)
+        before, free = free, known & (pulled > 0)
+        if np.array_equal(before, free):
             break
-    return [np.where(mask, pull, 0.0) for mask, pull in zip(known, pulled, strict=True)]
+    return problem.split(np.where(known, pulled, 0.0))
 
 
 class _LeastSquares:
-    """Weighted least squares for the components; every solution starts from the one before."""
+    """Weighted least squares for the components; every solution starts from the one before.
+
+    All cells of all tables stand in one row, and so do all components: `_spread` is the sparse matrix from these to those.
+    """
 
     def __init__(self, targets: Sequence[Target], sizes: Sequence[int], n: int):
-        self._targets, self._sizes, self._sets = targets, sizes, [target.columns for target in targets]
-        self._even = [np.full(target.values.shape, n / target.values.size) for target in targets]
-        kept = sorted({part for columns in self._sets for part in parts(columns)})
-        self._found: Components = {part: np.zeros([sizes[column] for column in part]) for part in kept}
-        self._scale = {
-            part: sum(
-                float((1 / target.variance).mean()) / _cells_between(target.columns, part, sizes)
-                for target in targets
-                if set(part) <= set(target.columns)
-            )
-            for part in kept
-        }
+        from scipy.sparse import csr_matrix
 
-    def solved(self, free: Sequence[np.ndarray]) -> list[np.ndarray]:
+        self._shapes = [target.values.shape for target in targets]
+        self._values = _flat([target.values for target in targets])
+        self._precision = 1 / _flat([target.variance for target in targets])
+        self._even = _flat([np.full(target.values.shape, n / target.values.size) for target in targets])
+        kept = sorted({part for target in targets for part in parts(target.columns)})
+        ends = np.cumsum([math.prod(sizes[column] for column in part) for part in kept])
+        place = dict(zip(kept, [0, *ends[:-1].tolist()], strict=True))
+        self._centring = _Centring([[sizes[column] for column in part] for part in kept])
+        columns, shares, entries = list[np.ndarray](), list[np.ndarray](), list[np.ndarray]()
+        for target in targets:
+            inside = list(parts(target.columns))
+            of_cells = [_components_of_cells(part, target.columns, sizes) + place[part] for part in inside]
+            columns.append(np.stack(of_cells, axis=1).ravel())
+            shares.append(np.tile([1 / _cells_between(target.columns, part, sizes) for part in inside], target.values.size))
+            entries.append(np.full(target.values.size, len(inside)))
+        starts = np.concatenate([[0], np.cumsum(np.concatenate(entries))])
+        shape = (len(self._values), int(ends[-1]))
+        self._spread = csr_matrix((np.concatenate(shares), np.concatenate(columns), starts), shape=shape)
+        self._gather = self._spread.T.tocsr()
+        self._found = np.zeros(shape[1])
+        cells = _flat(
+            [np.full(shape, 1 / np.mean(1 / target.variance)) for shape, target in zip(self._shapes, targets, strict=True)]
+        )
+        self._scale = self._gather @ (1 / cells)
+
+    def solved(self, free: np.ndarray) -> np.ndarray:
         """The tables, by conjugate gradients; cells that are not free count as 0, `_CERTAIN` times as much as a noisy one."""
-        weights = [np.where(mask, 1.0, _CERTAIN) / target.variance for target, mask in zip(self._targets, free, strict=True)]
-        wanted = [np.where(mask, target.values, 0.0) for target, mask in zip(self._targets, free, strict=True)]
-        gaps = [w * (values - table) for w, values, table in zip(weights, wanted, self._tables(), strict=True)]
-        residual = _to_components(gaps, self._sets, self._sizes)
-        step = {part: table / self._scale[part] for part, table in residual.items()}
-        energy = _dot(residual, step)
+        weights = np.where(free, 1.0, _CERTAIN) * self._precision
+        wanted = np.where(free, self._values, 0.0)
+        residual = self._components(weights * (wanted - self._tables()))
+        step = residual / self._scale
+        energy = float(residual @ step)
         for _ in range(_MOST_STEPS):
             if not energy > _PRECISION**2:
                 break
-            moved = [w * table for w, table in zip(weights, _to_tables(step, self._sets, self._sizes), strict=True)]
-            curved = _to_components(moved, self._sets, self._sizes)
-            length = energy / _dot(step, curved)
-            self._found = {part: table + length * step[part] for part, table in self._found.items()}
-            residual = {part: table - length * curved[part] for part, table in residual.items()}
-            scaled = {part: table / self._scale[part] for part, table in residual.items()}
-            before, energy = energy, _dot(residual, scaled)
-            step = {part: table + energy / before * step[part] for part, table in scaled.items()}
+            curved = self._components(weights * (self._spread @ step))
+            length = energy / float(step @ curved)
+            self._found = self._found + length * step
+            residual = residual - length * curved
+            scaled = residual / self._scale
+            before, energy = energy, float(residual @ scaled)
+            step = scaled + energy / before * step
         return self._tables()
 
-    def _tables(self) -> list[np.ndarray]:
-        added = _to_tables(self._found, self._sets, self._sizes)
-        return [even + table for even, table in zip(self._even, added, strict=True)]
+    def split(self, cells: np.ndarray) -> list[np.ndarray]:
+        """The tables of a row of all cells."""
+        ends = np.cumsum([math.prod(shape) for shape in self._shapes])
+        return [table.reshape(shape) for table, shape in zip(np.split(cells, ends[:-1]), self._shapes, strict=True)]
+
+    def _tables(self) -> np.ndarray:
+        return np.asarray(self._even + self._spread @ self._found)
+
+    def _components(self, cells: np.ndarray) -> np.ndarray:
+        """The transposed map of `_spread`, centred."""
+        return self._centring.of(self._gather @ cells)
+
+
+class _Centring:
+    """Takes the mean along every axis out of many small tables that stand in one row."""
+
+    def __init__(self, shapes: Sequence[Sequence[int]]):
+        self._lines: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
+        for axis in range(max(map(len, shapes))):
+            places, lines, lengths, start, line = list[np.ndarray](), list[np.ndarray](), list[np.ndarray](), 0, 0
+            for shape in shapes:
+                cells = math.prod(shape)
+                if axis < len(shape):
+                    after = math.prod(shape[axis + 1 :])
+                    numbers = np.arange(cells)
+                    places.append(start + numbers)
+                    lines.append(line + numbers // (after * shape[axis]) * after + numbers % after)
+                    lengths.append(np.full(cells // shape[axis], shape[axis]))
+                    line += cells // shape[axis]
+                start += cells
+            self._lines.append((np.concatenate(places), np.concatenate(lines), np.concatenate(lengths)))
+
+    def of(self, row: np.ndarray) -> np.ndarray:
+        centred = row.copy()
+        for places, lines, lengths in self._lines:
+            values = centred[places]
+            centred[places] = values - (np.bincount(lines, weights=values, minlength=len(lengths)) / lengths)[lines]
+        return centred
+
+
+def _flat(tables: Sequence[np.ndarray]) -> np.ndarray:
+    return np.concatenate([table.ravel() for table in tables])
+
+
+def _components_of_cells(part: Columns, columns: Columns, sizes: Sequence[int]) -> np.ndarray:
+    """(cells,) for every cell of the table of `columns`, which cell of the table of `part` it belongs to."""
+    shape = [sizes[column] for column in part]
+    numbers = np.arange(math.prod(shape)).reshape(shape)
+    return np.broadcast_to(spread(numbers, part, columns), [sizes[column] for column in columns]).ravel()
 
 
 def parts(columns: Columns) -> Iterator[Columns]:
@@ -117,38 +173,6 @@ def parts(columns: Columns) -> Iterator[Columns]:
         yield from combinations(columns, size)
 
 
-def centred(table: np.ndarray) -> np.ndarray:
-    """The table with its mean along every axis taken out."""
-    for axis in range(table.ndim):
-        table = table - table.mean(axis=axis, keepdims=True)
-    return table
-
-
-def _to_tables(components: Components, sets: Sequence[Columns], sizes: Sequence[int]) -> list[np.ndarray]:
-    """What the components add up to in every table."""
-    tables = []
-    for columns in sets:
-        table = np.zeros([sizes[column] for column in columns])
-        for part in parts(columns):
-            table = table + spread(components[part], part, columns) / _cells_between(columns, part, sizes)
-        tables.append(table)
-    return tables
-
-
-def _to_components(tables: Sequence[np.ndarray], sets: Sequence[Columns], sizes: Sequence[int]) -> Components:
-    """The transposed map of `_to_tables`."""
-    found: Components = {}
-    for columns, table in zip(sets, tables, strict=True):
-        for part in parts(columns):
-            share = margin_of(table, columns, part) / _cells_between(columns, part, sizes)
-            found[part] = found[part] + share if part in found else share
-    return {part: centred(table) for part, table in found.items()}
-
-
 def _cells_between(columns: Columns, part: Columns, sizes: Sequence[int]) -> int:
     """Cells of the table of `columns` for each cell of the table of `part`."""
     return math.prod(sizes[column] for column in columns if column not in part)
-
-
-def _dot(first: Components, second: Components) -> float:
-    return sum(float((first[part] * second[part]).sum()) for part in first)

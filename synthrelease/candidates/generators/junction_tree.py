@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -71,17 +72,31 @@ class JunctionTree:
     @property
     def largest(self) -> int:
         """Cells of the largest clique."""
-        return max(math.prod(self.sizes[i] for i in clique) for clique in self.cliques)
+        return max(self._cells)
 
     def home(self, columns: Columns) -> int:
         """Index of the smallest clique that holds these columns."""
-        holding = [i for i, clique in enumerate(self.cliques) if set(columns) <= set(clique)]
-        return min(holding, key=lambda i: math.prod(self.sizes[c] for c in self.cliques[i]))
+        wanted = frozenset(columns)
+        return min((i for i, clique in enumerate(self._sets) if wanted <= clique), key=self._cells.__getitem__)
 
     def separator(self, index: int) -> Columns:
         """Columns that a clique shares with its parent; none for the root."""
-        above = self.parents[index]
-        return () if above < 0 else tuple(c for c in self.cliques[index] if c in self.cliques[above])
+        return self._separators[index]
+
+    @cached_property
+    def _sets(self) -> tuple[frozenset[int], ...]:
+        return tuple(map(frozenset, self.cliques))
+
+    @cached_property
+    def _cells(self) -> tuple[int, ...]:
+        return tuple(math.prod(self.sizes[column] for column in clique) for clique in self.cliques)
+
+    @cached_property
+    def _separators(self) -> tuple[Columns, ...]:
+        return tuple(
+            () if above < 0 else tuple(column for column in clique if column in self._sets[above])
+            for clique, above in zip(self.cliques, self.parents, strict=True)
+        )
 
     def calibrate(self, potentials: Sequence[np.ndarray]) -> tuple[float, list[np.ndarray]]:
         """Log of the total mass, and the log of each clique's share of it.

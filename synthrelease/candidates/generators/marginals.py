@@ -161,13 +161,16 @@ class Marginals(MeasuringGenerator):
         makes table j eps_j-DP, and the eps_j add up to eps (sequential composition).
         """
         epsilon = pure_epsilon(charge)
-        tables = [(columns, share * epsilon) for columns, share in self.shares(private.layout).items() if share]
+        tables = list(self.measured_tables(private.layout, epsilon).items())
         measured = private.spend(charge, lambda counts: _measure(counts, tables, private.entropy))
         return NoisyMarginals(layout=private.layout, n=private.n, tables=measured)
 
     def model(self, measured: NoisyMarginals, background: Background) -> BayesianNetwork:
         structure = list(self.shares(measured.layout))
         return maximum_entropy(measured, structure, background.plausibility, background.prior, self.prior_weight)
+
+    def measured_tables(self, layout: Layout, epsilon: Fraction) -> dict[tuple[int, ...], Fraction]:
+        return {columns: share * epsilon for columns, share in self.shares(layout).items() if share}
 
     def effort(self, layout: Layout) -> float:
         return float(JunctionTree.of(layout.sizes, self.shares(layout)).largest)

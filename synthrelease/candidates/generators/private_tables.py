@@ -22,7 +22,8 @@ from synthrelease.errors import BudgetError
 from synthrelease.randomness import SystemEntropy, choose, discrete_gaussian, discrete_laplace, gaussian_scale
 
 CHANGE = 2
-"""Replacing a record moves at most two counts of a table, each by 1: 2 in the l1 norm, and 2 in the squared l2 norm."""
+"""Replacing a record moves at most two counts of a table, each by 1: 2 in the l1 norm, and 2 in the squared l2 norm (theory
+12.7, tables and their distances)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,14 +55,14 @@ class PrivateTables:
     -------
     Neighbours replace one record. With `budget` rho the whole conversation is rho-zero-concentrated (`Gaussian`), with epsilon
     it is epsilon-DP (`Laplace`), whatever is asked: each answer keeps its own guarantee for any question that depends on the
-    answers before it, and the parts never add up to more than the budget, which is fixed (Rogers, Roth, Ullman & Vadhan 2016
-    for pure differential privacy, Feldman & Zrnic 2021 for Renyi curves). The number of answers is a function of
+    answers before it, and the parts never add up to more than the budget, which is fixed (theory 12.8, a budget that answers
+    share out; Rogers, Roth, Ullman & Vadhan 2016; Feldman & Zrnic 2021). The number of answers is a function of
     the answers. Between them nothing of the table is looked at.
     """
 
     def __init__(self, counts: Counts, budget: Fraction, entropy: SystemEntropy):
         self.left, self._entropy = budget, entropy
-        self._exact = lattice(counts)
+        self._bins = self._exact = lattice(counts)
         self._counts = counts
 
     def merge(self, layout: Layout, maps: Sequence[np.ndarray]) -> None:
@@ -75,11 +76,16 @@ class PrivateTables:
         exact = self._exact.get(columns)
         return self._noisy(exact.ravel(), part).reshape(exact.shape)
 
+    def bins(self, column: int, part: Fraction) -> np.ndarray:
+        """int64 counts of the bins of a column as they were before any merging, with noise in every one."""
+        self._take(part)
+        return self._noisy(self._bins.get((column,)), part)
+
     def choice(self, asked: Sequence[Asked], part: Fraction) -> int:
         """Index of a table with a large weight * (l1 distance from what is expected - handicap).
 
-        Sensitivity: two counts of a table move by 1, so its distance by at most 2, and the score by 2 weights. All are
-        integers.
+        Sensitivity: two counts of a table move by 1, so its distance by at most 2, and the score by 2 weights (theory 12.7,
+        tables and their distances). All are integers.
         """
         self._take(part)
         scores = [score_of(each, self._exact.get(each.columns)) for each in asked]

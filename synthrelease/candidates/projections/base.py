@@ -36,6 +36,16 @@ class Projection(SpecTable):
         raise NotImplementedError
 
     @property
+    def in_short(self) -> str:
+        """What a projected table is like, in a few words: "each row at least 2 times"."""
+        raise NotImplementedError
+
+    @property
+    def asked_count(self) -> int:
+        """How often what it looks at, rows or parts of them, occurs at least in a projected table."""
+        raise NotImplementedError
+
+    @property
     def promised_count(self) -> int:
         """How often each row of a projected table occurs at least."""
         raise NotImplementedError

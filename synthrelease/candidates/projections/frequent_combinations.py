@@ -40,6 +40,15 @@ class FrequentCombinations(Projection):
         )
 
     @property
+    def in_short(self) -> str:
+        many = "1 column" if self.columns == 1 else f"{self.columns} columns"
+        return f"each combination of {many} at least {self.minimum_count} times"
+
+    @property
+    def asked_count(self) -> int:
+        return self.minimum_count
+
+    @property
     def promised_count(self) -> int:
         """A whole row may occur once where all its combinations of few columns are frequent."""
         return 1

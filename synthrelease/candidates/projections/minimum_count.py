@@ -39,6 +39,14 @@ class MinimumCount(Projection):
         )
 
     @property
+    def in_short(self) -> str:
+        return "no minimum count" if self.minimum_count == 1 else f"each row at least {self.minimum_count} times"
+
+    @property
+    def asked_count(self) -> int:
+        return self.minimum_count
+
+    @property
     def promised_count(self) -> int:
         return self.minimum_count
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from synthrelease.candidates.generators import Background
 from synthrelease.candidates.generators.adaptive import Adaptive, AdaptiveGenerator, AdaptiveModel, AdaptivePure
-from synthrelease.candidates.generators.adaptive_rounds import column_shares, learned
+from synthrelease.candidates.generators.adaptive_rounds import learned
 from synthrelease.candidates.generators.bin_groups import (
     divided,
     grouped_rules,
@@ -77,14 +77,6 @@ def test_the_whole_budget_is_spent_and_nothing_more(kind: type[PrivateTables], t
         plan = Adaptive(tables=tables, clique_cells=cells).plan(table.layout)
         learned(private, table.layout, table.total, no_rules(table.layout), plan)
         assert private.left == 0
-
-
-@settings(max_examples=50, deadline=None)
-@given(sizes=st.lists(st.integers(1, 10**6), min_size=1, max_size=20))
-def test_shares_of_columns_add_up_to_one(sizes: list[int]) -> None:
-    shares = column_shares(sizes)
-    assert sum(shares) == 1
-    assert min(shares) > 0
 
 
 @BOTH

@@ -1,0 +1,55 @@
+"""What repeated rows do to the standard errors of whoever computes with a released table."""
+
+from __future__ import annotations
+
+import math
+
+from synthrelease.bundle.card.numbers import figure
+from synthrelease.bundle.table import ReleasedTable
+from synthrelease.candidates.projections import published_projection
+from synthrelease.published.document import ReleaseDocument
+
+
+def effective_rows(table: ReleasedTable, minimum_count: int) -> float:
+    """Kish's effective sample size n^2 / sum of w^2 when rows that occur just `minimum_count` times count as one draw each.
+
+    A projection to a minimum count m keeps about a share k/m of the cells with k < m rows, m times each (theory 7.1, minimum
+    count). To the variance of a sum each such cell then adds m^2 (k/m)(1 - k/m) = k (m - k), beside the k of its own rows as
+    independent draws: k (m - k + 1) in all, no more than the k m that blocks of m equal rows, one draw each, are taken for.
+    Rows that came m times anyway are counted as blocks, too. So the true effective size is no smaller, but for chance.
+    """
+    counts, n = table.counts.counts, table.counts.total
+    blocks = int((counts == minimum_count).sum())
+    return n**2 / (n + blocks * (minimum_count**2 - minimum_count))
+
+
+def sentences(document: ReleaseDocument, table: ReleasedTable) -> list[str]:
+    """What readers must know before they compute a standard error; nothing where no row was repeated on purpose."""
+    projection, m = published_projection(document.configuration.get("projection", {})), document.minimum_count
+    rest = (
+        "Nor does such a standard error have the error of the synthesis in it, which is no sampling error and does not shrink "
+        "with the number of rows: for that there are the figures above and `synthrelease bound`."
+    )
+    if m == 1:
+        if projection is None or projection.asked_count == 1:
+            return []
+        return [
+            "Some rows were left out, and copies of others, drawn at random, stand in their place; which equal rows are copies "
+            "cannot be seen. Copies are no further persons: standard errors that take every row for a person of its own are "
+            f"too small. {rest}"
+        ]
+    rows = int(table.counts.counts[table.counts.counts == m].sum())
+    if not rows:
+        return []
+    effective = effective_rows(table, m)
+    factor = math.ceil(100 * math.sqrt(document.n_rows / effective)) / 100
+    weights = " The design effect of the weights comes on top of it." if document.weighted else ""
+    return [
+        "Rows stand there several times on purpose: rare ones were dropped, or repeated up to the minimum count. "
+        f"{figure(rows)} of the {figure(document.n_rows)} rows ({rows / document.n_rows:.0%}) occur exactly {m} times. Copies "
+        "are no further persons: standard errors that take every row for a person of its own are too small.",
+        f"Effective sample size: with every group of {m} equal rows taken as one draw (Kish), the table is worth about "
+        f"{figure(math.floor(effective))} rows. Multiply standard errors from all rows by {figure(factor)}, or treat each such "
+        f"group as a cluster; confidence intervals get wider by the same factor. A single estimate may need less.{weights} "
+        f"{rest}",
+    ]

@@ -1,0 +1,58 @@
+"""Whether a criterion can say anything at all: its threshold against what the figure can be, and against its noise.
+
+Known without data, as far as the settings tell (`synthrelease plan`); with the sensitivities that public rows showed, a
+rehearsal knows more.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from synthrelease.criteria.base import Criterion
+from synthrelease.criteria.joint import JointTest
+from synthrelease.criteria.wording import figure
+
+MOST_LUCK = 0.05
+"""Probability that noise decides about a candidate without any error; beyond it a criterion is a matter of luck."""
+
+
+def uninformative(criterion: Criterion, joint_test: JointTest | None, sensitivity: float | None) -> Iterator[str]:
+    """Why a criterion can refuse nothing, accept nothing, or decides by luck; nothing for a criterion that can say something.
+
+    Parameters
+    ----------
+    joint_test : of the release, or None where every figure decides by itself.
+    sensitivity : of the figure, or what it is at least; None where it is not known.
+    """
+    threshold, (best, worst) = criterion.threshold, criterion.figure_range
+    if not criterion.compares:
+        return
+    if threshold >= worst:
+        yield (
+            f"its figure cannot be above {figure(worst)}, and the threshold is {figure(threshold)}: every table passes, and "
+            "the criterion says nothing. Take a smaller threshold."
+        )
+        return
+    if sensitivity is None:
+        return
+    room = threshold - best
+    if joint_test is not None:
+        taken = joint_test.margin * sensitivity
+        if taken >= room:
+            yield (
+                f"the margin of the joint test is {figure(taken, 2)} or more in its unit and the threshold is "
+                f"{figure(threshold)}: no table can pass, not even a perfect one. Take a larger threshold or test_epsilon."
+            )
+        elif taken >= room / 2:
+            yield (
+                f"the margin of the joint test takes {taken / room:.0%} or more of the threshold {figure(threshold)}: only "
+                f"figures below {figure(threshold - taken, 2)} pass as a rule. Take a larger threshold or test_epsilon."
+            )
+    elif criterion.figure_gets_noise and (luck := math.exp(-room * float(criterion.epsilon) / sensitivity) / 2) >= MOST_LUCK:
+        enough = math.log(1 / (2 * MOST_LUCK)) * sensitivity / room
+        yield (
+            f"its noise is large beside its threshold {figure(threshold)}: a perfect table is refused in {luck:.0%} of cases "
+            f"or more, and a table whose error is that far above the threshold passes as often. An epsilon of "
+            f"{figure(enough, 2)} or more, or a larger threshold, would let the criterion decide."
+        )

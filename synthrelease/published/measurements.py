@@ -1,0 +1,128 @@
+"""measurements.json: the noisy marginals behind the released table, for researchers who would rather model them themselves.
+
+    {"format": 1, "n_rows": n, "tables": [{"columns": [...], "labels": [[...], ...], "released": [[...], ...],
+      "epsilon": "1/8", "noise": "discrete Laplace", "scale": 16.0, "variance": 511.8, "counts": [[...], ...]}]}
+
+`counts` is nested, one level per column in the order of `columns`; each is the exact count plus independent noise z with
+Pr[z] proportional to exp(-|z| / scale), so it may be negative. `released` says into which released bin each of the `labels`
+goes, by index. The number of rows, n, is exact. The measurements are paid for in the charge "generation" of release.json:
+looking at them costs nothing more.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from pydantic import Field, SerializerFunctionWrapHandler, ValidationError, model_serializer
+
+from synthrelease.errors import Unexpected
+from synthrelease.published.parts import ExactText, Number, Part
+
+NAME = "measurements.json"
+FORMAT: Literal[1] = 1
+
+
+class MeasuredTablePart(Part):
+    """One measured table; `released` is absent in files that were written before it was."""
+
+    columns: Annotated[list[str], Field(min_length=1)]
+    labels: list[list[str]]
+    released: list[list[int]] | None = None
+    epsilon: ExactText
+    noise: Literal["discrete Laplace"]
+    scale: Annotated[Number, Field(gt=0)]
+    variance: Annotated[Number, Field(gt=0)]
+    counts: list[Any]
+
+    @model_serializer(mode="wrap")
+    def _what_there_is(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return {name: value for name, value in dump(self).items() if name != "released" or value is not None}
+
+
+class MeasurementsPart(Part):
+    """The whole file."""
+
+    format: Literal[1]
+    n_rows: Annotated[int, Field(ge=1)]
+    tables: list[MeasuredTablePart]
+
+    def dumped(self) -> bytes:
+        """The bytes of the file."""
+        tables = self.model_dump(mode="json")
+        return (json.dumps(tables, ensure_ascii=False, allow_nan=False) + "\n").encode("utf-8")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PublishedMeasurement:
+    """One measured table on the released bins.
+
+    Attributes
+    ----------
+    columns : in the order of the release.
+    values : one axis per column: noisy counts, added up where several measured bins make a released one.
+    cells : how many noisy counts were added up in each of `values`.
+    epsilon : what the table cost; each noisy count has discrete Laplace noise of scale 2 / epsilon.
+    """
+
+    columns: tuple[str, ...]
+    values: np.ndarray
+    cells: np.ndarray
+    epsilon: Fraction
+
+
+def read_measurements(content: bytes | str, *, unknown: Literal["forbid", "ignore"]) -> MeasurementsPart:
+    """The file as a model.
+
+    Raises
+    ------
+    Unexpected : for the first thing that is not as `synthrelease release` writes it.
+    """
+    try:
+        return MeasurementsPart.model_validate_json(content, extra=unknown)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+        place, message = ".".join(map(str, first["loc"])), first["msg"].lower()
+    raise Unexpected("measurements as `synthrelease release` writes them", f"a mistake: {message}", place=place or "the whole")
+
+
+def on_released_bins(table: MeasuredTablePart, bins: Sequence[Sequence[str]]) -> PublishedMeasurement | None:
+    """A measured table, added up to the released bins; None where an older file does not say into which each bin goes.
+
+    Parameters
+    ----------
+    bins : labels of the released bins of each of its columns.
+
+    Raises
+    ------
+    Unexpected : when sizes, labels and bins do not fit together.
+    """
+    into = table.released
+    if into is None:
+        if [list(labels) for labels in bins] != table.labels:
+            return None
+        into = [list(range(len(labels))) for labels in bins]
+    shape = tuple(len(labels) for labels in table.labels)
+    values = np.array(table.counts, dtype=object)
+    if values.shape != shape or not all(type(value) is int for value in values.ravel()):
+        raise Unexpected("as many whole numbers as there are labels", "others", place=":".join(table.columns))
+    fits = len(into) == len(bins) == len(shape) and all(
+        len(places) == size and all(0 <= place < len(labels) for place in places)
+        for places, size, labels in zip(into, shape, bins, strict=True)
+    )
+    if not fits:
+        raise Unexpected("the released bin of every measured one", "others", place=":".join(table.columns))
+    counts, cells = values.astype(np.int64), np.ones(shape, dtype=np.int64)
+    for axis, (places, labels) in enumerate(zip(into, bins, strict=True)):
+        counts, cells = (_added_up(array, axis, places, len(labels)) for array in (counts, cells))
+    return PublishedMeasurement(columns=tuple(table.columns), values=counts, cells=cells, epsilon=Fraction(table.epsilon))
+
+
+def _added_up(array: np.ndarray, axis: int, into: Sequence[int], size: int) -> np.ndarray:
+    merged = np.zeros((*array.shape[:axis], size, *array.shape[axis + 1 :]), dtype=array.dtype)
+    np.add.at(np.moveaxis(merged, axis, 0), np.array(into), np.moveaxis(array, axis, 0))
+    return merged

@@ -1,0 +1,205 @@
+"""A closer look at one configuration on public data: where each error is, what could be reached, what nobody looks at."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from synthrelease.candidates.configuration import Configuration
+from synthrelease.candidates.generators import LIBRARIES
+from synthrelease.candidates.projections.minimum_count import MinimumCount
+from synthrelease.criteria import Offender
+from synthrelease.domain.counts import Counts
+from synthrelease.enclave.door import PrivateCounts
+from synthrelease.errors import RejectedRound
+from synthrelease.randomness import SeededEntropy, SystemEntropy
+from synthrelease.rehearsal.attempts import AttemptResult
+from synthrelease.rehearsal.intervals import Estimate
+from synthrelease.rehearsal.judging import PublicJudge, merged
+from synthrelease.rehearsal.projecting import ProjectionEffect, projection_effects
+from synthrelease.rehearsal.unguarded import UnguardedPair, unguarded_pairs
+from synthrelease.rehearsal.verdicts import Verdict, verdicts
+from synthrelease.rehearsal.yardsticks import Yardstick, yardsticks
+from synthrelease.releasing.attempt import generate, prepare
+from synthrelease.releasing.threads import one_thread
+from synthrelease.specification.release_spec import ReleaseSpec
+
+CANDIDATES = 5
+
+
+@dataclass(frozen=True, kw_only=True)
+class CriterionLook:
+    """One criterion on a few candidates of one configuration.
+
+    Attributes
+    ----------
+    figure : of the typical candidate, the one with the median figure; NaN where no candidate has one.
+    offender : where its largest error is; None where the criterion names no part, or there is no error.
+    places : where the largest error of each candidate is, the commonest place first, with the number of candidates.
+    yardstick : what to hold the figure against.
+    noiseless : the figure of a fit without noise; NaN where there is none.
+    verdicts : what is wrong with the threshold.
+    """
+
+    figure: float
+    offender: Offender | None
+    places: tuple[tuple[str, int], ...]
+    yardstick: Yardstick
+    noiseless: float
+    verdicts: tuple[Verdict, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CloserLook:
+    """What a rehearsal found out about one configuration beside how often it is accepted.
+
+    Attributes
+    ----------
+    configuration : its index.
+    candidates : how many candidates it rests on.
+    criteria : in the order of the specification.
+    pairs : the strongest pairs of columns that nothing looks at.
+    projections : what the projection, and others, make of one candidate; empty without a candidate.
+    """
+
+    configuration: int
+    candidates: int
+    criteria: tuple[CriterionLook, ...]
+    pairs: tuple[UnguardedPair, ...]
+    projections: tuple[ProjectionEffect, ...]
+
+
+class NoiselessEntropy(SeededEntropy):
+    """Repeatable draws in which measurements stay as they are: the model of public rows without noise, its choices apart."""
+
+    def add_laplace(self, values: np.ndarray, scale: float) -> np.ndarray:
+        return np.asarray(values, dtype=np.int64)
+
+    def add_gaussian(self, values: np.ndarray, scale: float) -> np.ndarray:
+        return np.asarray(values, dtype=np.int64)
+
+
+def typical_configuration(
+    shortlist: Sequence[int], estimates: Sequence[Estimate], results: Sequence[Sequence[AttemptResult]], thresholds: list[float]
+) -> int:
+    """The configuration to look at: accepted most often, and among equals the one whose worst criterion is nearest."""
+
+    def worst(c: int) -> float:
+        ratios = [
+            max((figure / limit for figure, limit in zip(known, thresholds, strict=True) if limit > 0), default=0.0)
+            for known in ([math.inf if figure is None else figure for figure in result.figures] for result in results[c])
+        ]
+        return float(np.median(ratios)) if ratios else math.inf
+
+    return max(shortlist or range(len(estimates)), key=lambda c: (estimates[c].share, -worst(c)))
+
+
+@one_thread
+def closer_look(
+    spec: ReleaseSpec,
+    public: PrivateCounts,
+    counts: Counts,
+    priors: Mapping[str, Counts],
+    seed: int,
+    index: int,
+    sensitivities: Sequence[float | None],
+) -> CloserLook:
+    """Look at one configuration.
+
+    Parameters
+    ----------
+    public, counts : the same public rows, as generators take them and as figures do.
+    sensitivities : typical ones of the figures, as the attempts showed them.
+    """
+    configuration = spec.space[index]
+    judge, random = PublicJudge(spec, counts, configuration), SeededEntropy(seed, 3, index).generator()
+    sticks = yardsticks(spec, counts, configuration, seed)
+    exact = _exact_figures(spec, judge, public, priors, NoiselessEntropy(seed, 4, index), random)
+    samples = [
+        sample
+        for number in range(CANDIDATES)
+        if (sample := _sample(spec, configuration, public, priors, SeededEntropy(seed, 3, index, number))) is not None
+    ]
+    candidates = [table for sample in samples if (table := _projected(configuration, sample, random)) is not None]
+    named = [judge.named(table) for table in candidates]
+    criteria = tuple(
+        _criterion(
+            [each[place] for each in named],
+            stick,
+            exact[place],
+            verdicts(criterion, spec.joint_test, sensitivities[place], stick, exact[place]),
+        )
+        for place, (criterion, stick) in enumerate(zip(spec.criteria, sticks, strict=True))
+    )
+    telling = [
+        criterion
+        for criterion, look in zip(spec.criteria, criteria, strict=True)
+        if not any(verdict.kind == "says nothing" for verdict in look.verdicts)
+    ]
+    return CloserLook(
+        configuration=index,
+        candidates=len(candidates),
+        criteria=criteria,
+        pairs=unguarded_pairs(configuration, telling, merged(counts, configuration), candidates),
+        projections=projection_effects(judge, samples[0], random) if samples else (),
+    )
+
+
+def _sample(
+    spec: ReleaseSpec,
+    configuration: Configuration,
+    public: PrivateCounts,
+    priors: Mapping[str, Counts],
+    entropy: SystemEntropy,
+) -> Counts | None:
+    """Rows of a candidate before its projection; None where the model yields none."""
+    as_drawn = replace(configuration, projection=MinimumCount(minimum_count=1))
+    table = public.with_plan(spec.plan.once).rehearsed(entropy)
+    try:
+        return generate(spec, as_drawn, table, prepare(spec, table, priors))[1].counts
+    except RejectedRound:
+        return None
+
+
+def _projected(configuration: Configuration, sample: Counts, random: np.random.Generator) -> Counts | None:
+    try:
+        return configuration.projection.project(sample, random)
+    except RejectedRound:
+        return None
+
+
+def _exact_figures(
+    spec: ReleaseSpec,
+    judge: PublicJudge,
+    public: PrivateCounts,
+    priors: Mapping[str, Counts],
+    entropy: SystemEntropy,
+    random: np.random.Generator,
+) -> tuple[float, ...]:
+    """The figures of a fit without noise, projected; NaN where a library draws the noise, or there is no table."""
+    nothing = (math.nan,) * len(spec.criteria)
+    if judge.configuration.generator.family in LIBRARIES:
+        return nothing
+    sample = _sample(spec, judge.configuration, public, priors, entropy)
+    table = None if sample is None else _projected(judge.configuration, sample, random)
+    return nothing if table is None else judge.figures(table)
+
+
+def _criterion(
+    named: Sequence[tuple[float, Offender | None]], stick: Yardstick, noiseless: float, wrong: tuple[Verdict, ...]
+) -> CriterionLook:
+    known = sorted((each for each in named if not math.isnan(each[0])), key=lambda each: each[0])
+    figure, offender = known[len(known) // 2] if known else (math.nan, None)
+    places = Counter(each.where for _, each in known if each is not None)
+    return CriterionLook(
+        figure=figure,
+        offender=offender,
+        places=tuple(sorted(places.items(), key=lambda place: (-place[1], place[0]))),
+        yardstick=stick,
+        noiseless=noiseless,
+        verdicts=wrong,
+    )

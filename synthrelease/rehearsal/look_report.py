@@ -1,0 +1,148 @@
+"""The closer look of a rehearsal as a part of rehearsal.json, and as rows of tables in the report."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from synthrelease.rehearsal.closer_look import CloserLook, CriterionLook
+from synthrelease.rehearsal.projecting import ProjectionEffect
+from synthrelease.rehearsal.rehearse import Rehearsal
+from synthrelease.rehearsal.words import percent, short
+
+
+def look_document(rehearsal: Rehearsal) -> dict[str, Any] | None:
+    """The part "look" of rehearsal.json; what is not a number is null."""
+    look = rehearsal.look
+    if look is None:
+        return None
+    names = [criterion.name for criterion in rehearsal.spec.criteria]
+    return {
+        "configuration": look.configuration,
+        "candidates": look.candidates,
+        "criteria": [
+            {"name": name, **_criterion_document(criterion)} for name, criterion in zip(names, look.criteria, strict=True)
+        ],
+        "unguarded_pairs": [
+            {
+                "columns": list(pair.columns),
+                "cramers_v": pair.cramers_v,
+                "candidates_cramers_v": pair.candidates_v,
+                "condition": pair.condition,
+                "outcome": pair.outcome,
+                "share_of_outcome": pair.overall,
+                "share_among_condition": pair.original,
+                "candidates_share_among_condition": pair.released,
+                "lost": pair.lost,
+            }
+            for pair in look.pairs
+        ],
+        "projections": [_projection_document(names, effect) for effect in look.projections],
+    }
+
+
+def _criterion_document(look: CriterionLook) -> dict[str, Any]:
+    offender = look.offender
+    return {
+        "typical_figure": _number(look.figure),
+        "largest_error": None
+        if offender is None
+        else {"where": offender.where, "released": offender.released, "public": offender.original},
+        "places": [{"where": where, "candidates": times} for where, times in look.places],
+        "halves": _number(look.yardstick.perfect),
+        "halves_projected": _number(look.yardstick.projected),
+        "fit_without_noise": _number(look.noiseless),
+        "independent_columns": _number(look.yardstick.independent),
+        "verdicts": [{"kind": verdict.kind, "text": verdict.text} for verdict in look.verdicts],
+    }
+
+
+def _projection_document(names: list[str], effect: ProjectionEffect) -> dict[str, Any]:
+    return {
+        "settings": dict(effect.settings),
+        "drafted": effect.drafted,
+        "replaced_share": effect.changed,
+        "just_as_often_as_asked_share": effect.repeated,
+        "distinct_rows": effect.distinct,
+        "figures": {name: _number(value) for name, value in zip(names, effect.figures, strict=True)},
+        "added": {name: _number(value) for name, value in zip(names, effect.added, strict=True)},
+    }
+
+
+def _number(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def criterion_row(look: CriterionLook | None) -> dict[str, str]:
+    """Where the largest error is, for the report."""
+    offender = None if look is None else look.offender
+    return {
+        "where": "" if offender is None else offender.where,
+        "released": "" if offender is None else offender.released,
+        "original": "" if offender is None else offender.original,
+    }
+
+
+def yardstick_rows(rehearsal: Rehearsal) -> list[dict[str, str]]:
+    """Threshold and candidates beside what can be reached, for criteria that compare with the original."""
+    if rehearsal.look is None:
+        return []
+    found = []
+    for criterion, look in zip(rehearsal.spec.criteria, rehearsal.look.criteria, strict=True):
+        if criterion.compares:
+            stick, kinds = look.yardstick, dict.fromkeys(verdict.kind for verdict in look.verdicts)
+            found.append(
+                {
+                    "name": criterion.name,
+                    "threshold": f"{criterion.threshold:g}",
+                    "halves": short(stick.perfect),
+                    "projected": short(stick.projected),
+                    "noiseless": short(look.noiseless),
+                    "figure": short(look.figure),
+                    "independent": short(stick.independent),
+                    "verdict": ", ".join(kinds) or "fits",
+                }
+            )
+    return found
+
+
+def pair_rows(look: CloserLook | None) -> list[dict[str, Any]]:
+    """The pairs that nothing looks at."""
+    return [
+        {
+            "columns": " : ".join(pair.columns).replace("_", " "),
+            "public_v": f"{pair.cramers_v:.2f}",
+            "candidates_v": "" if pair.candidates_v is None else f"{pair.candidates_v:.2f}",
+            "cell": f"{pair.columns[1]}={pair.outcome} among {pair.columns[0]}={pair.condition}".replace("_", " "),
+            "original": percent(pair.original),
+            "released": "" if pair.released is None else percent(pair.released),
+            "overall": percent(pair.overall),
+            "lost": pair.lost,
+        }
+        for pair in (look.pairs if look else ())
+    ]
+
+
+def projection_rows(rehearsal: Rehearsal) -> list[dict[str, Any]]:
+    """What projections make of one candidate, and which criterion then comes nearest to its threshold or goes beyond."""
+    rows = []
+    for effect in rehearsal.look.projections if rehearsal.look else ():
+        limits = [(criterion.name, criterion.threshold) for criterion in rehearsal.spec.criteria]
+        ratios = {
+            name: value / limit
+            for (name, limit), value in zip(limits, effect.figures, strict=True)
+            if limit > 0 and math.isfinite(value)
+        }
+        worst = max(ratios, key=lambda name: ratios[name], default="")
+        rows.append(
+            {
+                "name": effect.words,
+                "drafted": effect.drafted,
+                "changed": "keeps nothing" if effect.changed is None else percent(effect.changed),
+                "repeated": percent(effect.repeated),
+                "distinct": f"{effect.distinct:,}",
+                "worst": f"{worst} ({percent(ratios[worst])} of its threshold)" if worst else "",
+                "beyond": sum(ratio > 1 for ratio in ratios.values()),
+            }
+        )
+    return rows

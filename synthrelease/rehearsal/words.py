@@ -1,0 +1,162 @@
+"""What a rehearsal found out, in sentences: the same for the report and for the terminal."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from synthrelease.criteria import CRITERIA
+from synthrelease.criteria.wording import figure, words
+from synthrelease.rehearsal.advice import CriterionAdvice
+from synthrelease.rehearsal.closer_look import CriterionLook
+from synthrelease.rehearsal.projecting import COSTLY, ProjectionEffect
+from synthrelease.rehearsal.rehearse import Rehearsal
+from synthrelease.rehearsal.unguarded import UnguardedPair
+
+
+def percent(value: float) -> str:
+    """A share in per cent, with a decimal where it is small."""
+    return f"{value:.0%}" if value >= 0.1 or value == 0 else f"{value:.1%}" if value >= 0.001 else "under 0.1%"
+
+
+def short(value: float) -> str:
+    """A figure to three digits; what there is not is said."""
+    if math.isnan(value):
+        return ""
+    return "kept nothing" if math.isinf(value) else figure(value, 3)
+
+
+def outlook_words(rehearsal: Rehearsal) -> list[str]:
+    """What the expected numbers of rounds mean, and what a steward can do about them; nothing without an outlook."""
+    found = rehearsal.outlook
+    if found is None or not rehearsal.shortlist:
+        return []
+    typical, mean = map(_rounds, (found.typical_rounds, found.expected_rounds))
+    nothing = f"nothing is released with probability {found.nothing:.2g}"
+    if found.expected_rounds < 1.5:
+        return [f"As a rule the first or second round is accepted; {nothing}."]
+    told = [f"Half of all releases need about {typical} rounds or fewer; the mean is {mean}; {nothing}."]
+    if not found.unlucky:
+        return told
+    spec = rehearsal.spec
+    shared = ["the measurements that all rounds share"] if spec.shared_measurements else []
+    fitted = [f"the private line of {each.name!r}" for each in spec.criteria if each.once()]
+    what = " and ".join([*shared, *fitted]) or "the number of rows"
+    longest = f" (up to about {1 / float(spec.stop_probability):,.0f})" if spec.stop_probability else ""
+    told.append(
+        f"Why the mean is so large: before the rounds, {what} is fitted or measured once, with noise, and all rounds of a "
+        f"release share its luck. {found.unlucky} of the {found.fits} such fits of this rehearsal were unlucky: with them "
+        f"hardly any round passes, and the search goes on until it is stopped{longest}; with the others a release comes soon. "
+        "The mean is made by the unlucky ones and describes no release."
+    )
+    advice = [
+        "give the generation more budget" if shared else "",
+        "give it more epsilon (it is paid for once, not in every round)" if fitted else "",
+        "widen the threshold that it fails by",
+        "take the criterion in its one-step form, which needs no private line" if fitted else "",
+        "raise stop_probability, so that an unlucky search ends sooner (it saves time, not budget)" if longest else "",
+    ]
+    told.append(
+        "What to do about it: an unlucky search costs time and, when it ends with nothing, the budget of the release. If the "
+        f"probability above is too large for you: {'; or '.join(each for each in advice if each)}. Otherwise let it run."
+    )
+    return told
+
+
+def _rounds(value: float) -> str:
+    """A number of rounds; that of a search without end."""
+    if math.isinf(value):
+        return "without end"
+    return f"{value:,.0f}" if value >= 10 else f"{value:.1f}"
+
+
+def warnings(rehearsal: Rehearsal) -> list[str]:
+    """What is wrong with thresholds, one sentence each."""
+    if rehearsal.look is None:
+        return []
+    looks = zip(rehearsal.spec.criteria, rehearsal.look.criteria, strict=True)
+    return [f"{criterion.name}: {verdict.text}" for criterion, look in looks for verdict in look.verdicts]
+
+
+def binding(rehearsal: Rehearsal) -> str:
+    """Which criterion refuses most often, and where its error is; empty without a closer look."""
+    if rehearsal.look is None or not rehearsal.criteria:
+        return ""
+
+    def near(pair: tuple[CriterionAdvice, CriterionLook]) -> tuple[float, float]:
+        advice, look = pair
+        ratio = look.figure / advice.threshold if advice.threshold > 0 and not math.isnan(look.figure) else 0.0
+        return advice.fails, ratio
+
+    advice, look = max(zip(rehearsal.criteria, rehearsal.look.criteria, strict=True), key=near)
+    if advice.fails:
+        told = f"{advice.name} refuses most often: {percent(advice.fails)} of the attempts."
+    else:
+        told = f"No criterion refused an attempt; {advice.name} is nearest to its threshold."
+    if look.places:
+        many = ", ".join(f"{place} ({times})" for place, times in look.places[:4])
+        told += f" Where its largest error was, in {rehearsal.look.candidates} candidates (times): {many}."
+    if look.offender is not None:
+        told += f" In a typical one: {look.offender}."
+    elif why := CRITERIA[_kind(rehearsal, advice.name)].no_offender:
+        told += f" It names no place: {why[0].lower()}{why[1:]}"
+    return told
+
+
+def _kind(rehearsal: Rehearsal, name: str) -> str:
+    return next(criterion.kind for criterion in rehearsal.spec.criteria if criterion.name == name)
+
+
+def telling_pairs(rehearsal: Rehearsal, most: int = 6) -> list[str]:
+    """A few of the pairs that nothing looks at: those that candidates lost, and the strongest."""
+    pairs = rehearsal.look.pairs if rehearsal.look else ()
+    chosen = sorted(pairs, key=lambda pair: not pair.lost)[:most]
+    more = [f"{len(pairs) - most} more are in the report."] if len(pairs) > most else []
+    return [*(("LOST: " if pair.lost else "") + pair_words(pair) for pair in chosen), *more]
+
+
+def pair_words(pair: UnguardedPair) -> str:
+    """A pair that nothing looks at, in a line."""
+    first, second = map(words, pair.columns)
+    kept = "" if pair.candidates_v is None else f", {pair.candidates_v:.2f} in the candidates"
+    released = "" if pair.released is None else f", {percent(pair.released)} in the candidates"
+    return (
+        f"{first} : {second}: Cramer's V {pair.cramers_v:.2f} in the public file{kept}; {second}={pair.outcome} among "
+        f"{first}={pair.condition}: {percent(pair.original)} in the public file{released} ({percent(pair.overall)} of all rows)"
+    )
+
+
+def projection_advice(rehearsal: Rehearsal) -> str:
+    """What the projection of the configuration costs, and what to do where that is much; empty where it changes little."""
+    look = rehearsal.look
+    drafted = None if look is None else next((each for each in look.projections if each.drafted), None)
+    if look is None or drafted is None:
+        return ""
+    if drafted.changed is None:
+        return "The minimum count leaves no row. Take a smaller one, fewer columns, or one about combinations of few columns."
+    if drafted.changed <= COSTLY:
+        return ""
+    hurt = _most_hurt(rehearsal, drafted)
+    milder = [each for each in look.projections if each.changed is not None and each.changed < drafted.changed / 2]
+    offers = "; ".join(f"{each.words} ({percent(each.changed or 0.0)})" for each in milder)
+    return (
+        f"The projection ({drafted.words}) replaces {percent(drafted.changed)} of the rows by copies of "
+        f"others; {percent(drafted.repeated)} of the rows then stand there just that often.{hurt} Such copies are no further "
+        "persons, and estimates from them look more certain than they are. "
+        + (f"Milder ones, with the share they replace: {offers}. " if milder else "")
+        + "Releasing fewer columns, or coarser bins, helps, too. Face privacy of few columns is the projection "
+        "'frequent_combinations' with the criterion 'face_privacy' and the same `columns`."
+    )
+
+
+def _most_hurt(rehearsal: Rehearsal, effect: ProjectionEffect) -> str:
+    shares = [
+        added / criterion.threshold if criterion.threshold > 0 and math.isfinite(added) else 0.0
+        for criterion, added in zip(rehearsal.spec.criteria, effect.added, strict=True)
+    ]
+    if not shares or max(shares) <= 0:
+        return ""
+    worst = int(np.argmax(shares))
+    name, added = rehearsal.spec.criteria[worst].name, figure(effect.added[worst], 2)
+    return f" It adds {added} to {name!r}, {percent(shares[worst])} of its threshold."

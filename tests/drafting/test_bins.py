@@ -1,0 +1,96 @@
+"""Bins of numbers: round, none nearly empty, on logarithmic steps where numbers are skewed."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from synthrelease.domain.bins import parse_bins
+from synthrelease.drafting.bins import LEAST_SHARE, OWN_ZERO, bin_texts, number_bins
+
+
+def shares(values: np.ndarray, counts: np.ndarray, limits: tuple[float, ...]) -> list[float]:
+    """Share of the rows in each bin, one bin after the other."""
+    ends = [-math.inf, *limits, math.inf]
+    inside = [(values >= low) & (values < high) for low, high in zip(ends, ends[1:], strict=False)]
+    return [float(counts[one].sum() / counts.sum()) for one in inside]
+
+
+def are_round(limits: tuple[float, ...], width: float) -> bool:
+    """Whether limits are multiples of 1, 2 or 5 times a power of ten that is no small part of the width; or such numbers."""
+    if all(limit / 10 ** math.floor(math.log10(limit)) in (1, 2, 5) for limit in limits if limit > 0):
+        return True
+    steps = [Fraction(factor) * Fraction(10) ** power for power in range(-6, 7) for factor in (1, 2, 5)]
+    return any(step >= width / 200 and all(Fraction(f"{limit:.12g}") % step == 0 for limit in limits) for step in steps)
+
+
+def test_bins_of_ages_are_those_that_a_person_would_choose() -> None:
+    ages = np.arange(12, 51)
+    bell = np.round(1e4 * np.exp(-(((ages - 29) / 6) ** 2) / 2)).astype(int) + 1
+    found = number_bins(ages, bell, whole=True)
+    assert bin_texts(found.coarse, whole=True) == ["<20", "20-24", "25-29", "30-34", "35-39", ">=40"]
+    assert (found.low, found.high) == (12, 50)
+
+
+def test_money_gets_logarithmic_bins_and_an_own_one_for_nothing() -> None:
+    random = np.random.default_rng(1)
+    money = np.round(random.lognormal(8, 1.6, 20_000))
+    money[:9000] = 0
+    values, counts = np.unique(money, return_counts=True)
+    found = number_bins(values, counts, whole=True)
+    assert found.coarse[0] == 1  # nobody with a euro stands beside those with none
+    for limit in (*found.coarse[1:], *found.fine[1:]):
+        assert limit / 10 ** math.floor(math.log10(limit)) in (1, 2, 5)
+    assert len(found.coarse) >= 4
+
+
+def test_debts_lie_below_a_limit_at_zero() -> None:
+    values = np.arange(-3000, 200_000, 7)
+    counts = np.maximum(1, (1e7 / (np.abs(values) + 50) ** 1.5)).astype(int)
+    found = number_bins(values, counts, whole=True)
+    assert 0 in found.fine
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.lists(st.integers(-400, 4000), min_size=2, max_size=60, unique=True),
+    st.integers(0, 2**32 - 1),
+    st.booleans(),
+)
+def test_limits_are_round_and_no_bin_is_nearly_empty(numbers: list[int], seed: int, whole: bool) -> None:
+    values = np.sort(np.array(numbers, dtype=float)) / (1 if whole else 8)
+    counts = np.random.default_rng(seed).integers(1, 1000, len(values))
+    found = number_bins(values, counts, whole=whole)
+    assert set(found.coarse) <= set(found.fine)
+    assert found.low <= values[0]
+    assert found.high >= values[-1]
+    zero = counts[values == 0].sum() >= OWN_ZERO * counts.sum()
+    for limits in (found.coarse, found.fine):
+        assert list(limits) == sorted(set(limits))
+        if limits and not zero:
+            low, high = np.quantile(np.repeat(values, counts), [0.03, 0.97], method="inverted_cdf")  # where most rows are
+            assert are_round(limits, high - low)
+            assert min(shares(values, counts, limits)) >= LEAST_SHARE
+    if found.coarse:
+        least = min(shares(values, counts, found.groups))
+        assert all(min(shares(values, counts, pair)) <= least for pair in combinations(found.coarse, 2))
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.integers(-50, 300), min_size=1, max_size=30, unique=True), st.booleans())
+def test_bins_as_they_are_written_mean_the_limits_they_were_made_of(numbers: list[int], whole: bool) -> None:
+    limits = sorted(float(number) if whole else number / 4 for number in numbers)
+    read = parse_bins(bin_texts(limits, whole=whole), whole_numbers=whole)
+    assert [part.lower for part in read[1:]] == limits
+    assert [part.upper for part in read[:-1]] == limits
+
+
+def test_bins_without_a_limit_are_no_bins() -> None:
+    with pytest.raises(ValueError, match="at least one limit"):
+        bin_texts((), whole=True)

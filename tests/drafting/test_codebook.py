@@ -1,0 +1,89 @@
+"""Codebooks in the forms that publishers give them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from synthrelease.drafting.codebook import Entry, read_codebook
+from synthrelease.errors import InputError
+
+SEX = Entry(description="Sex of the person", labels={"1": "Male", "2": "Female", "9": "Unknown"}, missing=frozenset(["9"]))
+AGE = Entry(description="Age in years", number=True)
+TOLD = {
+    "SEX": {"description": "Sex of  the\n person", "values": {"1": "Male", "2": "Female", "9": "Unknown"}},
+    "AGE": {"description": "Age in years", "values": {"min": 0, "max": 99}},
+    "CITY": {"1": "Not a city", "2": "Town"},
+    "NOTE": "What was noted",
+}
+LINES = """Variable;Value;Meaning;Source
+SEX;;Sex of the person;form 1
+SEX;1;Male;
+SEX;2;Female;
+;3;nobody;
+
+SEX;9;Unknown;
+NOTE;;What was noted;
+"""
+
+
+def written(folder: Path, text: str, encoding: str = "utf-8") -> Path:
+    path = folder / "codebook"
+    path.write_text(text, encoding=encoding)
+    return path
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig"])
+def test_a_codebook_in_json(tmp_path: Path, encoding: str) -> None:
+    found = read_codebook(written(tmp_path, json.dumps(TOLD), encoding))
+    assert found["SEX"] == SEX
+    assert found["AGE"] == AGE
+    assert found["CITY"].labels == {"1": "Not a city", "2": "Town"}
+    assert found["CITY"].missing == frozenset()  # what begins like "not available" is not it
+    assert found["NOTE"] == Entry(description="What was noted")
+
+
+@pytest.mark.parametrize("mark", [",", ";", "\t", "|"])
+def test_a_codebook_in_lines(tmp_path: Path, mark: str) -> None:
+    found = read_codebook(written(tmp_path, LINES.replace(";", mark)))
+    assert found == {"SEX": SEX, "NOTE": Entry(description="What was noted")}
+
+
+@pytest.mark.parametrize(
+    "meaning",
+    ["N/A", "Not applicable", "(unknown)", "Refused", "Don't know", "NO APLICA", "SE IGNORA", "keine Angabe", "NIU (under 16)"],
+)  # fmt: skip
+def test_meanings_that_say_that_there_is_no_answer(tmp_path: Path, meaning: str) -> None:
+    found = read_codebook(written(tmp_path, json.dumps({"a": {"values": {"7": meaning, "8": "Nantes", "9": "Notary"}}})))
+    assert found["a"].missing == {"7"}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"a": ', "expected JSON, found an error in line 1"),
+        ("[1, 2]", "expected a JSON object with an entry for each column, found a list"),
+        ('{"a": 3}', "expected a text or an object for the column 'a'"),
+        ("a,b\n1,2\n", r"CSV with the columns 'column', 'code' and 'label', found a header with 'a', 'b'"),
+        ("", "found a header with nothing"),
+        ("[" * 100_000, "less nested JSON"),
+    ],
+)
+def test_codebooks_that_cannot_be_read_are_explained(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        read_codebook(written(tmp_path, text))
+
+
+def test_a_codebook_that_is_not_there_or_no_text(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="found none"):
+        read_codebook(tmp_path / "none.json")
+    (tmp_path / "codebook").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(InputError, match="in UTF-8, found other bytes"):
+        read_codebook(tmp_path / "codebook")
+
+
+def test_what_one_source_leaves_open_another_says() -> None:
+    both = Entry(description="Sex").or_else(SEX)
+    assert (both.description, both.labels, both.missing) == ("Sex", SEX.labels, SEX.missing)

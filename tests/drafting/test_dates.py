@@ -1,0 +1,99 @@
+"""Dates of a public file: the declared format, the time of the record by parts, the others by their distance; never a day."""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from synthrelease.drafting import write_draft
+from synthrelease.drafting.codebook import Entry
+from synthrelease.drafting.columns import Answers, LeftOut
+from synthrelease.drafting.dates import DateColumn, date_column, date_format, draft_dates
+from synthrelease.enclave.ingest import read_public
+from synthrelease.specification.spec import load_spec
+
+RANDOM = np.random.default_rng(11)
+
+
+def dates(name: str, days: list[date | None], form: str = "%Y-%m-%d") -> DateColumn:
+    texts = [day.strftime(form) if day else "" for day in days]
+    different, codes = np.unique(texts, return_inverse=True)
+    times = {text: texts.count(text) for text in different.tolist() if text}
+    answers = Answers.of(name, times, texts.count(""), Entry())
+    found = date_column(answers, different.tolist(), codes)
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize(
+    ("texts", "form"),
+    [
+        (["2020-02-29", "2019-01-01"], "%Y-%m-%d"),
+        (["2020-02-29 12:00", "2019-01-01T08:00:01.5+02:00"], "%Y-%m-%d"),
+        (["29.02.2020"], "%d.%m.%Y"),
+        (["02/29/2020", "12/31/2020"], "%m/%d/%Y"),
+        (["29/02/2020"], "%d/%m/%Y"),
+        (["20200229", "20191231"], "%Y%m%d"),
+        (["2020-02-30"], None),
+        (["20200229", "29.02.2020"], None),
+        (["12345678"], None),
+        ([], None),
+    ],
+)
+def test_the_format_in_which_all_texts_are_dates(texts: list[str], form: str | None) -> None:
+    assert date_format(texts) == form
+
+
+def test_the_complete_column_is_the_time_of_the_record_and_others_are_days_after_it() -> None:
+    start = [date(2020, 1, 1) + timedelta(days=int(day)) for day in RANDOM.integers(0, 800, 2000)]
+    apart = RANDOM.geometric(0.1, 2000)
+    later: list[date | None] = [day + timedelta(days=int(d)) for day, d in zip(start, apart, strict=True)]
+    later[::3] = [None] * len(later[::3])
+    found = draft_dates([dates("discharge", later), dates("admission", [*start])], [])
+    stay = found["discharge"]
+    assert isinstance(stay, list)
+    assert [(one.name, one.minus, one.part, one.missing_rows) for one in stay] == [
+        ("discharge_days_after_admission", "admission", None, len(later[::3]))
+    ]
+    values = [d for place, d in enumerate(apart.tolist()) if place % 3]
+    assert f"{min(values)} to {max(values)}" in stay[0].remark
+    record = found["admission"]
+    assert isinstance(record, list)
+    assert [(one.name, one.part) for one in record] == [("admission_year", "year"), ("admission_month", "month")]
+    quarters = record[1].bins
+    assert quarters is not None
+    assert (quarters.coarse, quarters.groups, quarters.low, quarters.high) == ((4, 7, 10), (4, 7, 10), 1, 12)
+
+
+def test_a_few_months_are_told_by_weeks_and_one_month_not_at_all() -> None:
+    spring = [date(2020, 3, 1) + timedelta(days=int(day)) for day in RANDOM.integers(0, 90, 2000)]
+    found = draft_dates([dates("onset", [*spring])], [])["onset"]
+    assert isinstance(found, list)
+    assert [(one.name, one.part) for one in found] == [("onset_week", "week")]
+    once = draft_dates([dates("sent", [date(2020, 4, 30)] * 50)], [])["sent"]
+    assert isinstance(once, LeftOut)
+
+
+def test_a_draft_reads_the_dates_as_python_does(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    """Days between two dates, and the quarter, of every row: by the draft, and by pandas."""
+    start = pd.Timestamp("2019-01-01") + pd.to_timedelta(RANDOM.integers(0, 1000, 1500), unit="D")
+    end = start + pd.to_timedelta(RANDOM.integers(0, 30, 1500), unit="D")
+    frame = pd.DataFrame(
+        {"from": start.strftime("%d.%m.%Y"), "to": end.strftime("%d.%m.%Y"), "sex": RANDOM.choice(["f", "m"], 1500)}
+    )
+    frame.loc[::5, "to"] = "99.99.9999"
+    frame.to_csv(tmp_path / "public.csv", index=False)
+    configuration, _, _ = write_draft("dates", tmp_path / "public.csv", tmp_path)
+    spec = load_spec(configuration)
+    assert {column.name for column in spec.schema.columns} == {"from_year", "from_month", "to_days_after_from", "sex"}
+    table = read_public(tmp_path / "public.csv", spec.schema, spec.input, spec.raw)
+    place = table.layout.columns.index("to_days_after_from")
+    column = spec.schema["to_days_after_from"]
+    found = dict(zip(column.atoms.labels, table.marginal((place,)).tolist(), strict=True))
+    days = (end - start).days.to_series(index=range(1500))
+    for number in range(30):
+        assert found[str(number)] == int(((days == number) & (frame["to"] != "99.99.9999")).sum())
+    assert found["missing"] == 300

@@ -1,0 +1,40 @@
+"""Which texts stand for no answer: by custom, by the codebook, and codes of nines that are far from all numbers."""
+
+from __future__ import annotations
+
+import pytest
+
+from synthrelease.drafting.codebook import Entry
+from synthrelease.drafting.missing import missing_texts
+
+AGES = {str(age): 50 for age in range(18, 91)}
+MARRIED = {"1": 500, "2": 300, "3": 80}
+
+
+@pytest.mark.parametrize(
+    ("texts", "expected"),
+    [
+        ({"Private": 9, "?": 3, "Unknown": 2, "unknown": 1, "not known": 1, "Unknown-city": 1},
+         {"?", "Unknown", "unknown", "not known"}),
+        ({"1": 9, "2": 3, "N": 5}, {"N"}),
+        ({"N": 9, "S": 3, "E": 5, "W": 1}, set()),  # points of the compass
+        ({**MARRIED, "9": 4, "97": 3, "98": 2, "99": 5}, {"97", "98", "99"}),
+        ({**MARRIED, "99": 1}, set()),  # once: it may be a slip, and a column of its own is not made of it
+        ({**AGES, "99": 4}, set()),  # somebody may be 99
+        ({**AGES, "999": 4}, {"999"}),
+        ({**AGES, "-9": 4}, {"-9"}),
+        ({"-5": 3, "-9": 4, "7": 3, "1": 1}, set()),  # degrees
+        ({"Mexico": 90, "Peru": 4, "99": 50}, {"99"}),
+        ({"2020-01-02": 5, "9999-99-99": 7, "0000-00-00": 1}, {"9999-99-99", "0000-00-00"}),
+        ({"31.12.2019": 5, "99.99.9999": 7}, {"99.99.9999"}),
+    ],
+)  # fmt: skip
+def test_what_stands_for_no_answer(texts: dict[str, int], expected: set[str]) -> None:
+    assert set(missing_texts(texts, Entry())) == expected
+
+
+def test_the_codebook_has_the_last_word() -> None:
+    texts = {**MARRIED, "8": 4, "99": 9}
+    assert missing_texts(texts, Entry(labels={"99": "married abroad"})) == ()
+    assert missing_texts(texts, Entry(missing=frozenset(["8"]))) == ("8", "99")
+    assert missing_texts(texts, Entry(missing=frozenset(["7"]))) == ("99",)  # codes that no row has are not named

@@ -1,0 +1,104 @@
+"""Suggested rules against row by row: none is broken by a public row, and by chance many would break it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from synthrelease.drafting import write_draft
+from synthrelease.drafting.suggestions import LEAST_EXPECTED, MOST_OF_A_PAIR, MOST_TIED, Suggestion, suggested_rules
+from synthrelease.enclave.ingest import read_public
+from synthrelease.specification.spec import load_spec
+
+N = 6000
+
+
+def people() -> pd.DataFrame:
+    """No child is married or works, pensioners are 60 and older, and men are not pregnant; the state gives the region."""
+    random = np.random.default_rng(5)
+    age = random.integers(0, 100, N)
+    sex = random.choice(["female", "male"], N)
+    work = np.where(
+        age < 15, "child", np.where(age >= 60, random.choice(["pension", "job"], N), random.choice(["job", "none"], N))
+    )
+    married = np.where(age >= 20, random.choice(["yes", "no"], N), "no")
+    pregnant = np.where((sex == "female") & (age >= 15) & (age < 50), random.choice(["yes", "no"], N, p=[0.3, 0.7]), "no")
+    state = random.integers(1, 7, N)
+    region = np.array(["north", "south", "west"])[(state - 1) // 2]
+    return pd.DataFrame(
+        {"age": age, "sex": sex, "work": work, "married": married, "pregnant": pregnant, "state": state, "region": region}
+    )
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[Suggestion], pd.DataFrame, Path]:
+    folder = tmp_path_factory.mktemp("people")
+    people().to_csv(folder / "public.csv", index=False)
+    configuration, _, _ = write_draft("people", folder / "public.csv", folder)
+    spec = load_spec(configuration)
+    transformation = spec.space[0].transformation
+    table = read_public(folder / "public.csv", spec.schema, spec.input, spec.raw).merge(
+        transformation.layout, transformation.maps
+    )
+    return suggested_rules(spec.schema, transformation.binnings, table), people(), configuration
+
+
+def broken(frame: pd.DataFrame, never: str) -> int:
+    return int(frame.eval(never.replace(" and ", " & ").replace("&", "and")).sum())
+
+
+def test_no_public_row_breaks_a_suggested_rule_and_by_chance_many_would(
+    found: tuple[list[Suggestion], pd.DataFrame, Path],
+) -> None:
+    suggestions, frame, _ = found
+    assert suggestions
+    for rule in suggestions:
+        assert broken(frame, rule.never) == 0
+        left, right = rule.columns
+        shuffled = [
+            broken(frame.assign(**{right: np.random.default_rng(seed).permutation(frame[right])}), rule.never)
+            for seed in range(40)
+        ]
+        assert np.mean(shuffled) == pytest.approx(rule.expected, abs=6 * np.std(shuffled) / len(shuffled) ** 0.5 + 0.5), (
+            rule.never
+        )
+        assert rule.expected >= LEAST_EXPECTED
+        assert left != right
+
+
+def test_what_a_statistician_would_forbid_is_among_them(found: tuple[list[Suggestion], pd.DataFrame, Path]) -> None:
+    pairs = {frozenset(rule.columns) for rule in found[0]}
+    assert {frozenset(["sex", "pregnant"]), frozenset(["age", "married"]), frozenset(["age", "work"])} <= pairs
+    assert frozenset(["state", "region"]) not in pairs  # one follows from the other: a codelist
+    of_pair = [sum(rule.columns == pair for rule in found[0]) for pair in {rule.columns for rule in found[0]}]
+    assert max(of_pair) <= MOST_OF_A_PAIR
+
+
+def test_active_rules_tie_few_columns_together_and_the_others_stand_as_comments(
+    found: tuple[list[Suggestion], pd.DataFrame, Path],
+) -> None:
+    suggestions, _, configuration = found
+    groups: list[set[str]] = []
+    for rule in suggestions:
+        if rule.active:
+            touched = [group for group in groups if group & set(rule.columns)]
+            groups = [group for group in groups if group not in touched] + [set(rule.columns).union(*touched)]
+    assert max(map(len, groups)) <= MOST_TIED
+    text, spec = configuration.read_text(encoding="utf-8"), load_spec(configuration)
+    assert {rule.never for rule in spec.rules} == {rule.never for rule in suggestions if rule.active}
+    for rule in suggestions:
+        assert rule.never.replace('"', '\\"') in text or rule.never in text
+    assert all("Suggested" in rule.why for rule in spec.rules)
+
+
+def test_columns_may_be_left_in_peace(found: tuple[list[Suggestion], pd.DataFrame, Path]) -> None:
+    spec = load_spec(found[2])
+    transformation = spec.space[0].transformation
+    public = found[2].parent.parent / "public.csv"
+    table = read_public(public, spec.schema, spec.input, spec.raw).merge(transformation.layout, transformation.maps)
+    rules = suggested_rules(spec.schema, transformation.binnings, table, ["age"])
+    assert rules
+    assert all("age" not in rule.columns for rule in rules)

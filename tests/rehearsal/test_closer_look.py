@@ -1,0 +1,200 @@
+"""What a closer look names: pairs that nothing looks at, what a projection does, and thresholds that say nothing."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from synthrelease.candidates.projections.minimum_count import MinimumCount
+from synthrelease.domain.counts import Counts
+from synthrelease.enclave.door import Meter, PrivateCounts
+from synthrelease.enclave.ingest import read_public
+from synthrelease.rehearsal.advice import Outlook, outlook
+from synthrelease.rehearsal.attempts import AttemptResult
+from synthrelease.rehearsal.closer_look import CANDIDATES, CloserLook, closer_look
+from synthrelease.rehearsal.dependence import cramers_v
+from synthrelease.rehearsal.judging import PublicJudge, merged
+from synthrelease.rehearsal.projecting import projection_effects, replaced
+from synthrelease.rehearsal.verdicts import verdicts
+from synthrelease.rehearsal.yardsticks import Yardstick
+from synthrelease.specification.release_spec import ReleaseSpec
+from synthrelease.specification.spec import load_spec
+from tests.helpers.tiny import write_config, write_data
+
+MEASURED = {
+    'family = "privbayes"\nflavour = "degree"\ndegree = 1\nepsilon_split = 0.5': 'family = "marginals"\ntables = "face + year"'
+}
+FREE = {"[[rules]]\nnever = \"face == 'tail' and year > 6\"\n": ""}
+
+
+def world(folder: Path, changes: dict[str, str]) -> tuple[ReleaseSpec, Counts]:
+    """Coins whose face says nearly everything about the year: heads are early, tails are late."""
+    spec = load_spec(write_config(folder, changes | FREE))
+    rows = ["head,1"] * 150 + ["head,4"] * 40 + ["tail,2"] * 10 + ["tail,7"] * 200
+    (folder / "tied.csv").write_text("face,year\n" + "\n".join(rows) + "\n")
+    return spec, read_public(folder / "tied.csv", spec.schema, spec.input, spec.raw)
+
+
+def look(spec: ReleaseSpec, table: Counts, index: int = 0) -> CloserLook:
+    return closer_look(spec, PrivateCounts(table, Meter(())), table, {}, 1, index, [0.0025, None])
+
+
+def test_a_pair_that_nothing_looks_at_is_named_with_what_became_of_it(tmp_path: Path) -> None:
+    """The model has both columns alone: P(late | tail) is 95% in the file, and what late is among all in the candidates."""
+    found = look(*world(tmp_path, MEASURED))
+    (pair,) = found.pairs
+    assert set(pair.columns) == {"face", "year"}
+    assert pair.cramers_v > 0.9
+    assert pair.candidates_v is not None
+    assert pair.candidates_v < 0.2
+    assert pair.lost
+    assert pair.released == pytest.approx(pair.overall, abs=0.1)
+    assert abs(pair.original - pair.overall) > 0.3
+    assert found.candidates == CANDIDATES
+    # the noiseless fit has the same model: independent columns
+    assert found.criteria[0].noiseless == pytest.approx(found.criteria[0].yardstick.independent, abs=0.03)
+
+
+def test_a_pair_is_not_named_when_a_criterion_would_refuse_its_loss_or_a_table_has_it(tmp_path: Path) -> None:
+    guarded = look(*world(tmp_path, MEASURED | {"threshold = 0.9": "threshold = 0.2"}))
+    assert guarded.pairs == ()
+    (tmp_path / "measured").mkdir()
+    told = {key: text.replace("face + year", "face:year") for key, text in MEASURED.items()}
+    found = look(*world(tmp_path / "measured", told))
+    assert found.pairs == ()
+    assert found.criteria[0].noiseless < 0.02
+
+
+def test_a_threshold_that_says_nothing_or_cannot_be_met_is_told(tmp_path: Path) -> None:
+    loose = look(*world(tmp_path, MEASURED))
+    assert [verdict.kind for verdict in loose.criteria[0].verdicts] == ["says nothing"]
+    assert loose.criteria[1].verdicts == ()  # face privacy compares nothing
+    strict = look(*world(tmp_path, MEASURED | {"threshold = 0.9": "threshold = 0.05"}))
+    (verdict,) = strict.criteria[0].verdicts
+    assert (verdict.kind, "the model is too simple" in verdict.text) == ("cannot be met", True)
+    assert strict.criteria[0].offender is not None
+    assert strict.criteria[0].offender.where == strict.criteria[0].places[0][0]
+    assert sum(times for _, times in strict.criteria[0].places) == CANDIDATES
+
+
+def test_the_look_is_the_same_again(tmp_path: Path) -> None:
+    spec, table = world(tmp_path, MEASURED)
+    assert look(spec, table) == look(spec, table)
+
+
+VERDICTS = [
+    # threshold, halves, fit without noise, independent columns -> what is said
+    (0.10, 0.05, 0.05, 0.50, []),
+    (0.60, 0.05, 0.05, 0.50, ["says nothing"]),
+    (0.04, 0.05, 0.03, 0.50, ["stricter than chance"]),
+    (0.04, 0.05, 0.06, 0.50, ["cannot be met"]),
+    (0.04, 0.05, math.nan, 0.50, ["cannot be met"]),
+    (0.06, 0.05, 0.07, 0.50, ["cannot be met"]),
+    (0.06, 0.05, math.nan, 0.50, []),
+]
+
+
+@pytest.mark.parametrize(("threshold", "halves", "noiseless", "independent", "expected"), VERDICTS)
+def test_verdicts_follow_from_the_yardsticks(
+    tmp_path: Path, threshold: float, halves: float, noiseless: float, independent: float, expected: list[str]
+) -> None:
+    spec = load_spec(write_config(tmp_path, {"threshold = 0.9": f"threshold = {threshold}"}))
+    stick = Yardstick(perfect=halves, projected=halves, independent=independent)
+    found = verdicts(spec.criteria[0], None, 1e-9, stick, noiseless)
+    assert [verdict.kind for verdict in found] == expected
+
+
+# --- Projections
+
+
+def test_what_a_projection_replaces_is_counted_row_by_row(tmp_path: Path) -> None:
+    spec = load_spec(write_config(tmp_path))
+    table = merged(read_public(write_data(tmp_path), spec.schema, spec.input, spec.raw), spec.space[0])
+    random = np.random.default_rng(2)
+    for _ in range(20):
+        before, after = (table.with_counts(random.multinomial(60, table.counts / table.total)) for _ in range(2))
+        rows = [Counter(map(tuple, each.expand().tolist())) for each in (before, after)]
+        assert replaced(before, after) == sum((rows[0] - rows[1]).values())
+        assert replaced(before, before) == 0
+
+
+def test_the_cost_of_a_minimum_count_is_told_and_milder_ones_beside_it(tmp_path: Path) -> None:
+    """Thirteen different rows, ten of them once: a minimum count of 2 drops five of these and doubles five."""
+    spec, _ = world(tmp_path, MEASURED)
+    table = merged(read_public(write_data(tmp_path), spec.schema, spec.input, spec.raw), spec.space[0])
+    sparse = table.with_counts(np.array([1, 1, 1, 1, 30, 40, 50, 60][: len(table)]))
+    effects = projection_effects(PublicJudge(spec, sparse, spec.space[0]), sparse, np.random.default_rng(1))
+    by_words = {effect.words: effect for effect in effects}
+    drafted = by_words["each row at least 2 times"]
+    assert drafted.drafted
+    assert (drafted.changed, drafted.distinct) == (2 / sparse.total, len(sparse) - 2)
+    assert drafted.repeated == 4 / sparse.total
+    assert drafted.added[0] == drafted.figures[0] > 0  # against the very rows
+    none = by_words["no minimum count"]
+    assert (none.changed, none.added[0], none.distinct) == (0, 0, len(sparse))
+    assert by_words["each combination of 1 column at least 2 times"].changed == 0
+    assert sum(effect.drafted for effect in effects) == 1
+
+
+def test_a_projection_that_keeps_nothing_is_told(tmp_path: Path) -> None:
+    spec, table = world(tmp_path, MEASURED)
+    configuration = replace(spec.space[0], projection=MinimumCount(minimum_count=900))
+    sample = merged(table, configuration)
+    effects = projection_effects(PublicJudge(spec, table, configuration), sample, np.random.default_rng(1))
+    assert (effects[0].drafted, effects[0].changed) == (True, None)
+
+
+# --- Cramer's V
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.lists(st.integers(0, 60), min_size=3, max_size=3), min_size=2, max_size=5))
+def test_cramers_v_is_that_of_bergsma_by_the_chi_square_of_scipy(rows: list[list[int]]) -> None:
+    from scipy.stats import chi2_contingency
+
+    table = np.array(rows)
+    table = table[table.sum(axis=1) > 0][:, table.sum(axis=0) > 0]
+    if min(table.shape, default=0) < 2 or table.sum() < 10:
+        return
+    n, (r, k) = table.sum(), table.shape
+    phi = chi2_contingency(table, correction=False).statistic / n
+    less, r_less, k_less = max(0, phi - (r - 1) * (k - 1) / (n - 1)), r - (r - 1) ** 2 / (n - 1), k - (k - 1) ** 2 / (n - 1)
+    if min(r_less, k_less) > 1:
+        assert cramers_v(np.array(rows)) == pytest.approx(min(1, math.sqrt(less / (min(r_less, k_less) - 1))), abs=1e-9)
+
+
+def test_cramers_v_of_chance_alone_is_near_0_and_of_a_function_1() -> None:
+    random = np.random.default_rng(4)
+    chance = [cramers_v(random.multinomial(500, np.full(100, 0.01)).reshape(10, 10)) for _ in range(50)]
+    assert np.mean(chance) < 0.05
+    assert cramers_v(np.diag([40, 30, 20])) == pytest.approx(1, abs=1e-9)
+    assert cramers_v(np.array([[5, 6]])) == 0
+
+
+# --- Unlucky fits
+
+
+def result(number: int, chance: float) -> AttemptResult:
+    return AttemptResult(
+        configuration=0, number=number, generation=1, accepted=chance > 0.5, chance=chance, seconds=1.0,
+        figures=(), sensitivities=(), passed=(),
+    )  # type: ignore[arg-type]  # fmt: skip
+
+
+def test_the_mean_number_of_rounds_is_set_apart_from_what_most_releases_need() -> None:
+    """A quarter of the fits lets nothing pass, and each of them searches for 1,000 rounds: 250 of the mean are theirs."""
+    from fractions import Fraction
+
+    found = outlook([result(number, 0.0 if number % 4 == 0 else 0.76) for number in range(8)], Fraction(1, 1000))
+    assert isinstance(found, Outlook)
+    assert (found.fits, found.unlucky) == (8, 2)
+    assert found.acceptance == pytest.approx(0.57)
+    assert found.typical_rounds == pytest.approx(1 / (0.76 * 0.999 + 0.001))
+    assert found.expected_rounds == pytest.approx(0.25 * 1000 + 0.75 * found.typical_rounds)
