@@ -57,6 +57,14 @@ GENERATOR_EXAMPLES: dict[str, list[dict[str, Any]]] = {
     "mst": [{}],
     "aim": [{"rounds": 3}, {"rounds": 4, "degree": 3}],
     "dpgan": [{"steps": 100, "batch": 100, "generator_width": 16, "latent": 4, "critic_width": 8, "generator_rate": 0.003}],
+    "dpctgan": [
+        {"steps": 100, "batch": 100, "generator_width": 16, "latent": 4, "critic_width": 8},
+        {"steps": 60, "batch": 50, "generator_width": 16, "critic_width": 4, "oversampling": 3, "clip": 3, "measured": "0.5"},
+    ],
+    "patectgan": [
+        {"steps": 60, "batch": 50, "generator_width": 16, "latent": 4, "critic_width": 8, "teachers": 50, "labels": 40},
+        {"steps": 20, "batch": 50, "generator_width": 16, "critic_width": 8, "teachers": 2, "labels": 1, "measured": "0.9"},
+    ],
 }
 TO_LEARN: dict[str, dict[str, Any]] = {"dpgan": {"steps": 400}}  # what an example needs more of before it knows the table
 SINGLE = {"a": "single", "b": "single", "c": "single"}

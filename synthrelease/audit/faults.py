@@ -17,7 +17,15 @@ import numpy as np
 from synthrelease.audit.cases import Case
 from synthrelease.audit.choice_cases import SENSITIVITY, choice_case
 from synthrelease.audit.criterion_cases import expanded_case, scoring_case
-from synthrelease.audit.model_cases import adaptive_case, asked_case, fit_case, gradient_case, measured_case
+from synthrelease.audit.model_cases import (
+    adaptive_case,
+    asked_case,
+    fit_case,
+    gradient_case,
+    measured_case,
+    network_case,
+    votes_case,
+)
 from synthrelease.audit.noise_cases import even_draws, figure_case, laplace_case, laplace_vectors, low_bits_case
 from synthrelease.audit.parallel_cases import first_to_finish_case
 from synthrelease.audit.pipeline_cases import FAULTY_DRAWS, pipeline_case
@@ -52,6 +60,8 @@ def faulty_cases() -> Iterator[Case]:
     yield asked_case("MWEM", "a lone record moves", Fraction(1), spent=Fraction(40))
     yield adaptive_case("pure", "a lone record moves", Fraction(1, 2), spent=Fraction(40))
     yield gradient_case(1.0, Fraction(1, 10), spent=Fraction(40))
+    yield network_case("DPCTGAN", "a lone record moves", Fraction(1, 100), spent=Fraction(400))
+    yield votes_case("a lone record moves", Fraction(1, 100), spent=Fraction(40))
     yield measured_case("a:b + 2 b", "a lone record moves", Fraction(1), spent=Fraction(2))
     yield _published_rounds()
     yield first_to_finish_case()

@@ -15,13 +15,16 @@ from synthrelease.audit.model_sensitivity import PRIOR
 from synthrelease.audit.worlds import World
 from synthrelease.candidates.generators import Background
 from synthrelease.candidates.generators.adaptive import Adaptive, AdaptivePure
+from synthrelease.candidates.generators.clipped_gradients import noisy_gradient
 from synthrelease.candidates.generators.counting_queries import CountingQueries
-from synthrelease.candidates.generators.dpgan import noisy_gradient
+from synthrelease.candidates.generators.dpctgan import DPCTGAN
 from synthrelease.candidates.generators.marginals import Marginals
 from synthrelease.candidates.generators.mwem import MWEM
 from synthrelease.candidates.generators.network import Network
+from synthrelease.candidates.generators.patectgan import PATECTGAN
 from synthrelease.candidates.generators.pep import PEP
 from synthrelease.candidates.generators.privbayes import PrivBayes
+from synthrelease.candidates.generators.teachers import Pairs, Teachers, noisy_votes
 from synthrelease.criteria.functional_mechanism import Design, Prior, private_least_squares
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.randomness import SYSTEM
@@ -37,6 +40,10 @@ _GENERATORS = {
 }
 _ITERATIVE: dict[str, CountingQueries] = {"MWEM": MWEM(queries=20, iterations=4), "PEP": PEP(queries=20, iterations=4)}
 _ADAPTIVE: dict[str, Adaptive | AdaptivePure] = {"zero-concentrated": Adaptive(), "pure": AdaptivePure()}
+_NETWORKS: dict[str, DPCTGAN | PATECTGAN] = {
+    "DPCTGAN": DPCTGAN(steps=3, batch=20, critic_width=2, generator_width=4, latent=2, oversampling=2),
+    "PATECTGAN": PATECTGAN(steps=3, batch=20, labels=10, teachers=3, critic_width=2, generator_width=4, latent=2),
+}
 _FITS = {
     "a lone record moves": ({"a": 1, "b": 1, "c": 1}, (0, 0, 0, 0, 7), (0, 0, 0, 0, 0)),
     "an empty cell fills": ({"a": 1, "b": 2}, (0, 0, 5, 5, 5, 5), (4, 0, 5, 5, 5, 5)),
@@ -67,6 +74,11 @@ def model_cases() -> Iterator[Case]:
     for rho in (Fraction(1, 10), Fraction(1), Fraction(4)):
         for clip in (0.1, 1.0, 5.0):
             yield gradient_case(clip, rho)
+    for rho in (Fraction(1, 10), Fraction(1), Fraction(4)):
+        for name in _FITS:
+            yield votes_case(name, rho)
+            for kind in _NETWORKS:
+                yield network_case(kind, name, rho)
     for epsilon in (Fraction(1, 2), Fraction(1), Fraction(4)):
         for formula in ("a:b + 2 b", "all 2-way", "a + b"):
             for name in _FITS:
@@ -141,7 +153,11 @@ def asked_case(kind: str, name: str, budget: Fraction, *, spent: Fraction | None
 
 
 def _shares(
-    generator: CountingQueries, highs: dict[str, int], budget: Fraction, table: tuple[int, ...], draws: int
+    generator: CountingQueries | DPCTGAN | PATECTGAN,
+    highs: dict[str, int],
+    budget: Fraction,
+    table: tuple[int, ...],
+    draws: int,
 ) -> np.ndarray:
     """(draws, n_cells) shares of all cells."""
     world, charge = World(highs), generator.charge(budget)
@@ -239,6 +255,51 @@ def _gradients(critic: Network, clip: float, rho: Fraction, table: tuple[int, ..
     counts = World({"a": 1}).counts(table)
     found = [noisy_gradient(critic, counts, clip, rho, SYSTEM) for _ in range(draws)]
     return np.array([np.concatenate([layer.ravel() for layer in layers]) for layers in found])
+
+
+def votes_case(name: str, rho: Fraction, *, spent: Fraction | None = None) -> Case:
+    """Noisy votes of four teachers on every cell, and their sum; rows are dealt out anew each time. Rho as in `asked_case`."""
+    highs, left, right = _FITS[name]
+    draw = partial(_votes, highs, spent or rho)
+    cells = [f"votes on cell {cell}" for cell in range(World(highs).layout.n_cells)]
+    return Case(
+        family="votes of teachers",
+        name=f"{name}{', more spent' if spent else ''}, rho {decimal_text(rho)}",
+        claim=float(zcdp(rho).epsilon(Fraction(1, 10**9))),
+        left=partial(draw, left),
+        right=partial(draw, right),
+        features=(*cells, "votes on all cells"),
+        draws=MOMENT_DRAWS,
+        faulty=spent is not None,
+    )
+
+
+def _votes(highs: dict[str, int], rho: Fraction, table: tuple[int, ...], draws: int) -> np.ndarray:
+    """(draws, n_cells + 1) noisy votes on every cell, and their sum."""
+    world, found = World(highs), []
+    pairs, asked = Pairs(world.layout), list(np.unravel_index(np.arange(world.layout.n_cells), world.layout.sizes))
+    expected = np.full(pairs.cells, len(table) / 4 / world.layout.n_cells)
+    for _ in range(draws):
+        teachers = Teachers.dealt(world.counts(table), pairs, 4, SYSTEM)
+        votes = noisy_votes(teachers, asked, expected, rho, SYSTEM)
+        found.append([*votes, votes.sum()])
+    return np.array(found)
+
+
+def network_case(kind: str, name: str, rho: Fraction, *, spent: Fraction | None = None) -> Case:
+    """Everything that a conditional network makes public: the shares of all cells. Rho is claimed as in `asked_case`."""
+    highs, left, right = _FITS[name]
+    draw = partial(_shares, _NETWORKS[kind], highs, spent or rho)
+    return Case(
+        family=kind,
+        name=f"{kind}, {name}{', more spent' if spent else ''}, rho {decimal_text(rho)}",
+        claim=float(zcdp(rho).epsilon(Fraction(1, 10**9))),
+        left=partial(draw, left),
+        right=partial(draw, right),
+        features=tuple(f"Pr of cell {cell}" for cell in range(World(highs).layout.n_cells)),
+        draws=ADAPTIVE_DRAWS,
+        faulty=spent is not None,
+    )
 
 
 def _moments_case(

@@ -12,6 +12,7 @@ import numpy as np
 from synthrelease.audit.left_out_rows import pair_numbers, resized_pairs
 from synthrelease.audit.sensitivity import Enumeration, Recording, neighbour_pairs
 from synthrelease.audit.worlds import World
+from synthrelease.candidates.generators.conditions import Frequencies
 from synthrelease.candidates.generators.marginals import Marginals
 from synthrelease.candidates.generators.private_tables import CHANGE, Asked, Gaussian, score_of
 from synthrelease.candidates.generators.privbayes import _measure, dependence_score, score_sensitivity
@@ -57,6 +58,9 @@ def enumerate_models(most_records: int) -> Iterator[Enumeration]:
             asked = _asked(world, columns)
             yield _enumerated(f"adaptive: table {columns}", highs, most_records, _answered(world, columns), tight=True)
             yield _enumerated(f"adaptive: score of {columns}", highs, most_records, _scored(world, asked), tight=True)
+    for highs in ({"a": 1, "b": 2}, {"a": 2, "b": 1}):
+        world = World(highs)
+        yield _enumerated("networks: frequencies", highs, most_records, _frequencies(world), tight=True)
     for prior, name in ((None, "mid-range"), (PRIOR, "a prior")):
         for highs in ({"a": 1, "b": 2}, {"a": 2, "b": 1}, {"a": 1, "b": 1}):
             world = World(highs)
@@ -174,6 +178,20 @@ def _answered(world: World, columns: tuple[int, ...]) -> Callable[[int], Measure
         return recorder.values[0]
 
     return lambda n: Measured(values=values, sensitivity=CHANGE)
+
+
+def _frequencies(world: World) -> Callable[[int], Measured]:
+    """The columns from which conditions are drawn: two counts of each, at a rho of 1 / columns."""
+    columns = len(world.layout.sizes)
+
+    def values(codes: tuple[int, ...]) -> np.ndarray:
+        recorder = Recording()
+        Frequencies.measured(world.counts(codes), Fraction(1), recorder)
+        if [Fraction(scale) ** 2 * 2 >= CHANGE * columns for scale in recorder.scales] != [True] * columns:
+            raise ValueError("expected a table for each column with noise for two counts")
+        return np.concatenate(recorder.values)
+
+    return lambda n: Measured(values=values, sensitivity=CHANGE * columns)
 
 
 def _scored(world: World, asked: Asked) -> Callable[[int], Measured]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import unicodedata
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -27,6 +28,10 @@ _MANY = 50
 _FEW = 20
 """Different whole numbers that are taken for codes where they have gaps."""
 _AFTER_MARK = re.compile("([,;|\"'])[\\s=+@-]+")
+_LETTERS = str.maketrans(
+    {"ß": "ss", "æ": "ae", "ø": "o", "œ": "oe", "ł": "l", "đ": "d", "ı": "i", "Ø": "O", "Æ": "AE", "Ł": "L"}
+)
+"""Letters that are not made of a plain one and a mark."""
 _RESERVED = {"and", "or", "not", "in"}
 _WHOLE = re.compile(r"[+-]?\d{1,15}(\.0*)?", re.ASCII)
 _IDENTIFIER = re.compile(
@@ -37,7 +42,7 @@ _WEIGHT = re.compile(
     r"(\d*)($|[_. ])",
     re.IGNORECASE,
 )
-_BODY = re.compile(r"body|baby|kg|gram|newborn|infant|geburts|peso_?nac", re.IGNORECASE)
+_BODY = re.compile(r"birth|body|baby|bab|kg|gram|newborn|born|infant|f[oe]et|geburts|körper|koerper|peso_?nac", re.IGNORECASE)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -187,13 +192,25 @@ def _numeric(answers: Answers, taken: Collection[str]) -> ColumnDraft | LeftOut:
     """Numbers, codes that are written as numbers, or a weight."""
     values = np.array(sorted({float(text) for text in answers.texts}))
     whole = all(_WHOLE.fullmatch(text) for text in answers.texts)
-    weight = bool(_WEIGHT.search(answers.source)) and not _BODY.search(answers.source) and len(values) > 20 and values[0] >= 0
+    weight = _is_weight(answers, values)
     why = "" if weight or answers.entry.number else _why_codes(answers, values, whole)
     if why and len(answers.texts) <= MAX_CODES:
         return _codes(answers, taken, f"{len(answers.texts)} codes, not numbers: {why}")
     if max(abs(values[0]), abs(values[-1])) > 1e14:
         return LeftOut(source=answers.source, because="its numbers are too large: it may be a code")
     return numbers(answers, answers.source, taken, weight=weight)
+
+
+def _is_weight(answers: Answers, values: np.ndarray) -> bool:
+    """Whether it is named like a design weight, and its numbers are not those of bodies in kilograms or pounds."""
+    if not _WEIGHT.search(answers.source) or _BODY.search(answers.source) or len(values) <= 20 or values[0] < 0:
+        return False
+    sums: dict[float, int] = {}
+    for text, times in answers.texts.items():
+        sums[float(text)] = sums.get(float(text), 0) + times
+    cumulated = np.cumsum([sums[value] for value in values]) / answers.rows
+    low, middle, high = (float(values[np.searchsorted(cumulated, share)]) for share in (0.1, 0.5, 0.9))
+    return not (40 <= middle <= 220 and high < 3 * low)
 
 
 def _why_codes(answers: Answers, values: np.ndarray, whole: bool) -> str:
@@ -312,7 +329,9 @@ def _in_order(text: str) -> tuple[int, float, str]:
 
 def plain_name(source: str, taken: Collection[str]) -> str:
     """A column name of plain letters, digits and underscores, as rules and TOML keys need it, that no other column has."""
-    name = re.sub(r"\W+", "_", source.strip(), flags=re.ASCII).strip("_") or "column"
+    plain = unicodedata.normalize("NFKD", source.strip().translate(_LETTERS))
+    plain = "".join(letter for letter in plain if not unicodedata.combining(letter))
+    name = re.sub(r"\W+", "_", plain, flags=re.ASCII).strip("_") or "column"
     if not name.isidentifier() or name in _RESERVED:
         name = f"column_{name}"
     unique, number = name, 2

@@ -142,26 +142,22 @@ def settle(draft: AcceptanceDraft, spec: ReleaseSpec, public: Counts, seed: int)
         _settled(one, found[index], [_figure(attempt, index) for attempt in attempts], _sensitivity(attempts, index), margin)
         for index, one in enumerate(draft.criteria)
     ]
-    kept = [each for each in settled if isinstance(each, CriterionDraft)]
+    if not any(isinstance(each, CriterionDraft) for each in settled):
+        fits = [_figure(attempt, 0) for attempt in attempts]
+        settled[0] = _kept_anyway(draft.criteria[0], found[0], fits, _sensitivity(attempts, 0) or 1 / public.total)
     return replace(
         draft,
-        criteria=tuple(kept or [_of_single_columns(found[0], attempts, public.total)]),
+        criteria=tuple(each for each in settled if isinstance(each, CriterionDraft)),
         left_out=(*draft.left_out, *(each for each in settled if isinstance(each, str))),
     )
 
 
-def _of_single_columns(yardstick: Yardstick, attempts: Sequence[AttemptResult], n_rows: int) -> CriterionDraft:
-    """What is left to ask where nothing else is: that the rows of every bin are right; figures are those of larger tables."""
-    reached = max([yardstick.perfect, *(_figure(attempt, 0) for attempt in attempts)])
+def _kept_anyway(draft: CriterionDraft, yardstick: Yardstick, fits: Sequence[float], sensitivity: float) -> CriterionDraft:
+    """The first criterion, where none says more than single columns: a release has to promise something."""
+    reached = max(yardstick.perfect, *fits)
     threshold = min(1.0, rounded_up(_ROOM * reached)) if math.isfinite(reached) else 1.0
-    settings = {
-        "name": "absolute error of single columns",
-        "kind": "absolute_marginal_error",
-        "largest": 1,
-        "threshold": threshold,
-        "epsilon": min(MOST_EPSILON, budget(NOISE_SHARE / (n_rows * threshold))),
-    }
-    return CriterionDraft(settings=settings, remark="no bin of a column may be off by more than this share of all rows")
+    epsilon = min(MOST_EPSILON, budget(NOISE_SHARE * sensitivity / threshold))
+    return CriterionDraft(settings={**draft.settings, "threshold": threshold, "epsilon": epsilon}, remark=draft.remark)
 
 
 def _figure(attempt: AttemptResult, index: int) -> float:

@@ -116,7 +116,10 @@ def _columns(file: PublicFile, book: Mapping[str, Entry]) -> tuple[list[ColumnDr
     answers = {source: _answers(file, source, texts, book.get(source, Entry())) for source, texts in file.columns.items()}
     dated = draft_dates(_date_columns(file, answers), [])
     columns: list[ColumnDraft] = []
-    left_out: list[LeftOut] = []
+    left_out = [
+        LeftOut(source=source, because=f"it cannot be read ({because.partition(': ')[2].rstrip('.')})")
+        for source, because in file.unreadable.items()
+    ]
     for source, found in answers.items():
         taken = [column.name for column in columns]
         drafted = dated[source] if source in dated else draft_column(found, taken)

@@ -12,6 +12,8 @@ from pathlib import Path
 from synthrelease.domain.schema import Binning, Column, Schema
 from synthrelease.drafting.labels import ColumnNotes, notes_of
 from synthrelease.enclave.csv_files import open_text
+from synthrelease.enclave.feather import FILE, STREAM
+from synthrelease.enclave.parquet import MARK
 from synthrelease.enclave.reading import GZIP, UTF_16, column_names, pieces, start_of
 from synthrelease.enclave.source import Source
 from synthrelease.enclave.statistical import package_of
@@ -25,6 +27,8 @@ _BYTES = re.compile("[\udc80-\udcff]")
 """Bytes that are no UTF-8, as Python hands them on when it is told to."""
 _NO_WINDOWS = frozenset(chr(0xDC00 + byte) for byte in (0x81, 0x8D, 0x8F, 0x90, 0x9D))
 _BLOCK = 2**22
+_POINT, _COMMA = (re.compile(rf"[+-]?\d*[{mark}]\d+", re.ASCII) for mark in ".,")
+_THOUSANDS = re.compile(r"[+-]?\d{1,3},\d{3}", re.ASCII)
 MAX_TEXTS = 1_000_000
 """Different texts of one column that are told apart; a column with more is no column for a release."""
 
@@ -35,9 +39,11 @@ class PublicFile:
 
     Attributes
     ----------
-    input : how it was read: the delimiter and encoding of a CSV file, found by looking at it.
-    columns : for each column, in the order of the file, how often each text occurs; None stands for a null.
+    input : how it was read: the delimiter, encoding and decimal mark of a CSV file, found by looking at it.
+    columns : for each column, in the order of the file, how often each text occurs; None stands for a null. Numbers have
+        decimal points.
     notes : for each column what the file says about it; empty notes for formats that say nothing.
+    unreadable : columns of lists, pictures and the like, which no release can have, and why.
     """
 
     name: str
@@ -46,6 +52,7 @@ class PublicFile:
     n_rows: int
     columns: dict[str, Counter[str | None]]
     notes: dict[str, ColumnNotes] = field(default_factory=dict)
+    unreadable: dict[str, str] = field(default_factory=dict)
 
     @property
     def delimiter(self) -> str:
@@ -88,6 +95,10 @@ def _read(source: Source) -> PublicFile:
     if repeated or not names or "" in names:
         found = f"{repeated[0]!r} twice" if repeated else "a column without a name"
         raise InputError(f"expected a header with different names, found {found}.")
+    unreadable = {name: problem for name in names if (problem := _unreadable(source, name, policy))}
+    names = [name for name in names if name not in unreadable]
+    if not names:
+        raise InputError(next(iter(unreadable.values())))
     columns: dict[str, Counter[str | None]] = {name: Counter() for name in names}
     rows = 0
     for _, piece in pieces(source, Schema(columns=tuple(map(_column, names))), policy):
@@ -100,11 +111,49 @@ def _read(source: Source) -> PublicFile:
             rows += len(texts.codes) if name == names[0] else 0
     if not rows:
         raise InputError("expected a header and rows, found no rows.")
+    with_comma = _with_comma(columns)
+    if with_comma:
+        policy = policy.model_copy(update={"decimal": ","})
+        columns |= {name: _with_points(columns[name]) for name in with_comma}
     notes = dict.fromkeys(names, ColumnNotes())
     if source.path is not None and (package := package_of(start_of(source.path))):
         notes |= notes_of(package, source.path, policy.encoding)
     name = source.path.name if source.path is not None else str(source)
-    return PublicFile(name=name, source=source, input=policy, n_rows=rows, columns=columns, notes=notes)
+    return PublicFile(name=name, source=source, input=policy, n_rows=rows, columns=columns, notes=notes, unreadable=unreadable)
+
+
+def _unreadable(source: Source, name: str, policy: InputTable) -> str:
+    """Why a column of a file that knows types cannot be read, where the others may; empty for columns of CSV and databases."""
+    if source.path is None or not start_of(source.path).startswith((MARK, FILE, STREAM)):
+        return ""
+    problem = ""
+    try:
+        next(iter(pieces(source, Schema(columns=(_column(name),)), policy)), None)
+    except InputError as error:
+        problem = str(error)
+    return problem if problem.startswith(f"column {name!r}: ") else ""
+
+
+def _with_comma(columns: Mapping[str, Mapping[str | None, int]]) -> list[str]:
+    """The columns of numbers with decimal commas; none where another column has points, or commas may part thousands."""
+    found = []
+    for name, texts in columns.items():
+        given = [text.strip() for text in texts if text]
+        with_mark = [text for text in given if "," in text or "." in text]
+        if any(_POINT.fullmatch(text) for text in with_mark):
+            return []
+        numbers = sum(bool(_COMMA.fullmatch(text)) for text in with_mark)
+        others = sum(not text.lstrip("+-").isdigit() for text in given if text not in with_mark)
+        if numbers > 10 * (len(with_mark) - numbers + others) and not all(_THOUSANDS.fullmatch(text) for text in with_mark):
+            found.append(name)
+    return found
+
+
+def _with_points(texts: Mapping[str | None, int]) -> Counter[str | None]:
+    found: Counter[str | None] = Counter()
+    for text, times in texts.items():
+        found[text.replace(",", ".") if text and _COMMA.fullmatch(text.strip()) else text] += times
+    return found
 
 
 def _layout(source: Source) -> tuple[InputTable, list[str]]:

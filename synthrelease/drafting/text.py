@@ -62,6 +62,7 @@ def configuration_text(
         "[input]",
         *([f"delimiter = {toml(file.delimiter)}"] if file.delimiter != "," else []),
         *([f"encoding = {toml(file.encoding)}"] if file.encoding != "utf-8" else []),
+        *([f"decimal = {toml(file.input.decimal)}"] if file.input.decimal != "." else []),
         *([f"table = {toml(file.input.table)}"] if file.input.table is not None else []),
         *(['one_row_per = "respondent"     # a file that was expanded by weights must not be released'] if weighted else []),
         'missing = "drop"                # a row with a missing value is left out, unless its column says "bin"',

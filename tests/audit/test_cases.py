@@ -52,9 +52,12 @@ def test_the_catalogue_is_what_the_documents_say() -> None:
         "mwem",
         "pep",
         "dpgan",
+        "dpctgan",
+        "patectgan",
     }  # a new one needs cases of its own
     assert families["MWEM"] == families["PEP"] == 6
     assert families["DPGAN"] == 9
+    assert families["DPCTGAN"] == families["PATECTGAN"] == families["votes of teachers"] == 6
     assert families["adaptive measurement"] == 8
     assert families["PrivBayes fit"] >= 10
     assert families["noisy marginals"] >= 10

@@ -55,6 +55,8 @@ FAMILIES: dict[str, tuple[str, dict[str, Any]]] = {
     "MST": ("mst", {}),
     "AIM": ("aim", {"rounds": 16, "degree": 2}),
     "DPGAN": ("dpgan", {}),
+    "DPCTGAN": ("dpctgan", {}),
+    "PATECTGAN": ("patectgan", {}),
 }
 
 

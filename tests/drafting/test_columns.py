@@ -80,9 +80,14 @@ def test_design_weights_are_recognised_by_name(name: str) -> None:
     assert column(name, RANDOM.integers(20, 4000, 5000)).weight
 
 
-@pytest.mark.parametrize("name", ["birth_weight_grams", "body weight", "weighting_class_kg", "age", "height"])
+@pytest.mark.parametrize("name", ["birth_weight", "BIRTHWEIGHT", "body weight", "weighting_class_kg", "age", "height"])
 def test_weights_of_bodies_are_none(name: str) -> None:
     assert not column(name, RANDOM.integers(20, 4000, 5000)).weight
+
+
+def test_a_column_that_is_only_called_weight_is_told_by_its_numbers() -> None:
+    assert not column("weight", np.round(RANDOM.normal(76, 14, 5000), 1)).weight
+    assert column("weight", np.round(RANDOM.lognormal(4.3, 0.8, 5000), 1)).weight
 
 
 @pytest.mark.parametrize(

@@ -8,11 +8,15 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from synthrelease.drafting import write_draft
 from synthrelease.drafting.public_file import read_public_file
+from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import InputError
+from synthrelease.specification.spec import load_spec
 from tests.conftest import ROOT
 
 TEXT = "größe,ort\n1,Köln\n2,München\n"
@@ -106,3 +110,63 @@ def test_only_drafting_reads_what_a_file_says_of_itself() -> None:
 def test_a_folder_without_files_and_an_unreadable_file_are_told(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="expected a folder with Parquet files alone, found none in it"):
         read_public_file(tmp_path)
+
+
+def decimal_of(folder: Path, *columns: list[str]) -> tuple[str, list[str]]:
+    """The decimal mark that is found, and the columns whose texts all are numbers with a point after that."""
+    path = folder / "public.csv"
+    rows = [";".join(["x", *row]) for row in zip(*columns, strict=True)]
+    path.write_text(
+        "\n".join([";".join(["x", *(f"c{place}" for place in range(len(columns)))]), *rows]) + "\n", encoding="utf-8"
+    )
+    found = read_public_file(path)
+    return found.input.decimal, [name for name, texts in found.columns.items() if any("." in (text or "") for text in texts)]
+
+
+MONEY = [f"{number},{number % 100:02d}" for number in range(40)]
+
+
+def test_decimal_commas_are_found(tmp_path: Path) -> None:
+    words = ["Köln, Mitte"] * 40
+    assert decimal_of(tmp_path, MONEY, words, [str(n) for n in range(40)]) == (",", ["c0"])
+    assert decimal_of(tmp_path, [*MONEY[:-1], "?"]) == (",", ["c0"])
+    assert decimal_of(tmp_path, MONEY, [money.replace(",", ".") for money in MONEY]) == (".", ["c1"])  # one mark for a file
+    assert decimal_of(tmp_path, [f"{n},{n:03d}" for n in range(1, 41)]) == (".", [])  # thousands
+    assert decimal_of(tmp_path, [f"{n},{n}" if n % 2 else f"w{n}" for n in range(40)]) == (".", [])
+
+
+def test_numbers_with_commas_are_drafted_and_read_as_numbers(tmp_path: Path) -> None:
+    lines = [f"{n % 90};{100 + n % 97},{n % 10};{'äöü'[n % 3]}" for n in range(900)]
+    (tmp_path / "public.csv").write_text("\n".join(["Alter;Größe;Straße", *lines]), encoding="latin-1")
+    configuration, _, _ = write_draft("comma", tmp_path / "public.csv", tmp_path)
+    spec = load_spec(configuration)
+    assert {column.name: column.kind for column in spec.schema.columns} == {
+        "Alter": "integer", "Grosse": "real", "Strasse": "category",
+    }  # fmt: skip
+    table = read_public(tmp_path / "public.csv", spec.schema, spec.input, spec.raw)
+    assert table.total == 900
+    place = table.layout.columns.index("Grosse")
+    column = spec.schema["Grosse"]
+    rows = dict(zip(column.atoms.labels, table.marginal((place,)).tolist(), strict=True))
+    assert sum(rows.values()) == 900
+    assert len([one for one in rows.values() if one]) == len(rows)
+
+
+def test_columns_of_lists_and_pictures_are_left_out_with_the_reason(tmp_path: Path) -> None:
+    table = pa.table(
+        {
+            "age": [n % 80 for n in range(600)],
+            "codes": [[1, 2]] * 600,
+            "photo": [b"\xff"] * 600,
+            "sex": ["f", "m", "m"] * 200,
+            "place": [{"street": 1}] * 600,
+        }
+    )
+    pq.write_table(table, tmp_path / "public.parquet")
+    configuration, _, found = write_draft("lists", tmp_path / "public.parquet", tmp_path)
+    assert [column.name for column in load_spec(configuration).schema.columns] == ["age", "sex"]
+    assert {left.source for left in found.left_out} == {"codes", "photo", "place"}
+    assert all("cannot be read (expected numbers" in left.because for left in found.left_out)
+    pq.write_table(table.select(["codes", "place"]), tmp_path / "none.parquet")
+    with pytest.raises(InputError, match="column 'codes': expected numbers"):
+        read_public_file(tmp_path / "none.parquet")

@@ -23,6 +23,7 @@ from tests.mutations.of_floats import OF_FLOATS
 from tests.mutations.of_formats import OF_FORMATS
 from tests.mutations.of_leaks import OF_LEAKS
 from tests.mutations.of_ledger import OF_THE_LEDGER
+from tests.mutations.of_networks import OF_NETWORKS
 from tests.mutations.of_public_facts import OF_PUBLIC_FACTS
 from tests.mutations.of_rows import OF_THE_ROWS
 from tests.mutations.of_spending import OF_SPENDING
@@ -953,7 +954,7 @@ OF_THE_THEORY = (
     Mutation(
         name="DPGAN: a replaced record moves the gradient by one clip",
         breaks="a quarter of the rho that the claim needs",
-        place="candidates.generators.dpgan:noisy_gradient",
+        place="candidates.generators.clipped_gradients:noisy_gradient",
         old="2 * clip",
         new="clip",
         tests=("tests/candidates/generators/test_dpgan.py",),
@@ -962,9 +963,9 @@ OF_THE_THEORY = (
     Mutation(
         name="DPGAN: gradients are not clipped",
         breaks="no bound on what a record does",
-        place="candidates.generators.dpgan:clipped_sum_of_cells",
-        old="(clipped_shares(np.sqrt(squares), clip) * times)[:, None]",
-        new="times[:, None] * 1.0",
+        place="candidates.generators.clipped_gradients:clipped_sum_of_cells",
+        old="(weights * clipped_shares(weights * np.sqrt(squares), clip) * times)[:, None]",
+        new="(weights * times)[:, None]",
         tests=("tests/candidates/generators/test_dpgan.py",),
     ),
     Mutation(
@@ -1074,6 +1075,7 @@ MUTATIONS = (
     + OF_CRITERIA
     + OF_WEIGHTS
     + OF_ADAPTIVE
+    + OF_NETWORKS
 )
 
 if __name__ == "__main__":

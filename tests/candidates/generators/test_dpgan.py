@@ -12,9 +12,17 @@ from hypothesis import strategies as st
 
 from synthrelease.accounting.renyi import zcdp
 from synthrelease.audit.worlds import World
-from synthrelease.candidates.generators import Background, dpgan
+from synthrelease.candidates.generators import Background, adversarial, clipped_gradients
+from synthrelease.candidates.generators.adversarial import Game
+from synthrelease.candidates.generators.clipped_gradients import (
+    Wanted,
+    clipped_sum,
+    clipped_sum_of_cells,
+    noisy_gradient,
+    places,
+)
 from synthrelease.candidates.generators.counting_queries import CELL_LIMIT
-from synthrelease.candidates.generators.dpgan import DPGAN, Trainer, clipped_sum, clipped_sum_of_cells, noisy_gradient, places
+from synthrelease.candidates.generators.dpgan import DPGAN
 from synthrelease.candidates.generators.network import Network, Weights
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.plausibility import Mask, Plausibility
@@ -69,7 +77,7 @@ def test_gradients_are_differences(hidden: tuple[int, ...], seed: int) -> None:
 @given(seed=st.integers(0, 10**6), clip=st.sampled_from([0.01, 0.5, 3.0, 100.0]))
 @settings(max_examples=30, deadline=None)
 def test_a_clipped_sum_is_that_of_rows_clipped_one_by_one(seed: int, clip: float) -> None:
-    """Of generated rows, and of cells that occur several times."""
+    """Of generated rows, and of cells that occur several times, with weights and without."""
     critic, generator = network(seed, 4), np.random.default_rng(seed)
     cells = WORLD.counts([int(code) for code in generator.integers(0, 6, 9)])
     soft = generator.random((6, WIDTH))
@@ -81,15 +89,20 @@ def test_a_clipped_sum_is_that_of_rows_clipped_one_by_one(seed: int, clip: float
     np.testing.assert_allclose(flat(clipped_sum(critic, soft, clip)), slow_soft, rtol=1e-9, atol=1e-9)
     found = clipped_sum_of_cells(critic, places(cells, slice(None)), cells.counts, clip)
     np.testing.assert_allclose(flat(found), slow, rtol=1e-9, atol=1e-9)
+    weights, weighted = 3 * generator.random(len(cells)) + 0.01, np.zeros(len(slow))
+    for row, often, weight in zip(one_hot(cells), cells.counts, weights, strict=True):
+        weighted += often * one_clipped(critic, row, clip, weight)
+    found = clipped_sum_of_cells(critic, places(cells, slice(None)), cells.counts, clip, weights)
+    np.testing.assert_allclose(flat(found), weighted, rtol=1e-9, atol=1e-9)
 
 
-def one_clipped(critic: Network, row: np.ndarray, clip: float) -> np.ndarray:
-    """The gradient of one row, shortened; its norm is what `row_norms` says."""
+def one_clipped(critic: Network, row: np.ndarray, clip: float, weight: float = 1.0) -> np.ndarray:
+    """The gradient of one row times its weight, shortened; its norm is what `row_norms` says."""
     passed = critic.forward(row[None])
     deltas = critic.deltas(passed, np.ones((1, 1)))
     own = flat(Network.gradient(passed, deltas))
     assert Network.row_norms(passed, deltas)[0] == pytest.approx(np.linalg.norm(own))
-    return own * min(1, clip / np.linalg.norm(own))
+    return own * min(weight, clip / np.linalg.norm(own))
 
 
 def one_hot(counts: Counts) -> np.ndarray:
@@ -123,8 +136,9 @@ class Watched(SystemEntropy):
         return np.array(values)
 
 
+@pytest.mark.parametrize("wanted", [None, Wanted(column=1, weights=np.array([0.2, 1.0, 40.0]))], ids=["alike", "weighted"])
 @pytest.mark.parametrize("clip", [0.1, 1.0, 50.0])
-def test_no_neighbour_moves_a_gradient_by_more_than_is_paid_for(clip: float) -> None:
+def test_no_neighbour_moves_a_gradient_by_more_than_is_paid_for(clip: float, wanted: Wanted | None) -> None:
     """All pairs of tables of three records, several critics; the noise is wide enough for each, and not much too wide.
 
     The bound is not attained: gradients of two rows are never opposite to each other, the last bias sees to that.
@@ -133,7 +147,7 @@ def test_no_neighbour_moves_a_gradient_by_more_than_is_paid_for(clip: float) -> 
     for seed in range(6):
         critic, watched, moved = network(seed, 2, scale=10.0 if seed % 2 else 0.1), Watched(), {}
         for table in WORLD.all_tables(3):
-            noisy_gradient(critic, WORLD.counts(table), clip, rho, watched)
+            noisy_gradient(critic, WORLD.counts(table), clip, rho, watched, wanted)
             moved[tuple(table)] = watched.vectors[-1]
         (scale,) = set(watched.scales)
         for table in WORLD.all_tables(3):
@@ -192,19 +206,20 @@ def test_a_gradient_is_on_its_grid_whatever_the_sum() -> None:
 def test_pieces_do_not_change_a_gradient(monkeypatch: pytest.MonkeyPatch) -> None:
     critic, counts = network(4, 4), WORLD.counts([0, 0, 1, 2, 3, 4, 5, 5, 5])
     whole = flat(noisy_gradient(critic, counts, 1.0, Fraction(1), NoNoise()))
-    monkeypatch.setattr(dpgan, "_PIECE", 2)
+    monkeypatch.setattr(clipped_gradients, "_PIECE", 2)
     np.testing.assert_allclose(flat(noisy_gradient(critic, counts, 1.0, Fraction(1), NoNoise())), whole, atol=1e-3)
 
 
 # --- What it learns
 
 
-def test_the_law_is_the_mean_of_products() -> None:
+def test_the_law_is_the_mean_of_products(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(adversarial, "DRAWS", 7)
     layout = layout_of(2, 3, 2)
-    trainer = Trainer(SMALL, layout, np.random.default_rng(0))
-    trainer.public = np.random.default_rng(9)
-    found = trainer.shares(draws=7)
-    scores = trainer.rows.forward(np.random.default_rng(9).normal(size=(7, 2))).output
+    game = Game(SMALL, layout, np.random.default_rng(0))
+    game.public = np.random.default_rng(9)
+    found = game.shares()
+    scores = game.rows.forward(np.random.default_rng(9).normal(size=(7, 2))).output
     slow = np.zeros(layout.sizes)
     for draw in scores:
         a, b, c = (np.exp(part) / np.exp(part).sum() for part in (draw[:2], draw[2:5], draw[5:]))

@@ -1,0 +1,83 @@
+"""A conditional DPGAN, after DPCTGAN (Rosenblatt et al. 2020) and CTGAN (Xu et al. 2019): rare bins are asked for on purpose.
+
+In every step one column is the condition: the generator is given a bin of it and makes the rest of the row, and rows of the
+table count by their bin in it, so that both sides have it equally often. Which bins are asked for how often is a function of
+frequencies that were measured with noise and are part of the charge. docs/generators.md says how it differs from the library's.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from synthrelease.accounting.charges import Charge, zero_concentrated
+from synthrelease.candidates.generators.adversarial import DRAWS, Game, modelled
+from synthrelease.candidates.generators.base import Background, Guaranteed
+from synthrelease.candidates.generators.clipped_gradients import Wanted
+from synthrelease.candidates.generators.conditions import Frequencies, on_one
+from synthrelease.candidates.generators.dense import DenseModel, plausible_cells
+from synthrelease.candidates.generators.dpgan import GradientGenerator
+from synthrelease.domain.counts import Counts
+from synthrelease.enclave.door import PrivateCounts
+
+
+class DPCTGAN(GradientGenerator):
+    """DPCTGAN: as DPGAN, and rows are made for a bin that is asked for, rare ones more often than they occur.
+
+    Attributes
+    ----------
+    measured : share of the budget for the frequencies of all bins, in (0, 1). Example: `measured = [0.05, 0.2]`.
+    oversampling : a bin is asked for as often as the logarithm of its count says (CTGAN), but within about this factor of how
+        often it occurs; its rows count as much more or less, before `clip`. With 1 bins are asked for as often as they occur.
+        Example: `oversampling = [1, 2]`, `clip = 2`.
+    """
+
+    words: ClassVar[str] = (
+        "A conditional GAN (after DPCTGAN, Rosenblatt et al. 2020): two neural networks are trained against each other, one "
+        "makes rows with a category that is asked for, the other tells them from the original records; what is learned from "
+        "the records, also how frequent the categories are, has noise."
+    )
+    no_draft: ClassVar[str] = "Its networks are tuned in a rehearsal, from a draft that runs without them."
+    family: Literal["dpctgan"] = "dpctgan"
+    guarantee: ClassVar[Guaranteed] = "zCDP"
+    seconds_per_effort: ClassVar[float] = 9e-5
+    steps: int = Field(default=300, ge=1, le=100_000)
+    generator_rate: float = Field(default=0.002, gt=0, le=0.1)
+    measured: Fraction = Field(default=Fraction(1, 10), gt=0, lt=1)
+    oversampling: float = Field(default=1.0, ge=1, le=1e3)
+
+    def charge(self, epsilon: Fraction) -> Charge:
+        name = f"DPCTGAN: noisy frequencies, and {self.steps} noisy gradients (Xie et al. 2018)"
+        return zero_concentrated("generation", epsilon, name)
+
+    def fit(self, private: PrivateCounts, charge: Charge, background: Background) -> DenseModel:
+        """Measure the frequencies, then train both networks.
+
+        Privacy
+        -------
+        rho-zero-concentrated, neighbours replace one record: rho_1 = `measured` rho for the frequencies
+        (`Frequencies.measured`), and (rho - rho_1) / T for the `noisy_gradient` of each of T steps, whose weights are a
+        function of the noisy frequencies; adaptive composition (theory 12.7, conditional networks). Everything else
+        sees generated rows, noisy frequencies and noisy gradients alone.
+        """
+        rho, entropy, layout = charge.curve().rho, private.entropy, private.layout
+        first, n, public = rho * self.measured, private.n, private.entropy.generator()
+        free, game = plausible_cells(background.plausibility), Game(self, layout, public, conditioned=True)
+
+        def learn(counts: Counts) -> Frequencies:
+            found = Frequencies.measured(counts, first, entropy)
+            game.start(found.columns)
+            for step in range(self.steps):
+                column = step % len(layout.sizes)
+                wanted = found.by_logarithm(column, n, self.oversampling)
+                weights = Wanted(column=column, weights=wanted / found.columns[column])
+                conditions = on_one(column, wanted, self.batch, public)
+                self.step(game, counts, (rho - first) / self.steps, entropy, conditions, weights)
+            game.finish()
+            return found
+
+        found = private.spend(charge, learn)
+        conditions = found.everywhere(DRAWS, public)
+        return modelled(layout, found.raked(game.shares(conditions) * free))

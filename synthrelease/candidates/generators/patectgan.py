@@ -1,0 +1,164 @@
+"""A conditional GAN whose critic learns from noisy votes of teachers, after PATE-GAN (Jordon et al. 2019) and PATECTGAN.
+
+In every step teachers on disjoint parts of the table vote which of some generated rows are real (`teachers`). The price of the
+noisy votes does not depend on what they are. The critic, PATE-GAN's student, sees generated rows and noisy votes alone, and the
+generator sees the critic. docs/generators.md says how it differs from the library's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import ClassVar, Literal
+
+import numpy as np
+from pydantic import Field
+
+from synthrelease.accounting.charges import Charge, zero_concentrated
+from synthrelease.candidates.generators.adversarial import DRAWS, AdversarialGenerator, Game, modelled
+from synthrelease.candidates.generators.base import Background, Guaranteed
+from synthrelease.candidates.generators.conditions import Frequencies
+from synthrelease.candidates.generators.dense import DenseModel, plausible_cells
+from synthrelease.candidates.generators.network import Network, Weights
+from synthrelease.candidates.generators.teachers import PIECE, Pairs, Teachers, noisy_votes
+from synthrelease.domain.counts import Counts
+from synthrelease.domain.schema import Layout
+from synthrelease.enclave.door import PrivateCounts
+from synthrelease.toml.tables import Mistake
+
+TABLE_LIMIT = 2**26
+"""Counts that all teachers keep together: 256 MiB, and twice that while they are prepared."""
+
+_DRAWS = 2000
+"""Draws of the generator's noise that teachers compare with."""
+
+_MIRRORS = 64
+"""Teachers of generated rows, whose votes are taken off: what they find real is no sign of a real row."""
+
+
+class PATECTGAN(AdversarialGenerator):
+    """PATECTGAN: as DPCTGAN, and the critic learns from noisy votes of teachers on disjoint parts of the table.
+
+    Attributes
+    ----------
+    teachers : how many; a row of the table belongs to one of them. Example: `teachers = [300, 1000]`.
+    labels : generated rows that are voted on in each step. Example: `labels = 100`.
+    measured : share of the budget for the frequencies of all bins, in (0, 1). Example: `measured = [0.05, 0.2]`.
+    """
+
+    words: ClassVar[str] = (
+        "A conditional GAN that learns from votes (after PATE-GAN, Jordon et al. 2019): many teachers, each with "
+        "its own part of the original records, vote which generated rows look real, and a neural network learns to make such "
+        "rows; the votes, and how frequent the categories are, have noise."
+    )
+    no_draft: ClassVar[str] = "Its networks are tuned in a rehearsal, from a draft that runs without them."
+    family: Literal["patectgan"] = "patectgan"
+    guarantee: ClassVar[Guaranteed] = "zCDP"
+    seconds_per_effort: ClassVar[float] = 1.8e-5
+    steps: int = Field(default=300, ge=1, le=100_000)
+    batch: int = Field(default=500, ge=1, le=100_000)
+    generator_rate: float = Field(default=0.002, gt=0, le=0.1)
+    teachers: int = Field(default=1000, ge=1, le=100_000)
+    labels: int = Field(default=200, ge=1, le=100_000)
+    measured: Fraction = Field(default=Fraction(1, 10), gt=0, lt=1)
+
+    def mistakes(self, layout: Layout, tied: Iterable[tuple[int, ...]]) -> Iterable[Mistake]:
+        yield from super().mistakes(layout, tied)
+        cells = self.teachers * Pairs(layout).cells
+        if cells > TABLE_LIMIT:
+            expected = f"at most {TABLE_LIMIT} counts of all teachers, who each keep the tables of all pairs of columns"
+            yield Mistake(
+                field="teachers", expected=expected, found=f"{cells} counts; the largest columns are {layout.largest()}"
+            )
+
+    def charge(self, epsilon: Fraction) -> Charge:
+        name = f"PATECTGAN: noisy frequencies, and noisy votes on {self.steps * self.labels} rows (Papernot et al. 2018)"
+        return zero_concentrated("generation", epsilon, name)
+
+    def fit(self, private: PrivateCounts, charge: Charge, background: Background) -> DenseModel:
+        """Measure the frequencies, deal the rows out, then train both networks.
+
+        Privacy
+        -------
+        rho-zero-concentrated, neighbours replace one record: rho_1 = `measured` rho for the frequencies
+        (`Frequencies.measured`), and (rho - rho_1) / T for the `noisy_votes` of each of T steps, given to whom the rows belong;
+        adaptive composition, and the mean over all ways to deal the rows out (theory 12.8, votes of teachers). Everything else
+        sees generated rows, noisy frequencies and noisy votes alone.
+        """
+        rho, entropy, layout = charge.curve().rho, private.entropy, private.layout
+        first, rows, public = rho * self.measured, private.n / self.teachers, private.entropy.generator()
+        free, game, pairs = (
+            plausible_cells(background.plausibility),
+            Game(self, layout, public, conditioned=True),
+            Pairs(layout),
+        )
+
+        def learn(counts: Counts) -> Frequencies:
+            found = Frequencies.measured(counts, first, entropy)
+            game.start(found.columns)
+            teachers = Teachers.dealt(counts, pairs, self.teachers, entropy)
+            for _ in range(self.steps):
+                mirrors = Mirrors(pairs, game.chances(found.everywhere(_DRAWS, public)), game.columns(), rows, public)
+                asked = mirrors.drawn(self.labels)
+                votes = noisy_votes(teachers, asked, mirrors.expected, (rho - first) / self.steps, entropy)
+                surplus = votes / self.teachers - mirrors.votes(asked)
+                game.step(towards(game.critic, game.one_hot(asked), surplus), found.everywhere(self.batch, public))
+            game.finish()
+            return found
+
+        found = private.spend(charge, learn)
+        return modelled(layout, found.raked(game.shares(found.everywhere(DRAWS, public)) * free))
+
+    def effort(self, layout: Layout) -> float:
+        votes = self.labels * self.teachers * len(Pairs(layout)) / 10_000
+        return float(self.steps * (self.batch + _DRAWS + self.critic_width + self.generator_width + votes))
+
+    def seconds(self, layout: Layout, rows: int) -> float:
+        """The rows of all teachers are dealt out once, those of the teachers of generated rows in every step."""
+        dealt = rows + self.steps * rows / self.teachers * _MIRRORS
+        return super().seconds(layout, rows) + dealt * len(Pairs(layout)) * 3e-8
+
+    def private_cells(self, layout: Layout) -> int:
+        """The counts of all teachers and of those of generated rows, their votes, and the rows that are dealt out at once."""
+        pairs = Pairs(layout)
+        dealt = PIECE * (2 * len(pairs) + 2 * len(layout.sizes) + 4)
+        return (self.teachers + _MIRRORS) * (3 * pairs.cells // 2 + self.labels) + dealt + 3 * _DRAWS * sum(layout.sizes)
+
+
+class Mirrors:
+    """What is public about teachers: the generator's law, and teachers who have rows of it.
+
+    Parameters
+    ----------
+    chances : (draws, bins of all columns) of bins, for draws of the generator's noise; columns are independent in each.
+    columns : where each column's bins are among those of all columns.
+    rows : of a teacher, on average.
+    """
+
+    def __init__(self, pairs: Pairs, chances: np.ndarray, columns: list[slice], rows: float, public: np.random.Generator):
+        self._pairs, self._rows, self._public = pairs, rows, public
+        self._limits = [np.cumsum(chances[:, column], axis=1) for column in columns]
+        self.expected = rows * pairs.shares([chances[:, column] for column in columns])
+
+    def drawn(self, rows: int) -> list[np.ndarray]:
+        """Per column the bins (rows,) of generated rows."""
+        chosen = self._public.integers(len(self._limits[0]), size=rows)
+        found = []
+        for limits in self._limits:
+            tried = self._public.random((rows, 1)) * limits[chosen, -1:]
+            found.append(np.minimum((tried >= limits[chosen]).sum(axis=1), limits.shape[1] - 1))
+        return found
+
+    def votes(self, asked: list[np.ndarray]) -> np.ndarray:
+        """(rows,) the share of teachers of generated rows who hold each row for real."""
+        taken, mirrors = round(self._rows * _MIRRORS), Teachers(self._pairs, _MIRRORS)
+        for start in range(0, taken, PIECE):
+            bins = self.drawn(min(PIECE, taken - start))
+            mirrors.teach(self._public.integers(_MIRRORS, size=len(bins[0])), bins)
+        return mirrors.votes(asked, self.expected) / _MIRRORS
+
+
+def towards(critic: Network, rows: np.ndarray, surplus: np.ndarray) -> Weights:
+    """The gradient that, stepped against, raises the critic's score of rows with more votes, and lowers that of others."""
+    passed = critic.forward(rows)
+    return Network.gradient(passed, critic.deltas(passed, (surplus.mean() - surplus)[:, None] / len(rows)))

@@ -1,0 +1,135 @@
+"""Teachers on disjoint parts of a table, who vote whether rows are real; PATE (Papernot et al. 2017) for `patectgan`.
+
+Each row of the table belongs to one teacher, drawn for it uniformly and independently of everything else, exactly, from the
+source of all private randomness. So replacing a row replaces one row of one teacher (theory 12.8, votes of teachers).
+
+A teacher is not a network: it counts the bins of its rows, and the pairs of bins beyond what independent columns would have. It
+votes that a row is real when those of the row are more frequent among its own rows than among generated ones. A teacher of
+PATE may be any function of its own part and of what is public.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import cached_property
+from itertools import combinations_with_replacement
+
+import numpy as np
+
+from synthrelease.domain.counts import Counts
+from synthrelease.domain.schema import Layout
+from synthrelease.randomness import SystemEntropy, discrete_gaussian
+
+PIECE = 2**17
+"""Rows that are dealt out at once."""
+
+
+class Pairs:
+    """The sub-tables of two columns of a layout, one after the other, each column with itself among them.
+
+    Attributes
+    ----------
+    cells : in all of them together.
+    """
+
+    def __init__(self, layout: Layout):
+        self._sizes = layout.sizes
+        self._columns = list(combinations_with_replacement(range(len(layout.sizes)), 2))
+        self._starts = np.cumsum([0, *(layout.sizes[a] * layout.sizes[b] for a, b in self._columns)])
+        self.cells = int(self._starts[-1])
+
+    def __len__(self) -> int:
+        return len(self._columns)
+
+    def places(self, bins: list[np.ndarray]) -> np.ndarray:
+        """(pairs, rows) where each row's pairs of bins are, from the bins (rows,) of every column."""
+        found = [start + bins[a] * self._sizes[b] + bins[b] for start, (a, b) in zip(self._starts, self._columns, strict=False)]
+        return np.stack(found)
+
+    def surplus(self, tables: np.ndarray) -> np.ndarray:
+        """(tables, cells) how many more rows have each pair than if columns were independent; how many have each bin.
+
+        Parameters
+        ----------
+        tables : (tables, cells) counts of pairs, or expected ones; each line is treated by itself.
+        """
+        found = []
+        for start, (a, b) in zip(self._starts, self._columns, strict=False):
+            joint = tables[:, start : start + self._sizes[a] * self._sizes[b]].reshape(-1, self._sizes[a], self._sizes[b])
+            first, second = joint.sum(axis=2, keepdims=True), joint.sum(axis=1, keepdims=True)
+            whole = np.maximum(first.sum(axis=1, keepdims=True), 1e-9)
+            found.append((joint - (a != b) * first * second / whole).reshape(len(tables), -1))
+        return np.hstack(found)
+
+    def shares(self, chances: list[np.ndarray]) -> np.ndarray:
+        """(cells) the share of rows with each pair, from chances (draws, bins) of columns that are independent in a draw."""
+        joint = [np.diag(chances[a].sum(axis=0)) if a == b else chances[a].T @ chances[b] for a, b in self._columns]
+        return np.concatenate([table.ravel() for table in joint]) / len(chances[0])
+
+
+class Teachers:
+    """What a number of teachers know.
+
+    Attributes
+    ----------
+    tables : (teachers, cells of all pairs) how many of its rows have each pair of bins.
+    """
+
+    def __init__(self, pairs: Pairs, number: int):
+        self.pairs, self.tables = pairs, np.zeros((number, pairs.cells), dtype=np.float32)
+
+    @cached_property
+    def surplus(self) -> np.ndarray:
+        """(teachers, cells of all pairs) what the teachers know of their pairs, once all rows are dealt out."""
+        return self.pairs.surplus(self.tables)
+
+    @classmethod
+    def dealt(cls, counts: Counts, pairs: Pairs, number: int, entropy: SystemEntropy) -> Teachers:
+        """Deal the rows of a private table out. Nothing is published."""
+        teachers = cls(pairs, number)
+        for start in range(0, counts.total, PIECE):
+            cells = _cells_of_rows(counts, start, min(start + PIECE, counts.total))
+            teachers.teach(entropy.picks(np.full(len(cells), number)), [column[cells] for column in counts.bins])
+        return teachers
+
+    def teach(self, owners: np.ndarray, bins: list[np.ndarray]) -> None:
+        """Give rows, by their bins (rows,) in each column, to their owners. Below 2^24 rows of a teacher counts are exact."""
+        flat = self.tables.reshape(-1)
+        for places in self.pairs.places(bins):
+            np.add.at(flat, owners * self.pairs.cells + places, 1)
+
+    def votes(self, bins: list[np.ndarray], expected: np.ndarray) -> np.ndarray:
+        """(rows,) int64: how many teachers hold each of these public rows for real.
+
+        Parameters
+        ----------
+        expected : (cells of all pairs) how often a teacher would have each pair, if its rows were generated; public.
+
+        Teachers add up surplus / sqrt(expected + 1) over the pairs of a row, in a fixed order, and compare with the sum for
+        generated rows. So a vote is a function of the teacher's own line of `tables` and of what is public.
+        """
+        weights, usual = 1 / np.sqrt(expected + 1), self.pairs.surplus(expected[None])[0]
+        score, threshold = np.zeros((len(self.tables), len(bins[0])), dtype=np.float32), np.zeros(len(bins[0]))
+        for places in self.pairs.places(bins):
+            score += self.surplus[:, places] * weights[places].astype(np.float32)
+            threshold += usual[places] * weights[places]
+        return (score > threshold).sum(axis=0)
+
+
+def noisy_votes(
+    teachers: Teachers, bins: list[np.ndarray], expected: np.ndarray, rho: Fraction, entropy: SystemEntropy
+) -> np.ndarray:
+    """(rows,) int64 votes with discrete Gaussian noise.
+
+    Privacy
+    -------
+    rho-zero-concentrated, neighbours replace one record, whatever the votes are: given who belongs to whom, one teacher's votes
+    may change, so each of k counts moves by at most 1, and all by at most k in squared l2 norm.
+    """
+    return discrete_gaussian(teachers.votes(bins, expected), squared_sensitivity=len(bins[0]), rho=rho, entropy=entropy)
+
+
+def _cells_of_rows(counts: Counts, start: int, stop: int) -> np.ndarray:
+    """The cells of the rows from `start` to `stop`, in the order of the cells."""
+    ends = np.cumsum(counts.counts)
+    return np.searchsorted(ends, np.arange(start, stop), side="right")

@@ -1,0 +1,102 @@
+"""Mutations of the conditional networks: their budgets, weighted gradients, who belongs to which teacher, and votes."""
+
+from __future__ import annotations
+
+from tests.mutations.machinery import Mutation
+
+GRADIENTS = "tests/candidates/generators/test_dpgan.py"
+CONDITIONAL = "tests/candidates/generators/test_dpctgan.py"
+VOTES = "tests/candidates/generators/test_patectgan.py"
+CLIPPED = f"{GRADIENTS}::test_a_clipped_sum_is_that_of_rows_clipped_one_by_one"
+MOVED = f"{CONDITIONAL}::test_no_neighbour_moves_frequencies_by_more_than_is_paid_for"
+TRAINING = f"{CONDITIONAL}::test_frequencies_and_gradients_together_cost_the_rho"
+CHANGED = f"{VOTES}::test_no_neighbour_moves_votes_by_more_than_is_paid_for"
+OWN = f"{VOTES}::test_a_vote_is_a_teachers_own"
+DEALT = f"{VOTES}::test_each_row_belongs_to_one_teacher_drawn_for_it_alone"
+SPENT = f"{VOTES}::test_frequencies_and_votes_together_cost_the_rho"
+
+OF_NETWORKS = (
+    Mutation(
+        name="conditions: every column gets the whole budget of the frequencies",
+        breaks="as many times the claim as there are columns",
+        place="candidates.generators.conditions:Frequencies.measured",
+        old="rho / len(counts.layout.sizes)",
+        new="rho",
+        tests=(MOVED,),
+    ),
+    Mutation(
+        name="DPCTGAN: frequencies are not taken off the budget",
+        breaks="the training gets what was spent before",
+        place="candidates.generators.dpctgan:DPCTGAN.fit",
+        old="(rho - first) / self.steps",
+        new="rho / self.steps",
+        tests=(TRAINING,),
+        core=True,
+    ),
+    Mutation(
+        name="DPCTGAN: gradients are clipped before they are weighted",
+        breaks="a row of a rare bin moves the sum by its weight times the claim",
+        place="candidates.generators.clipped_gradients:clipped_sum_of_cells",
+        old="clipped_shares(weights * np.sqrt(squares), clip)",
+        new="clipped_shares(np.sqrt(squares), clip)",
+        tests=(CLIPPED,),
+    ),
+    Mutation(
+        name="DPCTGAN: impossible cells get mass",
+        breaks="rows that the rules exclude",
+        place="candidates.generators.dpctgan:DPCTGAN.fit",
+        old="game.shares(conditions) * free",
+        new="game.shares(conditions)",
+        tests=(f"{CONDITIONAL}::test_impossible_cells_get_nothing",),
+    ),
+    Mutation(
+        name="PATECTGAN: rows are dealt out in the order of their cells",
+        breaks="a replaced row moves the rows behind it to other teachers",
+        place="candidates.generators.teachers:Teachers.dealt",
+        old="entropy.picks(np.full(len(cells), number))",
+        new="(start + np.arange(len(cells))) % number",
+        tests=(DEALT,),
+        core=True,
+    ),
+    Mutation(
+        name="PATECTGAN: noise for one vote",
+        breaks="as many times the claim as there are labels in a step",
+        place="candidates.generators.teachers:noisy_votes",
+        old="squared_sensitivity=len(bins[0])",
+        new="squared_sensitivity=1",
+        tests=(CHANGED, f"{VOTES}::test_all_labels_may_change"),
+        core=True,
+    ),
+    Mutation(
+        name="PATECTGAN: teachers compare themselves with each other",
+        breaks="a replaced row moves the votes of all teachers",
+        place="candidates.generators.teachers:Teachers.votes",
+        old="score > threshold",
+        new="score > score.mean(axis=0)",
+        tests=(OWN,),
+    ),
+    Mutation(
+        name="PATECTGAN: every step gets the whole budget",
+        breaks="rho times the number of steps",
+        place="candidates.generators.patectgan:PATECTGAN.fit",
+        old="(rho - first) / self.steps",
+        new="rho - first",
+        tests=(SPENT,),
+    ),
+    Mutation(
+        name="PATECTGAN: frequencies are not taken off the budget",
+        breaks="the votes get what was spent before",
+        place="candidates.generators.patectgan:PATECTGAN.fit",
+        old="(rho - first) / self.steps",
+        new="rho / self.steps",
+        tests=(SPENT,),
+    ),
+    Mutation(
+        name="PATECTGAN: impossible cells get mass",
+        breaks="rows that the rules exclude",
+        place="candidates.generators.patectgan:PATECTGAN.fit",
+        old="game.shares(found.everywhere(DRAWS, public)) * free",
+        new="game.shares(found.everywhere(DRAWS, public))",
+        tests=(f"{VOTES}::test_impossible_cells_get_nothing",),
+    ),
+)
