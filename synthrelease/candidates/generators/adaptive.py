@@ -188,7 +188,7 @@ class Adaptive(AdaptiveGenerator):
         Privacy
         -------
         rho-zero-concentrated, neighbours replace one record: discrete Gaussian tables of squared l2 sensitivity 2 and choices
-        of sensitivity 2 for each unit of weight, whose parts add up to at most rho (`private_tables`; theory 12.9, adaptive
+        of sensitivity 2 for each unit of weight, whose parts add up to at most rho (`private_tables`; theory 12.11, adaptive
         generators).
         """
         return self._fit(private, charge, background, Gaussian, charge.curve().rho)
@@ -221,7 +221,7 @@ class AdaptivePure(AdaptiveGenerator):
         Privacy
         -------
         eps-DP, eps = pure_epsilon(charge), neighbours replace one record: discrete Laplace tables of l1 sensitivity 2 and
-        choices of sensitivity 2 for each unit of weight, whose parts add up to at most eps (`private_tables`; theory 12.9,
+        choices of sensitivity 2 for each unit of weight, whose parts add up to at most eps (`private_tables`; theory 12.11,
         adaptive generators).
         """
         return self._fit(private, charge, background, Laplace, pure_epsilon(charge))

@@ -59,7 +59,7 @@ class DPCTGAN(GradientGenerator):
         -------
         rho-zero-concentrated, neighbours replace one record: rho_1 = `measured` rho for the frequencies
         (`Frequencies.measured`), and (rho - rho_1) / T for the `noisy_gradient` of each of T steps, whose weights are a
-        function of the noisy frequencies; adaptive composition (theory 12.10, conditional networks). Everything else
+        function of the noisy frequencies; adaptive composition (theory 12.7, conditional networks). Everything else
         sees generated rows, noisy frequencies and noisy gradients alone.
         """
         rho, entropy, layout = charge.curve().rho, private.entropy, private.layout

@@ -82,7 +82,7 @@ class PATECTGAN(AdversarialGenerator):
         -------
         rho-zero-concentrated, neighbours replace one record: rho_1 = `measured` rho for the frequencies
         (`Frequencies.measured`), and (rho - rho_1) / T for the `noisy_votes` of each of T steps, given to whom the rows belong;
-        adaptive composition, and the mean over all ways to deal the rows out (theory 12.11, votes of teachers). Everything else
+        adaptive composition, and the mean over all ways to deal the rows out (theory 12.8, votes of teachers). Everything else
         sees generated rows, noisy frequencies and noisy votes alone.
         """
         rho, entropy, layout = charge.curve().rho, private.entropy, private.layout

@@ -23,7 +23,7 @@ from synthrelease.randomness import SystemEntropy, choose, discrete_gaussian, di
 
 CHANGE = 2
 """Replacing a record moves at most two counts of a table, each by 1: 2 in the l1 norm, and 2 in the squared l2 norm (theory
-12.7, tables and their distances)."""
+12.9, tables and their distances)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +55,7 @@ class PrivateTables:
     -------
     Neighbours replace one record. With `budget` rho the whole conversation is rho-zero-concentrated (`Gaussian`), with epsilon
     it is epsilon-DP (`Laplace`), whatever is asked: each answer keeps its own guarantee for any question that depends on the
-    answers before it, and the parts never add up to more than the budget, which is fixed (theory 12.8, a budget that answers
+    answers before it, and the parts never add up to more than the budget, which is fixed (theory 12.10, a budget that answers
     share out; Rogers, Roth, Ullman & Vadhan 2016; Feldman & Zrnic 2021). The number of answers is a function of
     the answers. Between them nothing of the table is looked at.
     """
@@ -84,7 +84,7 @@ class PrivateTables:
     def choice(self, asked: Sequence[Asked], part: Fraction) -> int:
         """Index of a table with a large weight * (l1 distance from what is expected - handicap).
 
-        Sensitivity: two counts of a table move by 1, so its distance by at most 2, and the score by 2 weights (theory 12.7,
+        Sensitivity: two counts of a table move by 1, so its distance by at most 2, and the score by 2 weights (theory 12.9,
         tables and their distances). All are integers.
         """
         self._take(part)

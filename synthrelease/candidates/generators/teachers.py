@@ -1,7 +1,7 @@
 """Teachers on disjoint parts of a table, who vote whether rows are real; PATE (Papernot et al. 2017) for `patectgan`.
 
 Each row of the table belongs to one teacher, drawn for it uniformly and independently of everything else, exactly, from the
-source of all private randomness. So replacing a row replaces one row of one teacher (theory 12.11, votes of teachers).
+source of all private randomness. So replacing a row replaces one row of one teacher (theory 12.8, votes of teachers).
 
 A teacher is not a network: it counts the bins of its rows, and the pairs of bins beyond what independent columns would have. It
 votes that a row is real when those of the row are more frequent among its own rows than among generated ones. A teacher of
