@@ -23,11 +23,11 @@ from tests.whole.talker import Talker, end_session, talking
 
 MARK = """
 import synthrelease.enclave.reading as reading
-start = reading._start
+start = reading.start_of
 def marked(path):
     os.close(os.open({mark!r}, os.O_CREAT | os.O_WRONLY))
     return start(path)
-reading._start = marked
+reading.start_of = marked
 """
 """Leaves a file when the private file is about to be opened."""
 

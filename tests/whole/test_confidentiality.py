@@ -156,19 +156,19 @@ broken._count = fail
 IN_A_THREAD = """
 import threading
 import synthrelease.enclave.ingest as broken
-encode = broken._encode
+encode = broken.atomic_bins
 class Rows:
     def __init__(self, cells):
         self.cells = cells
     def __del__(self):
         raise ValueError({token!r}, self.cells.texts)
-def both(cells, *rest):
-    rows = Rows(cells)
+def both(columns, column, *rest):
+    rows = Rows(columns[column.source])
     thread = threading.Thread(target=rows.__del__)
     thread.start()
     thread.join()
-    return encode(cells, *rest)
-broken._encode = both
+    return encode(columns, column, *rest)
+broken.atomic_bins = both
 """
 
 
@@ -199,12 +199,12 @@ def test_a_failure_in_a_destructor_or_a_thread_shows_nothing(accounts: Enclave, 
 
 
 SHOW_CORE = """
-import synthrelease.cli.releasing as releasing
-publish = releasing._publish
+import synthrelease.publish as room
+publish = room.publish
 def shown(*arguments):
     print("core", resource.getrlimit(resource.RLIMIT_CORE), flush=True)
-    publish(*arguments)
-releasing._publish = shown
+    return publish(*arguments)
+room.publish = shown
 """
 
 
