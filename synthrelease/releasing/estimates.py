@@ -17,7 +17,7 @@ from synthrelease.specification.release_spec import ReleaseSpec
 USUAL_ROWS = 100_000
 """Of a file of which nothing is known."""
 
-_BASE_MB = 150
+_BASE_MB = 200
 """Python with the packages that every release loads."""
 
 _BYTES_PER_CELL = 90

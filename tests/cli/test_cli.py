@@ -80,7 +80,7 @@ def test_plan_prints_the_charges_of_the_births_release_as_json() -> None:
     assert document["total"] == {"epsilon": 9.6, "delta": 0.0}
     assert [part["epsilon"] for part in document["charges"]["parts"]] == [0.05, 0.43, 9.12]
     assert document["configurations"] == 16
-    assert 150 < document["memory_mb"] < 600
+    assert 200 < document["memory_mb"] < 600
 
 
 @pytest.mark.slow
