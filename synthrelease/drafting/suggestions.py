@@ -53,9 +53,10 @@ def suggested_rules(
     binnings : the drafted bins of every column, which `table` has.
     without : columns of which no rule speaks.
     """
-    ordered, of_pair = sorted(_found(schema, binnings, table, without), key=lambda rule: -rule[2]), Counter[tuple[str, str]]()
+    rules = [*_about_gaps(schema, binnings, table, without), *_found(schema, binnings, table, without)]
+    of_pair = Counter[tuple[str, str]]()
     found: list[tuple[str, tuple[str, str], float]] = []
-    for rule in ordered:
+    for rule in sorted(rules, key=lambda rule: -rule[2]):
         of_pair[rule[1]] += 1
         if of_pair[rule[1]] <= MOST_OF_A_PAIR and len(found) < MOST_SUGGESTED:
             found.append(rule)
@@ -76,9 +77,6 @@ def _found(
 ) -> Iterable[tuple[str, tuple[str, str], float]]:
     marginals = lattice(table)
     for a, b in combinations([place for place, name in enumerate(schema.names) if name not in without], 2):
-        whole = marginals.get((a, b))
-        yield from _of_gaps(schema[schema.names[a]], schema[schema.names[b]], binnings[a], binnings[b], whole)
-        yield from _of_gaps(schema[schema.names[b]], schema[schema.names[a]], binnings[b], binnings[a], whole.T)
         counts = marginals.get((a, b))[: binnings[a].present, : binnings[b].present]
         if not counts.sum():
             continue
@@ -96,35 +94,45 @@ def _found(
                     yield f"{here} and {never}", names, rows
 
 
+def _about_gaps(
+    schema: Schema, binnings: Sequence[Binning], table: Counts, without: Collection[str]
+) -> Iterable[tuple[str, tuple[str, str], float]]:
+    """Who is asked a question, and who is not: for every column with gaps, by the one column that tells most of them.
+
+    A column that has a value in every row goes before one that has gaps itself.
+    """
+    marginals, places = lattice(table), [place for place, name in enumerate(schema.names) if name not in without]
+    for answered in (place for place in places if binnings[place].missing is not None):
+        told = []
+        for asked in (place for place in places if place != answered):
+            counts = marginals.get((min(asked, answered), max(asked, answered)))
+            counts = counts if asked < answered else counts.T
+            rules = [*_of_gaps(schema.columns[asked], schema.columns[answered], binnings[asked], binnings[answered], counts)]
+            told.append((binnings[asked].missing is None, sum(rows for _, _, rows in rules), rules))
+        certain = [each for each in told if each[2]]
+        if certain:
+            yield from max(certain, key=lambda each: each[:2])[2]
+
+
 def _of_gaps(
     asked: Column, answered: Column, of_asked: Binning, of_answered: Binning, counts: np.ndarray
 ) -> Iterable[tuple[str, tuple[str, str], float]]:
-    """Bins of one column in which another one never has a value, or always: who is asked a question, and who is not.
+    """Bins of one column in which another one never has a value, or always.
 
     Parameters
     ----------
     counts : (n_bins of `asked`, n_bins of `answered`) rows.
     """
-    if of_answered.missing is None:
-        return
     rows, gaps = counts.sum(axis=1), counts[:, of_answered.missing]
-    share = gaps.sum() / max(1, rows.sum())
-    for row in range(of_asked.present):
-        here = _one(asked, of_asked, row)
+    share = float(gaps.sum() / max(1, rows.sum()))
+    for row in range(len(rows)):
+        here = f"{asked.name} is missing" if row == of_asked.missing else _one(asked, of_asked, row)
         for none, expected, state in (
             (gaps[row] == rows[row], rows[row] * (1 - share), "is not missing"),
             (gaps[row] == 0, rows[row] * share, "is missing"),
         ):
             if here and none and expected >= LEAST_EXPECTED:
                 yield f"{here} and {answered.name} {state}", (asked.name, answered.name), float(expected)
-    if of_asked.missing is not None:
-        row = of_asked.missing
-        if gaps[row] == rows[row] and rows[row] * (1 - share) >= LEAST_EXPECTED:
-            yield (
-                f"{asked.name} is missing and {answered.name} is not missing",
-                (asked.name, answered.name),
-                float(rows[row] * (1 - share)),
-            )
 
 
 def _conditions(column: Column, binning: Binning, empty: np.ndarray) -> Iterable[tuple[str, np.ndarray]]:
