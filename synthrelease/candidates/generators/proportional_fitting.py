@@ -89,7 +89,7 @@ class ProportionalFit:
         return self._margin(self.tree.home(columns), columns)
 
     def solve(self, tolerances: Sequence[np.ndarray], sweeps: int) -> bool:
-        """Sweep until steps move the cells by little: by their tolerances, or by up to twice that where more sweeps do not help.
+        """Sweep until steps move the cells by little: by their tolerances, or up to twice that where more sweeps do not help.
 
         Parameters
         ----------
