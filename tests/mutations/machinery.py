@@ -60,9 +60,9 @@ class Outcome:
 
     @property
     def caught_by(self) -> str:
-        """The first test that failed: its file and name."""
-        lines = [line for line in self.output.splitlines() if line.startswith("FAILED ")]
-        file, _, name = lines[0].split(" - ")[0].removeprefix("FAILED ").partition("::") if lines else ("", "", "")
+        """The first test that failed, or could not be set up: its file and name."""
+        lines = [line for line in self.output.splitlines() if line.startswith(("FAILED ", "ERROR ")) and "::" in line]
+        file, _, name = lines[0].split(" - ")[0].partition(" ")[2].partition("::") if lines else ("", "", "")
         return f"{Path(file).name} :: {name.partition('[')[0]}" if name else ""
 
 
