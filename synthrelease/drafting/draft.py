@@ -120,6 +120,7 @@ def _columns(file: PublicFile, book: Mapping[str, Entry]) -> tuple[list[ColumnDr
         LeftOut(source=source, because=f"it cannot be read ({because.partition(': ')[2].rstrip('.')})")
         for source, because in file.unreadable.items()
     ]
+    left_out += [LeftOut(source="", because="it has no name in the header")] * file.unnamed
     for source, found in answers.items():
         taken = [column.name for column in columns]
         drafted = dated[source] if source in dated else draft_column(found, taken)

@@ -44,6 +44,7 @@ class PublicFile:
         decimal points.
     notes : for each column what the file says about it; empty notes for formats that say nothing.
     unreadable : columns of lists, pictures and the like, which no release can have, and why.
+    unnamed : how many columns have no name in the header, as the row numbers that R and pandas write.
     """
 
     name: str
@@ -53,6 +54,7 @@ class PublicFile:
     columns: dict[str, Counter[str | None]]
     notes: dict[str, ColumnNotes] = field(default_factory=dict)
     unreadable: dict[str, str] = field(default_factory=dict)
+    unnamed: int = 0
 
     @property
     def delimiter(self) -> str:
@@ -91,9 +93,10 @@ def read_public_file(path: str | Path, table: str | None = None) -> PublicFile:
 
 def _read(source: Source) -> PublicFile:
     policy, names = _layout(source)
+    unnamed, names = names.count(""), [name for name in names if name]
     repeated = [name for name, times in Counter(names).items() if times > 1]
-    if repeated or not names or "" in names:
-        found = f"{repeated[0]!r} twice" if repeated else "a column without a name"
+    if repeated or not names:
+        found = f"{repeated[0]!r} twice" if repeated else "columns without a name"
         raise InputError(f"expected a header with different names, found {found}.")
     unreadable = {name: problem for name in names if (problem := _unreadable(source, name, policy))}
     names = [name for name in names if name not in unreadable]
@@ -119,7 +122,16 @@ def _read(source: Source) -> PublicFile:
     if source.path is not None and (package := package_of(start_of(source.path))):
         notes |= notes_of(package, source.path, policy.encoding)
     name = source.path.name if source.path is not None else str(source)
-    return PublicFile(name=name, source=source, input=policy, n_rows=rows, columns=columns, notes=notes, unreadable=unreadable)
+    return PublicFile(
+        name=name,
+        source=source,
+        input=policy,
+        n_rows=rows,
+        columns=columns,
+        notes=notes,
+        unreadable=unreadable,
+        unnamed=unnamed,
+    )
 
 
 def _unreadable(source: Source, name: str, policy: InputTable) -> str:

@@ -170,3 +170,13 @@ def test_columns_of_lists_and_pictures_are_left_out_with_the_reason(tmp_path: Pa
     pq.write_table(table.select(["codes", "place"]), tmp_path / "none.parquet")
     with pytest.raises(InputError, match="column 'codes': expected numbers"):
         read_public_file(tmp_path / "none.parquet")
+
+
+def test_a_column_without_a_name_is_left_out(tmp_path: Path) -> None:
+    """Row numbers, as R and pandas write them."""
+    frame = pd.DataFrame({"age": np.arange(900) % 80, "sex": ["f", "m", "m"] * 300})
+    frame.to_csv(tmp_path / "public.csv")
+    configuration, _, found = write_draft("numbered", tmp_path / "public.csv", tmp_path)
+    spec = load_spec(configuration)
+    assert [(left.source, left.because) for left in found.left_out] == [("", "it has no name in the header")]
+    assert read_public(tmp_path / "public.csv", spec.schema, spec.input, spec.raw).total == 900
