@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import csv
 import io
-import stat
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,7 +20,7 @@ from typing import Any
 from synthrelease.domain.bins import MAX_BINS
 from synthrelease.errors import Problem, SpecError, Unexpected, cut
 from synthrelease.specification.labels import EXPECTED, is_label
-from synthrelease.toml.reading import ConfigurationFile, beside
+from synthrelease.toml.reading import ConfigurationFile, beside, regular_file
 
 MAX_BYTES = 20_000_000
 EACH_CODE = "codes"
@@ -159,7 +158,7 @@ def _usable(label: str) -> bool:
 
 def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:
     """Line numbers and stripped cells; blank lines are left out."""
-    content = _content(path)
+    content = regular_file(path, ".csv", MAX_BYTES, readable="a codelist in a CSV file", named="a codelist in a file")
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -172,28 +171,6 @@ def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:
                 yield reader.line_num, cells
     except csv.Error:
         raise _problem(path, reader.line_num, "CSV with commas and closed quotes", "something else") from None
-
-
-def _content(path: Path) -> bytes:
-    """The bytes of a regular file of the right name and size: as for TOML files, nothing else is opened."""
-    expected, found = "a codelist in a CSV file", ""
-    try:
-        mode = path.stat().st_mode
-        if not path.resolve().name.endswith(".csv"):
-            expected, found = "a codelist in a file whose name ends in .csv", "another one"
-        elif not stat.S_ISREG(mode):
-            found = "a folder" if stat.S_ISDIR(mode) else "a pipe or a device"
-        else:
-            with path.open("rb") as file:
-                content = file.read(MAX_BYTES + 1)
-            if len(content) <= MAX_BYTES:
-                return content
-            expected, found = "a codelist of at most 20 MB", "a larger file"
-    except FileNotFoundError:
-        found = "no such file"
-    except (OSError, ValueError) as error:  # ValueError: a name that no file can have
-        found = (getattr(error, "strerror", None) or "a name that no file can have").lower()
-    raise Unexpected(expected, found)
 
 
 def _shown(cell: str) -> str:

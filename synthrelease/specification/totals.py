@@ -10,7 +10,7 @@ from pathlib import Path
 
 from synthrelease.errors import Unexpected, listing
 from synthrelease.toml.calibration import MarginTable, is_total
-from synthrelease.toml.reading import beside
+from synthrelease.toml.reading import beside, regular_file
 
 MOST_BYTES = 10_000_000
 """Of a file of totals."""
@@ -37,17 +37,10 @@ def stated_totals(stated: MarginTable, file: Path) -> Iterator[tuple[tuple[str, 
 
 def _read(path: Path, columns: Sequence[str]) -> Totals:
     """A CSV file of totals."""
-    wanted, problem, content = [*columns, "total"], "", b""
-    try:
-        if path.is_file():
-            with path.open("rb") as opened:
-                content = opened.read(MOST_BYTES + 1)
-        else:
-            problem = f"no file {path}"
-    except OSError as error:
-        problem = f"{path}, which cannot be read ({error.strerror})"
-    if problem or len(content) > MOST_BYTES:
-        raise Unexpected(f"a CSV file of totals of at most {MOST_BYTES // 10**6} MB", problem or "a larger one")
+    wanted = [*columns, "total"]
+    if not path.is_file():
+        raise Unexpected(f"a CSV file of totals of at most {MOST_BYTES // 10**6} MB", f"no file {path}")
+    content = regular_file(path, ".csv", MOST_BYTES, readable="a CSV file of totals", named="a CSV file of totals")
     try:
         lines = list(csv.reader(io.StringIO(content.decode("utf-8-sig"), newline=""), strict=True))
     except (UnicodeDecodeError, csv.Error):

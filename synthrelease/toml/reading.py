@@ -17,7 +17,7 @@ from fractions import Fraction
 from pathlib import Path, PureWindowsPath
 from typing import Any
 
-from synthrelease.errors import Problem, SpecError
+from synthrelease.errors import Problem, SpecError, Unexpected
 
 MAX_SPEC_BYTES = 1_000_000
 MAX_DEPTH = 30
@@ -38,7 +38,10 @@ def read_toml(path: Path) -> dict[str, Any]:
     SpecError : when the file is missing, no regular .toml file, too large, not UTF-8 or not TOML; or holds what nothing
         means: "inf" or "nan", numbers or nesting without end, control characters in a text.
     """
-    content = _content(path)
+    try:
+        content = regular_file(path, ".toml", MAX_SPEC_BYTES, readable="a readable TOML file", named="a file")
+    except Unexpected as error:
+        raise SpecError([Problem(file=str(path), path="", expected=error.expected, found=error.found or "")]) from None
     try:
         text = content.decode("utf-8-sig")
         if _LONG_KEY.search(text):
@@ -62,26 +65,35 @@ def read_toml(path: Path) -> dict[str, Any]:
     return tables
 
 
-def _content(path: Path) -> bytes:
-    """The bytes of a regular file of the right name and size. Nothing else is opened: a pipe or device may never end."""
-    expected, found = "a readable TOML file", ""
+def regular_file(path: Path, suffix: str, most_bytes: int, *, readable: str, named: str) -> bytes:
+    """The bytes of a regular file of the right name and size. Nothing else is opened: a pipe or device may never end.
+
+    Parameters
+    ----------
+    readable, named : what is expected, for messages: "a readable TOML file", and "a file" of some name or size.
+
+    Raises
+    ------
+    Unexpected : when there is no such file.
+    """
+    expected, found = readable, ""
     try:
         mode = path.stat().st_mode
-        if not Path(os.path.realpath(path)).name.endswith(".toml"):
-            expected, found = "a file whose name ends in .toml", "another one"
+        if not Path(os.path.realpath(path)).name.endswith(suffix):
+            expected, found = f"{named} whose name ends in {suffix}", "another one"
         elif not stat.S_ISREG(mode):
             found = "a folder" if stat.S_ISDIR(mode) else "a pipe or a device"
         else:
             with path.open("rb") as file:
-                content = file.read(MAX_SPEC_BYTES + 1)
-            if len(content) <= MAX_SPEC_BYTES:
+                content = file.read(most_bytes + 1)
+            if len(content) <= most_bytes:
                 return content
-            expected, found = "a file of at most 1 MB", "a larger one"
+            expected, found = f"{named} of at most {most_bytes // 10**6} MB", "a larger one"
     except FileNotFoundError:
         found = "no such file"
     except (OSError, ValueError) as error:  # ValueError: a name that no file can have
         found = (getattr(error, "strerror", None) or "a name that no file can have").lower()
-    raise SpecError([Problem(file=str(path), path="", expected=expected, found=found)])
+    raise Unexpected(expected, found)
 
 
 def _values(tables: Mapping[str, Any]) -> Iterator[tuple[tuple[str | int, ...], Any]]:

@@ -90,6 +90,15 @@ def test_mistakes_in_a_file_of_totals_are_told(content: str, says: str, tmp_path
     assert "calibration.margins[0].totals" in str(caught.value)
 
 
+def test_a_file_of_totals_has_the_name_of_one(tmp_path: Path) -> None:
+    """As for TOML files and codelists: a specification may come from somebody else, and messages show a header."""
+    (tmp_path / "secret.txt").write_text("sex,total\nmale,40\nfemale,60\n", encoding="utf-8")
+    (tmp_path / "totals.csv").symlink_to(tmp_path / "secret.txt")
+    for name in ("secret.txt", "totals.csv"):
+        with pytest.raises(SpecError, match="a CSV file of totals whose name ends in .csv; found another one"):
+            load(tmp_path, margin('["sex"]', f'"../{name}"'))
+
+
 @pytest.mark.parametrize(
     ("calibration", "says"),
     [
