@@ -24,8 +24,8 @@ from synthrelease.criteria import (
     CRITERIA,
     Criterion,
     Fitted,
+    PublicCounts,
     PublicFacts,
-    PublicTable,
     Score,
     Setting,
     fitted_before,
@@ -667,7 +667,7 @@ def test_a_criterion_says_what_it_costs_and_names_its_offender_on_public_rows(na
     stage, candidate = Stage(name, number), WORLD.candidate(SYNTHETIC)
     here = stage.judged.effort(WORLD.layout, 10)
     assert 0 < here <= stage.judged.effort(WORLD.layout, 20) < math.inf
-    found = stage.judged.offender(PublicTable(counts=WORLD.counts(ROWS)), candidate, stage.setting, stage.prepare())
+    found = stage.judged.offender(PublicCounts(counts=WORLD.counts(ROWS)), candidate, stage.setting, stage.prepare())
     assert found is not None or stage.judged.no_offender or name == "face_privacy"
     if found is not None:
         assert str(found) == f"{found.where}: {found.released} against {found.original}"

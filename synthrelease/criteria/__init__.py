@@ -15,7 +15,7 @@ from synthrelease.criteria.joint import JointTest
 from synthrelease.criteria.linear_regression import RegressionCoefficients
 from synthrelease.criteria.logistic_regression import LogisticRegression
 from synthrelease.criteria.marginals import AbsoluteMarginalError, RelativeMarginalError
-from synthrelease.criteria.offenders import Offender, PublicTable
+from synthrelease.criteria.offenders import Offender, PublicCounts
 from synthrelease.criteria.proportions import DifferenceInProportions
 from synthrelease.criteria.regression_one_step import RegressionOneStep
 from synthrelease.criteria.regression_prediction import RegressionPrediction
@@ -63,7 +63,7 @@ __all__ = [
     "Offender",
     "PublicColumn",
     "PublicFacts",
-    "PublicTable",
+    "PublicCounts",
     "Query",
     "Score",
     "Setting",

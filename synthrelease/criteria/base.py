@@ -18,7 +18,7 @@ from synthrelease.criteria.facts import PublicFacts
 from synthrelease.criteria.fitted import Fitted, Regression
 from synthrelease.criteria.guarding import LostPair
 from synthrelease.criteria.known_errors import KnownError
-from synthrelease.criteria.offenders import Offender, PublicTable
+from synthrelease.criteria.offenders import Offender, PublicCounts
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.domain.schema import Binning, Layout, Schema, Transformation
@@ -194,7 +194,7 @@ class Criterion(SpecTable):
         """Criteria of this kind for a public file; a text for what was left out, and why."""
         return ()
 
-    def offender(self, public: PublicTable, candidate: Candidate, setting: Setting, fitted: Fitted) -> Offender | None:
+    def offender(self, public: PublicCounts, candidate: Candidate, setting: Setting, fitted: Fitted) -> Offender | None:
         """Where on public rows the figure comes from; None where the class says why (`no_offender`), or for a perfect
         candidate.
 

@@ -23,7 +23,7 @@ from synthrelease.criteria.fitted import Fitted
 from synthrelease.criteria.groupings import Grouping, groupings, public_sizes
 from synthrelease.criteria.guarding import LostPair
 from synthrelease.criteria.known_errors import MeanError
-from synthrelease.criteria.offenders import Offender, PublicTable
+from synthrelease.criteria.offenders import Offender, PublicCounts
 from synthrelease.criteria.wording import figure, grouped, shown, words
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.schema import Layout
@@ -178,7 +178,7 @@ class ConditionalMean(Criterion):
 
         return Query(sensitivity=sensitivity, figure=figure, void=void)
 
-    def offender(self, public: PublicTable, candidate: Candidate, setting: Setting, fitted: Fitted) -> Offender | None:
+    def offender(self, public: PublicCounts, candidate: Candidate, setting: Setting, fitted: Fitted) -> Offender | None:
         """The group whose mean is furthest off, as it is: not resized."""
         numbers = np.clip(candidate.transformation.numbers(self.column), *self.range)
         column, found = candidate.transformation.layout.index(self.column), []

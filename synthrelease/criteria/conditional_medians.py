@@ -21,10 +21,10 @@ from synthrelease.criteria.columns import grouping_mistakes, unknown_columns
 from synthrelease.criteria.drafts import CriterionDraft, FileFacts
 from synthrelease.criteria.facts import PublicFacts
 from synthrelease.criteria.fitted import Fitted
-from synthrelease.criteria.groupings import Grouping, groupings, public_tables, sizes
+from synthrelease.criteria.groupings import Grouping, groupings, sizes, tables_of_groups
 from synthrelease.criteria.guarding import LostPair
 from synthrelease.criteria.known_errors import SumError, SumErrors
-from synthrelease.criteria.offenders import Offender, PublicTable
+from synthrelease.criteria.offenders import Offender, PublicCounts
 from synthrelease.criteria.wording import grouped, shown, words
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.schema import Layout
@@ -121,7 +121,7 @@ class ConditionalMedian(Criterion):
     def known_error(self, limit: float, facts: PublicFacts) -> SumErrors:
         """Of every group, at most so many rows too many below the window, and above it: B - q n_g <= n limit, likewise A."""
         found = []
-        for columns, inside, rows in public_tables(self.by, self.overall, self.column, facts):
+        for columns, inside, rows in tables_of_groups(self.by, self.overall, self.column, facts):
             bins, weights = np.arange(len(rows)), list[np.ndarray]()
             for q in map(float, self.quantiles):
                 reached = np.cumsum(rows)
@@ -151,7 +151,7 @@ class ConditionalMedian(Criterion):
             void=any(window.void for window in windows),
         )
 
-    def offender(self, public: PublicTable, candidate: Candidate, setting: Setting, fitted: Fitted) -> Offender | None:
+    def offender(self, public: PublicCounts, candidate: Candidate, setting: Setting, fitted: Fitted) -> Offender | None:
         """The group and quantile with the most rows on the wrong side."""
         labels = candidate.transformation.binning(self.column).labels
 

@@ -20,7 +20,7 @@ from synthrelease.criteria.drafts import MOST_UNIQUE, CriterionDraft, FileFacts
 from synthrelease.criteria.facts import PublicFacts
 from synthrelease.criteria.fitted import Fitted
 from synthrelease.criteria.marginal_tables import MAX_TABLES
-from synthrelease.criteria.offenders import Offender, PublicTable
+from synthrelease.criteria.offenders import Offender, PublicCounts
 from synthrelease.criteria.wording import words
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.lattice import lattice
@@ -111,7 +111,7 @@ class FacePrivacy(Criterion):
             if len(columns) == width:
                 yield columns, int(((values > 0) & (values < self.minimum_count)).sum())
 
-    def offender(self, public: PublicTable, candidate: Candidate, setting: Setting, fitted: Fitted) -> Offender | None:
+    def offender(self, public: PublicCounts, candidate: Candidate, setting: Setting, fitted: Fitted) -> Offender | None:
         """The columns with the most rare combinations; only the candidate is looked at."""
         if self.columns is None:
             return None

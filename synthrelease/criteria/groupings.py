@@ -88,7 +88,7 @@ def public_sizes(name: str, column: str, facts: PublicFacts) -> list[int]:
     return [int(rows[group].sum()) for group in _public_groups(name, facts)]
 
 
-def public_tables(
+def tables_of_groups(
     by: Iterable[str], overall: bool, column: str, facts: PublicFacts
 ) -> Iterator[tuple[tuple[str, ...], np.ndarray, np.ndarray]]:
     """Every group as (columns, inside, rows) on the released table: what linear facts about it are made of.

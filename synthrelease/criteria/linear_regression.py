@@ -18,7 +18,7 @@ from synthrelease.criteria.facts import PublicFacts
 from synthrelease.criteria.fitted import Fitted, Regression
 from synthrelease.criteria.functional_mechanism import Design, Prior, least_squares, private_least_squares, sub_table, too_large
 from synthrelease.criteria.guarding import LostPair
-from synthrelease.criteria.offenders import Offender, PublicTable
+from synthrelease.criteria.offenders import Offender, PublicCounts
 from synthrelease.criteria.wording import figure, words
 from synthrelease.domain.schema import Binning, Layout
 from synthrelease.enclave.door import PrivateCounts
@@ -128,7 +128,7 @@ class RegressionCoefficients(Criterion):
         sizes = [size for name, size in zip(layout.columns, layout.sizes, strict=True) if name in self.columns]
         return float(min(n, layout.n_cells)) * len(sizes) + float(min(n, math.prod(sizes))) * len(sizes) ** 2
 
-    def offender(self, public: PublicTable, candidate: Candidate, setting: Setting, fitted: Fitted) -> Offender | None:
+    def offender(self, public: PublicCounts, candidate: Candidate, setting: Setting, fitted: Fitted) -> Offender | None:
         """The slope that is furthest from that of the public rows, both by least squares."""
         present = tuple(candidate.transformation.binning(name) for name in self.columns)
         design, wanted = fitted.regression(self.name).design, self.binnings(setting)

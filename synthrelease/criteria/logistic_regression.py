@@ -22,7 +22,7 @@ from synthrelease.criteria.facts import PublicFacts
 from synthrelease.criteria.fitted import Fitted
 from synthrelease.criteria.functional_mechanism import sub_table
 from synthrelease.criteria.guarding import LostPair
-from synthrelease.criteria.offenders import Offender, PublicTable
+from synthrelease.criteria.offenders import Offender, PublicCounts
 from synthrelease.criteria.wording import figure as number
 from synthrelease.criteria.wording import shown, words
 from synthrelease.domain.counts import Counts
@@ -169,7 +169,7 @@ class LogisticRegression(Criterion):
             void=steps.void,
         )
 
-    def offender(self, public: PublicTable, candidate: Candidate, setting: Setting, fitted: Fitted) -> Offender | None:
+    def offender(self, public: PublicCounts, candidate: Candidate, setting: Setting, fitted: Fitted) -> Offender | None:
         """The coefficient with the largest change."""
         steps, count = self._steps(candidate, setting)
         changes = steps.changes(count(public.counts))

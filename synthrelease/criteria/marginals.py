@@ -16,7 +16,7 @@ from synthrelease.criteria.facts import PublicFacts
 from synthrelease.criteria.fitted import Fitted
 from synthrelease.criteria.known_errors import CellError, RatioError
 from synthrelease.criteria.marginal_tables import LARGEST_WHEN_WIDE, MarginalCriterion
-from synthrelease.criteria.offenders import Offender, PublicTable, share
+from synthrelease.criteria.offenders import Offender, PublicCounts, share
 from synthrelease.criteria.wording import shown, words
 from synthrelease.domain.counts import DENSE_LIMIT, Counts
 from synthrelease.domain.schema import Layout, Transformation
@@ -85,7 +85,7 @@ class AbsoluteMarginalError(MarginalCriterion):
             remark=f"no cell of a table of up to {largest} columns may be off by more than this share of all rows",
         )
 
-    def offender(self, public: PublicTable, candidate: Candidate, setting: Setting, fitted: Fitted) -> Offender | None:
+    def offender(self, public: PublicCounts, candidate: Candidate, setting: Setting, fitted: Fitted) -> Offender | None:
         """The cell that is furthest off."""
         largest, named = self.up_to(len(candidate.counts.layout.sizes)), self.named(candidate.counts.layout)
         where, ours, theirs = worst_cell(candidate.counts, public.counts, candidate.transformation, largest, named)
@@ -168,7 +168,7 @@ class RelativeMarginalError(Criterion):
     def effort(self, layout: Layout, n: int) -> float:
         return float(min(n, layout.n_cells)) * len(layout.sizes)
 
-    def offender(self, public: PublicTable, candidate: Candidate, setting: Setting, fitted: Fitted) -> Offender | None:
+    def offender(self, public: PublicCounts, candidate: Candidate, setting: Setting, fitted: Fitted) -> Offender | None:
         """The bin with the largest ratio."""
         binnings = zip(candidate.transformation.schema.names, candidate.transformation.binnings, strict=True)
         bins = [f"{words(name)}={label}" for name, binning in binnings for label in binning.labels]

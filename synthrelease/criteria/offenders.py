@@ -1,9 +1,9 @@
 """Where a figure comes from: the table, cell, group or coefficient with the largest error, named on public data.
 
-An offender is exact: it holds counts without noise. So it is asked of a `PublicTable`, which only a rehearsal makes, of a file
+An offender is exact: it holds counts without noise. So it is asked of a `PublicCounts`, which only a rehearsal makes, of a file
 that is public. A release holds its counts behind `enclave.door.PrivateCounts`, which hands them to a mechanism inside `spend`
-alone and yields noisy figures; a criterion's `query`, all that a release asks, neither makes nor takes a `PublicTable`.
-tests/test_architecture.py keeps `PublicTable(` and `.offender(` out of the rooms that a release runs through.
+alone and yields noisy figures; a criterion's `query`, all that a release asks, neither makes nor takes a `PublicCounts`.
+tests/test_architecture.py keeps `PublicCounts(` and `.offender(` out of the rooms that a release runs through.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from synthrelease.domain.counts import Counts
 
 
 @dataclass(frozen=True, kw_only=True)
-class PublicTable:
+class PublicCounts:
     """A table of public rows, on a candidate's bins: whoever makes one says that its rows are public."""
 
     counts: Counts

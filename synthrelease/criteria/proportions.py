@@ -20,10 +20,10 @@ from synthrelease.criteria.columns import condition, condition_mistakes, groupin
 from synthrelease.criteria.drafts import CriterionDraft, FileFacts
 from synthrelease.criteria.facts import Group, PublicFacts
 from synthrelease.criteria.fitted import Fitted
-from synthrelease.criteria.groupings import Grouping, groupings, public_sizes, public_tables, sizes
+from synthrelease.criteria.groupings import Grouping, groupings, public_sizes, sizes, tables_of_groups
 from synthrelease.criteria.guarding import LostPair
 from synthrelease.criteria.known_errors import SumError, SumErrors
-from synthrelease.criteria.offenders import Offender, PublicTable, share
+from synthrelease.criteria.offenders import Offender, PublicCounts, share
 from synthrelease.criteria.wording import figure, grouped, shown, words
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.schema import Layout
@@ -128,7 +128,7 @@ class DifferenceInProportions(Criterion):
         ]
         named = [group.inside for group in groups if group.label in self.bins]
         meets = np.array(named, dtype=bool).reshape(len(named), len(column.labels)).any(axis=0)
-        for columns, inside, rows in public_tables(self.by, self.overall, self.column, facts):
+        for columns, inside, rows in tables_of_groups(self.by, self.overall, self.column, facts):
             most = float(rows.sum())
             if most:
                 weights = (meets - float(rows[meets].sum()) / most) * inside
@@ -155,7 +155,7 @@ class DifferenceInProportions(Criterion):
 
         return Query(sensitivity=1 / max(1, smallest), figure=figure, void=smallest == 0)
 
-    def offender(self, public: PublicTable, candidate: Candidate, setting: Setting, fitted: Fitted) -> Offender | None:
+    def offender(self, public: PublicCounts, candidate: Candidate, setting: Setting, fitted: Fitted) -> Offender | None:
         """The group with the largest error."""
 
         def words_of(found: _Shares) -> tuple[float, Offender]:

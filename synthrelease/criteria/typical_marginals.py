@@ -21,7 +21,7 @@ from synthrelease.criteria.facts import PublicFacts
 from synthrelease.criteria.fitted import Fitted
 from synthrelease.criteria.guarding import LostPair
 from synthrelease.criteria.marginal_tables import MarginalCriterion
-from synthrelease.criteria.offenders import Offender, PublicTable, share
+from synthrelease.criteria.offenders import Offender, PublicCounts, share
 from synthrelease.criteria.wording import shown, words
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.sub_tables import differences
@@ -58,7 +58,7 @@ class TypicalMarginalError(MarginalCriterion):
         for columns, values in differences(left, right, self.up_to(len(layout.sizes)), self.named(layout)):
             yield columns, int(np.abs(values).sum())
 
-    def offender(self, public: PublicTable, candidate: Candidate, setting: Setting, fitted: Fitted) -> Offender | None:
+    def offender(self, public: PublicCounts, candidate: Candidate, setting: Setting, fitted: Fitted) -> Offender | None:
         """The table that is furthest off."""
         columns, moved = max(self.moved(public.counts, candidate.counts), key=lambda found: found[1])
         names = " by ".join(words(candidate.counts.layout.columns[column]) for column in columns)

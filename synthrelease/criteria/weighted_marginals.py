@@ -14,7 +14,7 @@ from synthrelease.criteria.facts import PublicFacts
 from synthrelease.criteria.fitted import Fitted
 from synthrelease.criteria.marginal_tables import MarginalCriterion
 from synthrelease.criteria.marginals import largest_difference, worst_cell
-from synthrelease.criteria.offenders import Offender, PublicTable, share
+from synthrelease.criteria.offenders import Offender, PublicCounts, share
 from synthrelease.criteria.wording import words
 from synthrelease.domain.counts import Counts
 
@@ -86,7 +86,7 @@ class WeightedMarginalError(MarginalCriterion):
                 )
                 return
 
-    def offender(self, public: PublicTable, candidate: Candidate, setting: Setting, fitted: Fitted) -> Offender | None:
+    def offender(self, public: PublicCounts, candidate: Candidate, setting: Setting, fitted: Fitted) -> Offender | None:
         """The cell whose weighted count is furthest off."""
         layout = candidate.counts.layout
         ours, theirs = (self._weighted(table, candidate) for table in (candidate.counts, public.counts))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from synthrelease.candidates.candidate import Candidate
 from synthrelease.candidates.configuration import Configuration
 from synthrelease.criteria import Offender, fitted_before
-from synthrelease.criteria.offenders import PublicTable
+from synthrelease.criteria.offenders import PublicCounts
 from synthrelease.domain.counts import Counts
 from synthrelease.enclave.door import Meter, PrivateCounts
 from synthrelease.randomness import NoNoise
@@ -49,7 +49,7 @@ class PublicJudge:
         for criterion in self.spec.criteria:
             fitted = criterion.refit(table, candidate, self.spec.setting, fitted)
             value = criterion.score(table, candidate, self.spec.setting, fitted).value
-            public = PublicTable(counts=self.original)
+            public = PublicCounts(counts=self.original)
             offender = criterion.offender(public, candidate, self.spec.setting, fitted) if name else None
             found.append((value, offender))
         return found

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synthrelease.audit.sensitivity import criterion
-from synthrelease.criteria import Criterion, Fitted, PublicTable, Query
+from synthrelease.criteria import Criterion, Fitted, PublicCounts, Query
 from tests.helpers.small import World
 
 WORLD = World({"a": 1, "b": 4}, missing=("b",))
@@ -55,7 +55,7 @@ def test_a_median_by_groups_by_hand() -> None:
     assert found.figure(PLAIN.counts(original)) == pytest.approx((4 - 2.5) / 7)
     assert not found.void
     offender = judged.offender(
-        PublicTable(counts=PLAIN.counts(original)), PLAIN.candidate(synthetic), PLAIN.setting(judged), Fitted()
+        PublicCounts(counts=PLAIN.counts(original)), PLAIN.candidate(synthetic), PLAIN.setting(judged), Fitted()
     )
     assert str(offender) == "b, quantile 0.5, a=1: 3 against 1"
 
@@ -98,7 +98,7 @@ def test_shares_within_groups_against_rows(original: list[int], synthetic: list[
 def test_the_worst_share_is_named() -> None:
     judged = criterion("difference_in_proportions", column="b", bins=["4"], by=["a"])
     candidate, public = PLAIN.candidate([0, 4, 5, 5, 5, 9]), PLAIN.counts([0, 4, 5, 9, 9, 9])
-    offender = judged.offender(PublicTable(counts=public), candidate, PLAIN.setting(judged), Fitted())
+    offender = judged.offender(PublicCounts(counts=public), candidate, PLAIN.setting(judged), Fitted())
     assert str(offender) == "b=4 among a=1: 25% against 75%"
 
 
