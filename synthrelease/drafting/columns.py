@@ -208,10 +208,7 @@ def _is_weight(answers: Answers, values: np.ndarray) -> bool:
         return False
     if not _BARE.fullmatch(answers.source):
         return True
-    sums: dict[float, int] = {}
-    for text, times in answers.texts.items():
-        sums[float(text)] = sums.get(float(text), 0) + times
-    cumulated = np.cumsum([sums[value] for value in values]) / answers.rows
+    cumulated = np.cumsum(_numbers_and_rows(answers.texts)[1]) / answers.rows
     low, middle, high = (float(values[np.searchsorted(cumulated, share)]) for share in (0.1, 0.5, 0.9))
     return not (40 <= middle <= 220 and high < 3 * low)
 
@@ -253,13 +250,9 @@ def numbers(
     wanted : its name, of which one is made that rules and TOML can hold.
     date : `part`, `minus`, `format` of a date.
     """
-    sums: dict[float, int] = {}
-    for text, times in answers.texts.items():
-        sums[float(text)] = sums.get(float(text), 0) + times
-    values = np.array(sorted(sums))
+    values, counts = _numbers_and_rows(answers.texts)
     if len(values) < 2:
         return LeftOut(source=answers.source, because="it has one value only")
-    counts = np.array([sums[value] for value in values])
     whole = all(_WHOLE.fullmatch(text) for text in answers.texts)
     bins = number_bins(values, counts, whole=whole)
     if not bins.coarse:
@@ -278,6 +271,15 @@ def numbers(
         weight=weight,
         **(date or {}),  # type: ignore[arg-type]
     )
+
+
+def _numbers_and_rows(texts: Mapping[str, int]) -> tuple[np.ndarray, np.ndarray]:
+    """(n_values,) the different numbers, increasing, and how many rows have each: "1" and "1.0" are one."""
+    sums: dict[float, int] = {}
+    for text, times in texts.items():
+        sums[float(text)] = sums.get(float(text), 0) + times
+    values = sorted(sums)
+    return np.array(values), np.array([sums[value] for value in values])
 
 
 def _codes(answers: Answers, taken: Collection[str], remark: str) -> ColumnDraft:

@@ -98,7 +98,9 @@ def _read(source: Source) -> PublicFile:
     if repeated or not names:
         found = f"{repeated[0]!r} twice" if repeated else "columns without a name"
         raise InputError(f"expected a header with different names, found {found}.")
-    unreadable = {name: problem for name in names if (problem := _unreadable(source, name, policy))}
+    unreadable = {}
+    if _unreadable(source, names, policy):
+        unreadable = {name: problem for name in names if (problem := _unreadable(source, [name], policy))}
     names = [name for name in names if name not in unreadable]
     if not names:
         raise InputError(next(iter(unreadable.values())))
@@ -134,16 +136,16 @@ def _read(source: Source) -> PublicFile:
     )
 
 
-def _unreadable(source: Source, name: str, policy: InputTable) -> str:
-    """Why a column of a file that knows types cannot be read, where the others may; empty for columns of CSV and databases."""
+def _unreadable(source: Source, names: list[str], policy: InputTable) -> str:
+    """Why one of these columns of a file that knows types cannot be read; empty for columns of CSV and databases."""
     if source.path is None or not start_of(source.path).startswith((MARK, FILE, STREAM)):
         return ""
     problem = ""
     try:
-        next(iter(pieces(source, Schema(columns=(_column(name),)), policy)), None)
+        next(iter(pieces(source, Schema(columns=tuple(map(_column, names))), policy)), None)
     except InputError as error:
         problem = str(error)
-    return problem if problem.startswith(f"column {name!r}: ") else ""
+    return problem if problem.startswith("column ") else ""
 
 
 def _with_comma(columns: Mapping[str, Mapping[str | None, int]]) -> list[str]:
