@@ -6,8 +6,9 @@
 Ten demographic columns, or all 24 with --all, single years of age. Budget: epsilon with delta = 1e-5, replacing one record;
 pure families get epsilon. Every fit writes FOLDER/FAMILY-COLUMNS-NUMBER.csv, which COMMAND gets as its argument: a program
 that prints "k-marginal SCORE" (of the package sdnist 2.4). Categories are those of the published dictionary, or of the public
-file where it names none; DENSITY is a function of PUMA and INDP_CAT of INDP, and both are taken from there. With --all the score
-compares every pair of columns within each area (PUMA), and that is public: the tables of PUMA and one other column weigh six times more.
+file where it names none; DENSITY is a function of PUMA and INDP_CAT of INDP, and both are taken from there. With --all the
+score compares every pair of columns within each area (PUMA), which is public: tables of PUMA and another column weigh six
+times more.
 """
 
 from __future__ import annotations
