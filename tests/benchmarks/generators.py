@@ -1,11 +1,13 @@
 """Every generator family at equal budgets on one public file: true errors, acceptance, time and memory.
 
-    python tests/benchmarks/generators.py --data FILE --results FILE.jsonl [--epsilon 2 4] [--fits 10] [--only FAMILY ...] [--write]
+    python tests/benchmarks/generators.py --data FILE --results FILE.jsonl [--epsilon 2 4] [--fits 10] [--only FAMILY ...]
+        [--write]
 
 One fit of each family gets the same epsilon: pure families as it is, zero-concentrated ones the largest rho that yields it at
 delta = 1e-9. A fit counts as accepted when the true errors of its projected table, without noise, are within all thresholds of
-configs/births.toml. Every family runs in a process of its own; seconds are the processor's. What was measured is added to the
-results, one line a family and epsilon; --write puts the newest line of each into docs/generators.md and draws docs/generators.svg.
+configs/births.toml. Every family runs in a process of its own; seconds are the processor's. What was measured is added to
+the results, one line a family and epsilon; --write puts the newest line of each into docs/generators.md and draws
+docs/generators.svg.
 """
 
 from __future__ import annotations
