@@ -115,7 +115,7 @@ class Benchmark:
         return Counts.of(self.layout, [coding.bins(self.frame[name]) for name, coding in self.codings.items()])
 
     def plausibility(self) -> Plausibility:
-        """What NIST's report counts as broken: by age, and by the kind of housing."""
+        """What NIST's report counts as broken: by age, by the kind of housing, and more children than a family has members."""
         years = np.array(EDGES["AGEP"][:-1])
         masks = [
             self._mask("AGEP", name, lambda labels, age=age: (years < age)[:, None] != (labels == "N"))
@@ -136,9 +136,12 @@ class Benchmark:
             )
         )
         group = np.array([[False], [True], [True]])
-        for name, label in (("OWN_RENT", "0"), ("WGTP", "0")):
+        for name, label in (("OWN_RENT", "0"), ("WGTP", "0"), ("NOC", "N")):
             masks.append(self._mask("HOUSING_TYPE", name, lambda labels, label=label: group != (labels == label)))
-        masks += [self._mask("HOUSING_TYPE", name, lambda labels: group & (labels != "N")) for name in ("NOC", "NPF")]
+        masks.append(self._mask("HOUSING_TYPE", "NPF", lambda labels: group & (labels != "N")))
+        children = np.array([-1 if label == "N" else int(label) for label in LISTED["NOC"]])[:, None]
+        family = np.array([99 if label == "N" else int(label) for label in LISTED["NPF"]])
+        masks.append(self._mask("NOC", "NPF", lambda labels: children >= family))
         return Plausibility(layout=self.layout, masks=tuple(mask for mask in masks if mask is not None))
 
     def _mask(self, first, second, forbidden) -> Mask | None:  # type: ignore[no-untyped-def]
