@@ -50,8 +50,7 @@ def test_the_approximate_bound_holds_for_every_pair_and_not_by_far(gamma: Fracti
     weight = (ratio - Fraction(1, 2)) / Fraction(3, 2)
     bound = (1 + 2 * (1 - gamma) * (weight + (1 - weight) / 2)) * delta / gamma
     worst = max(
-        hockey_stick(known_threshold(p, gamma), known_threshold(q, gamma), 2 * ratio)
-        for p, q in neighbours(Fraction(2), delta)
+        hockey_stick(known_threshold(p, gamma), known_threshold(q, gamma), 2 * ratio) for p, q in neighbours(Fraction(2), delta)
     )
     assert worst <= bound
     if bound < 1:

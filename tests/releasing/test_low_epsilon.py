@@ -136,9 +136,7 @@ def test_the_reference_release_keeps_the_way_of_the_paper_but_for_its_rounds() -
     ],
     ids=["each", "fresh", "shared", "shared with a line"],
 )
-def test_what_each_way_costs(
-    changes: Mapping[str, str], once: str, per_round: str, after: str, tmp_path: Path
-) -> None:
+def test_what_each_way_costs(changes: Mapping[str, str], once: str, per_round: str, after: str, tmp_path: Path) -> None:
     plan = spec_of(tmp_path, changes).plan
     assert [sum(charge.epsilon for charge in part) for part in (plan.once, plan.per_round, plan.after)] == [
         Fraction(once), Fraction(per_round), Fraction(after)
