@@ -20,9 +20,9 @@ Below the first point a, A is so small that E[K] / g(E A) and 1 / f(1 - E A) are
 the result is the same on all machines. Powers and sums of powers have positive terms and are made by doubling, logarithms by
 a series (`_ln`). With u = 2^-53, k at most 10^4 and epsilon at most 300: 1 - A and (1 - A) / r have relative errors of at most
 12u, their k-th powers and the sums h_k below 14ku < 2e-11, and k_0 times their logarithm, the exponent at most 434, an error
-below 10^4 (2 * 434 + 40) u < 2e-9, to which the rounding of numbers up to 3 * 10^6 adds 2e-9. Both sides of a ratio together stay
-below `_ROUNDING`, which is added. e^epsilon is rounded up to a double, which can only raise the price: more pairs of rounds are
-then neighbours.
+below 10^4 (2 * 434 + 40) u < 2e-9, to which the rounding of numbers up to 3 * 10^6 adds 2e-9. Both sides of a ratio together
+stay below `_ROUNDING`, which is added. e^epsilon is rounded up to a double, which can only raise the price: more pairs of
+rounds are then neighbours.
 """
 
 from __future__ import annotations

@@ -38,8 +38,7 @@ def test_regression_once_costs_9_55() -> None:
 
 
 def test_shipped_configurations_have_their_budgets(root: Path) -> None:
-    """configs/births-paper.toml: the loop of the paper, without a stop coin, costs 9.98. With its rounds in births.toml the same
-    candidates cost 0.05 + 0.43 + the price of a law; the least known total was 9.6 before laws had a price."""
+    """The loop of the paper, without a stop coin, costs 9.98; births.toml 0.05 + 0.43 + the price of a law."""
     assert load_spec(root / "configs/births-paper.toml").plan.total.epsilon == Fraction("9.98")
     births = load_spec(root / "configs/births.toml")
     assert [charge.epsilon for charge in births.plan.once] == [Fraction("0.05"), Fraction("0.43")]

@@ -45,7 +45,7 @@ def neighbours(ratio: Fraction, delta: Fraction) -> list[tuple[Law, Law]]:
 @pytest.mark.parametrize("gamma", [Fraction(1, 50), Fraction(1, 4), Fraction(1)])
 @pytest.mark.parametrize("delta", [Fraction(1, 400), Fraction(1, 40)])
 def test_the_approximate_bound_holds_for_every_pair_and_not_by_far(gamma: Fraction, delta: Fraction) -> None:
-    """exp(eps1) = 2. Theory 2b.3, price of the stop coin, approximate rounds, exactly: ratio 2 R, R = (2 + gamma) / (1 + 2 gamma)."""
+    """exp(eps1) = 2. Theory 2b.3, price of the stop coin, approximate rounds: exactly, R = (2 + gamma) / (1 + 2 gamma)."""
     ratio = (2 + gamma) / (1 + 2 * gamma)
     weight = (ratio - Fraction(1, 2)) / Fraction(3, 2)
     bound = (1 + 2 * (1 - gamma) * (weight + (1 - weight) / 2)) * delta / gamma

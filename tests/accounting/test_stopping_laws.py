@@ -135,7 +135,7 @@ def test_the_closed_forms_agree_with_the_search_that_proves_its_bound(name: str)
 
 
 def test_a_price_from_a_coarse_grid_would_be_too_small_and_the_certificate_is_not() -> None:
-    """Known fault: the largest of a thousand even acceptance probabilities. Between 0 and the first of them lies the maximum."""
+    """Known fault: the largest of a thousand even acceptance probabilities. The maximum is between 0 and the first of them."""
     epsilon = Fraction(1)
     grid = np.linspace(0, 1, 1001)[1:-1]
     with np.errstate(divide="ignore", invalid="ignore"):
