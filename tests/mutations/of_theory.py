@@ -202,7 +202,7 @@ OF_THE_THEORY = (
         place="accounting.selection:private_selection",
         old="one_round.pure",
         new="one_round.renyi is None",
-        tests=("tests/accounting/test_plan.py",),
+        tests=("tests/accounting/test_selection.py::test_rounds_without_a_guarantee_are_refused",),
     ),
     Mutation(
         name="private selection: delta without the stop probability",
