@@ -14,7 +14,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from synthrelease.accounting.renyi import mean_rounds
+from synthrelease.accounting.stopping_laws import FiniteLaw, NegativeBinomial
 from synthrelease.criteria import Criterion
 from synthrelease.rehearsal.attempts import AttemptResult, passing
 from synthrelease.rehearsal.intervals import Estimate, clopper_pearson
@@ -187,7 +187,11 @@ def cheapest(points: Sequence[BudgetPoint], target: float) -> BudgetPoint | None
 
 
 def outlook(
-    results: Sequence[AttemptResult], stop_probability: Fraction, least_per_fit: int = 1, shape: Fraction | None = None
+    results: Sequence[AttemptResult],
+    stop_probability: Fraction,
+    least_per_fit: int = 1,
+    shape: Fraction | None = None,
+    rounds: FiniteLaw | None = None,
 ) -> Outlook | None:
     """What to expect of a release from these attempts of the shortlist; None without attempts.
 
@@ -196,6 +200,7 @@ def outlook(
     least_per_fit : fits with fewer attempts say too little by themselves (one unlucky candidate would look like an unlucky
         fit) and are left out; when no fit has as many, all attempts are taken together.
     shape : of a truncated negative binomial number of rounds; None for a known threshold.
+    rounds : a law with finitely many values; the stop probability then says nothing.
     """
     by_fit: dict[int, list[float]] = {}
     for result in results:
@@ -206,16 +211,14 @@ def outlook(
     groups = told or [[chance for chances in by_fit.values() for chance in chances]]
     stop = float(stop_probability)
     shares = np.array([np.mean(chances) for chances in groups])
-    if shape is not None:
-        nothing = _none_accepted(shares, stop, float(shape))
-        rounds = np.divide(
-            1 - nothing, shares, out=np.full_like(shares, float(mean_rounds(shape, stop_probability))), where=shares > 0
-        )
-        return _outlook(shares, rounds, nothing)
+    if shape is not None or rounds is not None:
+        law = rounds or NegativeBinomial(shape=shape or Fraction(0), stop_probability=stop_probability)
+        nothing = law.nothing(1 - shares)
+        return _outlook(shares, np.divide(1 - nothing, shares, out=np.full_like(shares, law.mean), where=shares > 0), nothing)
     ends = shares * (1 - stop) + stop  # the probability that a round ends the search
     with np.errstate(divide="ignore", invalid="ignore"):
-        rounds, nothing = 1 / ends, np.where(ends > 0, (1 - shares) * stop / ends, 0.0)
-    return _outlook(shares, rounds, nothing)
+        numbers, nothing = 1 / ends, np.where(ends > 0, (1 - shares) * stop / ends, 0.0)
+    return _outlook(shares, numbers, nothing)
 
 
 def _outlook(shares: np.ndarray, rounds: np.ndarray, nothing: np.ndarray) -> Outlook:
@@ -228,11 +231,3 @@ def _outlook(shares: np.ndarray, rounds: np.ndarray, nothing: np.ndarray) -> Out
         fits=len(shares),
         unlucky=int((shares < UNLUCKY * shares.mean()).sum()),
     )
-
-
-def _none_accepted(shares: np.ndarray, stop: float, shape: float) -> np.ndarray:
-    """E[(1 - share)^K], K truncated negative binomial: its generating function (Papernot & Steinke 2022, Definition 1)."""
-    left = 1 - (1 - stop) * (1 - shares)
-    if shape == 0:
-        return np.log(left) / math.log(stop)
-    return np.expm1(-shape * np.log(left)) / math.expm1(-shape * math.log(stop))

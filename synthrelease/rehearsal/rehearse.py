@@ -300,7 +300,9 @@ class _Course:
             shortlist=shortlist,
             criteria=criterion_advice(self.spec.criteria, kept or others, others, self.noise_level),
             budgets=frontier(self.spec, by_budget, self.goal.level),
-            outlook=outlook(kept, self.spec.stop_probability, self._least_per_fit(shortlist), self.spec.shape),
+            outlook=outlook(
+                kept, self.spec.stop_probability, self._least_per_fit(shortlist), self.spec.shape, self.spec.rounds
+            ),
             comparison=self.comparison,
             copies=copies,
             look=look,

@@ -1,0 +1,122 @@
+"""The price of a hidden number of rounds with finitely many values, by a search that proves it (theory 2b.7, certified price).
+
+For rounds that are epsilon-DP, E = e^epsilon, and q_k = Pr[K = k] the loop costs the larger one of
+
+    epsilon + sup ln(g(A) / g(E A))    and    sup ln(f(1 - A) / f(1 - E A)),    0 < A <= 1 / (1 + E),
+
+f(x) = sum q_k x^k and g(A) = (1 - f(1 - A)) / A (theory 2b.1, price; theory 2b.5, where both ratios are largest). With the odds
+v = E A / (1 - E A), 0 < v <= E,
+
+    1 - E A = 1 / (1 + v),    1 - A = (E + (E - 1) v) / (E (1 + v)).
+
+*Every cell is bounded.* f and g are power series in x = 1 - A with coefficients of at least 0. For such a series the ratio
+f(x) / f(x / r) increases with x and with r (theory 2b.5, where both ratios are largest), and here r = (1 - A) / (1 - E A) =
+1 + v (E - 1) / E. So for v from a to b it is at most its value at x(a) and r(b). A cell whose bound is above the largest value
+seen by more than the tolerance is halved; it is left only when its bound is not. So the supremum is at most the largest value
+at the end, plus the tolerance.
+Below the first point a, A is so small that E[K] / g(E A) and 1 / f(1 - E A) are below e^(2 a k), k the largest value of K.
+
+*Rounding.* Only +, -, *, / and square roots of doubles are used, element by element: each is correctly rounded (IEEE 754), so
+the result is the same on all machines. Powers and sums of powers have positive terms and are made by doubling, logarithms by
+a series (`_ln`). With u = 2^-53, k at most 10^4 and epsilon at most 300: 1 - A and (1 - A) / r have relative errors of at most
+12u, their k-th powers and the sums h_k below 14ku < 2e-11, and k_0 times their logarithm, the exponent at most 434, an error
+below 10^4 (2 * 434 + 40) u < 2e-9, to which the rounding of numbers up to 3 * 10^6 adds 2e-9. Both sides of a ratio together
+stay below `_ROUNDING`, which is added. e^epsilon is rounded up to a double, which can only raise the price: more pairs of
+rounds are then neighbours.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+
+from synthrelease.accounting.renyi import exp_up
+
+MOST_ROUNDS = 10_000
+LARGEST_EPSILON = 300
+"""Of a round. The bounds of the rounding errors rest on both."""
+
+_TOLERANCE = Fraction(1, 10**7)
+_ROUNDING = Fraction(1, 10**8)
+_LN2 = 0.6931471805599453
+_ROOT_HALF = 0.7071067811865476
+_TERMS = 12
+
+Atoms = Sequence[tuple[int, Fraction]]
+"""(rounds, probability), rounds ascending."""
+
+
+def largest_log_ratio(atoms: Atoms, epsilon: Fraction) -> Fraction:
+    """An upper bound of the price, above it by less than 2e-7.
+
+    Parameters
+    ----------
+    atoms : from 1 to at most 10^4 rounds, with probabilities of at least 1e-12 with the sum 1.
+    epsilon : of a round, above 0 and at most 300.
+    """
+    ratio = _double_up(exp_up(epsilon))
+    left, right = np.array([1e-10 / atoms[-1][0]]), np.array([ratio])
+    best = float(_log_ratio(right, right, atoms, ratio, epsilon)[0])
+    best = max(best, float(epsilon) + 1e-9)  # a bound for the odds below the first point: e^(2 a k), e^epsilon times it
+    while len(left):
+        open_ = _log_ratio(left, right, atoms, ratio, epsilon) > best + float(_TOLERANCE)
+        left, right = left[open_], right[open_]
+        middle = np.sqrt(left) * np.sqrt(right)
+        best = max(best, float(_log_ratio(middle, middle, atoms, ratio, epsilon).max(initial=best)))
+        left, right = np.concatenate([left, middle]), np.concatenate([middle, right])
+    return Fraction(best) + _TOLERANCE + _ROUNDING
+
+
+def _log_ratio(low: np.ndarray, high: np.ndarray, atoms: Atoms, ratio: float, epsilon: Fraction) -> np.ndarray:
+    """A bound of both log ratios for odds from `low` to `high`, (n,) each: the larger ratio itself where they are equal."""
+    here = (ratio + (ratio - 1) * low) / (ratio * (1 + low))
+    there = here / (1 + high * ((ratio - 1) / ratio))
+    nothing, accepted = (top - bottom for top, bottom in zip(_logarithms(here, atoms), _logarithms(there, atoms), strict=True))
+    return np.maximum(nothing, float(epsilon) + accepted)
+
+
+def _logarithms(rejection: np.ndarray, atoms: Atoms) -> tuple[np.ndarray, np.ndarray]:
+    """ln f and ln g, where a round is rejected with these probabilities x. f is divided by x^k_0, as x may be tiny."""
+    at, power = atoms[0][0], np.ones_like(rejection)
+    whole, total = _power_and_sum(rejection, at)  # x^k_0 and h_k_0
+    nothing, accepted = np.zeros_like(rejection), np.zeros_like(rejection)
+    for rounds, probability in atoms:
+        step, added = _power_and_sum(rejection, rounds - at)
+        total = total + whole * added
+        whole, power, at = whole * step, power * step, rounds
+        nothing, accepted = nothing + float(probability) * power, accepted + float(probability) * total
+    return atoms[0][0] * _ln(rejection) + _ln(nothing), _ln(accepted)
+
+
+def _power_and_sum(base: np.ndarray, exponent: int) -> tuple[np.ndarray, np.ndarray]:
+    """base^k and h_k = 1 + base + ... + base^(k - 1), by doubling k: h_2k = h_k (1 + base^k), h_(k+1) = 1 + base h_k."""
+    power, total = np.ones_like(base), np.zeros_like(base)
+    for bit in f"{exponent:b}":
+        power, total = power * power, total * (1 + power)
+        if bit == "1":
+            power, total = power * base, 1 + base * total
+    return power, total
+
+
+def _ln(values: np.ndarray) -> np.ndarray:
+    """Natural logarithms of positive doubles, within (2 |binary exponent| + 20) 2^-53.
+
+    2^e m with m in [1/sqrt(2), sqrt(2)): e ln 2 + 2 (z + z^3 / 3 + ...), z = (m - 1) / (m + 1), |z| < 0.172; what is left
+    out is below 0.172^25.
+    """
+    mantissa, exponent = np.frexp(values)
+    low = mantissa < _ROOT_HALF
+    mantissa, exponent = np.where(low, 2 * mantissa, mantissa), exponent - low
+    z = (mantissa - 1) / (mantissa + 1)
+    square, series = z * z, np.zeros_like(z)
+    for term in range(_TERMS - 1, -1, -1):
+        series = series * square + 1 / (2 * term + 1)
+    return exponent * _LN2 + 2 * z * series
+
+
+def _double_up(value: Fraction) -> float:
+    nearest = float(value)
+    return nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)

@@ -1,0 +1,227 @@
+"""Laws of the hidden number K of rounds of a selection, and what they cost for pure rounds (theory 2b, price of a law).
+
+The loop draws K from a public law that was fixed beforehand, runs at most K rounds, and publishes the first accepted one, or
+"nothing". For epsilon-DP rounds it costs `law.price(epsilon)`, and no less: some epsilon-DP round attains it (theory 2b.1,
+price). Prices are rounded up to multiples of 1e-7, and lie less than 1e-6 above the exact ones.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from decimal import Context, Decimal, localcontext
+from fractions import Fraction
+from typing import Protocol, TypeVar
+
+import numpy as np
+
+from synthrelease.accounting.charges import decimal_text
+from synthrelease.accounting.law_prices import LARGEST_EPSILON, MOST_ROUNDS, largest_log_ratio
+from synthrelease.accounting.renyi import exp_up, mean_rounds
+from synthrelease.errors import BudgetError, Unexpected
+
+Number = TypeVar("Number", Fraction, float, np.ndarray)
+
+_STEPS = 10**7
+"""Prices are multiples of one over this."""
+_SLACK = Fraction(1, 10**30)
+"""More than the rounding errors of a logarithm with 50 digits."""
+_PRECISE = 1000
+"""Above this epsilon, the closed forms are replaced by bounds that need no e^epsilon."""
+
+MOST_VALUES = 1_000
+LEAST_PROBABILITY = Fraction(1, 10**12)
+_SHOWN = 20
+"""Values that are put into words."""
+
+
+class StoppingLaw(Protocol):
+    """A law of the hidden number of rounds."""
+
+    @property
+    def words(self) -> str:
+        """What the loop does, with the law, for the charge tree."""
+
+    @property
+    def mean(self) -> float:
+        """The mean of K: the mean number of rounds of a search that accepts none."""
+
+    def nothing(self, rejection: Number) -> Number:
+        """f(1 - A), the probability that none of K rounds is accepted when each is rejected with this probability."""
+
+    def price(self, epsilon: Fraction) -> Fraction:
+        """What the loop costs when a round costs this epsilon, pure; rounded up."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StopCoin:
+    """After each rejected round a coin ends the search: Pr[K = k] = gamma (1 - gamma)^(k - 1).
+
+    Attributes
+    ----------
+    stop_probability : gamma, above 0 and at most 1.
+    """
+
+    stop_probability: Fraction
+
+    def __post_init__(self) -> None:
+        if not 0 < self.stop_probability <= 1:
+            raise Unexpected("a stop probability above 0 and at most 1", f"{float(self.stop_probability):g}")
+
+    @property
+    def words(self) -> str:
+        return f"after each rejected round the search ends with probability {decimal_text(self.stop_probability)}"
+
+    @property
+    def mean(self) -> float:
+        return float(1 / self.stop_probability)
+
+    def nothing(self, rejection: Number) -> Number:
+        stop = _like(self.stop_probability, rejection)
+        return stop * rejection / (1 - (1 - stop) * rejection)  # type: ignore[return-value]
+
+    def price(self, epsilon: Fraction) -> Fraction:
+        """epsilon + ln((E + gamma) / (1 + gamma E)), E = e^epsilon (theory 2b.2, price of the stop coin)."""
+        gamma = self.stop_probability
+        if epsilon > _PRECISE:  # (E + gamma) / (1 + gamma E) is below 1 / gamma
+            return min(2 * epsilon, _up(epsilon + _ln_up(1 / gamma)))
+        ratio = exp_up(epsilon)
+        return min(2 * epsilon, _up(epsilon + _ln_up((ratio + gamma) / (1 + gamma * ratio))))
+
+
+@dataclass(frozen=True, kw_only=True)
+class NegativeBinomial:
+    """The truncated negative binomial law, Pr[K = k] proportional to (1 - gamma)^k prod_{l < k} (l + eta) / (l + 1).
+
+    Attributes
+    ----------
+    shape : eta, above -1; 1 is the law of the stop coin, 0 the logarithmic law.
+    stop_probability : gamma, above 0 and below 1.
+    """
+
+    shape: Fraction
+    stop_probability: Fraction
+
+    def __post_init__(self) -> None:
+        if not (0 < self.stop_probability < 1 and self.shape > -1):
+            raise Unexpected("a stop probability above 0 and below 1, and a shape above -1", f"{self}")
+
+    @property
+    def words(self) -> str:
+        shape = f"{'-' if self.shape < 0 else ''}{decimal_text(abs(self.shape))}"
+        law = f"truncated negative binomial with shape {shape} and stop probability {decimal_text(self.stop_probability)}"
+        return f"the first accepted one of a hidden number of rounds, {law}"
+
+    @property
+    def mean(self) -> float:
+        return float(mean_rounds(self.shape, self.stop_probability))
+
+    def nothing(self, rejection: Number) -> Number:
+        """((1 - (1 - gamma) x)^-eta - 1) / (gamma^-eta - 1); for eta = 0 the limit. In floating point."""
+        stop, shape = float(self.stop_probability), float(self.shape)
+        left = 1 - (1 - stop) * np.asarray(rejection, dtype=float)
+        if not shape:
+            return np.log(left) / math.log(stop)  # type: ignore[return-value]
+        return np.expm1(-shape * np.log(left)) / math.expm1(-shape * math.log(stop))  # type: ignore[return-value]
+
+    def price(self, epsilon: Fraction) -> Fraction:
+        """At A = 1 / (1 + E), where both ratios are largest (theory 2b.6, price of truncated negative binomial laws)."""
+        most = (2 + self.shape) * epsilon
+        if epsilon > _PRECISE:
+            return most
+        with localcontext(Context(prec=60 + int(epsilon))):
+            ratio = _decimal(exp_up(epsilon))
+            here, there = self._none(ratio / (1 + ratio)), self._none(1 / (1 + ratio))
+            accepted = ratio * ratio * (1 - here) / (1 - there)
+            found = Fraction(max(accepted, here / there).ln())
+        return min(most, _up(found + _SLACK))
+
+    def _none(self, rejection: Decimal) -> Decimal:
+        stop, shape = _decimal(self.stop_probability), _decimal(self.shape)
+        left = (1 - (1 - stop) * rejection).ln()
+        return ((-shape * left).exp() - 1) / ((-shape * stop.ln()).exp() - 1) if self.shape else left / stop.ln()
+
+
+@dataclass(frozen=True, kw_only=True)
+class FiniteLaw:
+    """A law with finitely many values.
+
+    Attributes
+    ----------
+    atoms : (rounds, probability), rounds ascending from at least 1; the probabilities are exact, above 0 and have the sum 1.
+    """
+
+    atoms: tuple[tuple[int, Fraction], ...]
+
+    def __post_init__(self) -> None:
+        rounds = [k for k, _ in self.atoms]
+        if not (rounds and rounds == sorted(set(rounds)) and rounds[0] >= 1 and rounds[-1] <= MOST_ROUNDS):
+            found = ", ".join(map(str, rounds[:10])) or "none"
+            raise Unexpected(f"numbers of rounds from 1 to {MOST_ROUNDS}, ascending", found)
+        if len(rounds) > MOST_VALUES:
+            raise Unexpected(f"at most {MOST_VALUES} numbers of rounds", str(len(rounds)))
+        for k, probability in self.atoms:
+            if not probability >= LEAST_PROBABILITY:
+                expected = f"a probability of at least {float(LEAST_PROBABILITY):g}"
+                raise Unexpected(expected, f"{float(probability):g}", place=str(k))
+        total = sum((probability for _, probability in self.atoms), Fraction(0))
+        if total != 1:
+            raise Unexpected("probabilities with the sum 1", f"1 {'-' if total < 1 else '+'} {float(abs(total - 1)):g}")
+
+    @classmethod
+    def of(cls, rounds: Mapping[int, Fraction] | Iterable[tuple[int, Fraction]]) -> FiniteLaw:
+        """From {rounds: exact probability} in any order."""
+        return cls(atoms=tuple(sorted(dict(rounds).items())))
+
+    @property
+    def words(self) -> str:
+        law = ", ".join(f"{rounds} with probability {_shown(probability)}" for rounds, probability in self.atoms[:_SHOWN])
+        more = f" and {len(self.atoms) - _SHOWN} more" if len(self.atoms) > _SHOWN else ""
+        return f"the first accepted one of a hidden number of rounds, {law}{more}"
+
+    @property
+    def mean(self) -> float:
+        return float(sum(k * probability for k, probability in self.atoms))
+
+    def nothing(self, rejection: Number) -> Number:
+        terms = [_like(probability, rejection) * rejection**k for k, probability in self.atoms]
+        return sum(terms[1:], start=terms[0])  # type: ignore[return-value]
+
+    def price(self, epsilon: Fraction) -> Fraction:
+        """A certified bound of both suprema of theory 2b.1, price (`accounting.law_prices`).
+
+        Raises
+        ------
+        BudgetError : for rounds above the epsilon for which its rounding errors are bounded.
+        """
+        most = self.atoms[-1][0] * epsilon  # the rounds of the longest search, one after the other
+        if not epsilon or len(self.atoms) == 1:
+            return most
+        if epsilon > LARGEST_EPSILON:
+            raise BudgetError(
+                f"A hidden number of rounds is priced for rounds of epsilon up to {LARGEST_EPSILON}; found {float(epsilon):g}."
+            )
+        return min(most, _up(largest_log_ratio(self.atoms, epsilon)))
+
+
+def _like(probability: Fraction, number: Fraction | float | np.ndarray) -> Fraction | float:
+    return probability if isinstance(number, Fraction) else float(probability)
+
+
+def _shown(probability: Fraction) -> str:
+    text = decimal_text(probability)
+    return text if Fraction(text) == probability else str(probability)
+
+
+def _decimal(value: Fraction) -> Decimal:
+    return Decimal(value.numerator) / Decimal(value.denominator)
+
+
+def _ln_up(value: Fraction) -> Fraction:
+    with localcontext(Context(prec=50)):
+        return Fraction(_decimal(value).ln()) + _SLACK if value != 1 else Fraction(0)
+
+
+def _up(value: Fraction) -> Fraction:
+    return Fraction(-(-value * _STEPS // 1), _STEPS)
