@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from synthrelease.accounting.charges import Charge, mechanism
 from synthrelease.candidates.candidate import Candidate
 from synthrelease.criteria.drafts import CriterionDraft, FileFacts
-from synthrelease.criteria.facts import PublicFacts
+from synthrelease.criteria.facts import Group, PublicColumn, PublicFacts
 from synthrelease.criteria.fitted import Fitted, Regression
 from synthrelease.criteria.guarding import LostPair
 from synthrelease.criteria.known_errors import KnownError
+from synthrelease.criteria.measured_sums import Limits, Sums
 from synthrelease.criteria.offenders import Offender, PublicCounts
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.domain.schema import Binning, Layout, Schema, Transformation
 from synthrelease.enclave.door import PrivateCounts
+from synthrelease.errors import Unexpected
 from synthrelease.randomness import laplace_figure
 from synthrelease.toml.tables import Line, Mistake, Reason, SpecTable
 
@@ -83,6 +85,37 @@ class Setting:
     transformations: tuple[Transformation, ...]
     criteria: Mapping[str, Criterion]
 
+    @property
+    def answered(self) -> tuple[Criterion, ...]:
+        """The criteria that the shared measurements answer."""
+        return tuple(each for each in self.criteria.values() if each.answered_by is not None)
+
+    def sums(self, transformation: Transformation) -> dict[str, Sequence[Sums]]:
+        """The sums that each of these criteria needs on the bins of a transformation; no table has a part in them."""
+        facts = self.facts(transformation)
+        return {each.name: each.measured_sums(facts) for each in self.answered}
+
+    def facts(self, transformation: Transformation, counts: Counts | None = None) -> PublicFacts:
+        """What is public about a table on these bins, as it is told from a released one."""
+        return PublicFacts(
+            n=0 if counts is None else counts.total,
+            columns=tuple(
+                PublicColumn(
+                    name=column.name,
+                    kind=column.kind,
+                    unit=column.unit,
+                    binning=binning.name,
+                    labels=binning.labels,
+                    numbers=binning.numbers,
+                    missing=binning.missing,
+                    groups=_groups(binning, self.groups.get(column.name)),
+                )
+                for column, binning in zip(transformation.schema.columns, transformation.binnings, strict=True)
+            ),
+            criteria=self.criteria,
+            counts=counts,
+        )
+
     def possible(self, columns: tuple[str, ...], binnings: tuple[Binning, ...]) -> np.ndarray:
         """(n_cells,) over the product of these bins: False where the raw rules exclude every record of the cell.
 
@@ -99,6 +132,13 @@ class Setting:
         return ~zeros[tuple(slice(binning.present) for binning in binnings)].ravel()
 
 
+def _groups(binning: Binning, coarser: Binning | None) -> tuple[Group, ...] | None:
+    if coarser is None or not binning.refines(coarser):
+        return None
+    into = binning.map_to(coarser)
+    return tuple(Group(label=label, inside=tuple((into == index).tolist())) for index, label in enumerate(coarser.labels))
+
+
 class Criterion(SpecTable):
     """One acceptance criterion, validated as it stands in the acceptance file.
 
@@ -113,7 +153,12 @@ class Criterion(SpecTable):
     kind : which criterion this is; its further settings follow from it.
     threshold : the figure, with its noise, must be at or below this. In the figure's own unit. Example: `threshold = 0.01`.
     epsilon : what the figure costs. In every round it is scored, so a plan counts it twice (theory 2, selection); with
-        [selection] test = "joint", or where a criterion says so, once. Example: `epsilon = 0.01`.
+        [selection] test = "joint", or where a criterion says so, once. Above 0, unless measurements answer.
+        Example: `epsilon = 0.01`.
+    answered_by : "measurements" where [selection] measurements = "shared" measures every table that the figure is a function of:
+        then an upper bound of the exact figure follows from the noisy tables, at no cost, and must be at or below the threshold
+        (theory 13.6, criteria that measurements answer). Left out, the figure is asked at `epsilon`.
+        Example: `answered_by = "measurements"`.
     reason : why this criterion and this budget, in the steward's words. Example: `reason = "The ministry's first question"`.
     """
 
@@ -137,11 +182,24 @@ class Criterion(SpecTable):
     """Why `init` drafts no such criterion."""
     no_offender: ClassVar[str] = ""
     """Why no part of the public table can be named as the one with the largest error."""
+    no_measured_bound: ClassVar[str] = ""
+    """Why noisy tables of few columns do not bound the figure."""
     name: Line = Field(min_length=1, max_length=80)
     kind: str
     threshold: float = Field(gt=0, allow_inf_nan=False)
-    epsilon: Fraction = Field(gt=0)
+    epsilon: Fraction = Field(default=Fraction(0), ge=0)
+    answered_by: Literal["measurements"] | None = None
     reason: Reason = ""
+
+    @model_validator(mode="after")
+    def _paid_or_answered(self) -> Criterion:
+        if self.answered_by is not None and self.no_measured_bound:
+            raise Unexpected("no answered_by: measurements cannot answer this kind", "it", place="answered_by")
+        if self.answered_by is not None and self.epsilon:
+            raise Unexpected("no epsilon: an answer from measurements costs nothing", "one", place="epsilon")
+        if self.answered_by is None and self.compares and not self.epsilon:
+            raise Unexpected('a number above 0, or answered_by = "measurements"', "nothing or 0", place="epsilon")
+        return self
 
     @property
     def figure_range(self) -> tuple[float, float]:
@@ -218,7 +276,7 @@ class Criterion(SpecTable):
 
     def per_score(self) -> tuple[Charge, ...]:
         """Charges of one `refit` and `score`: in every round, or once after acceptance when the rounds are tested jointly."""
-        return (self.charge,)
+        return (self.charge,) if self.answered_by is None else ()
 
     @property
     def charge(self) -> Charge:
@@ -242,6 +300,37 @@ class Criterion(SpecTable):
         """
         raise NotImplementedError
 
+    def measured_sums(self, facts: PublicFacts) -> Sequence[Sums]:
+        """The sums of original counts that bound the figure of whatever table on these bins. They do not read the table."""
+        raise NotImplementedError
+
+    def measured_bound(self, limits: Sequence[Limits], facts: PublicFacts) -> float:
+        """The largest exact figure of the table when the original sums are within their limits, or a number above it.
+
+        Parameters
+        ----------
+        limits : of `measured_sums`, one after the other.
+
+        Returns
+        -------
+        NaN for a table that fails whatever the original one is.
+        """
+        raise NotImplementedError
+
+    def asked(self, n: int, candidate: Candidate, setting: Setting, fitted: Fitted) -> Query | Score:
+        """The query about a candidate, or its score where measurements answer.
+
+        Privacy
+        -------
+        The latter is post-processing of the shared measurements and of the candidate: no private count is looked at.
+        """
+        if self.answered_by is None:
+            return self.query(n, candidate, setting, fitted)
+        transformation = candidate.transformation
+        limits = fitted.measured_limits(transformation, setting.sums, setting.raw)[self.name]
+        bound = outward(self.measured_bound(limits, setting.facts(transformation, candidate.counts)))
+        return self._judged(bound, ANSWERED, None, None, Fraction(0))
+
     def score(self, private: PrivateCounts, candidate: Candidate, setting: Setting, fitted: Fitted) -> Score:
         """Ask the query, release its figure with noise and compare it with the threshold.
 
@@ -250,7 +339,7 @@ class Criterion(SpecTable):
         private : the private table on the candidate's bins, with this round's meter.
         fitted : as for `query`.
         """
-        found = self.query(private.n, candidate, setting, fitted)
+        found = self.asked(private.n, candidate, setting, fitted)
         return found if isinstance(found, Score) else self._release(private, found)
 
     def seconds(self, layout: Layout, rows: int) -> float:
@@ -288,6 +377,15 @@ class Criterion(SpecTable):
             noise_sd=noise_sd,
             passed=math.isfinite(value) and value <= self.threshold,
         )
+
+
+ANSWERED = "none: an upper bound that follows from the published measurements"
+"""The mechanism of a criterion that measurements answer."""
+
+
+def outward(bound: float) -> float:
+    """A bound with room for the rounding of a few sums and quotients of floats."""
+    return bound * (1 + 2.0**-40)
 
 
 def fitted_before(criteria: Iterable[Criterion], private: PrivateCounts, setting: Setting) -> Fitted:

@@ -61,6 +61,7 @@ class RegressionOneStep(RegressionCoefficients):
         "It follows from the released table where the representation of every column is what was released; of other bins a "
         "bundle holds the name alone."
     )
+    no_measured_bound: ClassVar[str] = "Residuals are of clipped predictions, which tables of two columns do not determine."
     no_draft: ClassVar[str] = ""
     kind: Literal["regression_one_step"]  # type: ignore[assignment]
     range: tuple[float, float]

@@ -50,6 +50,7 @@ class RegressionPrediction(Criterion):
         'With bound = "lines" it follows from the two lines, of which a bundle holds the released one alone.'
     )
     no_bounds: ClassVar[str] = "A difference of mean errors of two lines says nothing about single counts or means."
+    no_measured_bound: ClassVar[str] = "Absolute errors are of whole records, which tables of two columns do not determine."
     no_draft: ClassVar[str] = "It needs the private line of another criterion, which is not drafted either."
     no_offender: ClassVar[str] = "A mean error has no parts that would be read one by one."
     kind: Literal["regression_prediction"]

@@ -76,7 +76,7 @@ def prepare(spec: ReleaseSpec, private: PrivateCounts, priors: Mapping[str, Coun
         if not isinstance(generator, MeasuringGenerator):
             raise TypeError(f"{generator.family} does not measure apart from modelling")
         measured = generator.measure(private.merge(common.layout, common.maps), spec.generation_charge)
-    fitted = fitted_before(spec.criteria, private, spec.setting)
+    fitted = replace(fitted_before(spec.criteria, private, spec.setting), answers=spec.answers(measured))
     return Prepared(fitted=fitted, priors=priors or {}, measured=measured)
 
 
@@ -129,7 +129,7 @@ def judge(spec: ReleaseSpec, merged: PrivateCounts, candidate: Candidate, prepar
     Spends the charges of the criteria, or of the joint test, in `spec.plan.per_round`, each at most once.
     """
     if spec.joint_test is not None:
-        asked = [(each, each.query(merged.n, candidate, spec.setting, prepared.fitted)) for each in spec.criteria]
+        asked = [(each, each.asked(merged.n, candidate, spec.setting, prepared.fitted)) for each in spec.criteria]
         return Attempt(candidate=candidate, joint_verdict=spec.joint_test.passes(merged, asked))
     return Attempt(candidate=candidate, scores=scores_of(spec.criteria, merged, candidate, spec.setting, prepared.fitted))
 
