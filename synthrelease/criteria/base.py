@@ -90,6 +90,11 @@ class Setting:
         """The criteria that the shared measurements answer."""
         return tuple(each for each in self.criteria.values() if each.answered_by is not None)
 
+    @property
+    def measured_lines(self) -> tuple[Criterion, ...]:
+        """The criteria that take a line from the shared measurements."""
+        return tuple(each for each in self.criteria.values() if each.measured_line)
+
     def sums(self, transformation: Transformation) -> dict[str, Sequence[Sums]]:
         """The sums that each of these criteria needs on the bins of a transformation; no table has a part in them."""
         facts = self.facts(transformation)
@@ -298,6 +303,15 @@ class Criterion(SpecTable):
         n : the public number of rows.
         fitted : what `prepare` and `refit` have returned.
         """
+        raise NotImplementedError
+
+    @property
+    def measured_line(self) -> bool:
+        """Whether a line is taken from the shared measurements."""
+        return False
+
+    def measured_columns(self, setting: Setting) -> Sequence[tuple[str, Binning]]:
+        """The columns of that line, the target last, with the bins whose numbers it takes."""
         raise NotImplementedError
 
     def measured_sums(self, facts: PublicFacts) -> Sequence[Sums]:

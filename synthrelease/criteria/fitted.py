@@ -10,9 +10,10 @@ import numpy as np
 
 from synthrelease.candidates.generators.measurements import NoisyMarginals
 from synthrelease.criteria.functional_mechanism import Design, LinearModel
+from synthrelease.criteria.measured_line import measured_line
 from synthrelease.criteria.measured_sums import Limits, Sums, all_limits
 from synthrelease.domain.plausibility import Plausibility
-from synthrelease.domain.schema import Transformation
+from synthrelease.domain.schema import Binning, Transformation
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,6 +97,20 @@ class Fitted:
     def with_regression(self, name: str, regression: Regression) -> Fitted:
         """The same with another regression of a criterion."""
         return replace(self, regressions={**self.regressions, name: regression})
+
+    def with_lines(self, columns: Mapping[str, Sequence[tuple[str, Binning]]]) -> Fitted:
+        """The same with the line of the shared measurements for some criteria: by name, their columns with the bins to take.
+
+        Raises LookupError where nothing was measured.
+        """
+        found = self
+        for name, taken in columns.items():
+            if self.answers is None:
+                raise LookupError("nothing was measured")
+            names, binnings = zip(*taken, strict=True)
+            model = measured_line(names, binnings, self.answers.measured, self.answers.common)
+            found = found.with_regression(name, replace(found.regression(name), model=model))
+        return found
 
     def measured_limits(
         self,

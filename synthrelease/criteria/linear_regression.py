@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, ClassVar, Literal
 
@@ -109,6 +109,9 @@ class RegressionCoefficients(Criterion):
     def fit_charge(self) -> Charge | None:
         """What the private fit costs; None where there is none."""
         return self.charge
+
+    def measured_columns(self, setting: Setting) -> Sequence[tuple[str, Binning]]:
+        return list(zip(self.columns, self.binnings(setting), strict=True))
 
     def once(self) -> tuple[Charge, ...]:
         return (self.fit_charge,) if self.fit == "once" and self.fit_charge else ()

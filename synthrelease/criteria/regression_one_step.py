@@ -45,6 +45,8 @@ class RegressionOneStep(RegressionCoefficients):
     fit : always "once", and may be left out: no line is fitted in a round. Example: `fit = "once"`.
     fit_epsilon : budget of a private line fitted once before the loop, for a criterion of prediction errors; left out, none is
         fitted. Example: `fit_epsilon = 0.2`.
+    line : "measurements" takes the line for a criterion of prediction errors from the shared measurements, at no cost, in place
+        of a private one; pairs of columns that no table has count as uncorrelated. Example: `line = "measurements"`.
 
     Privacy
     -------
@@ -67,6 +69,7 @@ class RegressionOneStep(RegressionCoefficients):
     range: tuple[float, float]
     fit: Literal["once"] = "once"
     fit_epsilon: Fraction | None = Field(default=None, gt=0)
+    line: Literal["measurements"] | None = None
 
     @classmethod
     def drafts(cls, file: FileFacts) -> Iterable[CriterionDraft]:
@@ -93,6 +96,8 @@ class RegressionOneStep(RegressionCoefficients):
     def _increasing(self) -> RegressionOneStep:
         if not self.range[0] < self.range[1]:
             raise ValueError("range must be [lowest, highest] with lowest < highest")
+        if self.line is not None and self.fit_epsilon is not None:
+            raise ValueError('fit_epsilon pays for a private line, and line = "measurements" takes another: name one of them')
         return self
 
     @property
@@ -113,6 +118,10 @@ class RegressionOneStep(RegressionCoefficients):
         yield from super().mistakes(setting, others)
         if self.prior is not None and self.fit_epsilon is None:
             yield Mistake(field="prior", expected="no prior without fit_epsilon: nothing is fitted", found="a prior")
+
+    @property
+    def measured_line(self) -> bool:
+        return self.line is not None
 
     def sentence(self, facts: PublicFacts) -> str:
         return (

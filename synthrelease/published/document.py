@@ -2,7 +2,8 @@
 
 **The promise.** A document carries the number of its format, the lowest of `FORMATS` that can say what it says. Format 4 is
 format 3 with columns that have a bin of missing values or take a quarter, week or weekday from a date, or days between two,
-or with a column of weights in the table.
+or with a column of weights in the table. Format 5 is
+format 4 with criteria that the published measurements answer.
 
 - Without a new number only optional fields may be added: fields with a default that says what documents without them say, and
   that are not written where they say just that. So every later version reads every document of the number, and `load` of
@@ -47,9 +48,9 @@ from synthrelease.published.parts import ExactText, Number, Part, number, upward
 from synthrelease.toml.card import CardTable
 from synthrelease.toml.reading import dotted
 
-Format = Literal[3, 4]
+Format = Literal[3, 4, 5]
 FORMATS: tuple[Format, ...] = get_args(Format)
-How = Literal["noise and selection", "noise", "redrawn noise", "exact"]
+How = Literal["noise and selection", "noise", "redrawn noise", "measurements", "exact"]
 
 
 class IntervalPart(Part):
@@ -87,6 +88,11 @@ class CriterionPart(Part):
     worst: Number | None
     interval: IntervalPart | None
     parameters: dict[str, Any]
+
+    @property
+    def answered(self) -> bool:
+        """Whether the published measurements answer it: `value` is then an upper bound of the exact figure."""
+        return self.parameters.get("answered_by") == "measurements"
 
     def criterion(self) -> Criterion | None:
         """The criterion itself; None for a kind that is not known here. Raises ValueError for parameters of another kind."""
@@ -149,11 +155,22 @@ class JointTestPart(Part):
     margin: Number
 
 
+class BoundsPart(Part):
+    """What the bounds of the criteria that measurements answer may be wrong with, all together.
+
+    `risk_exact` is divided evenly among the `transformations` that configurations were drawn from, and in each among the sums
+    that its bounds rest on.
+    """
+
+    risk_exact: ExactText
+    transformations: Annotated[int, Field(ge=1)]
+
+
 class SelectionPart(Part):
     """How configurations were drawn, what decided a round, and when the search would have ended with nothing.
 
     `joint_test` is null where every criterion was decided by its own figure. `shape` is that of a truncated negative binomial
-    number of rounds; null with a known threshold.
+    number of rounds; null with a known threshold. `bounds` is absent where measurements answer no criterion.
     """
 
     configurations: int
@@ -161,6 +178,11 @@ class SelectionPart(Part):
     shape: ExactText | None
     shared_measurements: bool
     joint_test: JointTestPart | None
+    bounds: BoundsPart | None = None
+
+    @model_serializer(mode="wrap")
+    def _what_there_is(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return {name: value for name, value in dump(self).items() if name != "bounds" or value is not None}
 
 
 _OPTIONAL = ("calibration", "imputation")
@@ -215,7 +237,7 @@ class ReleaseDocument(Part):
 
     @model_validator(mode="after")
     def _lowest_format(self) -> ReleaseDocument:
-        lowest = format_of(self.columns, self.calibration)
+        lowest = format_of(self.columns, self.calibration, self.criteria)
         if self.format != lowest:
             raise ValueError(f"what stands here is written in format {lowest}, not {self.format}")
         return self
@@ -240,8 +262,14 @@ class ReleaseDocument(Part):
         return (json.dumps(tables, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode("utf-8")
 
 
-def format_of(columns: Sequence[ColumnPart], calibration: CalibrationPart | None = None) -> Format:
-    """The lowest format that has the words for these columns, and for a table with weights."""
+def format_of(
+    columns: Sequence[ColumnPart],
+    calibration: CalibrationPart | None = None,
+    criteria: Sequence[CriterionPart] = (),
+) -> Format:
+    """The lowest format that has the words for these columns and criteria, and for a table with weights."""
+    if any(each.answered for each in criteria):
+        return 5
     of_3 = (None, "year", "month", "day")
     weighted = calibration is not None and calibration.weights is not None
     return (

@@ -77,6 +77,7 @@ def prepare(spec: ReleaseSpec, private: PrivateCounts, priors: Mapping[str, Coun
             raise TypeError(f"{generator.family} does not measure apart from modelling")
         measured = generator.measure(private.merge(common.layout, common.maps), spec.generation_charge)
     fitted = replace(fitted_before(spec.criteria, private, spec.setting), answers=spec.answers(measured))
+    fitted = fitted.with_lines({each.name: each.measured_columns(spec.setting) for each in spec.setting.measured_lines})
     return Prepared(fitted=fitted, priors=priors or {}, measured=measured)
 
 

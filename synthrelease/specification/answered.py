@@ -23,15 +23,17 @@ def check_answered(
 ) -> None:
     """Add a problem for every criterion that the measurements do not answer, and where they are not shared or published."""
     answered = {index: each for index, each in enumerate(criteria) if each.answered_by is not None}
-    if not answered:
+    named = {index: "answered_by" for index in answered}
+    named |= {index: "line" for index, each in enumerate(criteria) if each.measured_line}
+    if not named:
         return
-    first, generator = next(iter(answered)), space.generators[0]
-    where = f"criteria[{first}].answered_by"
+    first, generator = min(named), space.generators[0]
+    where = f"criteria[{first}].{named[first]}"
     if selection.measurements != "shared" or not isinstance(generator, MeasuringGenerator):
         expected = 'an epsilon, or [selection] measurements = "shared": measurements that are made in a round answer nothing'
         problems.add(where, expected, "measurements of every round", file=acceptance)
         return
-    if not selection.publish_measurements:
+    if answered and not selection.publish_measurements:
         expected = "true, because criteria are answered by the measurements, and readers must be able to check that"
         problems.add("selection.publish_measurements", expected, "false")
     layout = space.common.layout
