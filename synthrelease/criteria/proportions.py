@@ -6,6 +6,7 @@ share. This criterion looks at the shares themselves (theory 3.12, difference in
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
