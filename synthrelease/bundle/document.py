@@ -112,8 +112,8 @@ def criterion_part(score: Score, criterion: Criterion, bounds: BoundsPart | None
 
 
 def interval_part(part: CriterionPart, bounds: BoundsPart | None = None) -> IntervalPart | None:
-    """What the released figure says about the exact one; from the other fields of the criterion, and for those that measurements
-    answer from `bounds`.
+    """What the released figure says about the exact one; from the other fields of the criterion, and from `bounds` where
+    measurements answer.
 
     A figure without noise is exact. One whose noise is not added to it has an interval from redrawn noise, an estimate;
     None where there is no such estimate.

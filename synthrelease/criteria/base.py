@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import ClassVar, Literal
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import Field, ValidationInfo, field_validator
 
 from synthrelease.accounting.charges import Charge, mechanism
 from synthrelease.candidates.candidate import Candidate
@@ -192,19 +192,26 @@ class Criterion(SpecTable):
     name: Line = Field(min_length=1, max_length=80)
     kind: str
     threshold: float = Field(gt=0, allow_inf_nan=False)
-    epsilon: Fraction = Field(default=Fraction(0), ge=0)
     answered_by: Literal["measurements"] | None = None
+    epsilon: Fraction = Field(default=Fraction(0), ge=0, validate_default=True)
     reason: Reason = ""
 
-    @model_validator(mode="after")
-    def _paid_or_answered(self) -> Criterion:
-        if self.answered_by is not None and self.no_measured_bound:
-            raise Unexpected("no answered_by: measurements cannot answer this kind", "it", place="answered_by")
-        if self.answered_by is not None and self.epsilon:
-            raise Unexpected("no epsilon: an answer from measurements costs nothing", "one", place="epsilon")
-        if self.answered_by is None and self.compares and not self.epsilon:
-            raise Unexpected('a number above 0, or answered_by = "measurements"', "nothing or 0", place="epsilon")
-        return self
+    @field_validator("answered_by")
+    @classmethod
+    def _answerable(cls, answered_by: str | None) -> str | None:
+        if answered_by is not None and cls.no_measured_bound:
+            raise Unexpected("no such setting: measurements cannot answer a criterion of this kind")
+        return answered_by
+
+    @field_validator("epsilon")
+    @classmethod
+    def _paid_or_answered(cls, epsilon: Fraction, others: ValidationInfo) -> Fraction:
+        answered_by = others.data.get("answered_by")
+        if answered_by is not None and epsilon:
+            raise Unexpected("no epsilon: an answer from measurements costs nothing")
+        if answered_by is None and "answered_by" in others.data and cls.compares and not epsilon:
+            raise Unexpected('a number above 0, or answered_by = "measurements" in its place', "0 or nothing")
+        return epsilon
 
     @property
     def figure_range(self) -> tuple[float, float]:

@@ -70,7 +70,10 @@ class MeasuredAnswers:
             pairs = zip(self.common.binnings, transformation.binnings, strict=True)
             measured = self.measured.merge(transformation.layout, [finer.map_to(coarser) for finer, coarser in pairs])
             self._kept[key] = all_limits(
-                sums(transformation), measured, possible_cells(raw.merge(transformation)), float(self.risk) / self.transformations
+                sums(transformation),
+                measured,
+                possible_cells(raw.merge(transformation)),
+                float(self.risk) / self.transformations,
             )
         return self._kept[key]
 

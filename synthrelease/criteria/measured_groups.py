@@ -83,9 +83,7 @@ def furthest_share(limits: Limits, hits: int, rows: int) -> float:
     return max(highest, -lowest) / rows
 
 
-def sums_beyond(
-    by: Iterable[str], overall: bool, column: str, quantiles: Sequence[Fraction], facts: PublicFacts
-) -> list[Sums]:
+def sums_beyond(by: Iterable[str], overall: bool, column: str, quantiles: Sequence[Fraction], facts: PublicFacts) -> list[Sums]:
     """Of every group and quantile q, for every bin t: the rows below t less q of all, then those above t less 1 - q of all;
     both times the denominator of q."""
     bins = np.arange(len(facts.by_name[column].labels))

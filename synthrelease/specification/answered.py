@@ -23,7 +23,7 @@ def check_answered(
 ) -> None:
     """Add a problem for every criterion that the measurements do not answer, and where they are not shared or published."""
     answered = {index: each for index, each in enumerate(criteria) if each.answered_by is not None}
-    named = {index: "answered_by" for index in answered}
+    named = dict.fromkeys(answered, "answered_by")
     named |= {index: "line" for index, each in enumerate(criteria) if each.measured_line}
     if not named:
         return

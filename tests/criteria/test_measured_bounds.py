@@ -29,7 +29,9 @@ GAPS = World({"a": 1, "b": 1}, missing=("b",))
 
 
 def answered(kind: str, **fields: object) -> Criterion:
-    return CRITERIA[kind].model_validate({"name": kind, "kind": kind, "threshold": 0.4, "answered_by": "measurements", **fields})
+    return CRITERIA[kind].model_validate(
+        {"name": kind, "kind": kind, "threshold": 0.4, "answered_by": "measurements", **fields}
+    )
 
 
 CASES: list[tuple[World, Criterion]] = [
@@ -97,7 +99,7 @@ def test_no_original_table_within_the_limits_has_a_larger_figure(world: World, c
 
 def test_limits_of_slopes_hold_for_lines_by_least_squares() -> None:
     world = World({"x": 2, "w": 1, "y": 3})
-    line = {"target": "y", "features": ["x", "w"], "representation": {name: "single" for name in "xwy"}}
+    line = {"target": "y", "features": ["x", "w"], "representation": dict.fromkeys("xwy", "single")}
     criterion = answered("regression_coefficients", **line)
     setting = world.setting(criterion)
     sums = criterion.measured_sums(setting.facts(world.transformation))
@@ -111,7 +113,8 @@ def test_limits_of_slopes_hold_for_lines_by_least_squares() -> None:
         dense = np.bincount(original, minlength=24)[None]
         below = [int(generator.integers(width + 1)) for _ in sums]
         limits = [
-            limits_around(tables_of(world, dense, one)[0], one, down, width - down) for one, down in zip(sums, below, strict=True)
+            limits_around(tables_of(world, dense, one)[0], one, down, width - down)
+            for one, down in zip(sums, below, strict=True)
         ]
         bound = criterion.measured_bound(limits, setting.facts(world.transformation, world.counts(released.tolist())))
         assert bound >= distance - 1e-9
@@ -159,12 +162,18 @@ def test_limits_of_several_tables_cover_by_simulation() -> None:
     table = generator.integers(0, 40, size=(2, 3, 4))
     epsilons = {(0, 1): Fraction(1, 2), (1, 2): Fraction(1, 3), (1,): Fraction(1, 5)}
     exact = {columns: table.sum(axis=tuple(axis for axis in range(3) if axis not in columns)) for columns in epsilons}
-    asked = {"all": [Sums(columns=("b",)), Sums(columns=("b", "a")), Sums(columns=("c", "b"), weights=table[:1].swapaxes(1, 2))]}
+    asked = {
+        "all": [Sums(columns=("b",)), Sums(columns=("b", "a")), Sums(columns=("c", "b"), weights=table[:1].swapaxes(1, 2))]
+    }
     truth = [table.sum(axis=(0, 2)), table.sum(axis=2).T.ravel(), np.array([(table[0] * table.sum(axis=0)).sum()])]
     held, runs, risk = 0, 400, 0.2
     for _ in range(runs):
         noisy = [
-            (columns, discrete_laplace(values.ravel(), sensitivity=2, epsilon=epsilons[columns]).reshape(values.shape), epsilons[columns])
+            (
+                columns,
+                discrete_laplace(values.ravel(), sensitivity=2, epsilon=epsilons[columns]).reshape(values.shape),
+                epsilons[columns],
+            )
             for columns, values in exact.items()
         ]
         found = all_limits(asked, measured(layout, noisy, int(table.sum())), everywhere(layout), risk)["all"]
