@@ -160,7 +160,7 @@ class Criterion(SpecTable):
     epsilon : what the figure costs. In every round it is scored, so a plan counts it twice (theory 2, selection); with
         [selection] test = "joint", or where a criterion says so, once. Above 0, unless measurements answer.
         Example: `epsilon = 0.01`.
-    answered_by : "measurements" where [selection] measurements = "shared" measures every table that the figure is a function of:
+    answered_by : "measurements" where [selection] measurements = "shared" measures every table that the figure is made from:
         then an upper bound of the exact figure follows from the noisy tables, at no cost, and must be at or below the threshold
         (theory 13.6, criteria that measurements answer). Left out, the figure is asked at `epsilon`.
         Example: `answered_by = "measurements"`.

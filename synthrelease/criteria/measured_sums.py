@@ -1,7 +1,8 @@
-"""Limits of sums of original counts that shared noisy tables give, all at once (theory 13.6, criteria that measurements answer).
+"""Limits of sums of original counts that shared noisy tables give, all at once.
 
-Which sums there are is fixed before anything is measured; each gets an equal part of the risk. Of the tables that hold a
-sum's columns, those are combined, by weights that are public, too, whose noise together is smallest.
+Theory 13.6, criteria that measurements answer. Which sums there are is fixed before anything is measured; each gets an equal
+part of the risk. Of the tables that hold a sum's columns, those are combined, by weights that are public, too, whose noise
+together is smallest.
 """
 
 from __future__ import annotations

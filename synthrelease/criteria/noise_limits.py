@@ -1,11 +1,12 @@
-"""How far a weighted sum of independent discrete Laplace noises is off at most, at a stated risk (theory 13.5, limits of noise).
+"""How far a weighted sum of independent discrete Laplace noises is off at most, at a stated risk.
 
-A part (b, w, k) stands for w (z_1 + ... + z_k), Pr[z] proportional to a^|z|, a = e^(-1/b), w a whole number. With
+Theory 13.5, limits of noise. A part (b, w, k) stands for w (z_1 + ... + z_k), Pr[z] proportional to a^|z|, a = e^(-1/b), w a
+whole number. With
 
-    E[e^(i t z)] = 1 / (1 + 4 a sin^2(t/2) / (1 - a)^2),      E[e^(h z)] = 1 / (1 - 4 a sinh^2(h/2) / (1 - a)^2)  for 0 < h < 1/b
+    E[e^(i t z)] = 1 / (1 + 4 a sin^2(t/2) / (1 - a)^2),   E[e^(h z)] = 1 / (1 - 4 a sinh^2(h/2) / (1 - a)^2), 0 < h < 1/b,
 
-the law of a sum that fits on a grid of `_GRID` points follows exactly from its characteristic function (one Fourier transform);
-other sums are bounded by Markov's inequality for e^(h sum), for which every h gives a valid limit.
+the law of a sum that fits on a grid of `_GRID` points follows from its characteristic function by one Fourier transform; other
+sums are bounded by Markov's inequality for e^(h sum), for which every h gives a valid limit.
 """
 
 from __future__ import annotations

@@ -182,7 +182,7 @@ class DifferenceInProportions(Criterion):
             Group(label=label, inside=tuple(label == one for one in column.labels)) for label in column.labels
         ]
         named = [group.inside for group in groups if group.label in self.bins]
-        return np.array(named, dtype=bool).reshape(len(named), len(column.labels)).any(axis=0)
+        return np.asarray(np.array(named, dtype=bool).reshape(len(named), len(column.labels)).any(axis=0))
 
     def offender(self, public: PublicCounts, candidate: Candidate, setting: Setting, fitted: Fitted) -> Offender | None:
         """The group with the largest error."""

@@ -136,6 +136,10 @@ def measured(layout: Layout, tables: Sequence[tuple[tuple[int, ...], np.ndarray,
     )
 
 
+def drawn(values: np.ndarray, epsilon: Fraction) -> np.ndarray:
+    return discrete_laplace(values.ravel(), sensitivity=2, epsilon=epsilon).reshape(values.shape)
+
+
 def everywhere(layout: Layout) -> Any:
     return lambda names: np.ones(math.prod(layout.sizes[layout.index(name)] for name in names), dtype=bool)
 
@@ -168,14 +172,7 @@ def test_limits_of_several_tables_cover_by_simulation() -> None:
     truth = [table.sum(axis=(0, 2)), table.sum(axis=2).T.ravel(), np.array([(table[0] * table.sum(axis=0)).sum()])]
     held, runs, risk = 0, 400, 0.2
     for _ in range(runs):
-        noisy = [
-            (
-                columns,
-                discrete_laplace(values.ravel(), sensitivity=2, epsilon=epsilons[columns]).reshape(values.shape),
-                epsilons[columns],
-            )
-            for columns, values in exact.items()
-        ]
+        noisy = [(columns, drawn(values, epsilons[columns]), epsilons[columns]) for columns, values in exact.items()]
         found = all_limits(asked, measured(layout, noisy, int(table.sum())), everywhere(layout), risk)["all"]
         held += all(((each.low <= sums) & (sums <= each.high)).all() for each, sums in zip(found, truth, strict=True))
     assert held >= runs * (1 - risk)  # expected: about 0.85 of them
@@ -208,7 +205,8 @@ def test_noise_beyond_its_limits_leaves_everything_open() -> None:
     layout = Layout(columns=("a",), sizes=(2,))
     noisy = measured(layout, [((0,), np.array([-500, 700]), Fraction(4))], 12)
     found = all_limits({"": [Sums(columns=("a",))]}, noisy, everywhere(layout), 0.1)[""][0]
-    assert (found.low == 0).all() and (found.high == 12).all()
+    assert (found.low == 0).all()
+    assert (found.high == 12).all()
 
 
 def test_an_answer_looks_at_measurements_and_candidate_alone() -> None:
@@ -225,8 +223,9 @@ def test_an_answer_looks_at_measurements_and_candidate_alone() -> None:
 
     found = score(WORLD.counts(original).dense().reshape(2, 3))
     assert (found.epsilon, found.sensitivity, found.noise_sd, found.mechanism) == (0, None, None, ANSWERED)
-    assert criterion.per_score() == () and criterion.once() == ()
-    assert 20 / 120 < found.value < 22 / 120 and found.passed  # one cell is 20 rows off, and the noise at most one
+    assert criterion.per_score() == criterion.once() == ()
+    assert found.passed
+    assert 20 / 120 < found.value < 22 / 120  # one cell is 20 rows off, and the noise at most one
     assert not score(WORLD.counts([5] * 120).dense().reshape(2, 3)).passed
 
 
@@ -249,4 +248,5 @@ def test_every_kind_is_answered_or_says_why_not(kind: str) -> None:
 def test_facts_of_a_candidate_have_its_groups() -> None:
     facts: PublicFacts = WORLD.setting().facts(WORLD.transformation, Counts(WORLD.layout, np.array([0, 5])))
     groups = facts.by_name["b"].groups
-    assert groups is not None and [group.inside for group in groups] == [(True, False, False), (False, True, True)]
+    assert groups is not None
+    assert [group.inside for group in groups] == [(True, False, False), (False, True, True)]
