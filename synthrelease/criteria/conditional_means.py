@@ -197,7 +197,7 @@ class ConditionalMean(Criterion):
             if not total:
                 return math.nan
             target = math.fsum((rows * numbers).tolist()) / total
-            worst = max(worst, furthest_mean(each, step, max(1, total - margin), target))
+            worst = max(worst, furthest_mean(each, step, max(1, total - margin), target, (highest - lowest) / 2))
         return worst + moved
 
     def _in_steps(self, facts: PublicFacts) -> tuple[np.ndarray, float]:

@@ -41,12 +41,13 @@ def in_steps(numbers: Sequence[float | None], lowest: float, highest: float, mid
     return steps, float(np.abs(exact - steps * step).max()) + 2.0**-40 * (highest - lowest)
 
 
-def furthest_mean(limits: Limits, step: float, size: int, target: float) -> float:
+def furthest_mean(limits: Limits, step: float, size: int, target: float, most: float) -> float:
     """The largest |resized mean - target| for numbers of rows and sums within limits.
 
     Parameters
     ----------
     limits : of the rows of the group, and of the sum of their numbers in steps.
+    most : a resized mean is between this and its negative.
     size : groups with fewer rows are filled up to this with 0.
 
     Notes
@@ -59,7 +60,7 @@ def furthest_mean(limits: Limits, step: float, size: int, target: float) -> floa
         for rows in (limits.low[0], limits.high[0])
         for total in (limits.low[1], limits.high[1])
     ]
-    return max(abs(corner - target) for corner in corners)
+    return max(abs(min(max(corner, -most), most) - target) for corner in corners)
 
 
 def shares_of_groups(by: Iterable[str], overall: bool, column: str, meets: np.ndarray, facts: PublicFacts) -> list[Sums]:

@@ -48,7 +48,7 @@ def answered_text(document: ReleaseDocument) -> str:
     bounds = document.selection.bounds
     if not names or bounds is None:
         return ""
-    sure = f"{100 * (1 - Fraction(bounds.risk_exact)):.4f}".rstrip("0").rstrip(".")
+    sure = figure(100 * (1 - float(Fraction(bounds.risk_exact))), 10)
     one = len(names) == 1
     return (
         f"{shown(names)}: {'the figure of this criterion is' if one else 'the figures of these criteria are'} not the exact "
