@@ -161,3 +161,22 @@ def test_a_smaller_risk_makes_wider_bounds(result: Release, tmp_path: Path) -> N
         limits = answers.limits(result.candidate.transformation, spec.setting.sums, spec.setting.raw)  # type: ignore[union-attr]
         found.append(sum(int((each.high - each.low).sum()) for each in limits["marginals"]))
     assert found[0] < found[1]
+
+
+def test_each_transformation_has_its_part_of_the_risk(result: Release) -> None:
+    """The limits of a release from a space of two are those of a space of one at half the risk."""
+    assert result.measured is not None
+    spec, transformation = result.spec, result.candidate.transformation
+    two = spec.answers(result.measured)
+    assert two is not None
+    assert two.transformations == 2
+    narrow, wide = replace(two, risk=Fraction(1, 10**6)), replace(two, risk=Fraction(1, 10**12), transformations=1, _kept={})
+    one = replace(two, risk=Fraction(1, 2 * 10**6), transformations=1, _kept={})
+    widths = [
+        [
+            int((each.high - each.low).sum())
+            for each in found.limits(transformation, spec.setting.sums, spec.setting.raw)["marginals"]
+        ]
+        for found in (replace(narrow, _kept={}), one, wide)
+    ]
+    assert widths[0] == widths[1] < widths[2]
