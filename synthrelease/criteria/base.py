@@ -313,6 +313,11 @@ class Criterion(SpecTable):
         raise NotImplementedError
 
     @property
+    def asks_something(self) -> bool:
+        """Whether a score may look at the private table; otherwise it is a function of what is public by then."""
+        return self.compares and self.answered_by is None
+
+    @property
     def measured_line(self) -> bool:
         """Whether a line is taken from the shared measurements."""
         return False
@@ -324,6 +329,15 @@ class Criterion(SpecTable):
     def measured_sums(self, facts: PublicFacts) -> Sequence[Sums]:
         """The sums of original counts that bound the figure of whatever table on these bins. They do not read the table."""
         raise NotImplementedError
+
+    def least_measured_bound(self, widths: Sequence[np.ndarray], n: int) -> float:
+        """What the bound is at least, for whatever tables of n rows, because of the noise alone; 0 where nothing is known.
+
+        Parameters
+        ----------
+        widths : of `measured_sums`, how far each limit is from the middle of its interval at least.
+        """
+        return 0.0
 
     def measured_bound(self, limits: Sequence[Limits], facts: PublicFacts) -> float:
         """The largest exact figure of the table when the original sums are within their limits, or a number above it.

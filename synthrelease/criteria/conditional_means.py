@@ -184,6 +184,11 @@ class ConditionalMean(Criterion):
         """Rows and sums of every group."""
         return sums_of_numbers(self.by, self.overall, self.column, self._in_steps(facts)[0], facts)
 
+    def least_measured_bound(self, widths: Sequence[np.ndarray], n: int) -> float:
+        """No group has more than all rows, so its mean is known no better than its sum over all rows."""
+        step = (self.range[1] - self.range[0]) / FINEST
+        return max(float(each[1]) for each in widths) * step / n
+
     def measured_bound(self, limits: Sequence[Limits], facts: PublicFacts) -> float:
         lowest, highest = self.range
         moved, step = self._in_steps(facts)[1], (highest - lowest) / FINEST

@@ -106,6 +106,10 @@ class AbsoluteMarginalError(MarginalCriterion):
         """Every cell of every table."""
         return [Sums(columns=columns) for columns in self.compared(facts)]
 
+    def least_measured_bound(self, widths: Sequence[np.ndarray], n: int) -> float:
+        """Some end of the widest interval is half of it away from whatever is released."""
+        return max(float(each.max()) for each in widths) / n
+
     def measured_bound(self, limits: Sequence[Limits], facts: PublicFacts) -> float:
         return max(int(furthest(each, facts.cells(one)).max()) for one, each in self._with(limits, facts)) / facts.n
 
@@ -196,6 +200,11 @@ class RelativeMarginalError(Criterion):
     def measured_sums(self, facts: PublicFacts) -> list[Sums]:
         """Every bin of every column."""
         return [Sums(columns=(column.name,)) for column in facts.columns]
+
+    def least_measured_bound(self, widths: Sequence[np.ndarray], n: int) -> float:
+        """Of k bins one has at most r = n/k rows, known within h: the best s is sqrt((r + h)/(r - h)) from both ends."""
+        ratios = [(n / len(each) + 1 + each.min()) / max(n / len(each) + 1 - each.min(), 1.0) for each in widths]
+        return min(math.sqrt(max(ratios)), self.clip)
 
     def measured_bound(self, limits: Sequence[Limits], facts: PublicFacts) -> float:
         """r/s and s/r are largest at the ends of what r can be."""

@@ -165,6 +165,10 @@ class DifferenceInProportions(Criterion):
         """Rows that meet the condition, and those that do not, of every group."""
         return shares_of_groups(self.by, self.overall, self.column, self._meets(facts), facts)
 
+    def least_measured_bound(self, widths: Sequence[np.ndarray], n: int) -> float:
+        """|a (1 - p) - b p| / m_g, with m_g at most all rows."""
+        return max(float(each.min()) for each in widths) / n
+
     def measured_bound(self, limits: Sequence[Limits], facts: PublicFacts) -> float:
         meets, worst = self._meets(facts), 0.0
         groups = public_groupings(self.by, self.overall, self.column, facts)
