@@ -126,8 +126,8 @@ def attempt(spec: ReleaseSpec, configuration: Configuration, private: PrivateCou
 def judge(spec: ReleaseSpec, merged: PrivateCounts, candidate: Candidate, prepared: Prepared) -> Attempt:
     """The verdict on a candidate: what is left of a round once there is one.
 
-    Under a joint test a candidate that fails a public score is rejected before anything private is asked about it: that, and the
-    time it saves, are functions of the candidate and of shared measurements alone.
+    Under a joint test a candidate that fails a public score is rejected before anything private is asked about it: that, and
+    the time it saves, are functions of the candidate and of shared measurements alone.
 
     Privacy
     -------
