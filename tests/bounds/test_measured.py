@@ -187,7 +187,8 @@ def test_the_risks_of_figures_and_measurements_add_up() -> None:
     known = Knowledge(made, 0.9).measured
     assert known is not None
     assert known.risk + sum(limit.risk for limit in limits(made, 0.9)) == pytest.approx(0.1)
-    # 6 cells of a x b, 2 + 3 of the columns, 1 + 2 runs of first bins; sums of a in 3 bins and 2 runs of b, of b in 2 and 1 of a
+    # 6 cells of a x b, 2 + 3 of the columns, 1 + 2 runs of first bins;
+    # sums of a in 3 bins and 2 runs of b, of b in 2 and 1 of a
     assert known.n_sums == 14 + 8
     assert known.each * known.n_sums == pytest.approx(known.risk)
 

@@ -39,11 +39,11 @@ OF_ANSWERS = (
         core=True,
     ),
     Mutation(
-        name="limits of noise: one side of Markov's inequality",
-        breaks="bounds that are wrong more often than they say",
+        name="limits of noise: Markov's inequality without the risk",
+        breaks="the same limit whatever the risk",
         place="criteria.noise_limits:_markov",
         old="math.log(2 / risk)",
-        new="math.log(0.5 / risk)",
+        new="math.log(2)",
         tests=(NOISE, "tests/criteria/test_noise_limits.py::test_sums_that_fit_on_no_grid_have_a_limit_all_the_same"),
     ),
     Mutation(
