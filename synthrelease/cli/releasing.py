@@ -15,7 +15,7 @@ from synthrelease.accounting.charges import decimal_text
 from synthrelease.cli.bundles import Password, Sign, print_weights, warn_of_gaps
 from synthrelease.cli.terminal import NOTHING_RELEASED, Config, Jobs, TableName, err, print_plan, progress_line
 from synthrelease.cli.terminal import out as terminal
-from synthrelease.criteria.base import ANSWERED
+from synthrelease.criteria.scores import ANSWERED
 
 if TYPE_CHECKING:
     from synthrelease.publish import Listener, Published, ReleaseRequest

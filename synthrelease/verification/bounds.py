@@ -9,9 +9,9 @@ from fractions import Fraction
 
 from synthrelease.candidates.generators.measurements import NoisyMarginal, NoisyMarginals
 from synthrelease.criteria import Criterion, PublicFacts
-from synthrelease.criteria.base import outward
 from synthrelease.criteria.fitted import possible_cells
 from synthrelease.criteria.measured_sums import all_limits
+from synthrelease.criteria.scores import outward
 from synthrelease.errors import Unexpected
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.measurements import on_released_bins, read_measurements

@@ -14,11 +14,11 @@ import pytest
 from synthrelease.audit.exact_figures import exact_figures
 from synthrelease.candidates.generators.measurements import NoisyMarginal, NoisyMarginals
 from synthrelease.criteria import CRITERIA, Criterion
-from synthrelease.criteria.base import ANSWERED
 from synthrelease.criteria.facts import PublicFacts
 from synthrelease.criteria.fitted import Fitted, MeasuredAnswers
 from synthrelease.criteria.functional_mechanism import Design, least_squares
 from synthrelease.criteria.measured_sums import Limits, Sums, all_limits, half_widths
+from synthrelease.criteria.scores import ANSWERED
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.schema import Layout
 from synthrelease.randomness import discrete_laplace
