@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from fractions import Fraction
 
 from synthrelease.bundle.document import interval_part
@@ -14,7 +14,6 @@ from synthrelease.criteria import PublicFacts
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.errors import RejectedRound
 from synthrelease.published.document import BoundsPart, CriterionPart, ReleaseDocument, SelectionPart
-from synthrelease.published.measurements import NAME
 from synthrelease.randomness import laplace_sd, noise_grid
 from synthrelease.verification.bounds import bound_problems
 from synthrelease.verification.checks import Check
@@ -23,17 +22,17 @@ _RELATIVE = 1e-9
 """Figures that are computed again may differ by so much, from one machine to another."""
 
 
-def figures(document: ReleaseDocument, table: ReleasedTable, raw: Plausibility, files: Mapping[str, bytes]) -> Check:
+def figures(document: ReleaseDocument, table: ReleasedTable, raw: Plausibility, measured: bytes = b"") -> Check:
     """Every criterion was met or passed the joint test, and everything beside its figure follows from public facts.
 
-    So does the figure itself where the measurements answer (`verification.bounds`).
+    So does the figure itself where the measurements answer (`verification.bounds`): `measured` is measurements.json.
     """
     names = Counter(criterion.name for criterion in document.criteria)
     problems = [f"criterion {name!r}: expected once, found {count} times" for name, count in names.items() if count > 1]
     facts = public_facts(document, table.counts, raw)
     for criterion in document.criteria:
         problems += [f"criterion {criterion.name!r}: {problem}" for problem in _problems(criterion, facts, document.selection)]
-    problems += bound_problems(document, facts, files.get(NAME, b""))
+    problems += bound_problems(document, facts, measured)
     beyond = sum(not criterion.decides and criterion.value > criterion.threshold for criterion in document.criteria)
     how = "all met" if document.selection.joint_test is None else "passed by the joint test"
     above = f"; {beyond} of the released figures above the threshold" if beyond else ""
