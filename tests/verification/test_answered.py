@@ -15,11 +15,17 @@ from synthrelease.bounds import bound
 from synthrelease.bundle import write_bundle
 from synthrelease.bundle.public import public_facts
 from synthrelease.bundle.table import ReleasedTable
-from synthrelease.criteria import PublicFacts
-from synthrelease.errors import SpecError
+from synthrelease.candidates.candidate import Candidate
+from synthrelease.criteria import Fitted, PublicFacts, Score
+from synthrelease.criteria.informative import unanswerable
+from synthrelease.enclave.door import Meter, PrivateCounts
+from synthrelease.errors import BudgetError, SpecError
 from synthrelease.published import load
 from synthrelease.published.document import ReleaseDocument, read_strictly
+from synthrelease.releasing.attempt import generate, judge, prepare
+from synthrelease.releasing.dry_run import made_up
 from synthrelease.releasing.release import Release, release
+from synthrelease.specification.answered import least_bounds
 from synthrelease.specification.spec import load_spec
 from synthrelease.verification import verify_bundle
 from synthrelease.verification.bounds import bound_problems
@@ -180,3 +186,41 @@ def test_each_transformation_has_its_part_of_the_risk(result: Release) -> None:
         for found in (replace(narrow, _kept={}), one, wide)
     ]
     assert widths[0] == widths[1] < widths[2]
+
+
+def test_no_measurement_makes_a_bound_smaller_than_plan_says(result: Release) -> None:
+    """What the noise alone makes of a bound, against bounds of measurements without any noise, of the released table itself."""
+    spec, n = result.spec, result.candidate.n
+    least = least_bounds(spec, n)
+    counts, common = result.candidate.counts, spec.space.common
+    assert result.measured is not None
+    fine = made_up(spec).merge(common.layout, common.maps)
+    exact = tuple(replace(table, values=fine.marginal(list(table.columns))) for table in result.measured.tables)
+    answers = spec.answers(replace(result.measured, n=fine.total, tables=exact))
+    configuration = next(one for one in spec.space if one.transformation.choice["year"] == "pairs")
+    transformation = configuration.transformation
+    candidate = Candidate(configuration=configuration, counts=made_up(spec).merge(transformation.layout, transformation.maps))
+    assert counts.total == fine.total == n
+    for criterion in spec.setting.answered:
+        score = criterion.asked(n, candidate, spec.setting, Fitted(answers=answers))
+        assert isinstance(score, Score)
+        assert 0 < least[criterion.name] <= score.value  # a perfect table
+    tiny = replace(spec, generation_budget=Fraction(1, 1000))
+    (mean,) = [each for each in spec.setting.answered if each.name == "mean year"]
+    assert any("no table can pass" in text for text in unanswerable(mean, least_bounds(tiny, n)["mean year"]))
+    assert not list(unanswerable(mean, 0.1))
+
+
+def test_a_candidate_that_fails_its_bounds_is_rejected_before_anything_private_is_asked(tmp_path: Path) -> None:
+    changes = {**CHANGES, STOP: f'{SHARED}\ntest = "joint"\ntest_epsilon = 1'}
+    asked = '\n[[criteria]]\nname = "ratio"\nkind = "relative_marginal_error"\nclip = 9\nthreshold = 8\nepsilon = 1\n'
+    changes["threshold = 0.9\nepsilon = 0.5"] = ANSWERED.replace("threshold = 3\n", "threshold = 1e-9\n") + asked
+    spec = load_spec(write_config(tmp_path, changes))
+    private = PrivateCounts(made_up(spec), Meter(spec.plan.once))
+    prepared = prepare(spec, private)
+    merged, candidate = generate(spec, spec.space[0], private, prepared)
+    nothing = merged.with_plan(())  # whatever is asked of it raises
+    assert judge(spec, nothing, candidate, prepared).joint_verdict is False
+    softer = replace(spec, criteria=tuple(each for each in spec.criteria if each.name != "mean year"))
+    with pytest.raises(BudgetError):
+        judge(softer, nothing, candidate, prepared)
