@@ -17,6 +17,7 @@ from synthrelease.criteria import CRITERIA, Criterion
 from synthrelease.criteria.facts import PublicFacts
 from synthrelease.criteria.fitted import Fitted, MeasuredAnswers
 from synthrelease.criteria.functional_mechanism import Design, least_squares
+from synthrelease.criteria.measured_line import measured_line
 from synthrelease.criteria.measured_sums import Limits, Sums, all_limits, half_widths
 from synthrelease.criteria.scores import ANSWERED
 from synthrelease.domain.counts import Counts
@@ -250,3 +251,25 @@ def test_facts_of_a_candidate_have_its_groups() -> None:
     groups = facts.by_name["b"].groups
     assert groups is not None
     assert [group.inside for group in groups] == [(True, False, False), (False, True, True)]
+
+
+def test_the_line_of_measurements_without_noise_is_that_of_least_squares() -> None:
+    """Where all pairs are measured; a pair that is not counts as uncorrelated, and the line is another one."""
+    world = World({"x": 2, "w": 2, "y": 3})
+    generator = np.random.default_rng(2)
+    x, w = generator.integers(3, size=(2, 500))
+    rows = np.ravel_multi_index((x, np.minimum(w, x), (x + w) // 2), (3, 3, 4))
+    counts, names = world.counts(rows.tolist()), ("x", "w", "y")
+    binnings = [world.transformation.binning(name) for name in names]
+    exact, _ = least_squares(
+        Design.of(tuple(np.arange(k, dtype=float) for k in (3, 3, 4)), np.ones(36, bool), None), counts.dense()
+    )
+
+    def line(*pairs: tuple[int, int]) -> Any:
+        tables = [(pair, counts.marginal(list(pair)), Fraction(1)) for pair in pairs]
+        return measured_line(names, binnings, measured(world.layout, tables, 500), world.transformation)
+
+    found = line((0, 1), (0, 2), (1, 2))
+    assert found.coefficients == pytest.approx(exact.coefficients, abs=1e-6)
+    assert found.intercept == pytest.approx(exact.intercept, abs=1e-6)
+    assert line((0, 2), (1, 2)).coefficients != pytest.approx(exact.coefficients, abs=0.05)
