@@ -52,9 +52,10 @@ class Plan:
         names = [charge.name for charge in once + per_round + after]
         if len(set(names)) != len(names):
             raise BudgetError("Two planned charges have the same name; names of criteria must differ.")
-        one_round = in_sequence("one round", *per_round)
+        # rounds without charges are post-processing of what was paid for before them
+        rounds = (private_selection("selection", in_sequence("one round", *per_round), rule),) if per_round else ()
         figures = (in_sequence("figures of the accepted dataset", *after),) if after else ()
-        total = in_sequence("release", *once, private_selection("selection", one_round, rule), *figures)
+        total = in_sequence("release", *once, *rounds, *figures)
         return cls(once=once, per_round=per_round, after=after, total=stated_at(total, delta))
 
     def check_limit(self, limit: Fraction | None) -> None:

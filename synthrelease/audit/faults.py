@@ -29,7 +29,7 @@ from synthrelease.audit.model_cases import (
 from synthrelease.audit.noise_cases import even_draws, figure_case, laplace_case, laplace_vectors, low_bits_case
 from synthrelease.audit.parallel_cases import first_to_finish_case
 from synthrelease.audit.pipeline_cases import FAULTY_DRAWS, pipeline_case
-from synthrelease.audit.pipelines import LEFT_OUT, left_out, pipelines
+from synthrelease.audit.pipelines import ANSWERED_BY, LEFT_OUT, left_out, pipelines
 from synthrelease.audit.selection_cases import FiniteRound, chosen_law_case
 from synthrelease.randomness import SYSTEM
 from synthrelease.releasing.selection import select
@@ -70,6 +70,9 @@ def faulty_cases() -> Iterator[Case]:
     yield pipeline_case(faithful, run=replace(faithful, name="generation noise of a fiftieth", generation="25"))
     exact = tuple((name, text.replace("epsilon = 0.25", "epsilon = 500")) for name, text in faithful.criteria)
     yield pipeline_case(faithful, run=replace(faithful, name="a criterion without noise", criteria=exact))
+    answered = next(pipeline for pipeline in pipelines() if pipeline.name == ANSWERED_BY)
+    looking = tuple((name, text.replace('answered_by = "measurements"', "epsilon = 500")) for name, text in answered.criteria)
+    yield pipeline_case(answered, run=replace(answered, name="an answer that looks at the original table", criteria=looking))
     for reason in LEFT_OUT:
         yield published_number_case(reason)
 

@@ -50,6 +50,8 @@ def build_facts(
     builder.add_cells()
     builder.add_sub_tables()
     builder.add_first_bins()
+    if keep is not None and means:
+        builder.add_numbers(keep)
     for errors in knowledge.sums:
         for error in errors.sums:
             builder.add_sums(error, errors.criterion)
@@ -206,6 +208,27 @@ class _Builder:
                     one_row, weights = np.zeros(len(cells), dtype=np.int64), inside[cells].astype(float)
                     self._add_rows(one_row, weights, np.array([highest]), source)
                     self._add_rows(one_row, -weights, np.array([-lowest]), source)
+
+    def add_numbers(self, name: str) -> None:
+        """Sums of the numbers of a column in bins of another, where its own bins are not merged and those not torn apart."""
+        if self.knowledge.measured is None or self.sizes[self.names.index(name)] != self.shape[self.names.index(name)]:
+            return
+        bins = self._cell_of((self.names.index(name),))
+        for found in self.knowledge.measured.number_sums(name):
+            whole = bool(found.inside.all())
+            if not whole and found.by not in self.names:
+                continue
+            rows = np.ones(len(bins), dtype=bool)
+            if not whole:
+                axis = self.names.index(found.by)
+                inside = np.bincount(self.into[axis][found.inside], minlength=self.sizes[axis]) > 0
+                if not (inside[self.into[axis]] == found.inside).all():
+                    continue
+                rows = inside[self._cell_of((axis,))]
+            weights, one_row = found.steps[bins] * rows.astype(float), np.zeros(len(bins), dtype=np.int64)
+            source = self._source(f"sums of {name} in the published noisy table of {found.by} x {name}")
+            self._add_rows(one_row, weights, np.array([found.high]), source)
+            self._add_rows(one_row, -weights, np.array([-found.low]), source)
 
     def add_sums(self, error: SumError, criterion: str) -> None:
         """Weighted sums over some of these columns; only those whose weights are the same in all bins that were merged."""

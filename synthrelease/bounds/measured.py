@@ -1,36 +1,30 @@
 """What published noisy tables say about the original one: limits of all their sums, together (theory 13.3, measured sums).
 
 A measured table holds R(cell) + z, z independent discrete Laplace noise of scale b = 2 / epsilon. A sum of k such counts is
-off by the sum of k noises, whose tail is known exactly for k = 1 and bounded by its moment generating function otherwise,
+off by the sum of k noises, whose law is known (theory 13.5, limits of noise); so is that of a sum with weights.
 
-    Pr[z_1 + ... + z_k >= s] <= exp(-h s) M(h)^k,   M(h) = (1 - a)^2 / ((1 - a e^h)(1 - a e^-h)),   a = e^(-1/b), 0 < h < 1/b.
-
-The sums that are used are fixed beforehand: every cell of every table of some columns of a measured table, and every run of
-first bins of a column with an order. Each gets an equal part of the risk, so all limits hold together (Bonferroni).
+The sums that are used are fixed beforehand: every cell of every table of some columns of a measured table, every run of
+first bins of a column with an order, and sums of the numbers of a column in bins of another. Each gets an equal part of the
+risk, so all limits hold together (Bonferroni).
 """
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
 from itertools import combinations
 
 import numpy as np
 
+from synthrelease.criteria.measured_groups import in_steps
+from synthrelease.criteria.noise_limits import noise_limit
 from synthrelease.published import PublishedRelease
 from synthrelease.published.measurements import PublishedMeasurement
 from synthrelease.published.release import Measurements
 
-_TRIED = 400
-"""Values of h that are tried; each gives a valid limit."""
 
-_ROUNDED_UP = 1e-9
-"""Relative: the scale of the noise that was drawn is the exact one, rounded up."""
-
-
-@cache
 def sum_limit(scale: float, count: int, risk: float) -> int:
     """A t with Pr[|sum of `count` independent discrete Laplace noises| > t] <= risk.
 
@@ -39,13 +33,24 @@ def sum_limit(scale: float, count: int, risk: float) -> int:
     scale : b of the noise, Pr[z] proportional to exp(-|z| / b).
     risk : above 0, below 1.
     """
-    scale = scale * (1 + _ROUNDED_UP)
-    a = math.exp(-1 / scale)
-    if count == 1:  # Pr[|z| > t] = 2 a^(t+1) / (1 + a)
-        return max(0, math.ceil(-scale * math.log(risk * (1 + a) / 2)) - 1)
-    h = np.arange(1, _TRIED) / _TRIED / scale
-    log_m = 2 * math.log(-math.expm1(-1 / scale)) - np.log(-np.expm1(h - 1 / scale)) - np.log(-np.expm1(-h - 1 / scale))
-    return max(0, math.ceil(float(((count * log_m + math.log(2 / risk)) / h).min())) - 1)
+    return noise_limit(((scale, 1, count),), risk)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class NumberSum:
+    """low <= sum of steps[bin of the column] * R <= high, over the rows that are `inside`.
+
+    Attributes
+    ----------
+    steps : (n_bins,) whole numbers: those of the column's bins on a grid, around the middle of their range; 0 where missing.
+    by : another column; `inside` (n_bins,) are the bins of it.
+    """
+
+    steps: np.ndarray
+    by: str
+    inside: np.ndarray
+    low: int
+    high: int
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -96,6 +101,27 @@ class MeasuredLimits:
             found.append(self._around(table, np.cumsum(values)[: present - 1], np.cumsum(cells)[: present - 1]))
         return _narrowest(found)
 
+    def number_sums(self, name: str) -> Iterator[NumberSum]:
+        """Sums of the numbers of a column, in single and in first bins of the others that it was measured with."""
+        for table in self._with([name]) if name in _numbered(self.release) else ():
+            steps = _steps(self.release, name)
+            axis, scale = table.columns.index(name), float(2 / table.epsilon)
+            for by in table.columns:
+                if by == name:
+                    continue
+                values, cells = (np.moveaxis(each, axis, -1) for each in (table.values, table.cells))
+                others = tuple(place for place, column in enumerate(_without(table.columns, name)) if column != by)
+                values, cells = (each.sum(axis=others) for each in (values, cells))
+                for inside in _bins_and_runs(self.release, by):
+                    value = int((values[inside].sum(axis=0) * steps).sum())
+                    noises = Counter[int]()
+                    for step, count in zip(np.abs(steps).tolist(), cells[inside].sum(axis=0).tolist(), strict=True):
+                        if step and count:
+                            noises[step] += count
+                    parts = tuple((scale, step, count) for step, count in sorted(noises.items()))
+                    limit = noise_limit(parts, self.each) if parts else 0
+                    yield NumberSum(steps=steps, by=by, inside=inside, low=value - limit, high=value + limit)
+
     def _with(self, names: Sequence[str]) -> Iterator[PublishedMeasurement]:
         return (table for table in self.measurements.tables if set(names) <= set(table.columns))
 
@@ -144,7 +170,39 @@ def _n_sums(release: PublishedRelease, table: PublishedMeasurement) -> int:
     sizes = table.values.shape
     subsets = [chosen for width in range(1, len(sizes) + 1) for chosen in combinations(sizes, width)]
     runs = sum(max(0, _in_order(release, name) - 1) for name in table.columns)
-    return sum(math.prod(chosen) for chosen in subsets) + runs
+    of_numbers = sum(
+        len(_bins_and_runs(release, by))
+        for name in table.columns
+        if name in _numbered(release)
+        for by in _without(table.columns, name)
+    )
+    return sum(math.prod(chosen) for chosen in subsets) + runs + of_numbers
+
+
+def _without(columns: Sequence[str], name: str) -> list[str]:
+    return [column for column in columns if column != name]
+
+
+def _bins_and_runs(release: PublishedRelease, name: str) -> list[np.ndarray]:
+    """Each bin of a column, and its first 2, 3, ... bins where they are in order; the last run are all of them."""
+    bins = np.arange(len(release.by_name[name].labels))
+    runs = range(2, _in_order(release, name) + 1)
+    return [*(bins == one for one in bins), *(bins < length for length in runs)]
+
+
+def _numbered(release: PublishedRelease) -> set[str]:
+    """The columns all of whose values have numbers, not all the same."""
+    found = {column.name: column.numbers[: column.present] for column in release.schema}
+    return {name for name, numbers in found.items() if None not in numbers and len(set(numbers)) > 1}
+
+
+def _steps(release: PublishedRelease, name: str) -> np.ndarray:
+    column = release.by_name[name]
+    numbers = [float(number) for number in column.numbers[: column.present] if number is not None]
+    lowest, highest = min(numbers), max(numbers)
+    steps = np.zeros(len(column.labels), dtype=np.int64)
+    steps[: column.present] = in_steps(numbers, lowest, highest, (lowest + highest) / 2)[0]
+    return steps
 
 
 def _in_order(release: PublishedRelease, name: str) -> int:

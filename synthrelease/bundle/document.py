@@ -14,6 +14,7 @@ from synthrelease.published.calibration import CalibrationPart
 from synthrelease.published.columns import BinPart, ColumnPart, RulePart
 from synthrelease.published.costs import ChargePart, DomainPart, GuaranteePart
 from synthrelease.published.document import (
+    BoundsPart,
     CriterionPart,
     How,
     IntervalPart,
@@ -40,8 +41,10 @@ def release_document(
     spec = release.spec
     criteria = {criterion.name: criterion for criterion in spec.criteria}
     columns, charges = column_parts(release.candidate.transformation), ChargePart.of(release.charges)
+    selection = selection_part(spec)
+    judged = [criterion_part(score, criteria[score.name], selection.bounds) for score in release.scores]
     return ReleaseDocument(
-        format=format_of(columns, calibration, charges),
+        format=format_of(columns, calibration, charges, judged),
         title=spec.title,
         description=spec.description.strip(),
         synthetic=True,
@@ -49,9 +52,9 @@ def release_document(
         guarantee=GuaranteePart.of(release.guarantee),
         domain=DomainPart.of(spec.rows, release.n_file, spec.input.missing_values),
         charges=charges,
-        criteria=[criterion_part(score, criteria[score.name]) for score in release.scores],
+        criteria=judged,
         configuration={name: _table(part) for name, part in release.candidate.configuration.describe().items()},
-        selection=selection_part(spec),
+        selection=selection,
         columns=columns,
         groups={name: list(BinPart.all_of(spec.schema[name], binning)) for name, binning in spec.setting.groups.items()},
         rules=[RulePart(never=rule.never, applies_to=rule.applies_to, why=rule.why) for rule in spec.rules],
@@ -86,6 +89,9 @@ def selection_part(spec: ReleaseSpec) -> SelectionPart:
         else JointTestPart(
             epsilon_exact=str(test.epsilon), false_acceptance=str(test.false_acceptance), margin=number(test.margin)
         ),
+        bounds=BoundsPart(risk_exact=str(spec.bound_risk), transformations=len(spec.space.transformations))
+        if spec.setting.answered
+        else None,
     )
 
 
@@ -99,20 +105,24 @@ _NO_PARAMETERS = {"name", "kind", "threshold", "epsilon", "reason"}
 """Fields of a criterion that stand elsewhere in release.json."""
 
 
-def criterion_part(score: Score, criterion: Criterion) -> CriterionPart:
+def criterion_part(score: Score, criterion: Criterion, bounds: BoundsPart | None = None) -> CriterionPart:
     """A criterion with its figure, and what follows from the figure and its noise."""
     parameters = criterion.model_dump(mode="json", exclude=_NO_PARAMETERS, exclude_none=True)
     part = CriterionPart.of(score, criterion.figure_range, parameters)
-    return part.model_copy(update={"interval": interval_part(part)})
+    return part.model_copy(update={"interval": interval_part(part, bounds)})
 
 
-def interval_part(part: CriterionPart) -> IntervalPart | None:
-    """What the released figure says about the exact one; from the other fields of the criterion alone.
+def interval_part(part: CriterionPart, bounds: BoundsPart | None = None) -> IntervalPart | None:
+    """What the released figure says about the exact one; from the other fields of the criterion, and from `bounds` where
+    measurements answer.
 
     A figure without noise is exact. One whose noise is not added to it has an interval from redrawn noise, an estimate;
     None where there is no such estimate.
     """
     epsilon, level = part.epsilon_exact, number(float(LEVEL))
+    if part.answered and bounds is not None:
+        together = number(float(1 - Fraction(bounds.risk_exact)))
+        return IntervalPart(level=together, low=part.best, high=part.value, how="measurements")
     if part.noise_sd is None and part.noise_bound is None and epsilon == "0":
         return IntervalPart(level=1, low=part.value, high=part.value, how="exact")
     if part.sensitivity is not None and part.noise_sd is not None:

@@ -15,7 +15,7 @@ from synthrelease.bundle.document import column_parts, release_document
 from synthrelease.bundle.table import ReleasedTable
 from synthrelease.candidates.candidate import Candidate
 from synthrelease.candidates.configuration import Configuration
-from synthrelease.criteria import Score
+from synthrelease.criteria import Criterion, Score
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.raking import Weights
 from synthrelease.published.calibration import CalibrationPart
@@ -37,8 +37,8 @@ def preview(spec: ReleaseSpec) -> dict[str, bytes]:
             value=criterion.threshold,
             epsilon=criterion.epsilon,
             mechanism="not run",
-            sensitivity=criterion.threshold / 100 if criterion.figure_gets_noise else None,
-            noise_sd=criterion.threshold / 100 if criterion.figure_gets_noise else None,
+            sensitivity=criterion.threshold / 100 if _noisy(criterion) else None,
+            noise_sd=criterion.threshold / 100 if _noisy(criterion) else None,
             passed=True,
         )
         for criterion in spec.criteria
@@ -56,6 +56,10 @@ def preview(spec: ReleaseSpec) -> dict[str, bytes]:
         release, {"data.csv": "0" * 64, "data.parquet": "0" * 64}, _weighting(spec, configuration), _copies(spec)
     )
     return written(document, ReleasedTable.of(release.candidate), {"data.csv": 0, "data.parquet": 0})
+
+
+def _noisy(criterion: Criterion) -> bool:
+    return criterion.figure_gets_noise and criterion.answered_by is None
 
 
 def _copies(spec: ReleaseSpec) -> ImputationPart | None:

@@ -81,11 +81,14 @@ def _print_warnings(spec: ReleaseSpec, rows: int | None) -> None:
 
 def warnings_without_data(spec: ReleaseSpec, rows: int | None) -> list[tuple[str, str]]:
     """Criteria that can say nothing, by name, and why: what the settings and the number of rows tell."""
-    from synthrelease.criteria.informative import uninformative
+    from synthrelease.criteria.informative import unanswerable, uninformative
     from synthrelease.releasing.estimates import usual_rows
+    from synthrelease.specification.answered import least_bounds
 
     n = rows or usual_rows(spec)
-    return [
+    least = least_bounds(spec, n)
+    unanswered = [(each.name, text) for each in spec.setting.answered for text in unanswerable(each, least[each.name])]
+    return unanswered + [
         (criterion.name, text)
         for criterion in spec.criteria
         for text in uninformative(criterion, spec.joint_test, criterion.least_sensitivity(n))

@@ -15,6 +15,7 @@ from synthrelease.accounting.charges import decimal_text
 from synthrelease.cli.bundles import Password, Sign, print_weights, warn_of_gaps
 from synthrelease.cli.terminal import NOTHING_RELEASED, Config, Jobs, TableName, err, print_plan, progress_line
 from synthrelease.cli.terminal import out as terminal
+from synthrelease.criteria.scores import ANSWERED
 
 if TYPE_CHECKING:
     from synthrelease.publish import Listener, Published, ReleaseRequest
@@ -141,6 +142,7 @@ def _report(published: Published) -> None:
     )
     for score in result.scores:
         noise = "" if score.noise_sd is None else f"{score.noise_sd:.3g}"
+        noise = "a bound" if score.mechanism == ANSWERED else noise
         table.add_row(escape(score.name), f"{score.threshold:g}", f"{score.value:.4g}", noise, decimal_text(score.epsilon))
     terminal.print(table)
     spent = f"epsilon = {decimal_text(result.guarantee.epsilon)}"

@@ -10,7 +10,7 @@ from synthrelease.criteria.conditional_medians import ConditionalMedian
 from synthrelease.criteria.face_privacy import FacePrivacy
 from synthrelease.criteria.facts import Group, PublicColumn, PublicFacts
 from synthrelease.criteria.faithfulness import Faithfulness
-from synthrelease.criteria.fitted import Fitted
+from synthrelease.criteria.fitted import Fitted, MeasuredAnswers
 from synthrelease.criteria.joint import JointTest
 from synthrelease.criteria.linear_regression import RegressionCoefficients
 from synthrelease.criteria.logistic_regression import LogisticRegression
@@ -60,6 +60,7 @@ __all__ = [
     "Fitted",
     "Group",
     "JointTest",
+    "MeasuredAnswers",
     "Offender",
     "PublicColumn",
     "PublicFacts",

@@ -3,74 +3,31 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, ValidationInfo, field_validator
 
 from synthrelease.accounting.charges import Charge, mechanism
 from synthrelease.candidates.candidate import Candidate
 from synthrelease.criteria.drafts import CriterionDraft, FileFacts
-from synthrelease.criteria.facts import PublicFacts
+from synthrelease.criteria.facts import Group, PublicColumn, PublicFacts
 from synthrelease.criteria.fitted import Fitted, Regression
 from synthrelease.criteria.guarding import LostPair
 from synthrelease.criteria.known_errors import KnownError
+from synthrelease.criteria.measured_sums import Limits, Sums
 from synthrelease.criteria.offenders import Offender, PublicCounts
+from synthrelease.criteria.scores import ANSWERED, Query, Score, outward
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.domain.schema import Binning, Layout, Schema, Transformation
 from synthrelease.enclave.door import PrivateCounts
+from synthrelease.errors import Unexpected
 from synthrelease.randomness import laplace_figure
 from synthrelease.toml.tables import Line, Mistake, Reason, SpecTable
-
-
-@dataclass(frozen=True, kw_only=True)
-class Score:
-    """The outcome of one criterion, as it may be published.
-
-    `sensitivity` and `noise_sd` are in the units of `value`; None where no noise is added. A value that is not a number
-    does not pass.
-
-    Attributes
-    ----------
-    noise_bound : where the noise is not added to the figure itself: an estimate of what it moves the figure by at most, in 95
-        of 100 cases.
-    decides : whether this very figure was compared with the threshold; it is then known only because it passed.
-    """
-
-    name: str
-    kind: str
-    threshold: float
-    value: float
-    epsilon: Fraction
-    mechanism: str
-    sensitivity: float | None
-    noise_sd: float | None
-    passed: bool
-    noise_bound: float | None = None
-    decides: bool = True
-
-
-@dataclass(frozen=True, kw_only=True)
-class Query:
-    """What a criterion asks of the private table about one candidate. Asking is public; only `figure` and `slack` see counts.
-
-    Attributes
-    ----------
-    figure : the exact figure of a private table; total.
-    sensitivity : largest change of the figure when one record is replaced, > 0.
-    slack : how far a private table is from failing: at or above 0 just when the figure is at or below the threshold, and of
-        sensitivity 1. By default (threshold - figure) / sensitivity; a criterion may know a sharper one.
-    void : the candidate fails whatever the private table is (a group without rows, say); the figure is paid for all the same.
-    """
-
-    figure: Callable[[Counts], float]
-    sensitivity: float
-    slack: Callable[[Counts], float] | None = None
-    void: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,6 +39,42 @@ class Setting:
     raw: Plausibility
     transformations: tuple[Transformation, ...]
     criteria: Mapping[str, Criterion]
+
+    @property
+    def answered(self) -> tuple[Criterion, ...]:
+        """The criteria that the shared measurements answer."""
+        return tuple(each for each in self.criteria.values() if each.answered_by is not None)
+
+    @property
+    def measured_lines(self) -> tuple[Criterion, ...]:
+        """The criteria that take a line from the shared measurements."""
+        return tuple(each for each in self.criteria.values() if each.measured_line)
+
+    def sums(self, transformation: Transformation) -> dict[str, Sequence[Sums]]:
+        """The sums that each of these criteria needs on the bins of a transformation; no table has a part in them."""
+        facts = self.facts(transformation)
+        return {each.name: each.measured_sums(facts) for each in self.answered}
+
+    def facts(self, transformation: Transformation, counts: Counts | None = None) -> PublicFacts:
+        """What is public about a table on these bins, as it is told from a released one."""
+        return PublicFacts(
+            n=0 if counts is None else counts.total,
+            columns=tuple(
+                PublicColumn(
+                    name=column.name,
+                    kind=column.kind,
+                    unit=column.unit,
+                    binning=binning.name,
+                    labels=binning.labels,
+                    numbers=binning.numbers,
+                    missing=binning.missing,
+                    groups=_groups(binning, self.groups.get(column.name)),
+                )
+                for column, binning in zip(transformation.schema.columns, transformation.binnings, strict=True)
+            ),
+            criteria=self.criteria,
+            counts=counts,
+        )
 
     def possible(self, columns: tuple[str, ...], binnings: tuple[Binning, ...]) -> np.ndarray:
         """(n_cells,) over the product of these bins: False where the raw rules exclude every record of the cell.
@@ -99,6 +92,13 @@ class Setting:
         return ~zeros[tuple(slice(binning.present) for binning in binnings)].ravel()
 
 
+def _groups(binning: Binning, coarser: Binning | None) -> tuple[Group, ...] | None:
+    if coarser is None or not binning.refines(coarser):
+        return None
+    into = binning.map_to(coarser)
+    return tuple(Group(label=label, inside=tuple((into == index).tolist())) for index, label in enumerate(coarser.labels))
+
+
 class Criterion(SpecTable):
     """One acceptance criterion, validated as it stands in the acceptance file.
 
@@ -113,7 +113,12 @@ class Criterion(SpecTable):
     kind : which criterion this is; its further settings follow from it.
     threshold : the figure, with its noise, must be at or below this. In the figure's own unit. Example: `threshold = 0.01`.
     epsilon : what the figure costs. In every round it is scored, so the selection multiplies it (theory 2, selection); with
-        [selection] test = "joint", or where a criterion says so, once. Example: `epsilon = 0.01`.
+        [selection] test = "joint", or where a criterion says so, once. Above 0, unless measurements answer.
+        Example: `epsilon = 0.01`.
+    answered_by : "measurements" where [selection] measurements = "shared" measures every table that the figure is made from:
+        then an upper bound of the exact figure follows from the noisy tables, at no cost, and must be at or below the threshold
+        (theory 13.6, criteria that measurements answer). Left out, the figure is asked at `epsilon`.
+        Example: `answered_by = "measurements"`.
     reason : why this criterion and this budget, in the steward's words. Example: `reason = "The ministry's first question"`.
     """
 
@@ -137,11 +142,31 @@ class Criterion(SpecTable):
     """Why `init` drafts no such criterion."""
     no_offender: ClassVar[str] = ""
     """Why no part of the public table can be named as the one with the largest error."""
+    no_measured_bound: ClassVar[str] = ""
+    """Why noisy tables of few columns do not bound the figure."""
     name: Line = Field(min_length=1, max_length=80)
     kind: str
     threshold: float = Field(gt=0, allow_inf_nan=False)
-    epsilon: Fraction = Field(gt=0)
+    answered_by: Literal["measurements"] | None = None
+    epsilon: Fraction = Field(default=Fraction(0), ge=0, validate_default=True)
     reason: Reason = ""
+
+    @field_validator("answered_by")
+    @classmethod
+    def _answerable(cls, answered_by: str | None) -> str | None:
+        if answered_by is not None and cls.no_measured_bound:
+            raise Unexpected("no such setting: measurements cannot answer a criterion of this kind")
+        return answered_by
+
+    @field_validator("epsilon")
+    @classmethod
+    def _paid_or_answered(cls, epsilon: Fraction, others: ValidationInfo) -> Fraction:
+        answered_by = others.data.get("answered_by")
+        if answered_by is not None and epsilon:
+            raise Unexpected("no epsilon: an answer from measurements costs nothing")
+        if answered_by is None and "answered_by" in others.data and cls.compares and not epsilon:
+            raise Unexpected('a number above 0, or answered_by = "measurements" in its place', "0 or nothing")
+        return epsilon
 
     @property
     def figure_range(self) -> tuple[float, float]:
@@ -218,7 +243,7 @@ class Criterion(SpecTable):
 
     def per_score(self) -> tuple[Charge, ...]:
         """Charges of one `refit` and `score`: in every round, or once after acceptance when the rounds are tested jointly."""
-        return (self.charge,)
+        return (self.charge,) if self.answered_by is None else ()
 
     @property
     def charge(self) -> Charge:
@@ -242,6 +267,60 @@ class Criterion(SpecTable):
         """
         raise NotImplementedError
 
+    @property
+    def asks_something(self) -> bool:
+        """Whether a score may look at the private table; otherwise it is a function of what is public by then."""
+        return self.compares and self.answered_by is None
+
+    @property
+    def measured_line(self) -> bool:
+        """Whether a line is taken from the shared measurements."""
+        return False
+
+    def measured_columns(self, setting: Setting) -> Sequence[tuple[str, Binning]]:
+        """The columns of that line, the target last, with the bins whose numbers it takes."""
+        raise NotImplementedError
+
+    def measured_sums(self, facts: PublicFacts) -> Sequence[Sums]:
+        """The sums of original counts that bound the figure of whatever table on these bins. They do not read the table."""
+        raise NotImplementedError
+
+    def least_measured_bound(self, widths: Sequence[np.ndarray], n: int) -> float:
+        """What the bound is at least, for whatever tables of n rows, because of the noise alone; 0 where nothing is known.
+
+        Parameters
+        ----------
+        widths : of `measured_sums`, how far each limit is from the middle of its interval at least.
+        """
+        return 0.0
+
+    def measured_bound(self, limits: Sequence[Limits], facts: PublicFacts) -> float:
+        """The largest exact figure of the table when the original sums are within their limits, or a number above it.
+
+        Parameters
+        ----------
+        limits : of `measured_sums`, one after the other.
+
+        Returns
+        -------
+        NaN for a table that fails whatever the original one is.
+        """
+        raise NotImplementedError
+
+    def asked(self, n: int, candidate: Candidate, setting: Setting, fitted: Fitted) -> Query | Score:
+        """The query about a candidate, or its score where measurements answer.
+
+        Privacy
+        -------
+        The latter is post-processing of the shared measurements and of the candidate: no private count is looked at.
+        """
+        if self.answered_by is None:
+            return self.query(n, candidate, setting, fitted)
+        transformation = candidate.transformation
+        limits = fitted.measured_limits(transformation, setting.sums, setting.raw)[self.name]
+        bound = outward(self.measured_bound(limits, setting.facts(transformation, candidate.counts)))
+        return self._judged(bound, ANSWERED, None, None, Fraction(0))
+
     def score(self, private: PrivateCounts, candidate: Candidate, setting: Setting, fitted: Fitted) -> Score:
         """Ask the query, release its figure with noise and compare it with the threshold.
 
@@ -250,7 +329,7 @@ class Criterion(SpecTable):
         private : the private table on the candidate's bins, with this round's meter.
         fitted : as for `query`.
         """
-        found = self.query(private.n, candidate, setting, fitted)
+        found = self.asked(private.n, candidate, setting, fitted)
         return found if isinstance(found, Score) else self._release(private, found)
 
     def seconds(self, layout: Layout, rows: int) -> float:

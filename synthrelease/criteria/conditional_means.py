@@ -6,7 +6,7 @@ Theory 3.3, conditional means.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from itertools import pairwise
 from typing import Literal
@@ -20,9 +20,11 @@ from synthrelease.criteria.columns import grouping_mistakes, unknown_columns, un
 from synthrelease.criteria.drafts import CriterionDraft, FileFacts
 from synthrelease.criteria.facts import PublicFacts
 from synthrelease.criteria.fitted import Fitted
-from synthrelease.criteria.groupings import Grouping, groupings, public_sizes
+from synthrelease.criteria.groupings import Grouping, groupings, public_groupings, public_sizes, rows_of_group
 from synthrelease.criteria.guarding import LostPair
 from synthrelease.criteria.known_errors import MeanError
+from synthrelease.criteria.measured_groups import FINEST, furthest_mean, in_steps, sums_of_numbers
+from synthrelease.criteria.measured_sums import Limits, Sums
 from synthrelease.criteria.offenders import Offender, PublicCounts
 from synthrelease.criteria.wording import figure, grouped, shown, words
 from synthrelease.domain.counts import Counts
@@ -177,6 +179,34 @@ class ConditionalMean(Criterion):
             return worst
 
         return Query(sensitivity=sensitivity, figure=figure, void=void)
+
+    def measured_sums(self, facts: PublicFacts) -> list[Sums]:
+        """Rows and sums of every group."""
+        return sums_of_numbers(self.by, self.overall, self.column, self._in_steps(facts)[0], facts)
+
+    def least_measured_bound(self, widths: Sequence[np.ndarray], n: int) -> float:
+        """No group has more than all rows, so its mean is known no better than its sum over all rows."""
+        step = (self.range[1] - self.range[0]) / FINEST
+        return max(float(each[1]) for each in widths) * step / n
+
+    def measured_bound(self, limits: Sequence[Limits], facts: PublicFacts) -> float:
+        lowest, highest = self.range
+        moved, step = self._in_steps(facts)[1], (highest - lowest) / FINEST
+        numbers = np.array([0.0 if one is None else one for one in facts.by_name[self.column].numbers])
+        numbers = np.clip(numbers, lowest, highest) - middle(lowest, highest)
+        margin, worst = math.ceil(self.size_margin * facts.n), 0.0
+        groups = public_groupings(self.by, self.overall, self.column, facts)
+        for (columns, inside), each in zip(groups, limits, strict=True):
+            rows = rows_of_group(columns, inside, facts)
+            total = int(rows.sum())
+            if not total:
+                return math.nan
+            target = math.fsum((rows * numbers).tolist()) / total
+            worst = max(worst, furthest_mean(each, step, max(1, total - margin), target, (highest - lowest) / 2))
+        return worst + moved
+
+    def _in_steps(self, facts: PublicFacts) -> tuple[np.ndarray, float]:
+        return in_steps(facts.by_name[self.column].numbers, *self.range, middle(*self.range))
 
     def offender(self, public: PublicCounts, candidate: Candidate, setting: Setting, fitted: Fitted) -> Offender | None:
         """The group whose mean is furthest off, as it is: not resized."""

@@ -7,7 +7,7 @@ conditional medians).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Literal
@@ -21,9 +21,11 @@ from synthrelease.criteria.columns import grouping_mistakes, unknown_columns
 from synthrelease.criteria.drafts import CriterionDraft, FileFacts
 from synthrelease.criteria.facts import PublicFacts
 from synthrelease.criteria.fitted import Fitted
-from synthrelease.criteria.groupings import Grouping, groupings, sizes, tables_of_groups
+from synthrelease.criteria.groupings import Grouping, groupings, public_groupings, rows_of_group, sizes, tables_of_groups
 from synthrelease.criteria.guarding import LostPair
 from synthrelease.criteria.known_errors import SumError, SumErrors
+from synthrelease.criteria.measured_groups import most_beyond, sums_beyond
+from synthrelease.criteria.measured_sums import Limits, Sums
 from synthrelease.criteria.offenders import Offender, PublicCounts
 from synthrelease.criteria.wording import grouped, shown, words
 from synthrelease.domain.counts import Counts
@@ -150,6 +152,25 @@ class ConditionalMedian(Criterion):
             figure=lambda counts: max(int(window.excess(counts).max()) / (window.q.denominator * n) for window in windows),
             void=any(window.void for window in windows),
         )
+
+    def measured_sums(self, facts: PublicFacts) -> list[Sums]:
+        """Rows beyond every bin of every group."""
+        return sums_beyond(self.by, self.overall, self.column, self._exact_quantiles, facts)
+
+    def measured_bound(self, limits: Sequence[Limits], facts: PublicFacts) -> float:
+        worst = self.best_figure * facts.n
+        groups = public_groupings(self.by, self.overall, self.column, facts)
+        for (columns, inside), each in zip(groups, limits, strict=True):
+            rows = rows_of_group(columns, inside, facts)
+            found = list(most_beyond(each, rows, self._exact_quantiles, self.within))
+            if any(map(math.isnan, found)):
+                return math.nan
+            worst = max(worst, *found)
+        return worst / facts.n
+
+    @property
+    def _exact_quantiles(self) -> list[Fraction]:
+        return [Fraction(str(number)) for number in self.quantiles]
 
     def offender(self, public: PublicCounts, candidate: Candidate, setting: Setting, fitted: Fitted) -> Offender | None:
         """The group and quantile with the most rows on the wrong side."""

@@ -52,6 +52,7 @@ class FacePrivacy(Criterion):
     compares: ClassVar[bool] = False
     no_sensitivity: ClassVar[str] = "The figure gets no noise: the released table alone decides it (`public_figure`)."
     no_bounds: ClassVar[str] = "The figure looks at released rows only."
+    no_measured_bound: ClassVar[str] = "The released table alone decides it."
     kind: Literal["face_privacy"]
     minimum_count: int = Field(ge=1)
     columns: int | None = Field(default=None, ge=1)

@@ -59,6 +59,7 @@ class Faithfulness(Criterion):
 
     counts_rows: ClassVar[bool] = True
     no_offender: ClassVar[str] = "A largest matching is not unique: which rows stay without a partner is a matter of choice."
+    no_measured_bound: ClassVar[str] = "Similar rows agree in many columns at once, which tables of few do not determine."
     kind: Literal["faithfulness"]
     exact: tuple[str, ...] = ()
     within_one_bin: tuple[str, ...] = ()

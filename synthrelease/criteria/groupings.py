@@ -97,14 +97,29 @@ def tables_of_groups(
     inside : an axis for each of them, 1.0 where a row of the group has a value of `column`, else 0.0.
     rows : (n_bins,) released rows of the group in the bins of `column`.
     """
+    for columns, inside in public_groupings([name for name in by if name != column], overall, column, facts):
+        yield columns, inside, rows_of_group(columns, inside, facts)
+
+
+def rows_of_group(columns: tuple[str, ...], inside: np.ndarray, facts: PublicFacts) -> np.ndarray:
+    """(n_bins,) released rows of a group of `public_groupings` in the bins of the column that is looked at."""
+    rows = facts.cells(columns).reshape(inside.shape) * inside
+    return rows.reshape(-1, inside.shape[-1]).sum(axis=0)
+
+
+def public_groupings(
+    by: Iterable[str], overall: bool, column: str, facts: PublicFacts
+) -> Iterator[tuple[tuple[str, ...], np.ndarray]]:
+    """Every group as (columns, inside), as in `tables_of_groups`; no table is needed.
+
+    A group of the column itself has the one axis of that column.
+    """
     values = (np.arange(len(facts.by_name[column].labels)) < facts.by_name[column].present).astype(float)
     if overall:
-        yield (column,), values, facts.cells((column,)) * values
+        yield (column,), values
     for name in by:
-        if name != column:
-            table = facts.cells((name, column)).reshape(len(facts.by_name[name].labels), -1)
-            for group in _public_groups(name, facts):
-                yield (name, column), np.outer(group, values), table[group].sum(axis=0) * values
+        for group in _public_groups(name, facts):
+            yield ((column,), group * values) if name == column else ((name, column), np.outer(group, values))
 
 
 def _public_groups(name: str, facts: PublicFacts) -> np.ndarray:

@@ -34,7 +34,7 @@ def uninformative(criterion: Criterion, joint_test: JointTest | None, sensitivit
             "the criterion says nothing. Take a smaller threshold."
         )
         return
-    if sensitivity is None:
+    if sensitivity is None or criterion.answered_by is not None:
         return
     room = threshold - best
     if joint_test is not None:
@@ -55,4 +55,25 @@ def uninformative(criterion: Criterion, joint_test: JointTest | None, sensitivit
             f"its noise is large beside its threshold {figure(threshold)}: a perfect table is refused in {luck:.0%} of cases "
             f"or more, and a table whose error is that far above the threshold passes as often. An epsilon of "
             f"{figure(enough, 2)} or more, or a larger threshold, would let the criterion decide."
+        )
+
+
+def unanswerable(criterion: Criterion, least: float) -> Iterator[str]:
+    """Why the noise of the measurements alone lets no table pass, or few; nothing for a criterion that can be answered.
+
+    Parameters
+    ----------
+    least : what the bound is at least, whatever the tables.
+    """
+    if least > criterion.threshold:
+        yield (
+            f"the noise of the measurements alone makes its bound {figure(least, 2)} or more, and the threshold is "
+            f"{figure(criterion.threshold)}: no table can pass, not even a perfect one. Give its tables more of the budget, or "
+            "the criterion an epsilon in place of answered_by."
+        )
+    elif least - criterion.best_figure > (criterion.threshold - criterion.best_figure) / 2:
+        yield (
+            f"the noise of the measurements alone makes its bound {figure(least, 2)} or more of the threshold "
+            f"{figure(criterion.threshold)}. Give its tables more of the budget, or the criterion an epsilon in place of "
+            "answered_by."
         )

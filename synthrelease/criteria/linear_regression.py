@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, ClassVar, Literal
 
@@ -18,6 +18,8 @@ from synthrelease.criteria.facts import PublicFacts
 from synthrelease.criteria.fitted import Fitted, Regression
 from synthrelease.criteria.functional_mechanism import Design, Prior, least_squares, private_least_squares, sub_table, too_large
 from synthrelease.criteria.guarding import LostPair
+from synthrelease.criteria.measured_moments import furthest_slopes, moment_sums
+from synthrelease.criteria.measured_sums import Limits, Sums
 from synthrelease.criteria.offenders import Offender, PublicCounts
 from synthrelease.criteria.wording import figure, words
 from synthrelease.domain.schema import Binning, Layout
@@ -108,13 +110,21 @@ class RegressionCoefficients(Criterion):
     @property
     def fit_charge(self) -> Charge | None:
         """What the private fit costs; None where there is none."""
-        return self.charge
+        return self.charge if self.answered_by is None else None
+
+    @property
+    def measured_line(self) -> bool:
+        """Whether the line for prediction errors is that of the shared measurements."""
+        return self.answered_by is not None
+
+    def measured_columns(self, setting: Setting) -> Sequence[tuple[str, Binning]]:
+        return list(zip(self.columns, self.binnings(setting), strict=True))
 
     def once(self) -> tuple[Charge, ...]:
         return (self.fit_charge,) if self.fit == "once" and self.fit_charge else ()
 
     def per_score(self) -> tuple[Charge, ...]:
-        return () if self.fit == "once" else (self.charge,)
+        return () if self.fit == "once" or self.answered_by is not None else (self.charge,)
 
     def figure_unit(self, facts: PublicFacts) -> str:
         return facts.unit(self.target)
@@ -148,6 +158,27 @@ class RegressionCoefficients(Criterion):
             "of the absolute differences, per standard deviation of each feature. Only rows with all these columns count."
         )
 
+    def measured_sums(self, facts: PublicFacts) -> list[Sums]:
+        """Moments of all pairs of columns."""
+        return moment_sums(self.columns, facts)
+
+    def measured_bound(self, limits: Sequence[Limits], facts: PublicFacts) -> float:
+        """Of the distance of the slopes of the two least-squares lines, of R and of S, without any noise."""
+        return furthest_slopes(self.columns, limits, facts)
+
+    def _unanswered(self, setting: Setting) -> Iterable[Mistake]:
+        """Why moments of pairs of columns do not determine the line that is compared."""
+        for name in self.columns:
+            others = {one.binning(name).name for one in setting.transformations} - {self.representation[name]}
+            lacking = setting.schema[name].alternatives[self.representation[name]].missing is not None
+            if others or lacking:
+                yield Mistake(
+                    field="answered_by",
+                    expected=f"a column {name!r} without missing values whose only alternative in use is that of the "
+                    "representation, because moments of pairs of columns answer",
+                    found="missing values" if lacking else f"also {listing(sorted(others))}",
+                )
+
     def joint_test_mistakes(self) -> Iterable[Mistake]:
         if self.fit == "every_round":
             expected = '"once", because [selection] test = "joint" tests rounds without a fit of their own'
@@ -169,6 +200,8 @@ class RegressionCoefficients(Criterion):
                             found=listing(getattr(self.prior, field)) or "none",
                         )
                     )
+        if not found and self.answered_by is not None:
+            found += self._unanswered(setting)
         if not found and too_large(self.numbers(setting), self.public_prior()):
             found.append(
                 Mistake(
@@ -228,7 +261,7 @@ class RegressionCoefficients(Criterion):
         return replace(regression, model=noisy.solve(private.n), redraws=redraws)
 
     def refit(self, private: PrivateCounts, candidate: Candidate, setting: Setting, fitted: Fitted) -> Fitted:
-        if self.fit == "once":
+        if self.fit == "once" or self.answered_by is not None:
             return fitted
         present = tuple(candidate.transformation.binning(name) for name in self.columns)
         return fitted.with_regression(self.name, self.private_fit(private, setting, fitted.regression(self.name), present))

@@ -72,6 +72,7 @@ class LogisticRegression(Criterion):
         "bundle holds the name alone."
     )
     no_bounds: ClassVar[str] = "Coefficients say nothing about single counts or means."
+    no_measured_bound: ClassVar[str] = "Residuals are of whole records, which tables of two columns do not determine."
     kind: Literal["logistic_regression"]
     target: str
     positive: tuple[str, ...] = Field(min_length=1)

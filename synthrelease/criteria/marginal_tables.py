@@ -8,15 +8,19 @@ dearer than any other: it is named as "all columns", and needs none of the table
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
+from itertools import combinations
 
+import numpy as np
 from pydantic import Field, field_validator
 
 from synthrelease.candidates.generators.marginals import Term
 from synthrelease.criteria.base import Criterion, Mistake, Setting
 from synthrelease.criteria.columns import unknown_columns
+from synthrelease.criteria.facts import PublicFacts
 from synthrelease.criteria.guarding import LostPair
+from synthrelease.criteria.measured_sums import Limits
 from synthrelease.criteria.wording import shown, words
 from synthrelease.domain.schema import Layout
 from synthrelease.errors import Unexpected
@@ -123,6 +127,16 @@ class MarginalCriterion(Criterion):
             ]
         return []
 
+    def compared(self, facts: PublicFacts) -> list[tuple[str, ...]]:
+        """Columns of every table that is compared."""
+        names = tuple(column.name for column in facts.columns)
+        layout = Layout(columns=names, sizes=tuple(len(column.labels) for column in facts.columns))
+        small = [sets for size in range(1, self.up_to(len(names)) + 1) for sets in combinations(range(len(names)), size)]
+        return [tuple(names[place] for place in places) for places in (*small, *self.named(layout))]
+
+    def _with(self, limits: Sequence[Limits], facts: PublicFacts) -> Iterable[tuple[tuple[str, ...], Limits]]:
+        return zip(self.compared(facts), limits, strict=True)
+
     def tables_in_words(self, n_columns: int) -> str:
         """ "any columns", "at most 3 columns", "age by sex"."""
         largest = self.up_to(n_columns)
@@ -135,3 +149,8 @@ class MarginalCriterion(Criterion):
             else:
                 parts.append(" by ".join(words(name) for name in term.columns))
         return shown(parts) if len(parts) < 3 else f"{shown(parts[:-1])} and {parts[-1]}"
+
+
+def furthest(limits: Limits, released: np.ndarray) -> np.ndarray:
+    """(n_cells,) the largest difference of each released count from an original one within limits."""
+    return np.maximum(limits.high - released, released - limits.low)

@@ -15,7 +15,8 @@ from synthrelease.criteria.drafts import MOST_EPSILON, NOISE_SHARE, CriterionDra
 from synthrelease.criteria.facts import PublicFacts
 from synthrelease.criteria.fitted import Fitted
 from synthrelease.criteria.known_errors import CellError, RatioError
-from synthrelease.criteria.marginal_tables import LARGEST_WHEN_WIDE, MarginalCriterion
+from synthrelease.criteria.marginal_tables import LARGEST_WHEN_WIDE, MarginalCriterion, furthest
+from synthrelease.criteria.measured_sums import Limits, Sums
 from synthrelease.criteria.offenders import Offender, PublicCounts, share
 from synthrelease.criteria.wording import shown, words
 from synthrelease.domain.counts import DENSE_LIMIT, Counts
@@ -101,6 +102,17 @@ class AbsoluteMarginalError(MarginalCriterion):
         largest, named = self.up_to(len(layout.sizes)), self.named(layout)
         return Query(sensitivity=1 / n, figure=lambda counts: largest_difference(counts, candidate.counts, largest, named) / n)
 
+    def measured_sums(self, facts: PublicFacts) -> list[Sums]:
+        """Every cell of every table."""
+        return [Sums(columns=columns) for columns in self.compared(facts)]
+
+    def least_measured_bound(self, widths: Sequence[np.ndarray], n: int) -> float:
+        """Some end of the widest interval is half of it away from whatever is released."""
+        return max(float(each.max()) for each in widths) / n
+
+    def measured_bound(self, limits: Sequence[Limits], facts: PublicFacts) -> float:
+        return max(int(furthest(each, facts.cells(one)).max()) for one, each in self._with(limits, facts)) / facts.n
+
 
 class RelativeMarginalError(Criterion):
     """max of max{r/s, s/r} over the cells of all 1-way tables, r and s the counts plus 1, clipped to [1, clip].
@@ -184,6 +196,21 @@ class RelativeMarginalError(Criterion):
             figure=lambda counts: largest_ratio(one_way(counts), synthetic, self.clip),
             slack=lambda counts: records_inside(one_way(counts), synthetic, self.threshold),
         )
+
+    def measured_sums(self, facts: PublicFacts) -> list[Sums]:
+        """Every bin of every column."""
+        return [Sums(columns=(column.name,)) for column in facts.columns]
+
+    def least_measured_bound(self, widths: Sequence[np.ndarray], n: int) -> float:
+        """Of k bins one has at most r = n/k rows, known within h: the best s is sqrt((r + h)/(r - h)) from both ends."""
+        ratios = [(n / len(each) + 1 + each.min()) / max(n / len(each) + 1 - each.min(), 1.0) for each in widths]
+        return min(math.sqrt(max(ratios)), self.clip)
+
+    def measured_bound(self, limits: Sequence[Limits], facts: PublicFacts) -> float:
+        """r/s and s/r are largest at the ends of what r can be."""
+        synthetic = one_way(facts.table)
+        ends = (np.concatenate([each.low for each in limits]), np.concatenate([each.high for each in limits]))
+        return max(largest_ratio(original, synthetic, self.clip) for original in ends)
 
 
 def worst_cell(

@@ -6,7 +6,8 @@ share. This criterion looks at the shares themselves (theory 3.12, difference in
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
@@ -20,9 +21,19 @@ from synthrelease.criteria.columns import condition, condition_mistakes, groupin
 from synthrelease.criteria.drafts import CriterionDraft, FileFacts
 from synthrelease.criteria.facts import Group, PublicFacts
 from synthrelease.criteria.fitted import Fitted
-from synthrelease.criteria.groupings import Grouping, groupings, public_sizes, sizes, tables_of_groups
+from synthrelease.criteria.groupings import (
+    Grouping,
+    groupings,
+    public_groupings,
+    public_sizes,
+    rows_of_group,
+    sizes,
+    tables_of_groups,
+)
 from synthrelease.criteria.guarding import LostPair
 from synthrelease.criteria.known_errors import SumError, SumErrors
+from synthrelease.criteria.measured_groups import furthest_share, shares_of_groups
+from synthrelease.criteria.measured_sums import Limits, Sums
 from synthrelease.criteria.offenders import Offender, PublicCounts, share
 from synthrelease.criteria.wording import figure, grouped, shown, words
 from synthrelease.domain.counts import Counts
@@ -122,12 +133,7 @@ class DifferenceInProportions(Criterion):
 
     def known_error(self, limit: float, facts: PublicFacts) -> SumErrors:
         """Of every group, |a_g - p_g n_g| <= limit m_g, p_g and m_g those of the release."""
-        column, found = facts.by_name[self.column], []
-        groups = column.groups or [
-            Group(label=label, inside=tuple(label == one for one in column.labels)) for label in column.labels
-        ]
-        named = [group.inside for group in groups if group.label in self.bins]
-        meets = np.array(named, dtype=bool).reshape(len(named), len(column.labels)).any(axis=0)
+        meets, found = self._meets(facts), []
         for columns, inside, rows in tables_of_groups(self.by, self.overall, self.column, facts):
             most = float(rows.sum())
             if most:
@@ -154,6 +160,33 @@ class DifferenceInProportions(Criterion):
             return max(float((np.abs(share.excess(counts)) / np.maximum(share.rows, 1) ** 2).max()) for share in shares)
 
         return Query(sensitivity=1 / max(1, smallest), figure=figure, void=smallest == 0)
+
+    def measured_sums(self, facts: PublicFacts) -> list[Sums]:
+        """Rows that meet the condition, and those that do not, of every group."""
+        return shares_of_groups(self.by, self.overall, self.column, self._meets(facts), facts)
+
+    def least_measured_bound(self, widths: Sequence[np.ndarray], n: int) -> float:
+        """|a (1 - p) - b p| / m_g, with m_g at most all rows."""
+        return max(float(each.min()) for each in widths) / n
+
+    def measured_bound(self, limits: Sequence[Limits], facts: PublicFacts) -> float:
+        meets, worst = self._meets(facts), 0.0
+        groups = public_groupings(self.by, self.overall, self.column, facts)
+        for (columns, inside), each in zip(groups, limits, strict=True):
+            rows = rows_of_group(columns, inside, facts)
+            if not rows.any():
+                return math.nan
+            worst = max(worst, furthest_share(each, int(rows[meets].sum()), int(rows.sum())))
+        return worst
+
+    def _meets(self, facts: PublicFacts) -> np.ndarray:
+        """(n_bins,) which released bins meet the condition."""
+        column = facts.by_name[self.column]
+        groups = column.groups or [
+            Group(label=label, inside=tuple(label == one for one in column.labels)) for label in column.labels
+        ]
+        named = [group.inside for group in groups if group.label in self.bins]
+        return np.asarray(np.array(named, dtype=bool).reshape(len(named), len(column.labels)).any(axis=0))
 
     def offender(self, public: PublicCounts, candidate: Candidate, setting: Setting, fitted: Fitted) -> Offender | None:
         """The group with the largest error."""

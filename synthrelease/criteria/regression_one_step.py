@@ -45,6 +45,8 @@ class RegressionOneStep(RegressionCoefficients):
     fit : always "once", and may be left out: no line is fitted in a round. Example: `fit = "once"`.
     fit_epsilon : budget of a private line fitted once before the loop, for a criterion of prediction errors; left out, none is
         fitted. Example: `fit_epsilon = 0.2`.
+    line : "measurements" takes the line for a criterion of prediction errors from the shared measurements, at no cost, in place
+        of a private one; pairs of columns that no table has count as uncorrelated. Example: `line = "measurements"`.
 
     Privacy
     -------
@@ -61,11 +63,13 @@ class RegressionOneStep(RegressionCoefficients):
         "It follows from the released table where the representation of every column is what was released; of other bins a "
         "bundle holds the name alone."
     )
+    no_measured_bound: ClassVar[str] = "Residuals are of clipped predictions, which tables of two columns do not determine."
     no_draft: ClassVar[str] = ""
     kind: Literal["regression_one_step"]  # type: ignore[assignment]
     range: tuple[float, float]
     fit: Literal["once"] = "once"
     fit_epsilon: Fraction | None = Field(default=None, gt=0)
+    line: Literal["measurements"] | None = None
 
     @classmethod
     def drafts(cls, file: FileFacts) -> Iterable[CriterionDraft]:
@@ -92,6 +96,8 @@ class RegressionOneStep(RegressionCoefficients):
     def _increasing(self) -> RegressionOneStep:
         if not self.range[0] < self.range[1]:
             raise ValueError("range must be [lowest, highest] with lowest < highest")
+        if self.line is not None and self.fit_epsilon is not None:
+            raise ValueError('fit_epsilon pays for a private line, and line = "measurements" takes another: name one of them')
         return self
 
     @property
@@ -112,6 +118,10 @@ class RegressionOneStep(RegressionCoefficients):
         yield from super().mistakes(setting, others)
         if self.prior is not None and self.fit_epsilon is None:
             yield Mistake(field="prior", expected="no prior without fit_epsilon: nothing is fitted", found="a prior")
+
+    @property
+    def measured_line(self) -> bool:
+        return self.line is not None
 
     def sentence(self, facts: PublicFacts) -> str:
         return (

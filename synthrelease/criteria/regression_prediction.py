@@ -50,6 +50,7 @@ class RegressionPrediction(Criterion):
         'With bound = "lines" it follows from the two lines, of which a bundle holds the released one alone.'
     )
     no_bounds: ClassVar[str] = "A difference of mean errors of two lines says nothing about single counts or means."
+    no_measured_bound: ClassVar[str] = "Absolute errors are of whole records, which tables of two columns do not determine."
     no_draft: ClassVar[str] = "It needs the private line of another criterion, which is not drafted either."
     no_offender: ClassVar[str] = "A mean error has no parts that would be read one by one."
     kind: Literal["regression_prediction"]
@@ -67,9 +68,12 @@ class RegressionPrediction(Criterion):
 
     def sentence(self, facts: PublicFacts) -> str:
         low, high = self.range
+        partner = facts.criteria.get(self.coefficients)
+        measured = isinstance(partner, RegressionCoefficients) and partner.measured_line
+        theirs = "the noisy tables give" if measured else "was fitted, with noise, on the original ones"
         return (
             "On the original records, the difference between the mean absolute errors of two linear predictions: by the line "
-            "that was fitted on the released rows and by the line that was fitted, with noise, on the original ones. "
+            f"that was fitted on the released rows and by the line that {theirs}. "
             f"Predictions are limited to {shown(low)} to {shown(high)}."
         )
 
@@ -92,12 +96,13 @@ class RegressionPrediction(Criterion):
         return self
 
     def mistakes(self, setting: Setting, others: Mapping[str, Criterion]) -> Iterable[Mistake]:
-        known = [name for name, other in others.items() if isinstance(other, RegressionCoefficients) and other.fit_charge]
+        lines = {name: other for name, other in others.items() if isinstance(other, RegressionCoefficients)}
+        known = [name for name, other in lines.items() if other.fit_charge or other.measured_line]
         if self.coefficients not in known:
             yield Mistake(
                 field="coefficients",
-                expected="the name of an earlier criterion with a private line: regression_coefficients, or "
-                f"regression_one_step with fit_epsilon ({listing(known) or 'there is none'})",
+                expected="the name of an earlier criterion with a line: regression_coefficients, or "
+                f"regression_one_step with fit_epsilon or line ({listing(known) or 'there is none'})",
                 found=repr(self.coefficients),
                 suggestion=closest(self.coefficients, known),
             )

@@ -7,7 +7,7 @@ use of the whole (theory 3.10, distances of tables).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from typing import ClassVar, Literal
 
@@ -20,7 +20,8 @@ from synthrelease.criteria.drafts import CriterionDraft, FileFacts
 from synthrelease.criteria.facts import PublicFacts
 from synthrelease.criteria.fitted import Fitted
 from synthrelease.criteria.guarding import LostPair
-from synthrelease.criteria.marginal_tables import MarginalCriterion
+from synthrelease.criteria.marginal_tables import MarginalCriterion, furthest
+from synthrelease.criteria.measured_sums import Limits, Sums
 from synthrelease.criteria.offenders import Offender, PublicCounts, share
 from synthrelease.criteria.wording import shown, words
 from synthrelease.domain.counts import Counts
@@ -57,6 +58,14 @@ class TypicalMarginalError(MarginalCriterion):
         layout = left.layout
         for columns, values in differences(left, right, self.up_to(len(layout.sizes)), self.named(layout)):
             yield columns, int(np.abs(values).sum())
+
+    def measured_sums(self, facts: PublicFacts) -> list[Sums]:
+        """Every cell of every table."""
+        return [Sums(columns=columns) for columns in self.compared(facts)]
+
+    def furthest_moved(self, limits: Sequence[Limits], facts: PublicFacts) -> list[int]:
+        """Of every compared table the largest sum |r - s|."""
+        return [int(furthest(each, facts.cells(columns)).sum()) for columns, each in self._with(limits, facts)]
 
     def offender(self, public: PublicCounts, candidate: Candidate, setting: Setting, fitted: Fitted) -> Offender | None:
         """The table that is furthest off."""
@@ -106,6 +115,9 @@ class MeanMarginalError(TypicalMarginalError):
             figure=lambda counts: sum(moved for _, moved in self.moved(counts, candidate.counts)) / (2 * n * tables),
         )
 
+    def measured_bound(self, limits: Sequence[Limits], facts: PublicFacts) -> float:
+        return sum(self.furthest_moved(limits, facts)) / (2 * facts.n * len(limits))
+
 
 class QuantileMarginalError(TypicalMarginalError):
     """The q-quantile over the compared tables of sum |r - s| / (2n): a share q of the tables is at most so far off.
@@ -131,6 +143,11 @@ class QuantileMarginalError(TypicalMarginalError):
             f"Of all tables of {self.tables_in_words(len(facts.columns))}, a share of {shown(self.quantile)} is at most so far "
             "off: the share of the released rows that would have to be moved to another cell for it to be the original one."
         )
+
+    def measured_bound(self, limits: Sequence[Limits], facts: PublicFacts) -> float:
+        """The k-th smallest distance is at most the k-th smallest of what bounds each."""
+        place = math.ceil(Fraction(str(self.quantile)) * len(limits)) - 1
+        return sorted(self.furthest_moved(limits, facts))[place] / (2 * facts.n)
 
     def query(self, n: int, candidate: Candidate, setting: Setting, fitted: Fitted) -> Query:
         place = math.ceil(Fraction(str(self.quantile)) * self.n_tables(candidate.counts.layout)) - 1

@@ -49,6 +49,7 @@ class WeightedMarginalError(MarginalCriterion):
     """
 
     no_bounds: ClassVar[str] = "It is about weighted shares, and bounds are about numbers of rows."
+    no_measured_bound: ClassVar[str] = "Sums of weights in a table need one more column in every measured table: ask it."
     no_draft: ClassVar[str] = "Which column holds design weights is for the steward to say."
     kind: Literal["weighted_marginal_error"]
     weight: str

@@ -3,7 +3,7 @@
 **The promise.** A document carries the number of its format, the lowest of `FORMATS` that can say what it says. Format 4 is
 format 3 with columns that have a bin of missing values or take a quarter, week or weekday from a date, or days between two,
 or with a column of weights in the table. Format 5 is format 4 with the price of a law of the number of rounds among the rules
-of the charges, and with laws of finitely many values.
+of the charges, with laws of finitely many values, or with criteria that the published measurements answer.
 
 - Without a new number only optional fields may be added: fields with a default that says what documents without them say, and
   that are not written where they say just that. So every later version reads every document of the number, and `load` of
@@ -53,7 +53,7 @@ from synthrelease.toml.reading import dotted
 
 Format = Literal[3, 4, 5]
 FORMATS: tuple[Format, ...] = get_args(Format)
-How = Literal["noise and selection", "noise", "redrawn noise", "exact"]
+How = Literal["noise and selection", "noise", "redrawn noise", "measurements", "exact"]
 
 
 class IntervalPart(Part):
@@ -91,6 +91,11 @@ class CriterionPart(Part):
     worst: Number | None
     interval: IntervalPart | None
     parameters: dict[str, Any]
+
+    @property
+    def answered(self) -> bool:
+        """Whether the published measurements answer it: `value` is then an upper bound of the exact figure."""
+        return self.parameters.get("answered_by") == "measurements"
 
     def criterion(self) -> Criterion | None:
         """The criterion itself; None for a kind that is not known here. Raises ValueError for parameters of another kind."""
@@ -153,12 +158,24 @@ class JointTestPart(Part):
     margin: Number
 
 
+class BoundsPart(Part):
+    """What the bounds of the criteria that measurements answer may be wrong with, all together.
+
+    `risk_exact` is divided evenly among the `transformations` that configurations were drawn from, and in each among the sums
+    that its bounds rest on.
+    """
+
+    risk_exact: ExactText
+    transformations: Annotated[int, Field(ge=1)]
+
+
 class SelectionPart(Part):
     """How configurations were drawn, what decided a round, and when the search would have ended with nothing.
 
     `joint_test` is null where every criterion was decided by its own figure. `shape` is that of a truncated negative binomial
     number of rounds, null with other laws. `rounds` is the law of a hidden number of rounds with finitely many values, each
-    with its probability; absent with other laws, and `stop_probability` is null just where it is there.
+    with its probability; absent with other laws, and `stop_probability` is null just where it is there. `bounds` is absent
+    where measurements answer no criterion.
     """
 
     configurations: int
@@ -167,10 +184,12 @@ class SelectionPart(Part):
     shared_measurements: bool
     joint_test: JointTestPart | None
     rounds: dict[str, ExactText] | None = None
+    bounds: BoundsPart | None = None
 
     @model_serializer(mode="wrap")
-    def _law_there_is(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        return {name: value for name, value in dump(self).items() if name != "rounds" or value is not None}
+    def _what_there_is(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        optional = ("rounds", "bounds")
+        return {name: value for name, value in dump(self).items() if name not in optional or value is not None}
 
     @model_validator(mode="after")
     def _one_law(self) -> SelectionPart:
@@ -245,7 +264,7 @@ class ReleaseDocument(Part):
 
     @model_validator(mode="after")
     def _lowest_format(self) -> ReleaseDocument:
-        lowest = format_of(self.columns, self.calibration, self.charges)
+        lowest = format_of(self.columns, self.calibration, self.charges, self.criteria)
         if self.format != lowest:
             raise ValueError(f"what stands here is written in format {lowest}, not {self.format}")
         return self
@@ -270,9 +289,14 @@ class ReleaseDocument(Part):
         return (json.dumps(tables, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode("utf-8")
 
 
-def format_of(columns: Sequence[ColumnPart], calibration: CalibrationPart | None, charges: ChargePart) -> Format:
-    """The lowest format that has the words for these columns and charges, and for a table with weights."""
-    if PRICED in charges.rules:
+def format_of(
+    columns: Sequence[ColumnPart],
+    calibration: CalibrationPart | None,
+    charges: ChargePart,
+    criteria: Sequence[CriterionPart],
+) -> Format:
+    """The lowest format that has the words for these columns, charges and criteria, and for a table with weights."""
+    if PRICED in charges.rules or any(each.answered for each in criteria):
         return 5
     of_3 = (None, "year", "month", "day")
     weighted = calibration is not None and calibration.weights is not None

@@ -121,7 +121,7 @@ def _exact(
         scores.append(score)
         if spec.joint_test is None:
             continue
-        query = criterion.query(merged.n, candidate, spec.setting, fitted)
+        query = criterion.asked(merged.n, candidate, spec.setting, fitted)
         if isinstance(query, Score):
             slacks.append(math.inf if query.passed else -math.inf)
         elif query.slack is None:

@@ -76,7 +76,8 @@ def prepare(spec: ReleaseSpec, private: PrivateCounts, priors: Mapping[str, Coun
         if not isinstance(generator, MeasuringGenerator):
             raise TypeError(f"{generator.family} does not measure apart from modelling")
         measured = generator.measure(private.merge(common.layout, common.maps), spec.generation_charge)
-    fitted = fitted_before(spec.criteria, private, spec.setting)
+    fitted = replace(fitted_before(spec.criteria, private, spec.setting), answers=spec.answers(measured))
+    fitted = fitted.with_lines({each.name: each.measured_columns(spec.setting) for each in spec.setting.measured_lines})
     return Prepared(fitted=fitted, priors=priors or {}, measured=measured)
 
 
@@ -108,7 +109,8 @@ def generate(
 def attempt(spec: ReleaseSpec, configuration: Configuration, private: PrivateCounts, prepared: Prepared) -> Attempt:
     """Generate and judge one candidate.
 
-    Every criterion is looked at whatever the others said, so that the time of a round does not tell which one failed.
+    Every criterion that asks something private is looked at whatever the others said, so that the time of a round does not tell
+    which one failed.
 
     Raises
     ------
@@ -124,12 +126,20 @@ def attempt(spec: ReleaseSpec, configuration: Configuration, private: PrivateCou
 def judge(spec: ReleaseSpec, merged: PrivateCounts, candidate: Candidate, prepared: Prepared) -> Attempt:
     """The verdict on a candidate: what is left of a round once there is one.
 
+    Under a joint test a candidate that fails a public score is rejected before anything private is asked about it: that, and
+    the time it saves, are functions of the candidate and of shared measurements alone.
+
     Privacy
     -------
     Spends the charges of the criteria, or of the joint test, in `spec.plan.per_round`, each at most once.
     """
     if spec.joint_test is not None:
-        asked = [(each, each.query(merged.n, candidate, spec.setting, prepared.fitted)) for each in spec.criteria]
+        asked = []
+        for each in sorted(spec.criteria, key=lambda each: each.asks_something):  # public ones first
+            found = each.asked(merged.n, candidate, spec.setting, prepared.fitted)
+            if isinstance(found, Score) and not found.passed:
+                return Attempt(candidate=candidate, joint_verdict=False)
+            asked.append((each, found))
         return Attempt(candidate=candidate, joint_verdict=spec.joint_test.passes(merged, asked))
     return Attempt(candidate=candidate, scores=scores_of(spec.criteria, merged, candidate, spec.setting, prepared.fitted))
 

@@ -14,6 +14,7 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from synthrelease.criteria import Criterion
 from synthrelease.specification.settings import EXPANDED, FAMILIES, Family, inner_models, summary, words
 from synthrelease.toml.tables import FRACTION_PATTERN, AcceptanceFile, ReleaseFile
 
@@ -54,6 +55,11 @@ def table_schema(model: type[BaseModel], definitions: Schema) -> Schema:
         properties[name] = {**found, **_explained(model, name, field)}
     schema: Schema = {"type": "object", "properties": properties, "additionalProperties": False}
     required = [name for name, field in model.model_fields.items() if field.is_required()]
+    if issubclass(model, Criterion) and model.compares:  # paid for, or answered by measurements where its kind can be
+        if model.no_measured_bound:
+            required.append("epsilon")
+        else:
+            schema["anyOf"] = [{"required": ["epsilon"]}, {"required": ["answered_by"]}]
     return {**_described(summary(model)), **schema, **({"required": required} if required else {})}
 
 

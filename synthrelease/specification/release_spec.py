@@ -14,8 +14,8 @@ from synthrelease.accounting.rows import RowsRule
 from synthrelease.accounting.selection import SelectionRule
 from synthrelease.accounting.stopping_laws import FiniteLaw
 from synthrelease.candidates.configuration import ConfigurationSpace
-from synthrelease.candidates.generators import LIBRARIES
-from synthrelease.criteria import Criterion, JointTest, Setting
+from synthrelease.candidates.generators import LIBRARIES, NoisyMarginals
+from synthrelease.criteria import Criterion, JointTest, MeasuredAnswers, Setting
 from synthrelease.domain.margins import Calibration
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.domain.schema import Schema
@@ -41,6 +41,7 @@ class ReleaseSpec:
     joint_test : decides rounds in place of the noisy figures, which are then released after acceptance (theory 4, joint
         test).
     shared_measurements : the generators' measurements are made once, before the loop (theory 5, shared measurements).
+    bound_risk : probability, over the noise of shared measurements, that they bound some criterion that they answer wrongly.
     publish_measurements : they become part of the release.
     priors : the public tables that generators start from, by the name in the configuration.
     rows : how many rows a release works with, and what that costs.
@@ -75,6 +76,7 @@ class ReleaseSpec:
     joint_test: JointTest | None = None
     shared_measurements: bool = False
     publish_measurements: bool = False
+    bound_risk: Fraction = Fraction(1, 100)
     priors: Mapping[str, Path] = field(default_factory=dict)
     rows: RowsRule = RowsRule()
     exact_domain: str | None = None
@@ -103,6 +105,17 @@ class ReleaseSpec:
             after=tuple(after),
             rule=self.selection_rule,
             delta=self.delta,
+        )
+
+    def answers(self, measured: NoisyMarginals | None) -> MeasuredAnswers | None:
+        """What the shared measurements answer; None where nothing is measured before the rounds."""
+        if measured is None:
+            return None
+        return MeasuredAnswers(
+            measured=measured,
+            common=self.space.common,
+            risk=self.bound_risk,
+            transformations=len(self.space.transformations),
         )
 
     @property

@@ -21,6 +21,7 @@ from synthrelease.domain.rules import Domain, Rule, RuleError, parse_rule
 from synthrelease.domain.schema import Binning, Column, Schema
 from synthrelease.enclave.source import Source
 from synthrelease.errors import SpecError, Unexpected, closest, listing
+from synthrelease.specification.answered import check_answered
 from synthrelease.specification.calibration import build_calibration, check_design_weights
 from synthrelease.specification.categories import ColumnError
 from synthrelease.specification.codelists import with_codelists
@@ -98,6 +99,7 @@ class _Builder:
         )
         self._check_criteria(criteria, setting)
         self.problems.stop()
+        check_answered(self.release.selection, space, criteria, setting, self.problems, self.acceptance_file)
         rows = self._rows_rule(schema, raw)
         self._check_stated(rows, space, criteria)
         calibration = self._calibration(schema, groups, space, synthetic)
@@ -127,6 +129,7 @@ class _Builder:
             joint_test=self._joint_test(),
             shared_measurements=self.release.selection.measurements == "shared",
             publish_measurements=self.release.selection.publish_measurements,
+            bound_risk=self.release.selection.bound_risk,
             priors=priors,
             card=self.release.card,
             rows=rows,

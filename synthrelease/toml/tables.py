@@ -358,6 +358,8 @@ class SelectionTable(SpecTable):
         measurements). Example: `measurements = "shared"`.
     publish_measurements : put the noisy marginals that the released table was made from into the release.
         Example: `publish_measurements = true`.
+    bound_risk : the probability, over the noise of shared measurements, that one of the bounds of the criteria that they answer
+        is wrong, whichever table is released (theory 13.6, criteria that measurements answer). Example: `bound_risk = 0.01`.
     """
 
     mode: Literal["known_threshold", "hidden_number", "truncated_negative_binomial"] = "known_threshold"
@@ -369,6 +371,7 @@ class SelectionTable(SpecTable):
     false_acceptance: Fraction = Field(default=Fraction(1, 100), gt=0, lt=Fraction(1, 2))
     measurements: Literal["fresh", "shared"] = "fresh"
     publish_measurements: bool = False
+    bound_risk: Fraction = Field(default=Fraction(1, 100), ge=Fraction(1, 1000000), le=Fraction(1, 2))
 
     @model_validator(mode="after")
     def _law_fits(self) -> SelectionTable:

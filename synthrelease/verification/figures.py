@@ -13,28 +13,33 @@ from synthrelease.bundle.table import ReleasedTable
 from synthrelease.criteria import PublicFacts
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.errors import RejectedRound
-from synthrelease.published.document import CriterionPart, ReleaseDocument
+from synthrelease.published.document import BoundsPart, CriterionPart, ReleaseDocument, SelectionPart
 from synthrelease.randomness import laplace_sd, noise_grid
+from synthrelease.verification.bounds import bound_problems
 from synthrelease.verification.checks import Check
 
 _RELATIVE = 1e-9
 """Figures that are computed again may differ by so much, from one machine to another."""
 
 
-def figures(document: ReleaseDocument, table: ReleasedTable, raw: Plausibility) -> Check:
-    """Every criterion was met or passed the joint test, and everything beside its figure follows from public facts."""
+def figures(document: ReleaseDocument, table: ReleasedTable, raw: Plausibility, measured: bytes = b"") -> Check:
+    """Every criterion was met or passed the joint test, and everything beside its figure follows from public facts.
+
+    So does the figure itself where the measurements answer (`verification.bounds`): `measured` is measurements.json.
+    """
     names = Counter(criterion.name for criterion in document.criteria)
     problems = [f"criterion {name!r}: expected once, found {count} times" for name, count in names.items() if count > 1]
     facts = public_facts(document, table.counts, raw)
     for criterion in document.criteria:
-        problems += [f"criterion {criterion.name!r}: {problem}" for problem in _problems(criterion, facts)]
+        problems += [f"criterion {criterion.name!r}: {problem}" for problem in _problems(criterion, facts, document.selection)]
+    problems += bound_problems(document, facts, measured)
     beyond = sum(not criterion.decides and criterion.value > criterion.threshold for criterion in document.criteria)
     how = "all met" if document.selection.joint_test is None else "passed by the joint test"
     above = f"; {beyond} of the released figures above the threshold" if beyond else ""
     return Check(name="figures", found=f"{len(document.criteria)} criteria, {how}{above}", problems=tuple(problems))
 
 
-def _problems(criterion: CriterionPart, facts: PublicFacts) -> Iterator[str]:
+def _problems(criterion: CriterionPart, facts: PublicFacts, selection: SelectionPart) -> Iterator[str]:
     if not criterion.passed:
         yield "was not met; a release has met all"
     if criterion.decides and not criterion.value <= criterion.threshold:
@@ -47,7 +52,7 @@ def _problems(criterion: CriterionPart, facts: PublicFacts) -> Iterator[str]:
     exact = None if known is None else known.public_figure(facts)
     if exact is not None and criterion.value != exact:
         yield f"its figure is {criterion.value}; from the table follows {exact:g}"
-    if not _same_interval(criterion):
+    if not _same_interval(criterion, selection.bounds):
         yield "its interval does not follow from its figure and its noise"
 
 
@@ -73,8 +78,8 @@ def _noise_problems(criterion: CriterionPart, facts: PublicFacts) -> Iterator[st
         yield f"its figure {criterion.value} is not on the grid of its noise"
 
 
-def _same_interval(criterion: CriterionPart) -> bool:
-    stated, found = criterion.interval, interval_part(criterion)
+def _same_interval(criterion: CriterionPart, bounds: BoundsPart | None) -> bool:
+    stated, found = criterion.interval, interval_part(criterion, bounds)
     if stated is None or found is None:
         return stated is None and found is None
     same = (stated.how, stated.level) == (found.how, found.level) and (stated.high is None) == (found.high is None)

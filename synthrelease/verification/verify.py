@@ -83,7 +83,7 @@ def verify_files(files: Mapping[str, bytes], public_key: str | Path | None = Non
         _made("plausibility", lambda: _plausible(rebuilt, table)),
         _made("configuration", lambda: configuration(read)),
         _made("privacy charges", lambda: charges(read)),
-        _made("figures", lambda: figures(read, table, rebuilt.raw)),
+        _made("figures", lambda: figures(read, table, rebuilt.raw, files.get(measurements.NAME, b""))),
         _made("documents", lambda: documents(read, table, files)),
     ]
     return Report(checks=tuple(checks), signed_by=signed.signed_by)

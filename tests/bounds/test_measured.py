@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
@@ -15,6 +16,7 @@ from synthrelease.bounds import bound
 from synthrelease.bounds.knowledge import Knowledge
 from synthrelease.bounds.limits import limits
 from synthrelease.bounds.measured import sum_limit
+from synthrelease.criteria.noise_limits import noise_limit
 from synthrelease.errors import InputError
 from synthrelease.published import PublishedRelease
 from synthrelease.published.measurements import PublishedMeasurement
@@ -92,7 +94,22 @@ def allows(table: PublishedMeasurement, rows: Table, each: float) -> bool:
         true = sum(tuple(row[column] for column in columns) in inside for row in rows)
         if abs(true - noisy) > sum_limit(scale, len(inside), each):
             return False
-    return True
+    return all(abs(off) <= limit for off, limit in number_sums(table, rows, scale, each))
+
+
+def number_sums(table: PublishedMeasurement, rows: Table, scale: float, each: float) -> Iterator[tuple[int, int]]:
+    """How far each sum of numbers is off, and its limit; numbers in 4096 steps of their range, around its middle."""
+    steps = {"a": [-2048, 2048], "b": [-2048, 0, 2048]}
+    for name in table.columns if table.columns == ("a", "b") else ():
+        by = "b" if name == "a" else "a"
+        bins = range(len(steps[by]))
+        for inside in [*([one] for one in bins), *(list(range(length)) for length in bins if length > 1), list(bins)]:
+            cells = [(mine, other) for mine in range(len(steps[name])) for other in inside]
+            found = [(steps[name][mine], (mine, other) if name == "a" else (other, mine)) for mine, other in cells]
+            noisy = sum(step * int(table.values[cell]) for step, cell in found)
+            true = sum(step for row in rows for step, cell in found if row == cell)
+            moved = sum(step != 0 for step, _ in found)
+            yield true - noisy, noise_limit(((scale, 2048, moved),), each)
 
 
 WORLDS = [("ab",), ("a", "b"), ("ab", "b"), ("b",)]
@@ -172,8 +189,9 @@ def test_the_risks_of_figures_and_measurements_add_up() -> None:
     known = Knowledge(made, 0.9).measured
     assert known is not None
     assert known.risk + sum(limit.risk for limit in limits(made, 0.9)) == pytest.approx(0.1)
-    # 6 cells of a x b, 2 + 3 of the columns, 1 + 2 runs of first bins
-    assert known.n_sums == 14
+    # 6 cells of a x b, 2 + 3 of the columns, 1 + 2 runs of first bins;
+    # sums of a in 3 bins and 2 runs of b, of b in 2 and 1 of a
+    assert known.n_sums == 14 + 8
     assert known.each * known.n_sums == pytest.approx(known.risk)
 
 
@@ -182,7 +200,7 @@ def test_a_column_without_order_has_no_runs() -> None:
     made = replace(release(measured(ORIGINAL, "ab", None)), schema=(kind, B))
     known = Knowledge(made, 0.9).measured
     assert known is not None
-    assert known.n_sums == 13
+    assert known.n_sums == 13 + 2
     assert known.first_bins("a") is None
     assert known.first_bins("b") is not None
 

@@ -16,6 +16,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # before a library
 
 from tests.mutations.machinery import Mutation, main
 from tests.mutations.of_adaptive import OF_ADAPTIVE
+from tests.mutations.of_answers import OF_ANSWERS
 from tests.mutations.of_columns import OF_COLUMNS
 from tests.mutations.of_criteria import OF_CRITERIA
 from tests.mutations.of_documents import OF_DOCUMENTS
@@ -1065,6 +1066,7 @@ MUTATIONS = (
     + OF_DOCUMENTS
     + OF_PUBLIC_FACTS
     + OF_WIDTH
+    + OF_ANSWERS
     + OF_COLUMNS
     + OF_CRITERIA
     + OF_WEIGHTS

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
@@ -79,6 +79,9 @@ class Marginals(MeasuringGenerator):
         every table of two columns. A number in front of a term is its weight: each table gets the share weight / sum of weights
         of the budget. A term of weight 0 is not measured: the model takes what ties its columns together from the prior.
         Example: `tables = "all 2-way + 2 region"`.
+    only_measured : marginals that are measured, too, and that the model leaves aside: for criteria that measurements answer,
+        and for readers of the published measurements. Their weights share the budget with those of `tables`.
+        Example: `only_measured = "birth_sex:birth_weight + 0.5 birth_month"`.
     prior : a public file with the columns of the private one, relative to the configuration; the model is the nearest table to
         it that matches the measurements. A wrong one costs accuracy, never privacy. Example: `prior = "../public.csv"`.
     prior_weight : how many records the prior (the uniform table, where none is named) is worth against the noise.
@@ -92,6 +95,7 @@ class Marginals(MeasuringGenerator):
     no_draft: ClassVar[str] = "Which tables are measured is a decision about the columns at hand."
     family: Literal["marginals"] = "marginals"
     tables: str = Field(min_length=1, max_length=10_000)
+    only_measured: str | None = Field(default=None, min_length=1, max_length=10_000)
     prior: str | None = None
     prior_weight: float = Field(default=300.0, gt=0, le=1e12)
     guarantee: ClassVar[Guaranteed] = "pure"
@@ -104,6 +108,13 @@ class Marginals(MeasuringGenerator):
             raise Unexpected("a table with a weight above 0", repr(text))
         return text
 
+    @field_validator("only_measured")
+    @classmethod
+    def _weighted_terms(cls, text: str | None) -> str | None:
+        if text is not None and not all(Term.of(term).weight for term in text.split("+")):
+            raise Unexpected("tables with weights above 0", repr(text))
+        return text
+
     @model_validator(mode="after")
     def _zeros_need_a_prior(self) -> Marginals:
         if self.prior is None and not all(term.weight for term in self.terms):
@@ -114,10 +125,19 @@ class Marginals(MeasuringGenerator):
     def terms(self) -> tuple[Term, ...]:
         return tuple(Term.of(term) for term in self.tables.split("+"))
 
+    @cached_property
+    def other_terms(self) -> tuple[Term, ...]:
+        """What is measured and not modelled."""
+        return () if self.only_measured is None else tuple(Term.of(term) for term in self.only_measured.split("+"))
+
+    def structure(self, layout: Layout) -> list[tuple[int, ...]]:
+        """Columns, by increasing index, of every table of the model."""
+        return list(dict.fromkeys(columns for term in self.terms for columns in term.sets(layout)))
+
     def shares(self, layout: Layout) -> dict[tuple[int, ...], Fraction]:
         """Every table, by increasing column indices, with its share of the budget (0: not measured); they add up to 1."""
         weights: dict[tuple[int, ...], Fraction] = {}
-        for term in self.terms:
+        for term in (*self.terms, *self.other_terms):
             for columns in term.sets(layout):
                 weights[columns] = weights.get(columns, Fraction(0)) + term.weight
         total = sum(weights.values(), Fraction(0))
@@ -129,10 +149,12 @@ class Marginals(MeasuringGenerator):
 
     def mistakes(self, layout: Layout, tied: Iterable[tuple[int, ...]]) -> Iterable[Mistake]:
         unknown = list(unknown_columns(self.terms, layout))
+        others = [replace(mistake, field="only_measured") for mistake in unknown_columns(self.other_terms, layout)]
+        unknown += others
         yield from unknown
         if unknown:
             return
-        tree = JunctionTree.of(layout.sizes, [*self.shares(layout), *tied])
+        tree = JunctionTree.of(layout.sizes, [*self.structure(layout), *tied])
         cells = tree.largest
         if cells > DENSE_LIMIT:
             clique = max(tree.cliques, key=lambda columns: layout.subset(columns).n_cells)
@@ -148,8 +170,8 @@ class Marginals(MeasuringGenerator):
     def same_measurements(self, other: Generator) -> bool:
         return isinstance(other, Marginals) and other._measured() == self._measured()
 
-    def _measured(self) -> set[Term]:
-        return {term for term in self.terms if term.weight}
+    def _measured(self) -> tuple[set[Term], set[Term]]:
+        return {term for term in self.terms if term.weight}, set(self.other_terms)
 
     def measure(self, private: PrivateCounts, charge: Charge) -> NoisyMarginals:
         """Measure every table.
@@ -166,18 +188,20 @@ class Marginals(MeasuringGenerator):
         return NoisyMarginals(layout=private.layout, n=private.n, tables=measured)
 
     def model(self, measured: NoisyMarginals, background: Background) -> BayesianNetwork:
-        structure = list(self.shares(measured.layout))
+        structure = self.structure(measured.layout)
+        tables = tuple(table for table in measured.tables if table.columns in set(structure))
+        measured = NoisyMarginals(layout=measured.layout, n=measured.n, tables=tables)
         return maximum_entropy(measured, structure, background.plausibility, background.prior, self.prior_weight)
 
     def measured_tables(self, layout: Layout, epsilon: Fraction) -> dict[tuple[int, ...], Fraction]:
         return {columns: share * epsilon for columns, share in self.shares(layout).items() if share}
 
     def effort(self, layout: Layout) -> float:
-        return float(JunctionTree.of(layout.sizes, self.shares(layout)).largest)
+        return float(JunctionTree.of(layout.sizes, self.structure(layout)).largest)
 
     def seconds(self, layout: Layout, rows: int) -> float:
         """Steps of the optimiser, each through all cliques: more steps the smaller the noise is beside the counts."""
-        tree = JunctionTree.of(layout.sizes, self.shares(layout))
+        tree = JunctionTree.of(layout.sizes, self.structure(layout))
         cells = sum(layout.subset(clique).n_cells for clique in tree.cliques)
         return (5e-7 * cells + 4e-5 * len(tree.cliques)) * min(max(rows / 350, 100), 10_000)
 

@@ -12,6 +12,7 @@ from scipy import stats
 from synthrelease.audit.sensitivity import Recording
 from synthrelease.candidates.generators import Background
 from synthrelease.candidates.generators.marginals import Marginals, Term
+from synthrelease.candidates.generators.measurements import NoisyMarginal, NoisyMarginals
 from synthrelease.candidates.generators.privbayes import PrivBayes
 from synthrelease.domain.counts import DENSE_LIMIT
 from synthrelease.domain.plausibility import Plausibility
@@ -216,3 +217,25 @@ def test_the_model_of_shared_measurements_reads_nothing_private() -> None:
     background = Background(plausibility=Plausibility(layout=WORLD.layout, masks=()))
     samples = [chosen.model(measured, background).sample(50, np.random.default_rng(1)).dense().tolist() for _ in range(2)]
     assert samples[0] == samples[1]
+
+
+def test_tables_that_are_measured_for_a_bound_alone_share_the_budget_and_not_the_model() -> None:
+    layout = Layout(columns=("a", "b", "c"), sizes=(2, 3, 4))
+    generator = Marginals(tables="a:b + 2 b", only_measured="b:c + a:b")
+    assert generator.shares(layout) == {(0, 1): Fraction(2, 5), (1,): Fraction(2, 5), (1, 2): Fraction(1, 5)}
+    assert generator.structure(layout) == [(0, 1), (1,)]
+    values = {columns: np.full(layout.subset(columns).sizes, 10) for columns in generator.measured_tables(layout, Fraction(1))}
+    values[1, 2][:, 0] = 500  # only the model of b:c would follow this
+    tables = tuple(
+        NoisyMarginal(columns=columns, values=each, epsilon=Fraction(1), cells=np.ones_like(each))
+        for columns, each in values.items()
+    )
+    free = Background(plausibility=Plausibility(layout=layout, masks=()))
+    model = generator.model(NoisyMarginals(layout=layout, n=60, tables=tables), free)
+    shares = model.sample(4000, np.random.default_rng(1)).marginal([2]) / 4000
+    assert shares == pytest.approx([0.25] * 4, abs=0.01)
+    assert not generator.same_measurements(Marginals(tables="a:b + 2 b"))
+    (mistake,) = Marginals(tables="a", only_measured="d").mistakes(layout, [])
+    assert mistake.field == "only_measured"
+    with pytest.raises(ValueError, match="weights above 0"):
+        Marginals(tables="a", only_measured="0 b")

@@ -1,0 +1,87 @@
+"""Whether the shared measurements can answer the criteria that name them: known before anything is read or spent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from synthrelease.accounting.plan import pure_epsilon
+from synthrelease.candidates.configuration import ConfigurationSpace
+from synthrelease.candidates.generators import MeasuringGenerator, NoisyMarginals
+from synthrelease.candidates.generators.measurements import NoisyMarginal
+from synthrelease.criteria import Criterion, Setting
+from synthrelease.criteria.fitted import possible_cells
+from synthrelease.criteria.measured_sums import covered, half_widths
+from synthrelease.errors import listing
+from synthrelease.specification.release_spec import ReleaseSpec
+from synthrelease.toml.problems import Problems
+from synthrelease.toml.tables import SelectionTable
+
+MOST_LOOKED_AT = 20
+"""Transformations whose noise is looked at before a release; of more, the first."""
+
+
+def check_answered(
+    selection: SelectionTable,
+    space: ConfigurationSpace,
+    criteria: Sequence[Criterion],
+    setting: Setting,
+    problems: Problems,
+    acceptance: str,
+) -> None:
+    """Add a problem for every criterion that the measurements do not answer, and where they are not shared or published."""
+    answered = {index: each for index, each in enumerate(criteria) if each.answered_by is not None}
+    named = dict.fromkeys(answered, "answered_by")
+    named |= {index: "line" for index, each in enumerate(criteria) if each.measured_line}
+    if not named:
+        return
+    first, generator = min(named), space.generators[0]
+    where = f"criteria[{first}].{named[first]}"
+    if selection.measurements != "shared" or not isinstance(generator, MeasuringGenerator):
+        expected = 'an epsilon, or [selection] measurements = "shared": measurements that are made in a round answer nothing'
+        problems.add(where, expected, "measurements of every round", file=acceptance)
+        return
+    if answered and not selection.publish_measurements:
+        expected = "true, because criteria are answered by the measurements, and readers must be able to check that"
+        problems.add("selection.publish_measurements", expected, "false")
+    layout = space.common.layout
+    measured = [tuple(layout.columns[column] for column in columns) for columns in generator.fixed_tables(layout)]
+    facts = setting.facts(space.transformations[0])
+    for index, criterion in answered.items():
+        for sums in criterion.measured_sums(facts):
+            if not covered(sums.columns, measured):
+                expected = f"a measured table with {listing(sums.columns)}, which the figure is a function of; or an epsilon"
+                problems.add(f"criteria[{index}].answered_by", expected, "none", file=acceptance)
+                break
+
+
+def least_bounds(spec: ReleaseSpec, n: int) -> dict[str, float]:
+    """What the bound of every answered criterion is at least for tables of n rows, because of the noise: public beforehand.
+
+    The risk, the tables and their noise are those of the release; the counts are not looked at, there are none.
+    """
+    generator = spec.space.generators[0]
+    if not spec.setting.answered or not isinstance(generator, MeasuringGenerator):
+        return {}
+    common, found = spec.space.common, dict[str, float]()
+    costs = generator.measured_tables(common.layout, pure_epsilon(spec.generation_charge))
+    tables = tuple(
+        NoisyMarginal(columns=columns, values=zeros, epsilon=epsilon, cells=np.ones_like(zeros))
+        for columns, epsilon in costs.items()
+        for zeros in [np.zeros(common.layout.subset(columns).sizes, dtype=np.int64)]
+    )
+    bare = NoisyMarginals(layout=common.layout, n=n, tables=tables)
+    for transformation in spec.space.transformations[:MOST_LOOKED_AT]:
+        pairs = zip(common.binnings, transformation.binnings, strict=True)
+        measured = bare.merge(transformation.layout, [finer.map_to(coarser) for finer, coarser in pairs])
+        sums = spec.setting.sums(transformation)
+        sizes = dict(zip(transformation.layout.columns, transformation.layout.sizes, strict=True))
+        number = sum(one.number(sizes) for each in sums.values() for one in each)
+        risk = float(spec.bound_risk) / len(spec.space.transformations) / number
+        possible = possible_cells(spec.raw.merge(transformation))
+        for criterion in spec.setting.answered:
+            widths = [half_widths(one, measured, possible, risk) for one in sums[criterion.name]]
+            least = criterion.least_measured_bound(widths, n)
+            found[criterion.name] = min(least, found.get(criterion.name, least))
+    return found
