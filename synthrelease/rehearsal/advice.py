@@ -197,15 +197,10 @@ def outlook(
         fit) and are left out; when no fit has as many, all attempts are taken together.
     shape : of a truncated negative binomial number of rounds; None for a known threshold.
     """
-    by_fit: dict[int, list[float]] = {}
-    for result in results:
-        by_fit.setdefault(result.number, []).append(result.chance)
-    if not by_fit:
+    shares = chances_by_fit(results, least_per_fit)
+    if not len(shares):
         return None
-    told = [chances for chances in by_fit.values() if len(chances) >= least_per_fit]
-    groups = told or [[chance for chances in by_fit.values() for chance in chances]]
     stop = float(stop_probability)
-    shares = np.array([np.mean(chances) for chances in groups])
     if shape is not None:
         nothing = _none_accepted(shares, stop, float(shape))
         rounds = np.divide(
@@ -216,6 +211,17 @@ def outlook(
     with np.errstate(divide="ignore", invalid="ignore"):
         rounds, nothing = 1 / ends, np.where(ends > 0, (1 - shares) * stop / ends, 0.0)
     return _outlook(shares, rounds, nothing)
+
+
+def chances_by_fit(results: Sequence[AttemptResult], least_per_fit: int = 1) -> np.ndarray:
+    """(n_fits,) mean chance that an attempt is accepted, per private fit with at least so many attempts; where no fit has as
+    many, of all attempts together. Empty without attempts."""
+    by_fit: dict[int, list[float]] = {}
+    for result in results:
+        by_fit.setdefault(result.number, []).append(result.chance)
+    told = [chances for chances in by_fit.values() if len(chances) >= least_per_fit]
+    together = [[chance for chances in by_fit.values() for chance in chances]] if by_fit else []
+    return np.array([np.mean(chances) for chances in told or together])
 
 
 def _outlook(shares: np.ndarray, rounds: np.ndarray, nothing: np.ndarray) -> Outlook:
