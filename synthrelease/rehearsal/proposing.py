@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from synthrelease.accounting.stopping_laws import FiniteLaw, StopCoin
+from synthrelease.errors import BudgetError
 from synthrelease.rehearsal.advice import chances_by_fit
 from synthrelease.rehearsal.attempts import AttemptResult
 from synthrelease.rehearsal.intervals import bounded_mean
@@ -58,7 +59,7 @@ def shares_luck(spec: ReleaseSpec) -> bool:
 
 def with_law(spec: ReleaseSpec, generation: Fraction, law: FiniteLaw) -> ReleaseSpec:
     """The specification with another generation budget and a hidden number of rounds of this law."""
-    return replace(spec, generation_budget=generation, stop_probability=Fraction(0), shape=None, rounds=dict(law))
+    return replace(spec, generation_budget=generation, stop_probability=Fraction(0), shape=None, rounds=law)
 
 
 def one_round(spec: ReleaseSpec, generation: Fraction) -> Fraction | None:
@@ -228,12 +229,13 @@ def _chances(results: Sequence[AttemptResult], shared: bool, least_per_fit: int 
 
 
 def _known_threshold(spec: ReleaseSpec, generation: Fraction, gamma: Fraction) -> Fraction:
-    coin = replace(spec, generation_budget=generation, stop_probability=gamma, shape=None)
+    coin = replace(spec, generation_budget=generation, stop_probability=gamma, shape=None, rounds=None)
     return coin.plan.total.epsilon
 
 
 def _total(spec: ReleaseSpec, generation: Fraction, law: FiniteLaw) -> Fraction | None:
-    """The certified total of the plan with this budget and law; None where there is no guarantee."""
-    plan = replace(spec, generation_budget=generation, stop_probability=Fraction(0), shape=None).plan
-    one = sum((charge.epsilon for charge in plan.per_round), Fraction(0))
-    return plan.total.epsilon - 2 * one + law.price(one)
+    """The certified total of the plan with this budget and law; None where its rounding errors are not bounded."""
+    try:
+        return with_law(spec, generation, law).plan.total.epsilon
+    except BudgetError:
+        return None

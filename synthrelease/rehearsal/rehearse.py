@@ -333,7 +333,7 @@ class _Course:
             criteria=criterion_advice(self.spec.criteria, kept or others, others, self.noise_level),
             budgets=frontier(self.spec, by_budget, self.goal.level),
             proposal=proposal,
-            outlook=outlook(kept, self.spec.stop_probability, self._least_per_fit(shortlist), self.spec.shape),
+            outlook=outlook(kept, self.spec.selection_rule.law, self._least_per_fit(shortlist)),
             comparison=self.comparison,
             copies=copies,
             look=look,

@@ -146,6 +146,8 @@ def page(rehearsal: Rehearsal, noise_level: float) -> str:
     shown = sorted(rehearsal.shortlist, key=lambda c: -race.estimates[c].share)
     rows = [_row(rehearsal, str(number + 1), c) for number, c in enumerate(shown)]
     best, total = cheapest(rehearsal.budgets, goal.target), rehearsal.spec.plan.total
+    proposal = rehearsal.proposal
+    chosen = proposal.chosen if proposal else None
     names, ratios = _ratios(rehearsal)
     estimates = [race.estimates[c] for c in shown[:_PICTURED]]
     labels = [row["label"] for row in rows[:_PICTURED]]
@@ -179,10 +181,10 @@ def page(rehearsal: Rehearsal, noise_level: float) -> str:
         projection_advice=projection_advice(rehearsal),
         budgets=offer_rows(rehearsal),
         cheapest=None if best is None else (decimal_text(best.generation), decimal_text(best.total)),
-        proposal=rehearsal.proposal,
-        proposal_generation=_generation(rehearsal),
+        proposal=proposal,
+        proposal_generation=decimal_text(chosen.generation) if chosen else "",
         proposal_words=proposal_words(rehearsal),
-        proposal_lines=lines(rehearsal.proposal.chosen if rehearsal.proposal else None),
+        proposal_lines=lines(chosen),
         copies=sorted((_copies_row(rows, shown, one) for one in rehearsal.copies), key=lambda row: int(row["label"])),
         n_copies=rehearsal.comparison.copies,
         quasi_identifiers=", ".join(map(words, rehearsal.comparison.quasi_identifiers)),
@@ -194,7 +196,7 @@ def page(rehearsal: Rehearsal, noise_level: float) -> str:
         picture_shortlist=Markup(pictures.acceptance(labels, estimates, goal.target)) if rows else "",
         picture_criteria=Markup(pictures.relative_figures(names, ratios)) if names else "",
         picture_budget=Markup(pictures.budget_frontier(rehearsal.budgets, goal.target)) if rehearsal.budgets else "",
-        picture_nothing=Markup(pictures.nothing_frontier(rehearsal.proposal)) if _pictured(rehearsal) else "",
+        picture_nothing=Markup(pictures.nothing_frontier(proposal)) if proposal and chosen else "",
         picture_times=Markup(pictures.seconds(times)) if times else "",
     )
 
@@ -292,15 +294,6 @@ def _copies_row(rows: list[dict[str, Any]], shown: list[int], one: CopyFigures) 
         "true_match": text(one.risk, "true_match_rate"),
         "false_match": text(one.risk, "false_match_rate") or "no match",
     }
-
-
-def _generation(rehearsal: Rehearsal) -> str:
-    chosen = rehearsal.proposal.chosen if rehearsal.proposal else None
-    return "" if chosen is None else decimal_text(chosen.generation)
-
-
-def _pictured(rehearsal: Rehearsal) -> bool:
-    return rehearsal.proposal is not None and rehearsal.proposal.chosen is not None
 
 
 def _number(value: float | None) -> str:
