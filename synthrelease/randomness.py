@@ -287,6 +287,29 @@ def coin(probability: Fraction) -> bool:
     return secrets.randbelow(probability.denominator) < probability.numerator
 
 
+def from_finite_law(law: Sequence[tuple[int, Fraction]]) -> int:
+    """A number from a law with finitely many values, exactly.
+
+    Parameters
+    ----------
+    law : (number, probability), the probabilities with the sum 1.
+
+    Raises
+    ------
+    ValueError : for probabilities that are below 0 or do not add up to 1.
+    """
+    parts = math.lcm(*(probability.denominator for _, probability in law))
+    shares = [probability * parts for _, probability in law]
+    if sum(shares) != parts or min(shares) < 0:
+        raise ValueError("expected probabilities of at least 0 with the sum 1")
+    left = secrets.randbelow(parts)
+    for (number, _), share in zip(law, shares, strict=True):
+        if left < share:
+            return number
+        left -= int(share)
+    raise AssertionError("the shares add up to all parts")
+
+
 def truncated_negative_binomial(shape: Fraction, stop_probability: Fraction) -> int:
     """The hidden number of rounds K >= 1 of a selection (Papernot & Steinke 2022, Definition 1).
 

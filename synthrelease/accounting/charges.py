@@ -21,6 +21,7 @@ _MOST_DIGITS = 330
 
 MECHANISM, SUM, SELECTION = "mechanism", "sum", "private selection: 2 x"
 HIDDEN_ROUNDS, STATED = "private selection: hidden number of rounds", "sum of curves, stated at delta"
+PRICED = "private selection: price of the law of the number of rounds"
 REPLACING = "replacing a record: removing one and adding one"
 """How a node of the charge tree follows from its parts, for programs (`Charge.rule`)."""
 

@@ -9,16 +9,19 @@ v = E A / (1 - E A), 0 < v <= E,
 
     1 - E A = 1 / (1 + v),    1 - A = (E + (E - 1) v) / (E (1 + v)).
 
-*Every cell is bounded.* f increases and g decreases, so for v between a and b > a both ratios are at most numerator(a) /
-denominator(b). A cell whose bound is above the largest value seen by more than the tolerance is halved; a cell is left only
-when its bound is not. So the supremum is at most the largest value at the end, plus the tolerance.
+*Every cell is bounded.* f and g are power series in x = 1 - A with coefficients of at least 0. For such a series the ratio
+f(x) / f(x / r) increases with x and with r (theory 2b.5), and here r = (1 - A) / (1 - E A) = 1 + v (E - 1) / E. So for v from
+a to b it is at most its value at x(a) and r(b). A cell whose bound is above the largest value seen by more than the tolerance
+is halved; it is left only when its bound is not. So the supremum is at most the largest value at the end, plus the tolerance.
+Below the first point a, A is so small that E[K] / g(E A) and 1 / f(1 - E A) are below e^(2 a k), k the largest value of K.
 
 *Rounding.* Only +, -, *, / and square roots of doubles are used, element by element: each is correctly rounded (IEEE 754), so
 the result is the same on all machines. Powers and sums of powers have positive terms and are made by doubling, logarithms by
-a series (`_ln`). With u = 2^-53, k at most 10^4 and epsilon at most 300: 1 - A and 1 - E A have relative errors of at most
-6u, their k-th powers and the sums h_k below 10ku < 1.2e-11, and k_0 times the logarithm of 1 - E A, whose exponent is at most
-434, an error below 10^4 (434 + 20) u < 6e-10. Both sides of a ratio together stay below `_ROUNDING`, which is added. e^epsilon
-is rounded up to a double, which can only raise the price: more pairs of rounds are then neighbours.
+a series (`_ln`). With u = 2^-53, k at most 10^4 and epsilon at most 300: 1 - A and (1 - A) / r have relative errors of at most
+12u, their k-th powers and the sums h_k below 14ku < 2e-11, and k_0 times their logarithm, the exponent at most 434, an error
+below 10^4 (434 + 40) u < 6e-10, to which the rounding of numbers up to 3 * 10^6 adds 2e-9. Both sides of a ratio together stay
+below `_ROUNDING`, which is added. e^epsilon is rounded up to a double, which can only raise the price: more pairs of rounds are
+then neighbours.
 """
 
 from __future__ import annotations
@@ -26,7 +29,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import NamedTuple
 
 import numpy as np
 
@@ -37,24 +39,27 @@ LARGEST_EPSILON = 300
 """Of a round. The bounds of the rounding errors rest on both."""
 
 _TOLERANCE = Fraction(1, 10**7)
-_ROUNDING = Fraction(2, 10**9)
+_ROUNDING = Fraction(1, 10**8)
 _LN2 = 0.6931471805599453
 _ROOT_HALF = 0.7071067811865476
 _TERMS = 12
 
+Atoms = Sequence[tuple[int, Fraction]]
+"""(rounds, probability), rounds ascending."""
 
-def largest_log_ratio(atoms: Sequence[tuple[int, Fraction]], epsilon: Fraction) -> Fraction:
+
+def largest_log_ratio(atoms: Atoms, epsilon: Fraction) -> Fraction:
     """An upper bound of the price, above it by less than 2e-7.
 
     Parameters
     ----------
-    atoms : (rounds, probability), rounds ascending from 1 to at most 10^4, probabilities of at least 1e-12 with the sum 1.
+    atoms : from 1 to at most 10^4 rounds, with probabilities of at least 1e-12 with the sum 1.
     epsilon : of a round, above 0 and at most 300.
     """
     ratio = _double_up(exp_up(epsilon))
     left, right = np.array([1e-10 / atoms[-1][0]]), np.array([ratio])
     best = float(_log_ratio(right, right, atoms, ratio, epsilon)[0])
-    best = max(best, float(epsilon) + 1e-9)  # what the odds below the first point can give
+    best = max(best, float(epsilon) + 1e-9)  # a bound for the odds below the first point: e^(2 a k), e^epsilon times it
     while len(left):
         open_ = _log_ratio(left, right, atoms, ratio, epsilon) > best + float(_TOLERANCE)
         left, right = left[open_], right[open_]
@@ -64,7 +69,7 @@ def largest_log_ratio(atoms: Sequence[tuple[int, Fraction]], epsilon: Fraction) 
     return Fraction(best) + _TOLERANCE + _ROUNDING
 
 
-def _log_ratio(low: np.ndarray, high: np.ndarray, atoms, ratio: float, epsilon: Fraction) -> np.ndarray:
+def _log_ratio(low: np.ndarray, high: np.ndarray, atoms: Atoms, ratio: float, epsilon: Fraction) -> np.ndarray:
     """A bound of both log ratios for odds from `low` to `high`, (n,) each: the larger ratio itself where they are equal."""
     here = (ratio + (ratio - 1) * low) / (ratio * (1 + low))
     there = here / (1 + high * ((ratio - 1) / ratio))
@@ -72,7 +77,7 @@ def _log_ratio(low: np.ndarray, high: np.ndarray, atoms, ratio: float, epsilon: 
     return np.maximum(nothing, float(epsilon) + accepted)
 
 
-def _logarithms(rejection: np.ndarray, atoms: Sequence[tuple[int, Fraction]]) -> tuple[np.ndarray, np.ndarray]:
+def _logarithms(rejection: np.ndarray, atoms: Atoms) -> tuple[np.ndarray, np.ndarray]:
     """ln f and ln g, where a round is rejected with these probabilities x. f is divided by x^k_0, as x may be tiny."""
     at, power = atoms[0][0], np.ones_like(rejection)
     whole, total = _power_and_sum(rejection, at)  # x^k_0 and h_k_0

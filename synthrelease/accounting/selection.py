@@ -8,9 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from synthrelease.accounting.charges import HIDDEN_ROUNDS, SELECTION, Charge, decimal_text
+from synthrelease.accounting.charges import HIDDEN_ROUNDS, PRICED, SELECTION, Charge, decimal_text
 from synthrelease.accounting.renyi import exp_up, selected
-from synthrelease.errors import BudgetError
+from synthrelease.accounting.stopping_laws import FiniteLaw, NegativeBinomial, StopCoin, StoppingLaw
+from synthrelease.errors import BudgetError, Unexpected
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,90 +22,133 @@ class SelectionRule:
     ----------
     stop_probability : gamma. Without a shape, the probability of "nothing" after a rejected round, in [0, 1].
     shape : eta of the truncated negative binomial number of rounds; None for a known threshold.
+    rounds : a hidden number of rounds with finitely many values; the other two then say nothing.
     """
 
     stop_probability: Fraction = Fraction(0)
     shape: Fraction | None = None
+    rounds: FiniteLaw | None = None
+
+    @property
+    def law(self) -> StoppingLaw | None:
+        """The law of the hidden number of rounds; None where rounds are repeated without end.
+
+        Raises
+        ------
+        BudgetError : for numbers that make no law.
+        """
+        if self.rounds is not None:
+            return self.rounds
+        try:
+            if self.shape is not None:
+                return NegativeBinomial(shape=self.shape, stop_probability=self.stop_probability)
+            return StopCoin(stop_probability=self.stop_probability) if self.stop_probability else None
+        except Unexpected as error:
+            problem = f"The number of rounds: {error}."
+        raise BudgetError(problem)
 
 
 def private_selection(name: str, one_round: Charge, rule: SelectionRule | None = None) -> Charge:
     """Rounds until one is accepted, or until the rule says "nothing". Only the accepted output may be published.
 
-    Known threshold, pure rounds: eps1-DP rounds with no cap on their number give 2 eps1 for any stop probability in [0, 1]:
-    with A = Pr[accept] and B = A + gamma (1 - A), every output has probability p_o / B, and p_o and B each move by at most
-    e^eps1 (theory 2.1, known threshold, pure; Liu & Talwar, STOC 2019, Theorem 3.1).
+    Pure rounds cost the price of the law of the hidden number of rounds (theory 2b.1, price); with a stop coin that is epsilon
+    + ln((E + gamma) / (1 + gamma E)), E = e^epsilon (theory 2b.2, price of the stop coin). Without a coin, gamma = 0, they cost
+    2 epsilon (theory 2.1, known threshold, pure; Liu & Talwar, STOC 2019, Theorem 3.1).
 
-    Known threshold, approximate rounds: (eps1, delta1)-DP rounds and gamma > 0 give (2 eps1, (1 + (1 - gamma) e^eps1) delta1 /
-    gamma). Proof for a set S of outputs: Pr[S] = s / B with s the expectation of a function of one round with values in [0, 1],
-    so s <= e^eps1 s' + delta1; likewise B' <= e^eps1 B + (1 - gamma) delta1, so 1/B <= (e^eps1 + (1 - gamma) delta1 / B) / B'.
-    Hence s / B <= e^(2 eps1) s' / B' + e^eps1 (1 - gamma) delta1 / B + delta1 / B, with s' <= B' and B >= gamma. It is never
-    more than Liu & Talwar's 3 e^(2 eps1 + eps0) delta1 / gamma, and needs no cap on the rounds (docs/accounting.md).
+    Approximate rounds need a coin: theory 2b.3, price of the stop coin, approximate rounds.
 
-    Truncated negative binomial: at most K rounds, K hidden (Papernot & Steinke, ICLR 2022): pure rounds cost (2 + eta) eps1,
-    and curves become `renyi.selected`.
+    Zero-concentrated rounds need a truncated negative binomial number of rounds: `renyi.selected` (theory 2.5, hidden number of
+    rounds; Papernot & Steinke, ICLR 2022, Theorem 2).
 
     Raises
     ------
     BudgetError : for a round that the rule gives no guarantee for.
     """
     rule = rule or SelectionRule()
-    gamma = rule.stop_probability
-    if rule.shape is not None:
-        return _truncated_negative_binomial(name, one_round, gamma, rule.shape)
+    law = rule.law
+    if one_round.pure:
+        return twice(name, one_round) if law is None else _priced(name, one_round, law)
+    if isinstance(law, NegativeBinomial):
+        return _negative_binomial(name, one_round, law)
     if one_round.renyi is not None:
         raise BudgetError(
-            "Private selection with a known threshold has no guarantee for zero-concentrated rounds. Set "
+            f"Private selection with {_named(law)} has no guarantee for zero-concentrated rounds. Set "
             '[selection] mode = "truncated_negative_binomial".'
         )
-    if one_round.pure:
-        delta, because = Fraction(0), "doubles the charge of one round (Liu & Talwar 2019, Theorem 3.1)"
-    elif gamma > 0:
-        delta = tidy_up((1 + (1 - gamma) * exp_up(one_round.epsilon)) * one_round.delta / gamma)
-        because = "doubles epsilon and multiplies delta by (1 + (1 - gamma) e^epsilon) / gamma, gamma the stop probability"
-    else:
+    if isinstance(law, StopCoin):
+        return _approximate(name, one_round, law)
+    if law is None:
         raise BudgetError(
             "Private selection with a known threshold has no guarantee for rounds with delta > 0 when the stop probability is "
             f"0: only pure rounds may go on for ever. The round {one_round.name!r} has delta = {float(one_round.delta):g}. "
             "Set [selection] stop_probability above 0."
         )
+    raise _only_pure(one_round, law)
+
+
+def twice(name: str, one_round: Charge) -> Charge:
+    """Pure rounds without end, or with any stop coin: 2 epsilon (theory 2.1, known threshold, pure)."""
+    if not one_round.pure:
+        raise BudgetError(f"Doubling is for pure rounds; {one_round.name!r} is not.")
+    because = "selection with a known threshold doubles the charge of one round (Liu & Talwar 2019, Theorem 3.1)"
+    return Charge(name=name, epsilon=2 * one_round.epsilon, because=because, rule=SELECTION, parts=(one_round,))
+
+
+def _priced(name: str, one_round: Charge, law: StoppingLaw) -> Charge:
+    price = law.price(one_round.epsilon)
+    paid = f"with rounds of {decimal_text(one_round.epsilon)} that costs {decimal_text(price)}"
+    because = f"{law.words}; {paid} (theory 2b.1, price)"
+    return Charge(name=name, epsilon=price, because=because, rule=PRICED, parts=(one_round,))
+
+
+def _approximate(name: str, one_round: Charge, law: StopCoin) -> Charge:
+    """(epsilon + ln R, (1 + c E) delta / gamma), R = (E + gamma) / (1 + gamma E) (theory 2b.3, approximate rounds)."""
+    gamma, ratio = law.stop_probability, exp_up(one_round.epsilon)
+    factor = 1 - gamma
+    if ratio > 1:
+        worst = (ratio + gamma) / (1 + gamma * ratio)
+        share = (worst - 1 / ratio) / (ratio - 1 / ratio)
+        factor *= share + (1 - share) / ratio
+    delta = tidy_up((1 + factor * ratio) * one_round.delta / gamma * (1 + Fraction(1, 10**30)))
     if delta >= 1:
         raise BudgetError(
             f"The selection gives no guarantee: its delta would be {float(delta):.3g}. Lower the delta of the generation, or "
             "raise the stop probability."
         )
-    return Charge(
-        name=name,
-        epsilon=2 * one_round.epsilon,
-        delta=delta,
-        because=f"selection with a known threshold {because}",
-        rule=SELECTION,
-        parts=(one_round,),
-    )
+    because = f"{law.words}; that adds ln((E + gamma) / (1 + gamma E)) to epsilon and multiplies delta by (1 + c E) / gamma, "
+    because += "c at most 1 - gamma, E = e^epsilon (theory 2b.3, approximate rounds)"
+    epsilon = law.price(one_round.epsilon)
+    return Charge(name=name, epsilon=epsilon, delta=delta, because=because, rule=PRICED, parts=(one_round,))
 
 
-def _truncated_negative_binomial(name: str, one_round: Charge, gamma: Fraction, shape: Fraction) -> Charge:
-    if not (0 < gamma < 1 and shape > -1):
-        raise BudgetError(
-            "A truncated negative binomial number of rounds needs a stop probability in (0, 1) and a shape above -1."
-        )
-    because = "best of a hidden, truncated negative binomial number of rounds (Papernot & Steinke 2022)"
-    if one_round.pure:
-        return Charge(
-            name=name,
-            epsilon=(2 + shape) * one_round.epsilon,
-            because=f"{because}: {decimal_text(2 + shape)} times one round",
-            rule=HIDDEN_ROUNDS,
-            parts=(one_round,),
-        )
+def _negative_binomial(name: str, one_round: Charge, law: NegativeBinomial) -> Charge:
     if one_round.renyi is None:
-        raise BudgetError(
-            "Private selection with a truncated negative binomial number of rounds is implemented for pure and for "
-            f"zero-concentrated rounds; the round {one_round.name!r} has delta > 0. Set "
-            '[selection] mode = "known_threshold" with a stop probability above 0.'
-        )
-    curve = selected(one_round.renyi, shape, gamma)
+        raise _only_pure(one_round, law)
+    curve = selected(one_round.renyi, law.shape, law.stop_probability)
+    because = "best of a hidden, truncated negative binomial number of rounds (Papernot & Steinke 2022)"
     because += f"; Renyi divergence of order a at most {curve.text()}"
     return Charge(name=name, epsilon=Fraction(0), renyi=curve, because=because, rule=HIDDEN_ROUNDS, parts=(one_round,))
+
+
+def by_shape(name: str, one_round: Charge, law: NegativeBinomial) -> Charge:
+    """(2 + eta) epsilon for pure rounds, as releases before version 5 of their format charged (theory 2.6, hidden number of
+    rounds, pure); a curve as `private_selection` does."""
+    if not one_round.pure:
+        return _negative_binomial(name, one_round, law)
+    epsilon = (2 + law.shape) * one_round.epsilon
+    return Charge(name=name, epsilon=epsilon, because=law.words, rule=HIDDEN_ROUNDS, parts=(one_round,))
+
+
+def _named(law: StoppingLaw | None) -> str:
+    return "a known threshold" if law is None or isinstance(law, StopCoin) else "a hidden number of rounds"
+
+
+def _only_pure(one_round: Charge, law: StoppingLaw) -> BudgetError:
+    kind = "pure and for zero-concentrated rounds" if isinstance(law, NegativeBinomial) else "pure rounds"
+    return BudgetError(
+        f"Private selection with this law of the number of rounds is implemented for {kind}; the round {one_round.name!r} has "
+        'delta > 0. Set [selection] mode = "known_threshold" with a stop probability above 0.'
+    )
 
 
 def tidy_up(delta: Fraction) -> Fraction:

@@ -16,6 +16,7 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 
+from synthrelease.accounting.charges import decimal_text
 from synthrelease.accounting.law_prices import LARGEST_EPSILON, MOST_ROUNDS, largest_log_ratio
 from synthrelease.accounting.renyi import exp_up, mean_rounds
 from synthrelease.errors import BudgetError, Unexpected
@@ -31,10 +32,16 @@ _PRECISE = 1000
 
 MOST_VALUES = 1_000
 LEAST_PROBABILITY = Fraction(1, 10**12)
+_SHOWN = 20
+"""Values that are put into words."""
 
 
 class StoppingLaw(Protocol):
     """A law of the hidden number of rounds."""
+
+    @property
+    def words(self) -> str:
+        """What the loop does, with the law, for the charge tree."""
 
     @property
     def mean(self) -> float:
@@ -61,6 +68,10 @@ class StopCoin:
     def __post_init__(self) -> None:
         if not 0 < self.stop_probability <= 1:
             raise Unexpected("a stop probability above 0 and at most 1", f"{float(self.stop_probability):g}")
+
+    @property
+    def words(self) -> str:
+        return f"after each rejected round the search ends with probability {decimal_text(self.stop_probability)}"
 
     @property
     def mean(self) -> float:
@@ -95,6 +106,12 @@ class NegativeBinomial:
     def __post_init__(self) -> None:
         if not (0 < self.stop_probability < 1 and self.shape > -1):
             raise Unexpected("a stop probability above 0 and below 1, and a shape above -1", f"{self}")
+
+    @property
+    def words(self) -> str:
+        shape = f"{'-' if self.shape < 0 else ''}{decimal_text(abs(self.shape))}"
+        law = f"truncated negative binomial with shape {shape} and stop probability {decimal_text(self.stop_probability)}"
+        return f"the first accepted one of a hidden number of rounds, {law}"
 
     @property
     def mean(self) -> float:
@@ -139,22 +156,18 @@ class FiniteLaw:
 
     def __post_init__(self) -> None:
         rounds = [k for k, _ in self.atoms]
-        if not (rounds and rounds == sorted(set(rounds)) and 1 <= rounds[0] and rounds[-1] <= MOST_ROUNDS):
-            raise Unexpected(
-                f"numbers of rounds from 1 to {MOST_ROUNDS}, ascending", ", ".join(map(str, rounds[:10])) or "none"
-            )
+        if not (rounds and rounds == sorted(set(rounds)) and rounds[0] >= 1 and rounds[-1] <= MOST_ROUNDS):
+            found = ", ".join(map(str, rounds[:10])) or "none"
+            raise Unexpected(f"numbers of rounds from 1 to {MOST_ROUNDS}, ascending", found)
         if len(rounds) > MOST_VALUES:
             raise Unexpected(f"at most {MOST_VALUES} numbers of rounds", str(len(rounds)))
         for k, probability in self.atoms:
             if not probability >= LEAST_PROBABILITY:
-                raise Unexpected(
-                    f"a probability of at least {float(LEAST_PROBABILITY):g}", f"{float(probability):g}", place=str(k)
-                )
-        total = sum(probability for _, probability in self.atoms)
+                expected = f"a probability of at least {float(LEAST_PROBABILITY):g}"
+                raise Unexpected(expected, f"{float(probability):g}", place=str(k))
+        total = sum((probability for _, probability in self.atoms), Fraction(0))
         if total != 1:
-            raise Unexpected(
-                "probabilities with the sum 1", f"{float(total):.12g}" if float(total) != 1 else f"exactly {total}"
-            )
+            raise Unexpected("probabilities with the sum 1", decimal_text(total) if total > 0 else str(total))
 
     @classmethod
     def of(cls, rounds: Mapping[int, Fraction] | Iterable[tuple[int, Fraction]]) -> FiniteLaw:
@@ -162,11 +175,18 @@ class FiniteLaw:
         return cls(atoms=tuple(sorted(dict(rounds).items())))
 
     @property
+    def words(self) -> str:
+        law = ", ".join(f"{rounds} with probability {_shown(probability)}" for rounds, probability in self.atoms[:_SHOWN])
+        more = f" and {len(self.atoms) - _SHOWN} more" if len(self.atoms) > _SHOWN else ""
+        return f"the first accepted one of a hidden number of rounds, {law}{more}"
+
+    @property
     def mean(self) -> float:
         return float(sum(k * probability for k, probability in self.atoms))
 
     def nothing(self, rejection: Number) -> Number:
-        return sum(_like(probability, rejection) * rejection**k for k, probability in self.atoms)  # type: ignore[return-value]
+        terms = [_like(probability, rejection) * rejection**k for k, probability in self.atoms]
+        return sum(terms[1:], start=terms[0])  # type: ignore[return-value]
 
     def price(self, epsilon: Fraction) -> Fraction:
         """A certified bound of both suprema of theory 2b.1, price (`accounting.law_prices`).
@@ -189,13 +209,18 @@ def _like(probability: Fraction, number: Fraction | float | np.ndarray) -> Fract
     return probability if isinstance(number, Fraction) else float(probability)
 
 
+def _shown(probability: Fraction) -> str:
+    text = decimal_text(probability)
+    return text if Fraction(text) == probability else str(probability)
+
+
 def _decimal(value: Fraction) -> Decimal:
     return Decimal(value.numerator) / Decimal(value.denominator)
 
 
 def _ln_up(value: Fraction) -> Fraction:
     with localcontext(Context(prec=50)):
-        return Fraction(_decimal(value).ln()) + _SLACK
+        return Fraction(_decimal(value).ln()) + _SLACK if value != 1 else Fraction(0)
 
 
 def _up(value: Fraction) -> Fraction:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from synthrelease.accounting.charges import SELECTION
 from synthrelease.bundle.card.explanations import criterion_unit, generator_text, interval_text, parameter_texts
 from synthrelease.bundle.card.numbers import cost, figure
 from synthrelease.bundle.card.protection import domain_text, left_out_text, person_text
@@ -174,14 +175,14 @@ def _tree(node: ChargePart, depth: int = 0) -> str:
 
 def _selected(document: ReleaseDocument) -> str:
     """What the selection makes of the charge of one round."""
-    if document.selection.shape is not None:
-        return "the selection's charge is that of the best of a hidden number of rounds, as the charges say"
-    if document.guarantee.delta_exact != "0":
-        return "the epsilon of one round of the selection is doubled, and its delta multiplied as the charges say"
+    if SELECTION not in document.charges.rules:
+        return "what a selection makes of the charge of one round follows from the law of their number, as the charges say"
     return "the charge of one round of the selection is doubled (pure differential privacy, any number of rounds)"
 
 
 def _theorem(document: ReleaseDocument) -> str:
+    if document.selection.rounds is not None:
+        return "a hidden number of rounds; synthrelease, docs/theory.md 2b"
     if document.selection.shape is not None:
         return "a hidden, truncated negative binomial number of rounds; Papernot and Steinke 2022"
     return "with a known threshold; Liu and Talwar 2019"

@@ -39,16 +39,16 @@ def release_document(
     """Everything in release.json. `files` are the data files of the bundle with their sha256."""
     spec = release.spec
     criteria = {criterion.name: criterion for criterion in spec.criteria}
-    columns = column_parts(release.candidate.transformation)
+    columns, charges = column_parts(release.candidate.transformation), ChargePart.of(release.charges)
     return ReleaseDocument(
-        format=format_of(columns, calibration),
+        format=format_of(columns, calibration, charges),
         title=spec.title,
         description=spec.description.strip(),
         synthetic=True,
         n_rows=release.candidate.n,
         guarantee=GuaranteePart.of(release.guarantee),
         domain=DomainPart.of(spec.rows, release.n_file, spec.input.missing_values),
-        charges=ChargePart.of(release.charges),
+        charges=charges,
         criteria=[criterion_part(score, criteria[score.name]) for score in release.scores],
         configuration={name: _table(part) for name, part in release.candidate.configuration.describe().items()},
         selection=selection_part(spec),
@@ -77,8 +77,9 @@ def selection_part(spec: ReleaseSpec) -> SelectionPart:
     test = spec.joint_test
     return SelectionPart(
         configurations=len(spec.space),
-        stop_probability=str(spec.stop_probability),
+        stop_probability=None if spec.rounds is not None else str(spec.stop_probability),
         shape=None if spec.shape is None else str(spec.shape),
+        rounds=None if spec.rounds is None else {str(rounds): str(share) for rounds, share in spec.rounds.atoms},
         shared_measurements=spec.shared_measurements,
         joint_test=None
         if test is None

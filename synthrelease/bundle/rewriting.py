@@ -49,6 +49,7 @@ def rewritten(files: Mapping[str, bytes], spec: ReleaseSpec) -> dict[str, bytes]
     table, weighting = calibrated(replace(table, weights=None), calibration, old.columns)
     data = {name: files[name] for name in old.files} | table_files(table)
     checksums = {name: sha256(content) for name, content in data.items()}
-    changed = {"format": format_of(old.columns, weighting), "card": card, "written_by": own_version(), "files": checksums}
+    lowest = format_of(old.columns, weighting, old.charges)
+    changed = {"format": lowest, "card": card, "written_by": own_version(), "files": checksums}
     document = old.model_copy(update=changed | {"calibration": weighting})
     return data | {"release.json": document.dumped()} | written(document, table, {name: len(data[name]) for name in data})

@@ -105,7 +105,8 @@ def _document(spec: ReleaseSpec, jobs: int, rows: int | None) -> dict[str, Any]:
         "limit": None if spec.limit is None else float(decimal_text(spec.limit)),
         "charges": ChargePart.of(total).model_dump(mode="json"),
         "configurations": len(spec.space),
-        "stop_probability": float(spec.stop_probability),
+        "rounds": None if spec.rounds is None else {str(rounds): float(share) for rounds, share in spec.rounds.atoms},
+        "stop_probability": None if spec.rounds is not None else float(spec.stop_probability),
         "memory_mb": peak_megabytes(spec, jobs, rows),
         "attempt": {
             "rows": rows or usual_rows(spec),

@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,6 +19,7 @@ from rich.tree import Tree
 from synthrelease.accounting.charges import Charge, decimal_text
 from synthrelease.accounting.guarantee import loss_of_group
 from synthrelease.accounting.rows import NOT_COVERED
+from synthrelease.accounting.stopping_laws import StoppingLaw
 from synthrelease.errors import Interrupted
 
 NOTHING_RELEASED = 3
@@ -115,6 +117,8 @@ def print_plan(spec: Any) -> None:
     if spec.unit.records_per_person > 1:
         out.print(_person(spec))
     out.print(ROWS_IN_WORDS[spec.rows.way].format(stated=spec.rows.stated, margin=spec.rows.margin))
+    for line in rounds_in_words(spec.selection_rule.law):
+        out.print(line)
     if spec.generation_unit == "rho":
         out.print("The generation budget is rho, not epsilon: some generators are zero-concentrated (docs/accounting.md).")
     if total.delta > LARGE_DELTA:
@@ -131,6 +135,21 @@ ROWS_IN_WORDS = {
     f"{NOT_COVERED}.[/yellow]",
 }
 """What is public about the number of rows, by `RowsRule.way`."""
+
+
+_ACCEPTED = (Fraction(1, 2), Fraction(3, 4), Fraction(9, 10))
+
+
+def rounds_in_words(law: StoppingLaw | None) -> list[str]:
+    """How rounds are repeated, and how likely nothing is released, in a steward's words."""
+    if law is None:
+        return ["Rounds: until one is accepted, without end. A run that is stopped by hand is not covered by the guarantee."]
+    chances = ", ".join(f"{float(share):.0%}" for share in _ACCEPTED)
+    nothing = ", ".join(f"{float(law.nothing(1 - share)):.2g}" for share in _ACCEPTED)
+    return [
+        f"Rounds: {law.words}. How many there were is secret: nobody may learn it, or how long they took.",
+        f"  Where a round is accepted with probability {chances}, the release ends with nothing with probability {nothing}.",
+    ]
 
 
 def _person(spec: Any) -> str:

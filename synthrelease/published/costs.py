@@ -184,6 +184,11 @@ class ChargePart(Part):
             parts=tuple(part.charge() for part in self.parts),
         )
 
+    @property
+    def rules(self) -> set[str]:
+        """The rules of this node and of all below it."""
+        return {self.rule}.union(*(part.rules for part in self.parts))
+
     def leaves(self) -> Iterator[ChargePart]:
         """The single mechanisms below this node (the node itself when it has no parts)."""
         if not self.parts:

@@ -2,7 +2,8 @@
 
 **The promise.** A document carries the number of its format, the lowest of `FORMATS` that can say what it says. Format 4 is
 format 3 with columns that have a bin of missing values or take a quarter, week or weekday from a date, or days between two,
-or with a column of weights in the table.
+or with a column of weights in the table. Format 5 is format 4 with the price of a law of the number of rounds among the rules
+of the charges, and with laws of finitely many values.
 
 - Without a new number only optional fields may be added: fields with a default that says what documents without them say, and
   that are not written where they say just that. So every later version reads every document of the number, and `load` of
@@ -36,9 +37,12 @@ from pydantic import (
     model_validator,
 )
 
+from synthrelease.accounting.charges import PRICED
+from synthrelease.accounting.selection import SelectionRule
+from synthrelease.accounting.stopping_laws import FiniteLaw
 from synthrelease.candidates.projections import published_projection
 from synthrelease.criteria import Criterion, Score, published_criterion
-from synthrelease.errors import Unexpected, cut
+from synthrelease.errors import BudgetError, Unexpected, cut
 from synthrelease.published.calibration import CalibrationPart
 from synthrelease.published.columns import BinPart, ColumnPart, RulePart
 from synthrelease.published.costs import ChargePart, DomainPart, GuaranteePart
@@ -47,7 +51,7 @@ from synthrelease.published.parts import ExactText, Number, Part, number, upward
 from synthrelease.toml.card import CardTable
 from synthrelease.toml.reading import dotted
 
-Format = Literal[3, 4]
+Format = Literal[3, 4, 5]
 FORMATS: tuple[Format, ...] = get_args(Format)
 How = Literal["noise and selection", "noise", "redrawn noise", "exact"]
 
@@ -153,14 +157,40 @@ class SelectionPart(Part):
     """How configurations were drawn, what decided a round, and when the search would have ended with nothing.
 
     `joint_test` is null where every criterion was decided by its own figure. `shape` is that of a truncated negative binomial
-    number of rounds; null with a known threshold.
+    number of rounds, null with other laws. `rounds` is the law of a hidden number of rounds with finitely many values, each
+    with its probability; absent with other laws, and `stop_probability` is null just where it is there.
     """
 
     configurations: int
-    stop_probability: ExactText
+    stop_probability: ExactText | None
     shape: ExactText | None
     shared_measurements: bool
     joint_test: JointTestPart | None
+    rounds: dict[str, ExactText] | None = None
+
+    @model_serializer(mode="wrap")
+    def _law_there_is(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return {name: value for name, value in dump(self).items() if name != "rounds" or value is not None}
+
+    @model_validator(mode="after")
+    def _one_law(self) -> SelectionPart:
+        try:
+            _ = self.rule.law
+        except BudgetError as error:
+            problem = str(error)
+        else:
+            return self
+        raise ValueError(problem)
+
+    @property
+    def rule(self) -> SelectionRule:
+        """How rounds are repeated. Raises ValueError where more or less than one law is stated, or one that is none."""
+        if (self.rounds is None) != (self.stop_probability is not None) or (self.rounds is not None and self.shape is not None):
+            raise ValueError("expected one law of the number of rounds")
+        if self.rounds is not None:
+            return SelectionRule(rounds=FiniteLaw.of({int(k): Fraction(share) for k, share in self.rounds.items()}))
+        shape = None if self.shape is None else Fraction(self.shape)
+        return SelectionRule(stop_probability=Fraction(self.stop_probability or 0), shape=shape)
 
 
 _OPTIONAL = ("calibration", "imputation")
@@ -215,7 +245,7 @@ class ReleaseDocument(Part):
 
     @model_validator(mode="after")
     def _lowest_format(self) -> ReleaseDocument:
-        lowest = format_of(self.columns, self.calibration)
+        lowest = format_of(self.columns, self.calibration, self.charges)
         if self.format != lowest:
             raise ValueError(f"what stands here is written in format {lowest}, not {self.format}")
         return self
@@ -240,8 +270,10 @@ class ReleaseDocument(Part):
         return (json.dumps(tables, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode("utf-8")
 
 
-def format_of(columns: Sequence[ColumnPart], calibration: CalibrationPart | None = None) -> Format:
-    """The lowest format that has the words for these columns, and for a table with weights."""
+def format_of(columns: Sequence[ColumnPart], calibration: CalibrationPart | None, charges: ChargePart) -> Format:
+    """The lowest format that has the words for these columns and charges, and for a table with weights."""
+    if PRICED in charges.rules:
+        return 5
     of_3 = (None, "year", "month", "day")
     weighted = calibration is not None and calibration.weights is not None
     return (

@@ -5,14 +5,12 @@ from __future__ import annotations
 import csv
 import io
 import math
-from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 
 from synthrelease.accounting.charges import Charge
 from synthrelease.accounting.guarantee import Guarantee
-from synthrelease.accounting.renyi import mean_rounds
 from synthrelease.domain.margins import WEIGHT
 from synthrelease.errors import BudgetError, InputError, Unexpected, cut, listing
 from synthrelease.published.columns import PublishedColumn
@@ -126,10 +124,8 @@ def _times(selection: SelectionPart) -> float:
     """How often a release measured at most, on average: the mean number of rounds that were drawn, whatever was accepted."""
     if selection.shared_measurements:
         return 1.0
-    stop = Fraction(selection.stop_probability)
-    if not stop:
-        return math.inf
-    return float(1 / stop if selection.shape is None else mean_rounds(Fraction(selection.shape), stop))
+    law = selection.rule.law
+    return math.inf if law is None else law.mean
 
 
 def _codes(path: Path, columns: tuple[PublishedColumn, ...], n_rows: int, weights: list[float] | None) -> np.ndarray:

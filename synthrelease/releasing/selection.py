@@ -1,16 +1,18 @@
 """Private selection repeats rounds until one is accepted (theory 2, selection). `accounting.selection` has what it costs.
 
+Hidden number (theory 2b, price of a law): draw a hidden K from a public law that was fixed beforehand;
+
+    up to K times: run a round; if it is accepted, output it and halt;
+    output "nothing".
+
 Known threshold (Liu & Talwar, STOC 2019, Theorem 3.1):
 
     repeat: run a round; if it is accepted, output it and halt;
             else with the stop probability output "nothing" and halt.
 
-Best of K (Papernot & Steinke, ICLR 2022): draw a hidden K from the truncated negative binomial law;
+Best of K (Papernot & Steinke, ICLR 2022): the same loop with the truncated negative binomial law of K.
 
-    up to K times: run a round; if it is accepted, output it and halt;
-    output "nothing".
-
-The theorem is about the best of K rounds in a total order. Give every round an independent uniform tag and order rounds by
+Their theorem is about the best of K rounds in a total order. Give every round an independent uniform tag and order rounds by
 (accepted, tag): the tags change no divergence, there are no ties, and the best is an accepted round, uniformly random among
 the accepted ones, or a rejected one, which is then replaced by "nothing". Given K and that some round is accepted, that round's
 output has the law of one round given acceptance, because rounds are independent and identically distributed; so has the
@@ -40,8 +42,9 @@ from itertools import count, repeat
 from typing import Generic, NamedTuple, TypeVar
 
 from synthrelease.accounting.selection import SelectionRule
+from synthrelease.accounting.stopping_laws import FiniteLaw
 from synthrelease.errors import BudgetError, InternalError, PrivateFailure, RejectedRound, failure_of
-from synthrelease.randomness import coin, truncated_negative_binomial
+from synthrelease.randomness import coin, from_finite_law, truncated_negative_binomial
 from synthrelease.releasing.workers import deaf_children, run_watched
 
 T = TypeVar("T")
@@ -101,12 +104,38 @@ def select_best(run_round: Callable[[], T | None], shape: Fraction, stop_probabi
     PrivateFailure : when a round that the loop needs failed inside private code.
     InternalError : when one failed after the noise, for a reason that is not noise.
     """
-    hidden, rejected = truncated_negative_binomial(shape, stop_probability), count(1)
+    return _up_to(truncated_negative_binomial(shape, stop_probability), run_round, jobs)
+
+
+def select_hidden(run_round: Callable[[], T | None], law: FiniteLaw, jobs: int = 1) -> T | None:
+    """Run at most K rounds, K hidden and drawn from a law with finitely many values before the first, until one is accepted.
+
+    Parameters
+    ----------
+    run_round, jobs : as for `select`.
+    law : fixed before private data were read.
+
+    Returns
+    -------
+    The accepted output, or None for "nothing".
+
+    Raises
+    ------
+    PrivateFailure : when a round that the loop needs failed inside private code.
+    InternalError : when one failed after the noise, for a reason that is not noise.
+    """
+    return _up_to(from_finite_law(law.atoms), run_round, jobs)
+
+
+def _up_to(hidden: int, run_round: Callable[[], T | None], jobs: int) -> T | None:
+    rejected = count(1)
     return _first_accepted(run_round, jobs, lambda: next(rejected) == hidden)
 
 
 def select_by(rule: SelectionRule, run_round: Callable[[], T | None], jobs: int = 1) -> T | None:
     """The loop of a rule."""
+    if rule.rounds is not None:
+        return select_hidden(run_round, rule.rounds, jobs)
     if rule.shape is None:
         return select(run_round, rule.stop_probability, jobs)
     return select_best(run_round, rule.shape, rule.stop_probability, jobs)

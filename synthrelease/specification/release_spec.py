@@ -12,6 +12,7 @@ from synthrelease.accounting.charges import Charge, decimal_text, mechanism, zer
 from synthrelease.accounting.plan import Plan, pure_epsilon
 from synthrelease.accounting.rows import RowsRule
 from synthrelease.accounting.selection import SelectionRule
+from synthrelease.accounting.stopping_laws import FiniteLaw
 from synthrelease.candidates.configuration import ConfigurationSpace
 from synthrelease.candidates.generators import LIBRARIES
 from synthrelease.criteria import Criterion, JointTest, Setting
@@ -33,7 +34,8 @@ class ReleaseSpec:
     setting : the public facts that criteria use.
     generation_budget : of one generator fit: epsilon, or rho where a family is zero-concentrated; and `generation_delta`.
     limit, delta : the largest epsilon and delta of the whole release; zero-concentrated guarantees are stated at delta.
-    shape : eta of a truncated negative binomial number of rounds; None for selection with a known threshold.
+    shape : eta of a truncated negative binomial number of rounds; None for other laws.
+    rounds : the law of a hidden number of rounds with finitely many values; `stop_probability` then says nothing.
     digest : sha256 of the content of both files, comments, [card] and [calibration] apart, and of the public tables that
         generators start from.
     joint_test : decides rounds in place of the noisy figures, which are then released after acceptance (theory 4, joint
@@ -67,6 +69,7 @@ class ReleaseSpec:
     stop_probability: Fraction
     card: CardTable
     shape: Fraction | None = None
+    rounds: FiniteLaw | None = None
     generation_delta: Fraction = Fraction(0)
     delta: Fraction = Fraction(0)
     joint_test: JointTest | None = None
@@ -105,7 +108,7 @@ class ReleaseSpec:
     @property
     def selection_rule(self) -> SelectionRule:
         """How rounds are repeated."""
-        return SelectionRule(stop_probability=self.stop_probability, shape=self.shape)
+        return SelectionRule(stop_probability=self.stop_probability, shape=self.shape, rounds=self.rounds)
 
     @property
     def generation_charge(self) -> Charge:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from synthrelease.accounting.rows import RowsRule
+from synthrelease.accounting.stopping_laws import FiniteLaw
 from synthrelease.candidates.configuration import ConfigurationSpace
 from synthrelease.criteria import CRITERIA, Criterion, JointTest, Setting
 from synthrelease.domain.margins import Calibration
@@ -19,7 +20,7 @@ from synthrelease.domain.plausibility import Plausibility
 from synthrelease.domain.rules import Domain, Rule, RuleError, parse_rule
 from synthrelease.domain.schema import Binning, Column, Schema
 from synthrelease.enclave.source import Source
-from synthrelease.errors import SpecError, closest, listing
+from synthrelease.errors import SpecError, Unexpected, closest, listing
 from synthrelease.specification.calibration import build_calibration, check_design_weights
 from synthrelease.specification.categories import ColumnError
 from synthrelease.specification.codelists import with_codelists
@@ -101,6 +102,7 @@ class _Builder:
         self._check_stated(rows, space, criteria)
         calibration = self._calibration(schema, groups, space, synthetic)
         self._check_imputation(schema)
+        law = self._law_of_rounds()
         self.problems.stop()
         return ReleaseSpec(
             title=self.release.title,
@@ -119,6 +121,7 @@ class _Builder:
             limit=self.release.budget.limit,
             stop_probability=self.release.selection.stop_probability,
             shape=self.release.selection.shape if self.release.selection.mode == "truncated_negative_binomial" else None,
+            rounds=law,
             generation_delta=self.release.budget.generation_delta,
             delta=self.release.budget.delta,
             joint_test=self._joint_test(),
@@ -294,6 +297,17 @@ class _Builder:
         content: list[object] = [release, self.acceptance.model_dump(mode="json")]
         content += [[name, Source.of(path).digest()] for name, path in sorted(priors.items())]
         return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()
+
+    def _law_of_rounds(self) -> FiniteLaw | None:
+        rounds = self.release.selection.rounds
+        if rounds is None:
+            return None
+        try:
+            return FiniteLaw.of({int(number): probability for number, probability in rounds.items()})
+        except Unexpected as mistake:
+            place = f".{mistake.place}" if mistake.place else ""
+            self.problems.add(f"selection.rounds{place}", mistake.expected, mistake.found or "")
+            return None
 
     def _joint_test(self) -> JointTest | None:
         table = self.release.selection

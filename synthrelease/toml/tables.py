@@ -327,16 +327,25 @@ SMALLEST_LAW = Fraction(1, 10**6)
 """Of the stop probability and the shape (0 apart) of a hidden number of rounds; below, the law is slow and inexact to get."""
 
 
+Rounds = Annotated[str, Field(pattern="^[1-9][0-9]{0,4}$")]
+"""A number of rounds, as the key of a TOML table."""
+
+
 class SelectionTable(SpecTable):
     """[selection]: how rounds are repeated, what is tested in a round, and what is measured.
 
     Attributes
     ----------
-    mode : "known_threshold" (Liu & Talwar 2019), or at most a hidden, "truncated_negative_binomial" number of rounds (Papernot
-        & Steinke 2022), which zero-concentrated rounds need.
+    mode : "known_threshold" (Liu & Talwar 2019), at most a "hidden_number" of rounds with the law of `rounds`, which for pure
+        rounds costs least (theory 2b.4, best law), or at most a hidden, "truncated_negative_binomial" number of rounds
+        (Papernot & Steinke 2022), which zero-concentrated rounds need.
         Example: `mode = "truncated_negative_binomial"`, `stop_probability = 0.02`.
+    rounds : the law of the hidden number of rounds: numbers of rounds with their probabilities, which are exact and add up to
+        1. For mode "hidden_number" alone. The number is drawn before the rounds and never shown.
+        Example: `rounds = { 1 = 0.185, 6 = 0.544, 7 = 0.271 }`, `mode = "hidden_number"`.
     stop_probability : the probability that the search ends after a rejected round (gamma of the theorem): a search that never
-        accepts ends after about one over it rounds; 0 never ends it. Example: `stop_probability = 0.001`.
+        accepts ends after about one over it rounds; 0 never ends it, and makes pure rounds cost twice their epsilon. Not for
+        mode "hidden_number". Example: `stop_probability = 0.001`.
     shape : eta of the truncated negative binomial law; 1 is geometric, 0 logarithmic. For that mode alone.
         Example: `shape = 1`, `mode = "truncated_negative_binomial"`, `stop_probability = 0.02`.
     test : "each" criterion by its own noisy figure in every round, or all by one noisy test ("joint"; theory 4, joint test),
@@ -351,7 +360,8 @@ class SelectionTable(SpecTable):
         Example: `publish_measurements = true`.
     """
 
-    mode: Literal["known_threshold", "truncated_negative_binomial"] = "known_threshold"
+    mode: Literal["known_threshold", "hidden_number", "truncated_negative_binomial"] = "known_threshold"
+    rounds: dict[Rounds, Annotated[Fraction, Field(gt=0, le=1)]] | None = Field(default=None, min_length=1, max_length=1000)
     stop_probability: Fraction = Field(default=Fraction(1, 1000), ge=0, le=1)
     shape: Fraction = Field(default=Fraction(1), gt=-1, le=1000)
     test: Literal["each", "joint"] = "each"
@@ -359,6 +369,14 @@ class SelectionTable(SpecTable):
     false_acceptance: Fraction = Field(default=Fraction(1, 100), gt=0, lt=Fraction(1, 2))
     measurements: Literal["fresh", "shared"] = "fresh"
     publish_measurements: bool = False
+
+    @model_validator(mode="after")
+    def _law_fits(self) -> SelectionTable:
+        if (self.mode == "hidden_number") != (self.rounds is not None):
+            raise ValueError('mode = "hidden_number" needs rounds, and other modes must not have it')
+        if self.rounds is not None and "stop_probability" in self.model_fields_set:
+            raise ValueError('stop_probability says nothing where mode = "hidden_number"')
+        return self
 
     @model_validator(mode="after")
     def _fits(self) -> SelectionTable:

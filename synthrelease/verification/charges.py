@@ -10,6 +10,7 @@ from fractions import Fraction
 from synthrelease.accounting.charges import (
     HIDDEN_ROUNDS,
     MECHANISM,
+    PRICED,
     REPLACING,
     SELECTION,
     STATED,
@@ -22,7 +23,8 @@ from synthrelease.accounting.guarantee import NEIGHBOURS, UNIT, Guarantee
 from synthrelease.accounting.neighbours import replacing_one
 from synthrelease.accounting.plan import stated_at
 from synthrelease.accounting.rows import NUMBER_OF_ROWS, SHORTFALL, RowsRule, invariants
-from synthrelease.accounting.selection import SelectionRule, private_selection
+from synthrelease.accounting.selection import SelectionRule, by_shape, private_selection, twice
+from synthrelease.accounting.stopping_laws import NegativeBinomial, StopCoin
 from synthrelease.criteria.joint import JOINT_TEST, JointTest
 from synthrelease.errors import BudgetError
 from synthrelease.published.costs import ChargePart
@@ -33,10 +35,7 @@ from synthrelease.verification.checks import Check
 
 def charges(document: ReleaseDocument) -> Check:
     """Every node follows from its parts, the root is the guarantee, and every criterion is charged what it states."""
-    selection = document.selection
-    shape = None if selection.shape is None else Fraction(selection.shape)
-    rule = SelectionRule(stop_probability=Fraction(selection.stop_probability), shape=shape)
-    problems = [*_node_problems(document.charges, rule), *_guarantee_problems(document)]
+    problems = [*_node_problems(document.charges, document.selection.rule), *_guarantee_problems(document)]
     problems += [*_domain_problems(document), *_criteria_problems(document)]
     leaves = sum(1 for _ in document.charges.leaves())
     guarantee = document.guarantee
@@ -58,7 +57,7 @@ def _node_problems(node: ChargePart, selection: SelectionRule) -> Iterator[str]:
         if node.parts:
             yield f"charge {node.name!r}: a mechanism has no parts, found {len(node.parts)}"
         return
-    if node.rule not in (SUM, SELECTION, HIDDEN_ROUNDS, STATED, REPLACING):
+    if node.rule not in (SUM, SELECTION, HIDDEN_ROUNDS, PRICED, STATED, REPLACING):
         yield f"charge {node.name!r}: expected a known rule, found {node.rule!r}"
         return
     if not node.parts:
@@ -82,9 +81,14 @@ def _composed(node: ChargePart, selection: SelectionRule) -> Charge:
         return stated_at(in_sequence(node.name, *parts), Fraction(node.delta_exact))
     if node.rule == REPLACING and len(parts) == 1:
         return replacing_one(parts[0])
-    if len(parts) != 1 or (node.rule == HIDDEN_ROUNDS) != (selection.shape is not None):
-        raise ValueError("expected one round below the selection that the document describes, found something else")
-    return private_selection(node.name, parts[0], selection)
+    law, found = selection.law, "expected one round below the selection that the document describes, found something else"
+    if len(parts) == 1 and node.rule == SELECTION and (law is None or isinstance(law, StopCoin)):
+        return twice(node.name, parts[0])
+    if len(parts) == 1 and node.rule == HIDDEN_ROUNDS and isinstance(law, NegativeBinomial):
+        return by_shape(node.name, parts[0], law)
+    if len(parts) == 1 and node.rule == PRICED and law is not None:
+        return private_selection(node.name, parts[0], selection)
+    raise ValueError(found)
 
 
 def _cost(charge: Charge) -> str:

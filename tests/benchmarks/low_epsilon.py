@@ -37,7 +37,7 @@ from synthrelease.randomness import NoNoise
 from synthrelease.rehearsal.intervals import clopper_pearson
 from synthrelease.releasing.attempt import prepare, read_priors
 from synthrelease.releasing.release import one_round
-from synthrelease.releasing.selection import select
+from synthrelease.releasing.selection import select_by
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.spec import load_spec
 
@@ -91,7 +91,7 @@ def run_once(spec: ReleaseSpec, truth: ReleaseSpec, table: Counts, priors: dict[
         rounds[0] += 1
         return one_round(spec, private, prepared)
 
-    accepted = select(next_round, spec.stop_probability)
+    accepted = select_by(spec.selection_rule, next_round)
     seconds = time.perf_counter() - start
     if accepted is None:
         return Outcome(errors=None, within=[], rounds=rounds[0], seconds=seconds)

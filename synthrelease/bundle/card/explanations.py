@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from synthrelease.bundle.card.numbers import rounded_down, rounded_up
+from synthrelease.bundle.card.numbers import probability, rounded_down, rounded_up
 from synthrelease.bundle.public import public_facts
 from synthrelease.candidates.generators import GENERATORS
 from synthrelease.candidates.projections import published_projection
@@ -93,3 +93,18 @@ def _tables(value: Any) -> str:
 
 
 _SCOPES = {"raw": "original records", "synthetic": "released rows"}
+
+
+def ending_text(document: ReleaseDocument) -> str:
+    """When the search would have ended with nothing, after "nothing is released"."""
+    selection = document.selection
+    if selection.rounds is not None:
+        law = ", ".join(f"{rounds} with probability {probability(share)}" for rounds, share in selection.rounds.items())
+        return f"after a hidden number of rounds, drawn beforehand ({law})"
+    stop = probability(selection.stop_probability or "0")
+    if selection.shape is None:
+        return f"after each rejected round with probability {stop}"
+    return (
+        "after a hidden number of rounds, drawn beforehand from a truncated negative binomial law "
+        f"(shape {selection.shape}, probability {stop})"
+    )

@@ -8,7 +8,7 @@ from itertools import combinations
 
 import numpy as np
 
-from synthrelease.accounting.charges import REPLACING, SELECTION, STATED, SUM
+from synthrelease.accounting.charges import PRICED, REPLACING, SELECTION, STATED, SUM
 from synthrelease.bundle.card.numbers import cost, figure, rounded_up, share, words
 from synthrelease.bundle.card.svg import BAND, BLUE, INK, LINE, MUTED, PAPER, RED, SOFT, Markup, Picture, shade, shortened
 from synthrelease.bundle.table import ReleasedTable
@@ -217,7 +217,7 @@ def charge_picture(root: ChargePart) -> Markup:
     return picture.render()
 
 
-_SIGNS = {SUM: "Σ ", STATED: "Σ ", SELECTION: "2 × ", REPLACING: "2 steps: "}
+_SIGNS = {SUM: "Σ ", STATED: "Σ ", SELECTION: "2 × ", PRICED: "rounds: ", REPLACING: "2 steps: "}
 
 
 def _short(node: ChargePart) -> str:
