@@ -25,13 +25,13 @@ from synthrelease.accounting.stopping_laws import FiniteLaw, StopCoin, StoppingL
 ONCE = FiniteLaw.of({1: Fraction(1)})
 """One round, which costs its own epsilon."""
 
-_MESH = 120
+_MESH = 80
 """Values of A', evenly spaced in log(A' / (1-A')); twice as many move the prices of the offers by less than 0.01."""
 
 _REACH = 12.0
 """The mesh begins at log(A' / (1-A')) = -12, where both ratios are about 1 for the laws that are offered."""
 
-_EVERY, _MOST, _FURTHER = 40, MOST_ROUNDS, 60
+_EVERY, _MOST, _FURTHER = 30, MOST_ROUNDS, 50
 """Numbers of rounds that a law may have: each up to the first, then so many further ones up to the largest, evenly in log K."""
 
 _LEAST = 1e-6

@@ -46,7 +46,7 @@ _LOOKS = 3
 _STEP = Fraction(1, 8)
 """Budgets beside the cheapest one are tried in steps of this share of the planned one."""
 
-_FRONTIER = 10
+_FRONTIER = 8
 
 Tried = Callable[[Fraction, Sequence[tuple[int, int]], str], list[AttemptResult]]
 """Runs attempts (configuration, number) with a generation budget, or finds them; the text names the phase."""

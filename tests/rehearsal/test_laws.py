@@ -59,9 +59,7 @@ def test_no_small_law_ends_less_often_with_nothing_at_the_price_of_the_best_one(
         assert ends[costs <= price + 0.1 * epsilon].min() < nothing  # they come near
 
 
-@pytest.mark.parametrize(
-    ("price", "nothing"), [(5.27, 0.141), (5.84, 0.075), (6.20, 0.050), (6.76, 0.027), (7.20, 0.016)]
-)
+@pytest.mark.parametrize(("price", "nothing"), [(5.27, 0.141), (5.84, 0.075), (6.20, 0.050), (6.76, 0.027), (7.20, 0.016)])
 def test_the_frontier_of_the_births(price: float, nothing: float) -> None:
     """Rounds of 4.56 that are accepted with probability 0.73 (theory 2b.4, best law)."""
     best = best_law(4.56, price, [0.73])

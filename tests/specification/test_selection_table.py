@@ -6,7 +6,6 @@ import json
 from fractions import Fraction
 from pathlib import Path
 
-import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -17,8 +16,6 @@ from synthrelease.candidates.generators.privbayes import PrivBayes
 from synthrelease.cli import app
 from synthrelease.errors import BudgetError, SpecError
 from synthrelease.ledger.account import open_ledger, reserve_for_release
-from synthrelease.rehearsal.advice import _none_accepted
-from synthrelease.rehearsal.advice import outlook as rehearsed_outlook
 from synthrelease.rehearsal.parallel import Workers
 from synthrelease.rehearsal.racing import RaceGoal
 from synthrelease.rehearsal.rehearse import rehearse
@@ -151,18 +148,6 @@ def test_a_rehearsal_without_a_guarantee_is_refused_before_its_folder_is_made(tm
     with pytest.raises(BudgetError):
         rehearse(spec, write_data(tmp_path), tmp_path / "out", goal=RaceGoal(), workers=Workers(jobs=1))
     assert not (tmp_path / "out").exists()
-
-
-@pytest.mark.parametrize("shape", ["-1/2", "0", "1", "3"])
-def test_the_outlook_of_a_rehearsal_knows_the_law_of_the_rounds(shape: str) -> None:
-    """Pr[nothing] against the sum over K; no attempt at all gives no outlook."""
-    eta, stop, k = float(Fraction(shape)), 0.05, np.arange(1, 3000)
-    factors = (1 - stop) * (k - 1 + eta) / k
-    factors[0] = (1 - stop) * (eta / (stop**-eta - 1) if eta else -1 / np.log(stop))
-    for share in (0.0, 0.01, 0.6, 1.0):
-        expected = np.sum(np.cumprod(factors) * (1 - share) ** k)
-        assert _none_accepted(np.array([share]), stop, eta)[0] == pytest.approx(expected, abs=1e-9)
-    assert rehearsed_outlook([], Fraction(1, 20), shape=Fraction(shape)) is None
 
 
 @pytest.mark.parametrize(
