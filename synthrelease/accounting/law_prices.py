@@ -1,27 +1,28 @@
-"""The price of a hidden number of rounds with finitely many values: a branch and bound with a proof (theory 2b.6, certificate).
+"""The price of a hidden number of rounds with finitely many values, by a search that proves it (theory 2b.7, certified price).
 
 For rounds that are epsilon-DP, E = e^epsilon, and q_k = Pr[K = k] the loop costs the larger one of
 
     epsilon + sup ln(g(A) / g(E A))    and    sup ln(f(1 - A) / f(1 - E A)),    0 < A <= 1 / (1 + E),
 
-f(x) = sum q_k x^k and g(A) = (1 - f(1 - A)) / A (theory 2b.1, price; 2b.5, where the price is attained). With the odds
+f(x) = sum q_k x^k and g(A) = (1 - f(1 - A)) / A (theory 2b.1, price; theory 2b.5, where both ratios are largest). With the odds
 v = E A / (1 - E A), 0 < v <= E,
 
     1 - E A = 1 / (1 + v),    1 - A = (E + (E - 1) v) / (E (1 + v)).
 
 *Every cell is bounded.* f and g are power series in x = 1 - A with coefficients of at least 0. For such a series the ratio
-f(x) / f(x / r) increases with x and with r (theory 2b.5), and here r = (1 - A) / (1 - E A) = 1 + v (E - 1) / E. So for v from
-a to b it is at most its value at x(a) and r(b). A cell whose bound is above the largest value seen by more than the tolerance
-is halved; it is left only when its bound is not. So the supremum is at most the largest value at the end, plus the tolerance.
+f(x) / f(x / r) increases with x and with r (theory 2b.5, where both ratios are largest), and here r = (1 - A) / (1 - E A) =
+1 + v (E - 1) / E. So for v from a to b it is at most its value at x(a) and r(b). A cell whose bound is above the largest value
+seen by more than the tolerance is halved; it is left only when its bound is not. So the supremum is at most the largest value
+at the end, plus the tolerance.
 Below the first point a, A is so small that E[K] / g(E A) and 1 / f(1 - E A) are below e^(2 a k), k the largest value of K.
 
 *Rounding.* Only +, -, *, / and square roots of doubles are used, element by element: each is correctly rounded (IEEE 754), so
 the result is the same on all machines. Powers and sums of powers have positive terms and are made by doubling, logarithms by
 a series (`_ln`). With u = 2^-53, k at most 10^4 and epsilon at most 300: 1 - A and (1 - A) / r have relative errors of at most
 12u, their k-th powers and the sums h_k below 14ku < 2e-11, and k_0 times their logarithm, the exponent at most 434, an error
-below 10^4 (434 + 40) u < 6e-10, to which the rounding of numbers up to 3 * 10^6 adds 2e-9. Both sides of a ratio together stay
-below `_ROUNDING`, which is added. e^epsilon is rounded up to a double, which can only raise the price: more pairs of rounds are
-then neighbours.
+below 10^4 (2 * 434 + 40) u < 2e-9, to which the rounding of numbers up to 3 * 10^6 adds 2e-9. Both sides of a ratio together
+stay below `_ROUNDING`, which is added. e^epsilon is rounded up to a double, which can only raise the price: more pairs of
+rounds are then neighbours.
 """
 
 from __future__ import annotations
@@ -101,7 +102,7 @@ def _power_and_sum(base: np.ndarray, exponent: int) -> tuple[np.ndarray, np.ndar
 
 
 def _ln(values: np.ndarray) -> np.ndarray:
-    """Natural logarithms of positive doubles, within (|binary exponent| + 20) 2^-53.
+    """Natural logarithms of positive doubles, within (2 |binary exponent| + 20) 2^-53.
 
     2^e m with m in [1/sqrt(2), sqrt(2)): e ln 2 + 2 (z + z^3 / 3 + ...), z = (m - 1) / (m + 1), |z| < 0.172; what is left
     out is below 0.172^25.

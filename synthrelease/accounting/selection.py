@@ -102,7 +102,10 @@ def _priced(name: str, one_round: Charge, law: StoppingLaw) -> Charge:
 
 
 def _approximate(name: str, one_round: Charge, law: StopCoin) -> Charge:
-    """(epsilon + ln R, (1 + c E) delta / gamma), R = (E + gamma) / (1 + gamma E) (theory 2b.3, approximate rounds)."""
+    """(epsilon + ln R, (1 + c E) delta / gamma), R = (E + gamma) / (1 + gamma E).
+
+    Theory 2b.3, price of the stop coin, approximate rounds.
+    """
     gamma, ratio = law.stop_probability, exp_up(one_round.epsilon)
     factor = 1 - gamma
     if ratio > 1:
@@ -116,7 +119,7 @@ def _approximate(name: str, one_round: Charge, law: StopCoin) -> Charge:
             "raise the stop probability."
         )
     because = f"{law.words}; that adds ln((E + gamma) / (1 + gamma E)) to epsilon and multiplies delta by (1 + c E) / gamma, "
-    because += "c at most 1 - gamma, E = e^epsilon (theory 2b.3, approximate rounds)"
+    because += "c at most 1 - gamma, E = e^epsilon (theory 2b.3, price of the stop coin, approximate rounds)"
     epsilon = law.price(one_round.epsilon)
     return Charge(name=name, epsilon=epsilon, delta=delta, because=because, rule=PRICED, parts=(one_round,))
 

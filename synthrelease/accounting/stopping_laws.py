@@ -126,7 +126,7 @@ class NegativeBinomial:
         return np.expm1(-shape * np.log(left)) / math.expm1(-shape * math.log(stop))  # type: ignore[return-value]
 
     def price(self, epsilon: Fraction) -> Fraction:
-        """At A = 1 / (1 + E), where both ratios are largest (theory 2b.5, where the price is attained)."""
+        """At A = 1 / (1 + E), where both ratios are largest (theory 2b.6, price of truncated negative binomial laws)."""
         most = (2 + self.shape) * epsilon
         if epsilon > _PRECISE:
             return most

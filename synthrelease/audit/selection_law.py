@@ -7,7 +7,9 @@ eps1-DP when all these probabilities, that of rejection too, differ by at most a
 stop probability gamma and every cap on the rounds the law of the loop follows in closed form, and the largest ratio of the
 two laws is compared with the claim:
 
-- no cap, any gamma: 2 eps1, which is what `privacy.private_selection` charges;
+- no cap, any gamma: 2 eps1;
+- no cap, gamma above 0, and hidden numbers of rounds with finitely many values: the price of the law, which is what
+  `accounting.selection` charges (theory 2b.1, price);
 - a cap of T >= max(ln(2/eps0)/gamma, 1 + 1/(e gamma)) rounds: 2 eps1 + eps0;
 - any cap of T rounds, any gamma: T eps1, by composition; for small T the laws come up to it, so a small cap costs more than
   2 eps1: why the loop of this program has no cap.
@@ -20,10 +22,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
+
+from synthrelease.accounting.renyi import exp_up
+from synthrelease.accounting.stopping_laws import FiniteLaw, StopCoin, StoppingLaw
 
 STOPS = (Fraction(0), Fraction(1, 1000), Fraction(1, 50), Fraction(1, 10), Fraction(1, 2), Fraction(1))
 RATIOS = (Fraction(5, 4), Fraction(2), Fraction(4))
@@ -31,6 +37,21 @@ RATIOS = (Fraction(5, 4), Fraction(2), Fraction(4))
 
 SPARE = (Fraction(11, 10), Fraction(3, 2))
 """e^eps0, for caps."""
+
+HIDDEN = tuple(
+    FiniteLaw.of({rounds: Fraction(share) for rounds, share in law.items()})
+    for law in (
+        {1: "1"},
+        {3: "1"},
+        {1: "0.182", 6: "0.47", 7: "0.348"},
+        {1: "0.5", 2: "0.5"},
+        {1: "0.1", 10: "0.4", 11: "0.5"},
+        {1: "0.9", 30: "0.1"},
+        {2: "0.3", 5: "0.7"},
+        {1: "0.25", 2: "0.25", 3: "0.25", 4: "0.25"},
+    )
+)
+"""Laws of a hidden number of rounds: the one of configs/births.toml, and others."""
 
 SMALL_CAPS = (1, 2, 3, 8)
 
@@ -63,6 +84,14 @@ def loop_law(accepted: Sequence[Fraction], stop_probability: Fraction, rounds: i
         nothing=(1 - acceptance) * stop_probability * visits,
         undecided=undecided,
     )
+
+
+def hidden_law(accepted: Sequence[Fraction], law: FiniteLaw) -> Law:
+    """The same for the first accepted one of a hidden number of rounds, or "nothing"."""
+    acceptance = sum(accepted, Fraction(0))
+    nothing = law.nothing(1 - acceptance)
+    visits = (1 - nothing) / acceptance if acceptance else Fraction(0)
+    return Law(outputs=tuple(probability * visits for probability in accepted), nothing=nothing, undecided=Fraction(0))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,14 +128,16 @@ class FinitePairs:
 
 @dataclass(frozen=True, kw_only=True)
 class LawCheck:
-    """One (e^eps1, gamma, cap): the largest ratio of two laws over all pairs, and what is claimed.
+    """One e^eps1 and way to repeat rounds: the largest ratio of two laws over all pairs, and what is claimed.
 
-    `allowed` is e^claim, a fraction; `exceeded` counts the groups of pairs above it.
+    `allowed` is e^claim, a fraction; `exceeded` counts the groups of pairs above it. `rounds` is the law of a hidden number of
+    rounds, and then there is no stop probability.
     """
 
     ratio: Fraction
-    stop_probability: Fraction
+    stop_probability: Fraction | None
     cap: int | None
+    rounds: FiniteLaw | None = None
     claim: str
     allowed: Fraction
     largest: Fraction
@@ -125,6 +156,10 @@ def check_laws(parts: int, outputs: int) -> Iterator[LawCheck]:
         pairs = FinitePairs.of(parts, outputs, ratio)
         for stop in STOPS:
             yield _checked(pairs, stop, None, "2 eps1", ratio**2)
+            if stop:
+                yield _checked(pairs, stop, None, "price", allowed(StopCoin(stop_probability=stop), ratio))
+        for law in HIDDEN:
+            yield _checked(pairs, law, None, "price", allowed(law, ratio))
         for spare in SPARE:
             for stop in (stop for stop in STOPS if stop >= Fraction(1, 50)):
                 yield _checked(pairs, stop, enough_rounds(stop, spare), "2 eps1 + eps0", ratio**2 * spare)
@@ -133,15 +168,26 @@ def check_laws(parts: int, outputs: int) -> Iterator[LawCheck]:
                 yield _checked(pairs, stop, cap, f"{cap} eps1", ratio**cap)
 
 
+def allowed(law: StoppingLaw, ratio: Fraction) -> Fraction:
+    """e^price for rounds of e^eps1 = ratio, rounded down; eps1 itself is rounded up by less than 1e-30."""
+    with localcontext(Context(prec=50)):
+        epsilon = Fraction((Decimal(ratio.numerator) / Decimal(ratio.denominator)).ln()) + Fraction(1, 10**32)
+    return exp_up(law.price(epsilon)) * (1 - Fraction(1, 10**39))
+
+
 def enough_rounds(stop_probability: Fraction, spare: Fraction) -> int:
     """The smallest cap for which 2 eps1 + ln(spare) is claimed."""
     gamma = float(stop_probability)
     return math.ceil(max(math.log(2 / math.log(spare)) / gamma, 1 + 1 / (math.e * gamma)) + 1e-9)
 
 
-def _checked(pairs: FinitePairs, stop: Fraction, cap: int | None, claim: str, allowed: Fraction) -> LawCheck:
+def _checked(pairs: FinitePairs, rule: Fraction | FiniteLaw, cap: int | None, claim: str, allowed: Fraction) -> LawCheck:
+    """`rule` is a stop probability, or the law of a hidden number of rounds."""
     parts = pairs.parts
-    laws = {a: loop_law([Fraction(a, parts)], stop, cap) for a in {key[0] for key in pairs.largest}}
+    accepted = {a: [Fraction(a, parts)] for a in {key[0] for key in pairs.largest}}
+    laws = {
+        a: hidden_law(each, rule) if isinstance(rule, FiniteLaw) else loop_law(each, rule, cap) for a, each in accepted.items()
+    }
     worst, exceeded = Fraction(0), 0
     for (a, b), ratio in pairs.largest.items():
         mine, theirs = laws[a], laws[b]
@@ -154,7 +200,8 @@ def _checked(pairs: FinitePairs, stop: Fraction, cap: int | None, claim: str, al
         exceeded += found > allowed
     return LawCheck(
         ratio=pairs.ratio,
-        stop_probability=stop,
+        stop_probability=None if isinstance(rule, FiniteLaw) else rule,
+        rounds=rule if isinstance(rule, FiniteLaw) else None,
         cap=cap,
         claim=claim,
         allowed=allowed,

@@ -27,7 +27,7 @@ class AuditResult:
     def violations(self) -> list[str]:
         """What contradicts a claim, in words."""
         found = [f"sensitivity: {part.name}" for part in self.sensitivities if not part.sound]
-        found += [f"selection: {law.claim}, stop probability {law.stop_probability}" for law in self.laws if law.exceeded]
+        found += [f"selection: {law.claim}, {_repeated(law)}" for law in self.laws if law.exceeded]
         found += [finding.case.name for finding in self.findings if finding.exceeded and not finding.case.faulty]
         return found
 
@@ -83,10 +83,14 @@ def _sensitivity(part: Enumeration) -> dict[str, object]:
     }
 
 
+def _repeated(law: LawCheck) -> str:
+    return f"stop probability {law.stop_probability}" if law.rounds is None else law.rounds.words
+
+
 def _law(law: LawCheck) -> dict[str, object]:
     return {
         "exp_epsilon_of_a_round": str(law.ratio),
-        "stop_probability": str(law.stop_probability),
+        "rounds": _repeated(law),
         "cap": law.cap,
         "claim": law.claim,
         "pairs": law.pairs,

@@ -79,11 +79,11 @@ def _print_result(result: AuditResult) -> None:
     if result.sensitivities:
         _print_sensitivities(result)
     if result.laws:
-        laws, shipped = result.laws, [law for law in result.laws if law.cap is None]
+        laws, shipped = result.laws, [law for law in result.laws if law.claim == "price"]
         terminal.print(
-            f"Selection law, exact: {len(laws)} combinations of claim, stop probability and cap; "
-            f"{sum(law.pairs for law in laws):,} pairs of laws, {sum(law.exceeded for law in laws)} above the claim. Without a "
-            f"cap, as here, the largest ratio realises {max(law.share for law in shipped):.1%} of 2 eps1."
+            f"Selection law, exact: {len(laws)} combinations of claim, way to repeat rounds and cap; "
+            f"{sum(law.pairs for law in laws):,} pairs of laws, {sum(law.exceeded for law in laws)} above the claim. The "
+            f"largest ratio realises {max(law.share for law in shipped):.1%} of the price that is charged."
         )
     if result.findings:
         _print_findings(result)

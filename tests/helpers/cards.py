@@ -126,7 +126,7 @@ CHANGES = {
     'categories = ["head", "tail"]': 'categories = ["head", "tail"]\nnumbers = { head = 0, tail = 1 }',
     "never = \"face == 'tail' and year > 6\"": 'never = "face == \'tail\' and year > 6"\nwhy = "no such coins"',
     "limit = 25": "limit = 99",
-    "stop_probability = 0.001\n": f"stop_probability = 0.001\n{CARD}",
+    "stop_probability = 0.001\n": f"stop_probability = 0\n{CARD}",
     '\n[[criteria]]\nname = "marginals"\nkind = "absolute_marginal_error"\nthreshold = 0.9\nepsilon = 0.5\n': CRITERIA,
 }
 """From the two files of tests/helpers/tiny.py to those of this release."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from fractions import Fraction
 from pathlib import Path
 
 PIPELINE = """
@@ -61,8 +62,9 @@ kind = "face_privacy"
 minimum_count = 2
 """
 
-EPSILON = 21
-"""2 x (10 + 0.5)"""
+EPSILON = Fraction("17.3805912")
+SPENT = "17.3805912"
+"""10.5 + ln((E + 0.001) / (1 + 0.001 E)), E = e^10.5, rounded up: a round of 10 + 0.5 with a stop probability of 0.001."""
 
 
 def write_config(folder: Path, changes: Mapping[str, str] | None = None) -> Path:

@@ -16,6 +16,7 @@ from synthrelease.accounting.charges import Charge, in_sequence, mechanism, zero
 from synthrelease.accounting.guarantee import Guarantee
 from synthrelease.accounting.plan import stated_at
 from synthrelease.accounting.renyi import RenyiCurve
+from synthrelease.accounting.selection import SelectionRule, private_selection
 from synthrelease.errors import Unexpected
 from synthrelease.published import load
 from synthrelease.published.columns import BinPart, ColumnPart
@@ -90,12 +91,12 @@ def test_load_reads_the_bundle_of_a_later_version_and_verify_says_what_it_does_n
     assert any("of_a_later_version" in problem and "format 3" in problem for problem in problems)
 
 
-@pytest.mark.parametrize("number", [0, 1, 2, 5, 99])
+@pytest.mark.parametrize("number", [0, 1, 2, 6, 99])
 @pytest.mark.parametrize("read", [read_strictly, read_leniently])
 def test_another_number_is_refused_with_the_version_that_reads_it(read: Callable[[bytes], object], number: int) -> None:
     with pytest.raises(Unexpected) as caught:
         read(changed(lambda d: d.update(format=number, written_by="0.7.1")))
-    assert str(caught.value) == f"format: expected 3 or 4, found {number}: synthrelease '0.7.1' that wrote it can read it"
+    assert str(caught.value) == f"format: expected 3, 4 or 5, found {number}: synthrelease '0.7.1' that wrote it can read it"
 
 
 @pytest.mark.parametrize("read", [read_strictly, read_leniently])
@@ -232,4 +233,7 @@ def test_a_document_has_the_lowest_format_with_words_for_its_columns(
     dumped = part.model_dump(mode="json", by_alias=True)
     assert {name: dumped[name] for name in ("minus", "date_format", "missing_values") if name in dumped} == written
     assert ColumnPart.model_validate_json(json.dumps(dumped)) == part
-    assert format_of([part]) == number
+    round_ = mechanism("round", Fraction(1), "")
+    assert format_of([part], None, ChargePart.of(private_selection("s", round_))) == number
+    priced = private_selection("s", round_, SelectionRule(stop_probability=Fraction(1, 2)))
+    assert format_of([part], None, ChargePart.of(in_sequence("all", priced))) == 5

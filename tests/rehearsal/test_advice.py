@@ -10,7 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+<<<<<<< HEAD
 from synthrelease.accounting.stopping_laws import NegativeBinomial, StopCoin
+=======
+from synthrelease.accounting.stopping_laws import StopCoin
+>>>>>>> price
 from synthrelease.criteria import CRITERIA
 from synthrelease.rehearsal.advice import (
     BudgetPoint,
@@ -189,17 +193,21 @@ def test_without_attempts_there_is_no_outlook() -> None:
 
 
 def test_totals_are_those_of_a_plan_with_that_generation_budget(coins: ReleaseSpec, tmp_path: Path) -> None:
-    """2 x (generation + 0.5); each is compared with the plan of a file that asks for it."""
+    """The price of generation + 0.5; each is compared with the plan of a file that asks for it."""
     assert total_epsilon(coins, coins.generation_budget) == coins.plan.total.epsilon == EPSILON
     for text, generation in (("2.5", Fraction(5, 2)), ("0.1", Fraction(1, 10))):
         planned = load_spec(write_config(tmp_path, {"generation = 10": f"generation = {text}"})).plan.total.epsilon
-        assert total_epsilon(coins, generation) == planned == 2 * generation + 1
+        assert total_epsilon(coins, generation) == planned == price(generation + Fraction(1, 2))
+
+
+def price(one_round: Fraction) -> Fraction:
+    return StopCoin(stop_probability=Fraction(1, 1000)).price(one_round)
 
 
 def test_the_frontier_is_sorted_by_cost_and_counts_accepted_attempts(coins: ReleaseSpec) -> None:
     yes, no = attempt(1.0), attempt(3.0, (False, True))
     points = frontier(coins, {Fraction(10): [yes, yes, no], Fraction(5): [yes, no, no], Fraction(1): []}, 0.9)
-    assert [(point.generation, point.total) for point in points] == [(5, 11), (10, 21)]
+    assert [(point.generation, point.total) for point in points] == [(5, price(Fraction("5.5"))), (10, EPSILON)]
     assert [point.acceptance for point in points] == [clopper_pearson(1, 3, 0.9), clopper_pearson(2, 3, 0.9)]
 
 

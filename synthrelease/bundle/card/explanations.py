@@ -96,12 +96,14 @@ _SCOPES = {"raw": "original records", "synthetic": "released rows"}
 
 
 def ending_text(document: ReleaseDocument) -> str:
-    """When the search would have ended with nothing, after "nothing is released"."""
+    """When the search would have ended with nothing."""
     selection = document.selection
     if selection.rounds is not None:
         law = ", ".join(f"{rounds} with probability {probability(share)}" for rounds, share in selection.rounds.items())
         return f"after a hidden number of rounds, drawn beforehand ({law})"
     stop = probability(selection.stop_probability or "0")
+    if selection.shape is None and selection.stop_probability == "0":
+        return "never"
     if selection.shape is None:
         return f"after each rejected round with probability {stop}"
     return (
