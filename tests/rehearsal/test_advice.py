@@ -10,11 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-<<<<<<< HEAD
 from synthrelease.accounting.stopping_laws import NegativeBinomial, StopCoin
-=======
-from synthrelease.accounting.stopping_laws import StopCoin
->>>>>>> price
 from synthrelease.criteria import CRITERIA
 from synthrelease.rehearsal.advice import (
     BudgetPoint,
