@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from synthrelease.accounting.charges import decimal_text
 from synthrelease.errors import InputError, OutputError
 from synthrelease.rehearsal.advice import Outlook, total_epsilon
 from synthrelease.rehearsal.copies import Comparison
@@ -264,7 +265,8 @@ def test_the_page_shows_the_figures_of_the_document(coins: tuple[Rehearsal, Path
     for one in found.budgets:
         assert report.row(f"{float(one.generation):g}", BUDGET)[1] == shown(one.total)
     assert "4 configurations in the space" in " ".join(report.texts["li"].split())
-    assert "3 epsilon for the whole release" in " ".join(report.texts["li"].split())
+    total = decimal_text(found.spec.plan.total.epsilon)
+    assert f"{total} epsilon for the whole release" in " ".join(report.texts["li"].split())
 
 
 def test_a_configuration_is_described_by_what_differs(coins: tuple[Rehearsal, Path]) -> None:
