@@ -149,7 +149,7 @@ def _named(law: StoppingLaw | None) -> str:
 def _only_pure(one_round: Charge, law: StoppingLaw) -> BudgetError:
     kind = "pure and for zero-concentrated rounds" if isinstance(law, NegativeBinomial) else "pure rounds"
     return BudgetError(
-        f"Private selection with this law of the number of rounds is implemented for {kind}; the round {one_round.name!r} has "
+        f"Private selection with this law of the number of rounds is for {kind}; the round {one_round.name!r} has "
         'delta > 0. Set [selection] mode = "known_threshold" with a stop probability above 0.'
     )
 

@@ -30,7 +30,7 @@ from synthrelease.audit.noise_cases import even_draws, figure_case, laplace_case
 from synthrelease.audit.parallel_cases import first_to_finish_case
 from synthrelease.audit.pipeline_cases import FAULTY_DRAWS, pipeline_case
 from synthrelease.audit.pipelines import LEFT_OUT, left_out, pipelines
-from synthrelease.audit.selection_cases import FiniteRound
+from synthrelease.audit.selection_cases import FiniteRound, chosen_law_case
 from synthrelease.randomness import SYSTEM
 from synthrelease.releasing.selection import select
 
@@ -64,6 +64,7 @@ def faulty_cases() -> Iterator[Case]:
     yield votes_case("a lone record moves", Fraction(1, 100), spent=Fraction(40))
     yield measured_case("a:b + 2 b", "a lone record moves", Fraction(1), spent=Fraction(2))
     yield _published_rounds()
+    yield chosen_law_case()
     yield first_to_finish_case()
     faithful = next(pipeline for pipeline in pipelines() if pipeline.name == "faithfulness, a record turns")
     yield pipeline_case(faithful, run=replace(faithful, name="generation noise of a fiftieth", generation="25"))

@@ -1,4 +1,4 @@
-"""Cases of the selection loop: `select` itself, with finite rounds."""
+"""Cases of the selection loop: `select_by` itself, with finite rounds. What is claimed is what a release is charged."""
 
 from __future__ import annotations
 
@@ -10,11 +10,15 @@ from functools import partial
 
 import numpy as np
 
+from synthrelease.accounting.charges import mechanism
+from synthrelease.accounting.selection import SelectionRule, private_selection
+from synthrelease.accounting.stopping_laws import FiniteLaw
 from synthrelease.audit.cases import Case
 from synthrelease.randomness import SYSTEM
-from synthrelease.releasing.selection import select
+from synthrelease.releasing.selection import select_by
 
 DRAWS = 20_000
+_BIRTHS = FiniteLaw.of({1: Fraction("0.182"), 6: Fraction("0.47"), 7: Fraction("0.348")})
 STOPS = (Fraction(0), Fraction(1, 50), Fraction(1, 2), Fraction(1))
 
 
@@ -53,17 +57,45 @@ def selection_cases() -> Iterator[Case]:
             yield Case(
                 family="selection",
                 name=f"{name}, stop probability {stop}",
-                claim=2 * math.log(ratio),
-                left=partial(_outputs, FiniteRound(weights=left, total=total), stop),
-                right=partial(_outputs, FiniteRound(weights=right, total=total), stop),
+                claim=claimed(ratio, SelectionRule(stop_probability=stop)),
+                left=partial(_outputs, FiniteRound(weights=left, total=total), SelectionRule(stop_probability=stop)),
+                right=partial(_outputs, FiniteRound(weights=right, total=total), SelectionRule(stop_probability=stop)),
                 features=("output",),
                 draws=DRAWS,
             )
+    for name in ("acceptance doubles", "a rare output, large epsilon"):
+        yield hidden_case(name, _BIRTHS, _BIRTHS)
 
 
-def _outputs(run: FiniteRound, stop: Fraction, draws: int) -> np.ndarray:
+def hidden_case(name: str, law: FiniteLaw, other: FiniteLaw, *, faulty: bool = False) -> Case:
+    """A hidden number of rounds with one law on the first table, and with one on its neighbour; they ought to be the same."""
+    ratio, left, right, total = _ROUNDS[name]
+    return Case(
+        family="selection",
+        name=f"{name}, {law.words}" + (f", or {other.words}" if faulty else ""),
+        claim=claimed(ratio, SelectionRule(rounds=law)),
+        left=partial(_outputs, FiniteRound(weights=left, total=total), SelectionRule(rounds=law)),
+        right=partial(_outputs, FiniteRound(weights=right, total=total), SelectionRule(rounds=other)),
+        features=("output",),
+        draws=DRAWS,
+        faulty=faulty,
+    )
+
+
+def chosen_law_case() -> Case:
+    """A known fault: how often is tried depends on the table."""
+    return hidden_case("acceptance doubles", FiniteLaw.of({1: Fraction(1)}), FiniteLaw.of({7: Fraction(1)}), faulty=True)
+
+
+def claimed(ratio: Fraction | int, rule: SelectionRule) -> float:
+    """What a selection of rounds of ln(ratio) is charged."""
+    round_ = mechanism("round", Fraction(math.log(ratio)).limit_denominator(10**12) + Fraction(1, 10**11), "")
+    return float(private_selection("selection", round_, rule).epsilon)
+
+
+def _outputs(run: FiniteRound, rule: SelectionRule, draws: int) -> np.ndarray:
     """Outputs of the loop; -1 for "nothing"."""
-    return np.array([_number(select(run, stop)) for _ in range(draws)])
+    return np.array([_number(select_by(rule, run)) for _ in range(draws)])
 
 
 def _number(output: int | None) -> int:

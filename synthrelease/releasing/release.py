@@ -65,7 +65,7 @@ def release(
 
     Returns
     -------
-    The release, or None when the stop coin said "nothing".
+    The release, or None when the search ended with "nothing".
 
     Raises
     ------

@@ -31,17 +31,17 @@ def random_law(random: np.random.Generator, most: int) -> FiniteLaw:
     return FiniteLaw.of({number: Fraction(int(w), int(weights.sum())) for number, w in zip(numbers, weights, strict=True)})
 
 
-def ratios(law: StoppingLaw, accepted: np.ndarray, others: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Of the probabilities that one round is the output, g, and of "nothing", f; for finite laws to the last digits."""
+def log_ratios(law: StoppingLaw, accepted: np.ndarray, others: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """ln of the ratios of g, per accepted output, and of f, "nothing"; for finite laws to the last digits."""
     if isinstance(law, FiniteLaw):
         numbers, shares = np.array([[k, float(q)] for k, q in law.atoms]).T
         logs, logs_there = (np.log1p(-each)[:, None] * numbers for each in (accepted, others))
         least = numbers.min() * (np.log1p(-accepted) - np.log1p(-others))
         none = [np.exp(each - each.max(axis=1, keepdims=True)) @ shares for each in (logs, logs_there)]
         some = -np.expm1(logs) @ shares, -np.expm1(logs_there) @ shares
-        return some[0] / accepted / (some[1] / others), np.exp(least) * none[0] / none[1]
+        return np.log(some[0] / accepted / (some[1] / others)), least + np.log(none[0] / none[1])
     none_here, none_there = law.nothing(1 - accepted), law.nothing(1 - others)
-    return (1 - none_here) / accepted / ((1 - none_there) / others), none_here / none_there
+    return np.log((1 - none_here) / accepted / ((1 - none_there) / others)), np.log(none_here / none_there)
 
 
 def enumerate_pairs(parts: int, laws: list[StoppingLaw]) -> None:
@@ -53,10 +53,10 @@ def enumerate_pairs(parts: int, laws: list[StoppingLaw]) -> None:
         outputs = np.array([float(found) for found in pairs.largest.values()])
         shares, above = [], 0
         for law in laws:
-            accepted, nothing = ratios(law, keys[:, 0], keys[:, 1])
-            worst, most = float(max((outputs * accepted).max(), nothing.max())), float(allowed(law, ratio))
-            above += worst > most * (1 + 1e-10)
-            shares.append(math.log(worst) / math.log(most))
+            accepted, nothing = log_ratios(law, keys[:, 0], keys[:, 1])
+            worst, most = float(max((np.log(outputs) + accepted).max(), nothing.max())), math.log(allowed(law, ratio))
+            above += worst > most + 1e-10
+            shares.append(worst / most)
         print(f"| {ratio} | {pairs.pairs:,} | {len(laws)} | {above} | {min(shares):.4f}, {max(shares):.7f} |", flush=True)
 
 
@@ -70,8 +70,8 @@ def search_random_laws(number: int) -> None:
         odds, best = np.exp(np.linspace(-14, float(epsilon), 400_001)), 0.0
         for _ in range(2):
             other = odds / (1 + odds)
-            accepted, nothing = ratios(law, other / math.exp(epsilon), other)
-            value = np.maximum(float(epsilon) + np.log(accepted), np.log(nothing))
+            accepted, nothing = log_ratios(law, other / math.exp(epsilon), other)
+            value = np.maximum(float(epsilon) + accepted, nothing)
             best, at = max(best, float(value.max())), float(np.log(odds[value.argmax()]))
             odds = np.exp(np.linspace(at - 1e-4, min(at + 1e-4, float(epsilon)), 100_001))
         below, gaps = below + (price < best - 1e-9), [*gaps, price - best]

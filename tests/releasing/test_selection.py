@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from synthrelease.accounting.selection import SelectionRule
+from synthrelease.accounting.stopping_laws import FiniteLaw
 from synthrelease.errors import BudgetError, InternalError, PrivateFailure, RejectedRound
 from synthrelease.releasing import selection
 from synthrelease.releasing.selection import Verdict, guarded, select, select_best, select_by
@@ -234,3 +235,20 @@ def test_a_private_failure_ends_a_best_of_k_as_well(jobs: int) -> None:
 def test_best_of_k_takes_rounds_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(selection, "truncated_negative_binomial", lambda shape, stop: 4)
     assert select_best(Numbered(first_is_slow, tmp_path), Fraction(1), Fraction(1, 2), jobs=2) == "round 0"  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("rounds", "output"), [(2, None), (3, "third"), (4, "third")])
+def test_a_hidden_number_ends_the_search_in_its_place(rounds: int, output: str | None, tmp_path: Path) -> None:
+    """Rounds that run ahead of need, beyond the hidden number, are in vain even when they are accepted."""
+    rule = SelectionRule(rounds=FiniteLaw.of({rounds: Fraction(1)}))
+    assert select_by(rule, scripted([None, None, "third"])) == output
+    assert select_by(rule, Numbered(third_is_accepted, tmp_path), jobs=2) == output  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_failures_end_a_hidden_number_of_rounds_as_they_end_the_others(jobs: int) -> None:
+    rule = SelectionRule(rounds=FiniteLaw.of({4: Fraction(1)}))
+    with pytest.raises(PrivateFailure):
+        select_by(rule, fails_privately, jobs)
+    with pytest.raises(InternalError):
+        select_by(rule, breaks, jobs)

@@ -12,23 +12,27 @@ from typer.testing import CliRunner
 
 from synthrelease.accounting.charges import zero_concentrated
 from synthrelease.accounting.renyi import of_pure, selected, zcdp
-from synthrelease.accounting.stopping_laws import NegativeBinomial
+from synthrelease.accounting.stopping_laws import FiniteLaw, NegativeBinomial
 from synthrelease.bundle import write_bundle
 from synthrelease.candidates.generators.privbayes import PrivBayes
 from synthrelease.cli import app
-from synthrelease.errors import BudgetError, SpecError
+from synthrelease.errors import BudgetError, SpecError, Unexpected
 from synthrelease.ledger.account import open_ledger, reserve_for_release
+from synthrelease.published.document import read_strictly
 from synthrelease.rehearsal.parallel import Workers
 from synthrelease.rehearsal.racing import RaceGoal
 from synthrelease.rehearsal.rehearse import rehearse
 from synthrelease.releasing.release import release
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.spec import load_spec
+from synthrelease.verification.charges import charges
 from synthrelease.verification.verify import verify_bundle
 from tests.helpers.tiny import write_config, write_data
 
 BEST_OF_K = 'mode = "truncated_negative_binomial"\nstop_probability = 0.05\nshape = 0'
 STOP = "stop_probability = 0.001"
+HIDDEN = 'mode = "hidden_number"\nrounds = { 1 = 0.2, 2 = 0.8 }'
+LAW = FiniteLaw.of({1: Fraction("0.2"), 2: Fraction("0.8")})
 
 
 def spec_with(folder: Path, changes: dict[str, str]) -> ReleaseSpec:
@@ -50,6 +54,54 @@ def test_pure_rounds_with_a_hidden_number_of_rounds(tmp_path: Path) -> None:
     law = NegativeBinomial(shape=Fraction(-1, 2), stop_probability=Fraction(1, 20))
     assert spec.plan.total.epsilon == law.price(Fraction("10.5")) < Fraction(3, 2) * Fraction("10.5")
     assert spec.plan.total.delta == 0
+
+
+def test_a_law_with_finitely_many_values_from_the_two_files_to_verify(tmp_path: Path) -> None:
+    """It is in the plan, in a steward's words, in release.json and on the card; another law there does not fit the charges."""
+    config = write_config(tmp_path, {STOP: HIDDEN})
+    spec = load_spec(config)
+    assert spec.plan.total.epsilon == LAW.price(Fraction("10.5")) < 2 * Fraction("10.5")
+    told = " ".join(CliRunner().invoke(app, ["plan", str(config)]).stdout.split())
+    assert "a hidden number of rounds, 1 with probability 0.2, 2 with probability 0.8" in told
+    assert "How many there were is secret" in told
+    assert "ends with nothing with probability 0.3, 0.1, 0.028." in told
+    result = release(spec, write_data(tmp_path))
+    assert result is not None
+    folder = write_bundle(result, tmp_path / "out")
+    assert verify_bundle(folder).passed
+    path = folder / "release.json"
+    document = json.loads(path.read_text(encoding="utf-8"))
+    assert (document["format"], document["selection"]["rounds"]) == (5, {"1": "1/5", "2": "4/5"})
+    assert document["selection"]["stop_probability"] is None
+    page = " ".join((folder / "README.md").read_text(encoding="utf-8").split())
+    assert "after a hidden number of rounds, drawn beforehand (1 with probability 20%, 2 with probability 80%)" in page
+    document["selection"]["rounds"] = {"1": "4/5", "2": "1/5"}
+    found = charges(read_strictly(json.dumps(document)))
+    assert [problem.split(": ")[1][:15] for problem in found.problems] == ["its parts give "]
+    for law, problem in (({"1": "4/5", "2": "4/5"}, "with the sum 1"), (None, "one law of the number"), ({}, "found none")):
+        document["selection"]["rounds"] = law
+        with pytest.raises(Unexpected, match=problem):
+            read_strictly(json.dumps(document))
+
+
+@pytest.mark.usefixtures("concentrated")
+def test_a_law_with_finitely_many_values_is_for_pure_rounds(tmp_path: Path) -> None:
+    with pytest.raises(SpecError, match=r"selection\.mode: expected 'truncated_negative_binomial'.*found 'hidden_number'"):
+        spec_with(tmp_path, {"generation = 10": "generation = 0.1\ndelta = 1e-9", STOP: HIDDEN})
+
+
+@pytest.mark.usefixtures("approximate")
+def test_a_law_with_finitely_many_values_refuses_a_delta(tmp_path: Path) -> None:
+    with pytest.raises(BudgetError, match="is for pure rounds; the round 'one round' has delta > 0"):
+        _ = spec_with(
+            tmp_path, {"generation = 10": "generation = 1\ngeneration_delta = 1e-12\ndelta = 1e-7", STOP: HIDDEN}
+        ).plan
+
+
+def test_the_outlook_of_a_rehearsal_knows_a_law_with_finitely_many_values() -> None:
+    found = rehearsed_outlook([], Fraction(0), rounds=LAW)
+    assert found is None
+    assert LAW.nothing(np.array([0.5]))[0] == pytest.approx(0.3)
 
 
 def test_a_release_with_a_hidden_number_of_rounds(tmp_path: Path) -> None:
@@ -134,6 +186,15 @@ def test_a_ledger_adds_epsilon_and_delta_of_such_releases(tmp_path: Path) -> Non
         ({STOP: BEST_OF_K.replace("shape = 0", "shape = -1")}, "greater than -1"),
         ({"generation = 10": "generation = 1\ngeneration_delta = 1e-9"}, "the guarantee of 'privbayes' is pure"),
         ({"generation = 10": "generation = 1\ndelta = 1"}, "less than 1"),
+        ({STOP: HIDDEN.replace("0.8", "0.81")}, "selection.rounds: expected probabilities with the sum 1; found 1 . 0.01"),
+        ({STOP: HIDDEN.replace("0.8", "0.7999999999999999999")}, r"with the sum 1; found 1 - 1e-19"),
+        ({STOP: HIDDEN.replace("2 =", "0 =")}, r"selection\.rounds"),
+        ({STOP: HIDDEN.replace("2 =", "'2.5' =")}, r"selection\.rounds"),
+        ({STOP: HIDDEN.replace("2 =", "20000 =")}, "from 1 to 10000, ascending; found 1, 20000"),
+        ({STOP: HIDDEN.replace("0.8", "-0.8")}, r"selection\.rounds"),
+        ({STOP: 'mode = "hidden_number"'}, 'hidden_number" needs rounds'),
+        ({STOP: "rounds = { 1 = 1 }"}, 'hidden_number" needs rounds, and other modes must not have it'),
+        ({STOP: f"{STOP}\n{HIDDEN}"}, "stop_probability says nothing"),
     ],
 )
 def test_mistakes_are_named(tmp_path: Path, changes: dict[str, str], message: str) -> None:
