@@ -98,10 +98,8 @@ def test_a_law_with_finitely_many_values_refuses_a_delta(tmp_path: Path) -> None
         ).plan
 
 
-def test_the_outlook_of_a_rehearsal_knows_a_law_with_finitely_many_values() -> None:
-    found = rehearsed_outlook([], Fraction(0), rounds=LAW)
-    assert found is None
-    assert LAW.nothing(np.array([0.5]))[0] == pytest.approx(0.3)
+def test_the_probability_of_nothing_of_a_law_with_finitely_many_values() -> None:
+    assert LAW.nothing(0.5) == pytest.approx(0.3)
 
 
 def test_a_release_with_a_hidden_number_of_rounds(tmp_path: Path) -> None:
