@@ -40,9 +40,6 @@ CHOOSING, JUDGING = 1_000, 2_000
 PER_FIT = 4
 """Attempts with the same private fit, of different configurations."""
 
-_LOOKS = 3
-"""Generation budgets whose acceptance is looked at anew, at most."""
-
 _STEP = Fraction(1, 8)
 """Budgets beside the cheapest one are tried in steps of this share of the planned one."""
 
@@ -138,7 +135,7 @@ def propose(
         found = tried(generation, pairs, f"generation budget {float(generation):g}, {phase}")
         return found if len(found) == len(pairs) else []  # the time was used up
 
-    for _ in range(_LOOKS):
+    for _ in range(len(offers) + 1):
         best = cheapest_offer(offers.values())
         results = [] if best is None or best.anew else fresh(best.generation, CHOOSING, "looked at anew")
         if best is None or not results:
