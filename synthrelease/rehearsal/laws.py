@@ -48,10 +48,11 @@ _FINE, _STEPS = 1_000, 9
 rounded law ends with "nothing" seldom enough."""
 
 
-def numbers_of_rounds() -> np.ndarray:
-    """(n,) the values of K that a law may have, rising."""
+def numbers_of_rounds(most: int = MOST_ROUNDS) -> np.ndarray:
+    """(n,) the values of K that a law may have, rising, none above `most`."""
     further = np.geomspace(_EVERY, _MOST, _FURTHER + 1).round()
-    return np.unique(np.concatenate([np.arange(1.0, _EVERY + 1), further]))
+    numbers = np.unique(np.concatenate([np.arange(1.0, _EVERY + 1), further, [most]]))
+    return numbers[numbers <= most]
 
 
 def mean_nothing(law: StoppingLaw, chances: Sequence[float]) -> float:
@@ -70,7 +71,7 @@ def mean_rounds_run(law: StoppingLaw, chances: Sequence[float]) -> float:
     return math.fsum((1 - nothing) / chance if chance > 0 else law.mean for chance, nothing in pairs) / len(chances)
 
 
-def best_law(epsilon: float, price: float, chances: Sequence[float]) -> FiniteLaw | None:
+def best_law(epsilon: float, price: float, chances: Sequence[float], most: int = MOST_ROUNDS) -> FiniteLaw | None:
     """The law that ends least often with "nothing" among those that cost at most `price` on the mesh; None where none does.
 
     Parameters
@@ -78,6 +79,7 @@ def best_law(epsilon: float, price: float, chances: Sequence[float]) -> FiniteLa
     epsilon : of one round, above 0; rounds are pure.
     price : epsilon of the whole search; K = 1 costs that of a round.
     chances : per private fit, the probability that a round is accepted, in [0, 1]; one number where fits share nothing.
+    most : the largest number of rounds that a law may have.
 
     Returns
     -------
@@ -85,7 +87,7 @@ def best_law(epsilon: float, price: float, chances: Sequence[float]) -> FiniteLa
         Few numbers of rounds with probabilities of few digits that sum to 1. Rounding can move price and "nothing" in
         the last of these digits.
     """
-    numbers, shares, nothing = _solved(epsilon, price, chances, numbers_of_rounds())
+    numbers, shares, nothing = _solved(epsilon, price, chances, numbers_of_rounds(most))
     if not len(numbers):
         return None
     for number in sorted(numbers, key=lambda number: shares[number]):
@@ -112,7 +114,7 @@ def _solved(
     return rounds[used], shares, float(found.fun)
 
 
-def cheapest_law(epsilon: float, nothing: float, chances: Sequence[float]) -> FiniteLaw | None:
+def cheapest_law(epsilon: float, nothing: float, chances: Sequence[float], most: int = MOST_ROUNDS) -> FiniteLaw | None:
     """The cheapest law, on the mesh, that ends with "nothing" with at most this probability; None where none does for the
     price of a search that hardly ever gives up, 2 epsilon.
 
@@ -120,26 +122,24 @@ def cheapest_law(epsilon: float, nothing: float, chances: Sequence[float]) -> Fi
 
     Parameters
     ----------
-    epsilon, chances : as for `best_law`.
+    epsilon, chances, most : as for `best_law`.
     nothing : wanted bound of the mean over private fits, in (0, 1).
     """
     if mean_nothing(ONCE, chances) <= nothing:
         return ONCE
-    price = _price_of(epsilon, nothing, chances)
+    price = _price_of(epsilon, nothing, chances, numbers_of_rounds(most))
     if price is None:
         return None
     for step in range(_STEPS):
-        law = best_law(epsilon, price + epsilon * 2**step / (4 * _FINE), chances)
+        law = best_law(epsilon, price + epsilon * 2**step / (4 * _FINE), chances, most)
         if law is not None and mean_nothing(law, chances) <= nothing:
             return law
     return None
 
 
-def _price_of(epsilon: float, nothing: float, chances: Sequence[float]) -> float | None:
+def _price_of(epsilon: float, nothing: float, chances: Sequence[float], rounds: np.ndarray) -> float | None:
     """About the price at which the programme ends with "nothing" so seldom; None above 2 epsilon."""
     from scipy.optimize import brentq
-
-    rounds = numbers_of_rounds()
 
     def log_ratio(price: float) -> float:
         return math.log(max(_solved(epsilon, price, chances, rounds)[2], 1e-12) / nothing)

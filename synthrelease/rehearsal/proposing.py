@@ -17,6 +17,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from synthrelease.accounting.law_prices import MOST_ROUNDS
 from synthrelease.accounting.stopping_laws import FiniteLaw, StopCoin
 from synthrelease.errors import BudgetError
 from synthrelease.rehearsal.advice import chances_by_fit
@@ -90,6 +91,11 @@ class Wish:
     target: float
     width: float
 
+    @property
+    def most(self) -> int:
+        """The largest number of rounds of a law: ten times those until a round is accepted at the target rate."""
+        return min(MOST_ROUNDS, math.ceil(10 / self.target))
+
 
 def offer(spec: ReleaseSpec, generation: Fraction, chances: Sequence[float], wish: Wish, *, anew: bool = False) -> Offer:
     """The cheapest law at a generation budget, with its certified total."""
@@ -97,7 +103,7 @@ def offer(spec: ReleaseSpec, generation: Fraction, chances: Sequence[float], wis
     epsilon = one_round(spec, generation)
     if not epsilon or not chances or math.fsum(chances) < wish.target * len(chances):
         return found
-    law = cheapest_law(float(epsilon), wish.nothing, chances)
+    law = cheapest_law(float(epsilon), wish.nothing, chances, wish.most)
     if law is None:
         return found
     total = _total(spec, generation, law)
@@ -154,7 +160,7 @@ def propose(
         offers=ordered,
         chosen=chosen,
         judgement=judgement(chosen.law, judged, shared) if judged else None,
-        frontier=frontier(spec, chosen),
+        frontier=frontier(spec, chosen, wish.most),
         coins=coins(spec, chosen),
         coin=None if gamma is None else _coin_point(spec, chosen, gamma),
         doubled=_known_threshold(spec, chosen.generation, Fraction(0)),
@@ -194,10 +200,10 @@ def judgement(law: FiniteLaw, results: Sequence[AttemptResult], shared: bool) ->
     )
 
 
-def frontier(spec: ReleaseSpec, one: Offer) -> tuple[FrontierPoint, ...]:
+def frontier(spec: ReleaseSpec, one: Offer, most: int) -> tuple[FrontierPoint, ...]:
     """Laws at the generation budget of an offer, at rising prices; the first is one round."""
     epsilon = float(one_round(spec, one.generation) or 0)
-    laws = [best_law(epsilon, epsilon * (1 + step / _FRONTIER), one.chances) for step in range(1, _FRONTIER)]
+    laws = [best_law(epsilon, epsilon * (1 + step / _FRONTIER), one.chances, most) for step in range(1, _FRONTIER)]
     points = (_point(spec, one, law) for law in (ONCE, *laws) if law is not None)
     return tuple(point for point in points if point is not None)
 

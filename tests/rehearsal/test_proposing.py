@@ -102,7 +102,7 @@ def test_the_advice_minimises_the_total_over_budgets_and_laws(coins: ReleaseSpec
     totals = {}
     for eighth in range(1, 10):
         generation = Fraction(eighth, 2)
-        law = cheapest_law(float(generation) + 0.5, 0.05, [rising(generation)])
+        law = cheapest_law(float(generation) + 0.5, 0.05, [rising(generation)], WISH.most)
         if law is not None and rising(generation) >= WISH.target:
             totals[generation] = law.price(generation + Fraction(1, 2))
     best = min(totals, key=lambda generation: totals[generation])
@@ -137,7 +137,7 @@ def test_a_flattered_budget_is_left_and_what_is_stated_rests_on_attempts_that_no
     assert found.chosen.generation == 3
     assert offers[Fraction(2)].anew
     assert offers[Fraction(2)].chances == (pytest.approx(0.02),)
-    assert found.chosen.law == cheapest_law(3.5, 0.05, [0.8])
+    assert found.chosen.law == cheapest_law(3.5, 0.05, [0.8], 100)
     assert found.judgement is not None
     assert found.judgement.acceptance == pytest.approx(0.5)
     assert found.judgement.nothing == pytest.approx(float(found.chosen.law.nothing(0.5)))
