@@ -90,11 +90,11 @@ def test_the_cheapest_law_ends_seldom_enough_and_no_pair_of_numbers_is_cheaper(e
 
 
 def test_no_law_has_more_rounds_than_the_largest_that_is_allowed() -> None:
-    short, free = (cheapest_law(1.0, 0.02, [0.2], most) for most in (25, 10_000))
+    short, free = (cheapest_law(1.0, 0.05, [0.2], most) for most in (25, 10_000))
     assert short is not None
     assert free is not None
     assert short.atoms[-1][0] <= 25 < free.atoms[-1][0]
-    assert cheapest_law(1.0, 0.02, [0.2], 10) is None
+    assert cheapest_law(1.0, 0.05, [0.2], 12) is None
 
 
 def test_one_round_is_enough_where_it_is_accepted_often_enough() -> None:
