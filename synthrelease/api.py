@@ -34,7 +34,7 @@ def plan(config: str | Path) -> Plan:
     >>> import synthrelease
     >>> cost = synthrelease.plan("coins.toml").total
     >>> cost.epsilon, cost.delta
-    (Fraction(21, 1), Fraction(0, 1))
+    (Fraction(21725739, 1250000), Fraction(0, 1))
     >>> [(charge.name, float(charge.epsilon)) for charge in cost.leaves()]
     [('generation', 10.0), ('criterion: marginals', 0.5)]
     """

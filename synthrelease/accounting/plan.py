@@ -22,7 +22,7 @@ class Plan:
     ----------
     once : charges before the loop (for example the private regression).
     per_round : charges of one round of the selection.
-    after : charges after a round was accepted (figures of the accepted candidate); outside the selection, so not doubled.
+    after : charges after a round was accepted (figures of the accepted candidate); outside the selection, so not multiplied.
     total : the tree.
     """
 

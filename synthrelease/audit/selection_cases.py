@@ -10,8 +10,7 @@ from functools import partial
 
 import numpy as np
 
-from synthrelease.accounting.charges import mechanism
-from synthrelease.accounting.selection import SelectionRule, private_selection
+from synthrelease.accounting.selection import SelectionRule
 from synthrelease.accounting.stopping_laws import FiniteLaw
 from synthrelease.audit.cases import Case
 from synthrelease.randomness import SYSTEM
@@ -38,7 +37,7 @@ class FiniteRound:
         return None
 
 
-_ROUNDS = {
+_ROUNDS: dict[str, tuple[Fraction | int, tuple[int, ...], tuple[int, ...], int]] = {
     "a rare output beside one that changes the other way": (2, (4, 100), (2, 200), 1000),
     "acceptance doubles": (2, (20,), (40,), 100),
     "two outputs change places": (4, (5, 20), (20, 5), 100),
@@ -88,9 +87,9 @@ def chosen_law_case() -> Case:
 
 
 def claimed(ratio: Fraction | int, rule: SelectionRule) -> float:
-    """What a selection of rounds of ln(ratio) is charged."""
-    round_ = mechanism("round", Fraction(math.log(ratio)).limit_denominator(10**12) + Fraction(1, 10**11), "")
-    return float(private_selection("selection", round_, rule).epsilon)
+    """What a selection of rounds of ln(ratio) is charged: the price of its law, or twice a round without one."""
+    epsilon = Fraction(math.log(ratio)).limit_denominator(10**12) + Fraction(1, 10**11)
+    return float(2 * epsilon if rule.law is None else rule.law.price(epsilon))
 
 
 def _outputs(run: FiniteRound, rule: SelectionRule, draws: int) -> np.ndarray:

@@ -112,7 +112,7 @@ class Criterion(SpecTable):
         Example: `name = "mean birth weight"`.
     kind : which criterion this is; its further settings follow from it.
     threshold : the figure, with its noise, must be at or below this. In the figure's own unit. Example: `threshold = 0.01`.
-    epsilon : what the figure costs. In every round it is scored, so a plan counts it twice (theory 2, selection); with
+    epsilon : what the figure costs. In every round it is scored, so the selection multiplies it (theory 2, selection); with
         [selection] test = "joint", or where a criterion says so, once. Example: `epsilon = 0.01`.
     reason : why this criterion and this budget, in the steward's words. Example: `reason = "The ministry's first question"`.
     """

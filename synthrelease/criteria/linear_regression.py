@@ -67,7 +67,7 @@ class RegressionCoefficients(Criterion):
         categories without alternatives). It is fixed for all candidates so that the private fit does not depend on the
         configuration; every other alternative must fit inside it, so it is the coarsest.
         Example: `representation = { birth_weight = "hundreds", parity = "five", age = "nine" }`.
-    fit : "once", before the loop and outside the doubling (paper 4.14.1), or "every_round", as the paper ran it.
+    fit : "once", before the loop and outside the selection (paper 4.14.1), or "every_round", as the paper ran it.
         Example: `fit = "every_round"`.
     prior : a public guess of the line that centres the private fit; its settings follow.
         Example:

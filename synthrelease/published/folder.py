@@ -33,7 +33,7 @@ def load(folder: str | Path) -> PublishedRelease:
     --------
     >>> import synthrelease
     >>> synthrelease.load("release")
-    PublishedRelease('Coins', 400 rows, 2 columns, epsilon = 21)
+    PublishedRelease('Coins', 400 rows, 2 columns, epsilon = 17.3805912)
     """
     folder = Path(folder)
     if not folder.is_dir():

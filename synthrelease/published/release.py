@@ -72,7 +72,7 @@ class PublishedRelease:
     >>> release.table["year"].cat.categories.tolist()
     ['1-2', '3-4', '5-6', '7-8']
     >>> float(release.guarantee.epsilon)
-    21.0
+    17.3805912
     >>> [criterion.name for criterion in release.criteria]
     ['marginals', 'face privacy']
     """

@@ -164,7 +164,8 @@ def type_words(schema: Mapping[str, Any]) -> str:
         inner = schema["items"]
         return "list of tables" if "oneOf" in inner or "$ref" in inner else f"list of {_plural(type_words(inner))}"
     if kind == "object":
-        inner = _plural(type_words(schema["additionalProperties"]))
+        values = schema.get("additionalProperties") or next(iter(schema["patternProperties"].values()))
+        inner = _plural(type_words(values))
         return f"table of {inner.replace(', or table', ', or of tables')}"
     if kind == "string":
         return _text(schema)
@@ -203,7 +204,7 @@ def _either(texts: list[str]) -> str:
 
 
 def _plural(text: str) -> str:
-    for noun in ("text", "number", "table"):
+    for noun in ("text", "number", "exact number", "table"):
         if text == noun or text.startswith(f"{noun} "):
             return f"{noun}s{text[len(noun) :]}"
     return f"{text}s" if text.isalpha() else text.replace("list of", "lists of", 1)

@@ -259,7 +259,8 @@ def test_the_claims_are_not_idle(checks: list[LawCheck]) -> None:
     shipped = [check for check in checks if check.cap is None]
     assert max(check.share for check in shipped) > 0.99
     priced = [check for check in checks if check.claim == "price"]
-    assert min(check.share for check in priced if check.ratio == 4) > 0.97
+    assert max(check.share for check in priced) > 0.9999
+    assert min(check.share for check in priced if check.ratio == 4) > 0.7
     shipped = [check for check in shipped if check.rounds is None]
     wide = [check for check in shipped if check.ratio > Fraction(5, 4) and check.stop_probability < Fraction(1, 2)]
     assert all(check.share > 0.5 for check in wide)

@@ -24,6 +24,7 @@ from tests.mutations.of_formats import OF_FORMATS
 from tests.mutations.of_leaks import OF_LEAKS
 from tests.mutations.of_ledger import OF_THE_LEDGER
 from tests.mutations.of_networks import OF_NETWORKS
+from tests.mutations.of_prices import OF_PRICES
 from tests.mutations.of_public_facts import OF_PUBLIC_FACTS
 from tests.mutations.of_rows import OF_THE_ROWS
 from tests.mutations.of_spending import OF_SPENDING
@@ -189,7 +190,7 @@ OF_THE_THEORY = (
     Mutation(
         name="private selection: factor 2 dropped",
         breaks="the loop costs twice the claim",
-        place="accounting.selection:private_selection",
+        place="accounting.selection:twice",
         old="2 * one_round.epsilon",
         new="one_round.epsilon",
         tests=("tests/accounting/test_plan.py::test_regression_once_costs_9_55",),
@@ -201,14 +202,14 @@ OF_THE_THEORY = (
         place="accounting.selection:private_selection",
         old="one_round.pure",
         new="one_round.renyi is None",
-        tests=("tests/accounting/test_plan.py",),
+        tests=("tests/accounting/test_selection.py::test_rounds_without_a_guarantee_are_refused",),
     ),
     Mutation(
         name="private selection: delta without the stop probability",
         breaks="the delta of the loop is understated",
-        place="accounting.selection:private_selection",
-        old="(1 + (1 - gamma) * exp_up(one_round.epsilon)) * one_round.delta / gamma",
-        new="(1 + (1 - gamma) * exp_up(one_round.epsilon)) * one_round.delta",
+        place="accounting.selection:_approximate",
+        old="(1 + factor * ratio) * one_round.delta / gamma",
+        new="(1 + factor * ratio) * one_round.delta",
         tests=("tests/accounting/test_selection.py",),
     ),
     Mutation(
@@ -230,7 +231,7 @@ OF_THE_THEORY = (
     Mutation(
         name="hidden number of rounds: one more is run",
         breaks="more rounds than the theorem counts",
-        place="releasing.selection:select_best",
+        place="releasing.selection:_up_to",
         old="next(rejected) == hidden",
         new="next(rejected) > hidden",
         tests=("tests/releasing/test_selection.py",),
@@ -1076,6 +1077,7 @@ MUTATIONS = (
     + OF_WEIGHTS
     + OF_ADAPTIVE
     + OF_NETWORKS
+    + OF_PRICES
 )
 
 if __name__ == "__main__":
