@@ -57,6 +57,7 @@ def rehearse(
     copies: int = 3,
     quasi_identifiers: Sequence[str] | None = None,
     noise_level: float = 0.05,
+    nothing: float = 0.05,
     progress: Callable[[str, int, int], None] = lambda phase, done, total: None,
 ) -> Rehearsal:
     """Try the configurations on **public** data; writes the report and shortlist.toml into `out`.
@@ -70,7 +71,7 @@ def rehearse(
     target, keep : the acceptance probability that is wanted, and how many configurations go on the shortlist.
     minutes : start no attempts after so many minutes.
     seed : the same seed gives the same results.
-    copies, quasi_identifiers, noise_level : as the options of the command (docs/rehearsal.md).
+    copies, quasi_identifiers, noise_level, nothing : as the options of the command (docs/rehearsal.md).
     progress : told the phase, the attempts done in it and their number.
 
     Raises
@@ -102,6 +103,7 @@ def rehearse(
         copies=copies,
         quasi_identifiers=quasi_identifiers,
         noise_level=noise_level,
+        nothing=nothing,
         progress=progress,
     )
     write_report(found, Path(out), noise_level)

@@ -29,6 +29,9 @@ def rehearse(
     noise_level: Annotated[
         float, typer.Option(min=0.001, max=0.499, help="Wanted bound on decisions that noise turns around.")
     ] = 0.05,
+    nothing: Annotated[
+        float, typer.Option(min=0.0001, max=0.9, help="Wanted bound on the probability that nothing is released.")
+    ] = 0.05,
     copies: Annotated[int, typer.Option(min=0, help="Synthetic copies for the utility and risk figures; below 2 none.")] = 3,
     quasi_identifiers: Annotated[
         str | None, typer.Option(metavar="A,B,...", help="Columns that an intruder is taken to know.")
@@ -61,6 +64,7 @@ def rehearse(
             copies=copies,
             quasi_identifiers=quasi_identifiers.split(",") if quasi_identifiers else None,
             noise_level=noise_level,
+            nothing=nothing,
             progress=progress,
         )
     write_report(found, out, noise_level)
@@ -102,10 +106,23 @@ def _print_rehearsal(found: Any, out: Path) -> None:
         terminal.print(f"A release from this shortlist: {loss_text(found.spec.plan.total)}.")
         for text in outlook_words(found):
             terminal.print(escape(text))
+    _print_proposal(found)
     _print_look(found)
     if not found.complete:
         terminal.print("Not complete: the time was used up or the run was stopped. The same command goes on where it ended.")
     terminal.print(f"{found.n_attempts} attempts. The report is {escape(str(out / 'report.html'))}.")
+
+
+def _print_proposal(found: Any) -> None:
+    """Which number of rounds and generation budget cost least, and the lines that say so in the specification."""
+    from synthrelease.rehearsal.proposal_words import lines, proposal_words
+
+    if told := proposal_words(found):
+        terminal.print("\nBudget and rounds:")
+    for text in told:
+        terminal.print(escape(f"- {text}"), highlight=False)
+    if found.proposal is not None and found.proposal.chosen is not None:
+        terminal.print("\n" + escape(lines(found.proposal.chosen)), highlight=False)
 
 
 def _print_look(found: Any) -> None:

@@ -14,7 +14,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from synthrelease.accounting.stopping_laws import FiniteLaw, NegativeBinomial
+from synthrelease.accounting.stopping_laws import StoppingLaw
 from synthrelease.criteria import Criterion
 from synthrelease.rehearsal.attempts import AttemptResult, passing
 from synthrelease.rehearsal.intervals import Estimate, clopper_pearson
@@ -73,7 +73,8 @@ class Outlook:
     """What to expect of a release that draws from the shortlist.
 
     The probability p that a round is accepted depends on the private fit that is made once; the figures are means over the
-    fits of the rehearsal. expected_rounds = 1 / (p (1 - gamma) + gamma); nothing = (1 - p) gamma / (p + gamma (1 - p)).
+    fits of the rehearsal. With f(x) = sum_k Pr[K = k] x^k of the hidden number K of rounds, nothing = f(1 - p) and
+    expected_rounds = (1 - f(1 - p)) / p; for a stop coin (1 - p) gamma / (p + gamma (1 - p)) and 1 / (p (1 - gamma) + gamma).
 
     Attributes
     ----------
@@ -186,43 +187,21 @@ def cheapest(points: Sequence[BudgetPoint], target: float) -> BudgetPoint | None
     return next((point for point in sorted(points, key=lambda point: point.total) if point.acceptance.low >= target), None)
 
 
-def outlook(
-    results: Sequence[AttemptResult],
-    stop_probability: Fraction,
-    least_per_fit: int = 1,
-    shape: Fraction | None = None,
-    rounds: FiniteLaw | None = None,
-) -> Outlook | None:
+def outlook(results: Sequence[AttemptResult], law: StoppingLaw | None, least_per_fit: int = 1) -> Outlook | None:
     """What to expect of a release from these attempts of the shortlist; None without attempts.
 
     Parameters
     ----------
+    law : of the hidden number of rounds; None for a search that never gives up.
     least_per_fit : fits with fewer attempts say too little by themselves (one unlucky candidate would look like an unlucky
         fit) and are left out; when no fit has as many, all attempts are taken together.
-    shape : of a truncated negative binomial number of rounds; None for a known threshold.
-    rounds : a law with finitely many values; the stop probability then says nothing.
     """
-    by_fit: dict[int, list[float]] = {}
-    for result in results:
-        by_fit.setdefault(result.number, []).append(result.chance)
-    if not by_fit:
+    shares = chances_by_fit(results, least_per_fit)
+    if not len(shares):
         return None
-    told = [chances for chances in by_fit.values() if len(chances) >= least_per_fit]
-    groups = told or [[chance for chances in by_fit.values() for chance in chances]]
-    stop = float(stop_probability)
-    shares = np.array([np.mean(chances) for chances in groups])
-    if shape is not None or rounds is not None:
-        law = rounds or NegativeBinomial(shape=shape or Fraction(0), stop_probability=stop_probability)
-        nothing = law.nothing(1 - shares)
-        return _outlook(shares, np.divide(1 - nothing, shares, out=np.full_like(shares, law.mean), where=shares > 0), nothing)
-    ends = shares * (1 - stop) + stop  # the probability that a round ends the search
-    with np.errstate(divide="ignore", invalid="ignore"):
-        numbers, nothing = 1 / ends, np.where(ends > 0, (1 - shares) * stop / ends, 0.0)
-    return _outlook(shares, numbers, nothing)
-
-
-def _outlook(shares: np.ndarray, rounds: np.ndarray, nothing: np.ndarray) -> Outlook:
-    """From the acceptance, the mean number of rounds and the probability of nothing of every fit."""
+    nothing = np.zeros_like(shares) if law is None else np.asarray(law.nothing(1 - shares), dtype=float)
+    longest = np.full_like(shares, math.inf if law is None else law.mean)
+    rounds = np.divide(1 - nothing, shares, out=longest, where=shares > 0)
     return Outlook(
         acceptance=float(shares.mean()),
         expected_rounds=float(rounds.mean()),
@@ -231,3 +210,14 @@ def _outlook(shares: np.ndarray, rounds: np.ndarray, nothing: np.ndarray) -> Out
         fits=len(shares),
         unlucky=int((shares < UNLUCKY * shares.mean()).sum()),
     )
+
+
+def chances_by_fit(results: Sequence[AttemptResult], least_per_fit: int = 1) -> np.ndarray:
+    """(n_fits,) mean chance that an attempt is accepted, per private fit with at least so many attempts; where no fit has as
+    many, of all attempts together. Empty without attempts."""
+    by_fit: dict[int, list[float]] = {}
+    for result in results:
+        by_fit.setdefault(result.number, []).append(result.chance)
+    told = [chances for chances in by_fit.values() if len(chances) >= least_per_fit]
+    together = [[chance for chances in by_fit.values() for chance in chances]] if by_fit else []
+    return np.array([np.mean(chances) for chances in told or together])

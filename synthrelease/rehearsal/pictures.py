@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 
 from synthrelease.rehearsal.advice import BudgetPoint
 from synthrelease.rehearsal.intervals import Estimate
+from synthrelease.rehearsal.proposal import Proposal
 
 _BLUE, _RED, _GREY = "#2f5f9a", "#9a3b2f", "#8b95a3"
 
@@ -60,6 +61,34 @@ def budget_frontier(points: Sequence[BudgetPoint], target: float) -> str:
     axes.set_xlabel("total epsilon of the release")
     axes.set_ylabel("probability of acceptance")
     return _svg(figure, "Total epsilon against acceptance probability")
+
+
+def nothing_frontier(proposal: Proposal) -> str:
+    """Total epsilon against the probability that nothing is released: best laws, stop coins, and other generation budgets."""
+    figure, axes = _canvas(3.6)
+    for points, style, colour, label in (
+        (proposal.coins, "--", _GREY, "stop coin"),
+        (proposal.frontier, "o-", _BLUE, "best law of a hidden number of rounds"),
+    ):
+        axes.plot([float(p.total) for p in points], [p.nothing for p in points], style, color=colour, label=label, markersize=3)
+    others = [each for each in proposal.offers if each.total is not None and each is not proposal.chosen]
+    totals, ends = [float(each.total or 0) for each in others], [each.nothing or 0.0 for each in others]
+    axes.plot(totals, ends, "o", color=_BLUE, markerfacecolor="white", label="other generation budgets, best law for each")
+    if proposal.doubled is not None:
+        axes.plot([float(proposal.doubled)], [0], "X", color=_RED, markersize=8, label="never giving up", clip_on=False)
+    if proposal.chosen is not None and proposal.chosen.total is not None:
+        there = ([float(proposal.chosen.total)], [proposal.chosen.nothing or 0.0])
+        axes.plot(*there, "o", color=_BLUE, markersize=9, label="proposed")
+    axes.axhline(proposal.wanted, color=_RED, linestyle="--", linewidth=1)
+    axes.text(
+        1, proposal.wanted, "wanted", color=_RED, fontsize=9, va="bottom", ha="right", transform=axes.get_yaxis_transform()
+    )
+    axes.set_ylim(0, 1.05 * max(proposal.wanted, *(point.nothing for point in (*proposal.frontier, *proposal.coins))))
+    axes.yaxis.set_major_formatter("{x:.0%}")
+    axes.set_xlabel("total epsilon of the release")
+    axes.set_ylabel("probability of nothing")
+    axes.legend(frameon=False, fontsize=9)
+    return _svg(figure, "Total epsilon against the probability that nothing is released")
 
 
 def seconds(times: Sequence[float]) -> str:

@@ -29,6 +29,8 @@ from synthrelease.rehearsal.attempts import AttemptResult, run_attempts
 from synthrelease.rehearsal.closer_look import CloserLook, closer_look, typical_configuration
 from synthrelease.rehearsal.copies import Comparison, CopyFigures, copy_figures
 from synthrelease.rehearsal.parallel import Run, Workers, running
+from synthrelease.rehearsal.proposal import Offer, Proposal
+from synthrelease.rehearsal.proposing import CHOOSING, Wish, first_offer, more_budgets, propose, shares_luck
 from synthrelease.rehearsal.racing import Race, RaceGoal
 from synthrelease.rehearsal.store import RehearsalStore, open_store
 from synthrelease.releasing.attempt import read_priors
@@ -54,7 +56,8 @@ class Rehearsal:
     Attributes
     ----------
     results : per configuration, its attempts at the planned generation budget, by number.
-    by_budget : attempts of the shortlist by generation budget.
+    budgets : what the shortlist does at other generation budgets.
+    proposal : the law of the number of rounds, and the generation budget, that cost least in all; None where none is offered.
     copies : utility and risk figures of the shortlisted configurations, without noise, by `comparison`.
     look : a closer look at the most typical configuration; None where the time was used up before.
     data : digests of the public file, for the shortlist.
@@ -67,6 +70,7 @@ class Rehearsal:
     shortlist: tuple[int, ...]
     criteria: tuple[CriterionAdvice, ...]
     budgets: tuple[BudgetPoint, ...]
+    proposal: Proposal | None
     outlook: Outlook | None
     comparison: Comparison
     copies: tuple[CopyFigures, ...]
@@ -93,6 +97,7 @@ def rehearse(
     copies: int = 3,
     quasi_identifiers: Sequence[str] | None = None,
     noise_level: float = 0.05,
+    nothing: float = 0.05,
     progress: Progress = lambda phase, done, total: None,
 ) -> Rehearsal:
     """Rehearse a release on public data. Reads nothing private and promises no privacy.
@@ -107,6 +112,7 @@ def rehearse(
     copies, quasi_identifiers : synthetic tables per shortlisted configuration for the utility and risk figures (none below 2),
         and the columns that an intruder is taken to know (by default all but the regression's target).
     noise_level : bound on false acceptance and rejection for the advice on the criteria's budgets.
+    nothing : bound of the probability that nothing is released, for the advice on the number of rounds.
 
     Raises
     ------
@@ -130,7 +136,7 @@ def rehearse(
     }
     _make_folder(out)
     with open_store(out / STORE, about) as store, running(workers) as run:
-        course = _Course(spec, public, known, store, run, goal, deadline, noise_level, comparison, progress)
+        course = _Course(spec, public, known, store, run, goal, deadline, noise_level, nothing, comparison, progress)
         return course.run_all()
 
 
@@ -162,6 +168,7 @@ class _Course:
         goal: RaceGoal,
         deadline: float | None,
         noise_level: float,
+        nothing: float,
         comparison: Comparison,
         progress: Progress,
     ):
@@ -169,17 +176,18 @@ class _Course:
         self.counts, self.public = counts, PrivateCounts(counts, Meter(()))  # public rows, as the code of a release takes them
         self.priors = read_priors(spec)
         self.comparison = comparison
-        self.noise_level, self.progress = noise_level, progress
+        self.noise_level, self.nothing, self.progress = noise_level, nothing, progress
         self.seed = int(store.about["seed"])
         self.deadline = deadline
         self.race_deadline = None if deadline is None else time.monotonic() + RACE_SHARE * (deadline - time.monotonic())
-        self.stopped = False
+        self.stopped = self.lacking = False
 
     def run_all(self) -> Rehearsal:
         planned, thresholds = self.spec.generation_budget, [criterion.threshold for criterion in self.spec.criteria]
         results: list[dict[int, AttemptResult]] = [{} for _ in range(len(self.spec.space))]
         for result in self.store.results(planned):
-            results[result.configuration][result.number] = result
+            if result.number < CHOOSING:
+                results[result.configuration][result.number] = result
 
         def keep(result: AttemptResult) -> None:
             results[result.configuration][result.number] = result
@@ -192,7 +200,8 @@ class _Course:
         shortlist = race.shortlist()
         look = self._look(race, shortlist, results)
         by_budget = self._budgets(shortlist, planned, results)
-        return self._summary(race, results, shortlist, by_budget, self._copies(shortlist), look)
+        proposal = self._propose(shortlist, by_budget)
+        return self._summary(race, results, shortlist, by_budget, proposal, self._copies(shortlist), look)
 
     def _look(self, race: Race, shortlist: tuple[int, ...], results: Sequence[dict[int, AttemptResult]]) -> CloserLook | None:
         """A closer look at the best configuration, or at the least bad one."""
@@ -215,18 +224,40 @@ class _Course:
     def _budgets(
         self, shortlist: Sequence[int], planned: Fraction, results: Sequence[dict[int, AttemptResult]]
     ) -> dict[Fraction, list[AttemptResult]]:
-        """Attempts of the shortlist at other generation budgets."""
-        wanted = [(c, number) for number in range(BUDGET_ATTEMPTS) for c in shortlist]
+        """Attempts of the shortlist by generation budget."""
         found = {planned: [result for c in shortlist for result in results[c].values()]}
         for generation in (factor * planned for factor in BUDGET_FACTORS if factor != 1):
-            known = {(result.configuration, result.number): result for result in self.store.results(generation)}
-            missing = [attempt for attempt in wanted if attempt not in known]
-            phase = f"generation budget {float(generation):g}"
-            kept: list[AttemptResult] = []
-            self._attempts(missing, generation, phase, self.deadline, kept.append)
-            known |= {(result.configuration, result.number): result for result in kept}
-            found[generation] = [known[attempt] for attempt in wanted if attempt in known]
+            found[generation] = self._budget(shortlist, generation)
         return found
+
+    def _budget(self, shortlist: Sequence[int], generation: Fraction) -> list[AttemptResult]:
+        wanted = [(c, number) for number in range(BUDGET_ATTEMPTS) for c in shortlist]
+        return self._tried(generation, wanted, f"generation budget {float(generation):g}")
+
+    def _tried(self, generation: Fraction, wanted: Sequence[tuple[int, int]], phase: str) -> list[AttemptResult]:
+        """These attempts, run where they are missing; without those for which no time is left."""
+        known = {(result.configuration, result.number): result for result in self.store.results(generation)}
+        missing = [attempt for attempt in wanted if attempt not in known]
+        kept: list[AttemptResult] = []
+        self._attempts(missing, generation, phase, self.deadline, kept.append)
+        known |= {(result.configuration, result.number): result for result in kept}
+        self.lacking |= any(attempt not in known for attempt in wanted)
+        return [known[attempt] for attempt in wanted if attempt in known]
+
+    def _propose(self, shortlist: Sequence[int], by_budget: dict[Fraction, list[AttemptResult]]) -> Proposal | None:
+        """The cheapest law and generation budget; adds the attempts at the budgets that are tried on the way."""
+
+        wish = Wish(nothing=self.nothing, target=self.goal.target, width=self.goal.width)
+
+        def first(generation: Fraction) -> Offer:
+            return first_offer(self.spec, generation, shortlist, by_budget[generation], wish)
+
+        offers = {generation: first(generation) for generation, results in by_budget.items() if results}
+        for generation in more_budgets(offers.values(), self.spec.generation_budget):
+            by_budget[generation] = self._budget(shortlist, generation)
+            if by_budget[generation]:
+                offers[generation] = first(generation)
+        return propose(self.spec, shortlist, offers, wish, self._tried)
 
     def _copies(self, shortlist: Sequence[int]) -> tuple[CopyFigures, ...]:
         """Utility and risk figures of the shortlist, in its order."""
@@ -276,7 +307,7 @@ class _Course:
 
     def _least_per_fit(self, shortlist: Sequence[int]) -> int:
         """Attempts that tell something about a private fit: half of the shortlist; none do where nothing is fitted once."""
-        return max(1, (len(shortlist) + 1) // 2) if self.spec.plan.once else sys.maxsize
+        return max(1, (len(shortlist) + 1) // 2) if shares_luck(self.spec) else sys.maxsize
 
     def _late(self, deadline: float | None) -> bool:
         return self.stopped or (deadline is not None and time.monotonic() >= deadline)
@@ -287,6 +318,7 @@ class _Course:
         results: Sequence[dict[int, AttemptResult]],
         shortlist: tuple[int, ...],
         by_budget: dict[Fraction, list[AttemptResult]],
+        proposal: Proposal | None,
         copies: tuple[CopyFigures, ...],
         look: CloserLook | None,
     ) -> Rehearsal:
@@ -300,15 +332,14 @@ class _Course:
             shortlist=shortlist,
             criteria=criterion_advice(self.spec.criteria, kept or others, others, self.noise_level),
             budgets=frontier(self.spec, by_budget, self.goal.level),
-            outlook=outlook(
-                kept, self.spec.stop_probability, self._least_per_fit(shortlist), self.spec.shape, self.spec.rounds
-            ),
+            proposal=proposal,
+            outlook=outlook(kept, self.spec.selection_rule.law, self._least_per_fit(shortlist)),
             comparison=self.comparison,
             copies=copies,
             look=look,
             seed=self.seed,
             n_rows=self.public.n,
-            complete=not race.missing and not self.stopped,
+            complete=not race.missing and not self.stopped and not self.lacking,
             data=self.data,
         )
 

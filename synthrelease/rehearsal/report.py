@@ -17,10 +17,11 @@ from synthrelease.accounting.charges import decimal_text
 from synthrelease.candidates.configuration import Configuration
 from synthrelease.criteria.wording import figure, words
 from synthrelease.errors import OutputError, cut
-from synthrelease.rehearsal.advice import MARGIN, BudgetPoint, cheapest
+from synthrelease.rehearsal.advice import MARGIN, cheapest
 from synthrelease.rehearsal.copies import CopyFigures
 from synthrelease.rehearsal.intervals import Estimate
 from synthrelease.rehearsal.look_report import criterion_row, look_document, pair_rows, projection_rows, yardstick_rows
+from synthrelease.rehearsal.proposal_words import lines, offer_rows, proposal_document, proposal_words
 from synthrelease.rehearsal.rehearse import Rehearsal
 from synthrelease.rehearsal.unguarded import WEAKEST
 from synthrelease.rehearsal.words import binding, outlook_words, percent, projection_advice, warnings
@@ -118,6 +119,7 @@ def document(rehearsal: Rehearsal) -> dict[str, Any]:
             {"generation": float(point.generation), "total": float(point.total), **_interval(point.acceptance)}
             for point in rehearsal.budgets
         ],
+        "proposal": proposal_document(rehearsal.proposal),
         "copies": {
             "number": rehearsal.comparison.copies,
             "quasi_identifiers": list(rehearsal.comparison.quasi_identifiers),
@@ -144,6 +146,8 @@ def page(rehearsal: Rehearsal, noise_level: float) -> str:
     shown = sorted(rehearsal.shortlist, key=lambda c: -race.estimates[c].share)
     rows = [_row(rehearsal, str(number + 1), c) for number, c in enumerate(shown)]
     best, total = cheapest(rehearsal.budgets, goal.target), rehearsal.spec.plan.total
+    proposal = rehearsal.proposal
+    chosen = proposal.chosen if proposal else None
     names, ratios = _ratios(rehearsal)
     estimates = [race.estimates[c] for c in shown[:_PICTURED]]
     labels = [row["label"] for row in rows[:_PICTURED]]
@@ -175,8 +179,12 @@ def page(rehearsal: Rehearsal, noise_level: float) -> str:
         weakest=WEAKEST,
         projections=projection_rows(rehearsal),
         projection_advice=projection_advice(rehearsal),
-        budgets=[_budget_row(point, best) for point in rehearsal.budgets],
-        cheapest=None if best is None else _budget_row(best, best),
+        budgets=offer_rows(rehearsal),
+        cheapest=None if best is None else (decimal_text(best.generation), decimal_text(best.total)),
+        proposal=proposal,
+        proposal_generation=decimal_text(chosen.generation) if chosen else "",
+        proposal_words=proposal_words(rehearsal),
+        proposal_lines=lines(chosen),
         copies=sorted((_copies_row(rows, shown, one) for one in rehearsal.copies), key=lambda row: int(row["label"])),
         n_copies=rehearsal.comparison.copies,
         quasi_identifiers=", ".join(map(words, rehearsal.comparison.quasi_identifiers)),
@@ -188,6 +196,7 @@ def page(rehearsal: Rehearsal, noise_level: float) -> str:
         picture_shortlist=Markup(pictures.acceptance(labels, estimates, goal.target)) if rows else "",
         picture_criteria=Markup(pictures.relative_figures(names, ratios)) if names else "",
         picture_budget=Markup(pictures.budget_frontier(rehearsal.budgets, goal.target)) if rehearsal.budgets else "",
+        picture_nothing=Markup(pictures.nothing_frontier(proposal)) if proposal and chosen else "",
         picture_times=Markup(pictures.seconds(times)) if times else "",
     )
 
@@ -284,19 +293,6 @@ def _copies_row(rows: list[dict[str, Any]], shown: list[int], one: CopyFigures) 
         "highest_risk": text(one.risk, "highest_risk"),
         "true_match": text(one.risk, "true_match_rate"),
         "false_match": text(one.risk, "false_match_rate") or "no match",
-    }
-
-
-def _budget_row(point: BudgetPoint, best: BudgetPoint | None) -> dict[str, Any]:
-    estimate = point.acceptance
-    return {
-        "generation": decimal_text(point.generation),
-        "total": decimal_text(point.total),
-        "share": estimate.share,
-        "low": estimate.low,
-        "high": estimate.high,
-        "trials": estimate.trials,
-        "chosen": point is best,
     }
 
 

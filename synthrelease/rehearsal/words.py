@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 
-from synthrelease.accounting.stopping_laws import StopCoin
 from synthrelease.criteria import CRITERIA
 from synthrelease.criteria.wording import figure, words
 from synthrelease.rehearsal.advice import CriterionAdvice
@@ -45,7 +44,7 @@ def outlook_words(rehearsal: Rehearsal) -> list[str]:
     fitted = [f"the private line of {each.name!r}" for each in spec.criteria if each.once()]
     what = " and ".join([*shared, *fitted]) or "the number of rows"
     law = spec.selection_rule.law
-    longest = f" (after about {law.mean:,.0f} rounds)" if law is not None else ""
+    longest = "" if law is None else f" (after about {law.mean:,.0f} rounds)"
     told.append(
         f"Why the mean is so large: before the rounds, {what} is fitted or measured once, with noise, and all rounds of a "
         f"release share its luck. {found.unlucky} of the {found.fits} such fits of this rehearsal were unlucky: with them "
@@ -57,7 +56,7 @@ def outlook_words(rehearsal: Rehearsal) -> list[str]:
         "give it more epsilon (it is paid for once, not in every round)" if fitted else "",
         "widen the threshold that it fails by",
         "take the criterion in its one-step form, which needs no private line" if fitted else "",
-        "raise stop_probability, so that an unlucky search ends sooner, at less epsilon" if isinstance(law, StopCoin) else "",
+        "give up sooner, by a larger stop_probability or fewer `rounds` (that saves time and epsilon)" if longest else "",
     ]
     told.append(
         "What to do about it: an unlucky search costs time and, when it ends with nothing, the budget of the release. If the "

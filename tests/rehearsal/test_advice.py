@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from synthrelease.accounting.stopping_laws import StopCoin
+from synthrelease.accounting.stopping_laws import NegativeBinomial, StopCoin
 from synthrelease.criteria import CRITERIA
 from synthrelease.rehearsal.advice import (
     BudgetPoint,
@@ -119,9 +119,13 @@ def results(chances: Sequence[Sequence[float]]) -> list[AttemptResult]:
     return [attempt(1.0, number=number, chance=chance) for number, some in enumerate(chances) for chance in some]
 
 
+def coin(stop_probability: str) -> StopCoin:
+    return StopCoin(stop_probability=Fraction(stop_probability))
+
+
 def test_the_outlook_by_hand() -> None:
     """Fit 0: p = 1/2, so a round ends the search with 1/2 + 1/2 * 1/5 = 3/5. Fit 1: p = 1/4, so with 1/4 + 3/4 * 1/5 = 2/5."""
-    found = outlook(results([[0.25, 0.75], [0.25]]), Fraction(1, 5))
+    found = outlook(results([[0.25, 0.75], [0.25]]), coin("1/5"))
     assert found is not None
     assert found.acceptance == pytest.approx((1 / 2 + 1 / 4) / 2)
     assert found.expected_rounds == pytest.approx((5 / 3 + 5 / 2) / 2)
@@ -130,8 +134,8 @@ def test_the_outlook_by_hand() -> None:
 
 def test_a_fit_with_too_few_attempts_is_no_unlucky_fit() -> None:
     """One rejected candidate under a fit of its own would otherwise count as a release that is never accepted."""
-    found = outlook(results([[0.5, 0.5], [0.0]]), Fraction(1, 1000), least_per_fit=2)
-    pooled = outlook(results([[0.6], [0.0]]), Fraction(1, 1000), least_per_fit=2)
+    found = outlook(results([[0.5, 0.5], [0.0]]), coin("1/1000"), least_per_fit=2)
+    pooled = outlook(results([[0.6], [0.0]]), coin("1/1000"), least_per_fit=2)
     assert found is not None
     assert pooled is not None
     assert found.acceptance == 0.5
@@ -142,7 +146,7 @@ def test_a_fit_with_too_few_attempts_is_no_unlucky_fit() -> None:
 def test_the_outlook_is_what_the_loop_does() -> None:
     """60 000 releases: fits 0.3 and 0.7 half the time each. The tolerances are ten standard errors."""
     gamma, draw, n = 0.1, np.random.default_rng(2), 60_000
-    found = outlook(results([[0.3], [0.7]]), Fraction(1, 10))
+    found = outlook(results([[0.3], [0.7]]), coin("1/10"))
     assert found is not None
     rounds, nothing = np.zeros(n), np.zeros(n, dtype=bool)
     acceptance, going = draw.choice([0.3, 0.7], n), np.arange(n)
@@ -157,15 +161,31 @@ def test_the_outlook_is_what_the_loop_does() -> None:
 
 
 def test_a_loop_that_is_never_accepted_ends_by_its_coin_or_not_at_all() -> None:
-    stopped, endless = (outlook(results([[0.0]]), gamma) for gamma in (Fraction(1, 50), Fraction(0)))
+    stopped, endless = (outlook(results([[0.0]]), law) for law in (coin("1/50"), None))
     assert stopped is not None
     assert endless is not None
-    assert (stopped.acceptance, stopped.expected_rounds, stopped.nothing) == (0, pytest.approx(50), 1)
+    assert (stopped.acceptance, stopped.expected_rounds, stopped.nothing) == (0, pytest.approx(50), pytest.approx(1))
     assert (endless.acceptance, endless.expected_rounds, endless.nothing) == (0, math.inf, 0)
 
 
+@pytest.mark.parametrize("shape", ["-1/2", "0", "1", "3"])
+def test_the_outlook_knows_the_law_of_the_rounds(shape: str) -> None:
+    """Pr[nothing] and the mean number of rounds of a truncated negative binomial law against sums over K."""
+    eta, stop, k = float(Fraction(shape)), 0.05, np.arange(1, 3000)
+    factors = (1 - stop) * (k - 1 + eta) / k
+    factors[0] = (1 - stop) * (eta / (stop**-eta - 1) if eta else -1 / np.log(stop))
+    law = NegativeBinomial(shape=Fraction(shape), stop_probability=Fraction(1, 20))
+    for share in (0.0, 0.01, 0.6, 1.0):
+        found = outlook(results([[share]]), law)
+        left = np.cumprod(factors) * (1 - share) ** k
+        assert found is not None
+        assert found.nothing == pytest.approx(left.sum(), abs=1e-9)
+        reached = 1 - np.concatenate([[0], np.cumsum(np.cumprod(factors))[:-1]])  # Pr[K >= k]
+        assert found.expected_rounds == pytest.approx(np.sum(reached * (1 - share) ** (k - 1)))
+
+
 def test_without_attempts_there_is_no_outlook() -> None:
-    assert outlook([], Fraction(1, 10)) is None
+    assert outlook([], None) is None
 
 
 def test_totals_are_those_of_a_plan_with_that_generation_budget(coins: ReleaseSpec, tmp_path: Path) -> None:

@@ -192,7 +192,10 @@ def test_the_mean_number_of_rounds_is_set_apart_from_what_most_releases_need() -
     """A quarter of the fits lets nothing pass, and each of them searches for 1,000 rounds: 250 of the mean are theirs."""
     from fractions import Fraction
 
-    found = outlook([result(number, 0.0 if number % 4 == 0 else 0.76) for number in range(8)], Fraction(1, 1000))
+    from synthrelease.accounting.stopping_laws import StopCoin
+
+    attempts = [result(number, 0.0 if number % 4 == 0 else 0.76) for number in range(8)]
+    found = outlook(attempts, StopCoin(stop_probability=Fraction(1, 1000)))
     assert isinstance(found, Outlook)
     assert (found.fits, found.unlucky) == (8, 2)
     assert found.acceptance == pytest.approx(0.57)

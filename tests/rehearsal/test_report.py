@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import math
 import re
@@ -14,10 +15,12 @@ from pathlib import Path
 
 import pytest
 
+from synthrelease.accounting.charges import decimal_text
 from synthrelease.errors import InputError, OutputError
-from synthrelease.rehearsal.advice import Outlook
+from synthrelease.rehearsal.advice import Outlook, total_epsilon
 from synthrelease.rehearsal.copies import Comparison
 from synthrelease.rehearsal.parallel import Workers
+from synthrelease.rehearsal.proposal_words import proposal_words, shown
 from synthrelease.rehearsal.racing import RaceGoal, Standing
 from synthrelease.rehearsal.rehearse import BUDGET_ATTEMPTS, Rehearsal, chunks, rehearse
 from synthrelease.rehearsal.report import describe, document, page, write_report
@@ -41,6 +44,7 @@ IMPOSSIBLE = {
     "rows = 400": 'rows = "exact"',
 }
 BINDS, CAN_BE, MINIMUM = "Which criterion binds", "What a figure can be", "What a minimum count does"
+BUDGET = "Budget and rounds"
 NOISE, PAIRS = "Noise against thresholds", "Pairs of columns that nothing looks at"
 GOAL = RaceGoal(keep=2, width=0.6)
 NOISE_LEVEL = 0.05
@@ -162,9 +166,11 @@ def test_the_document_says_what_the_rehearsal_found(coins: tuple[Rehearsal, Path
     assert read_back["attempts"] == found.n_attempts == sum(entry["trials"] for entry in read_back["configurations"])
     assert [entry["index"] for entry in read_back["configurations"] if entry["shortlisted"]] == list(found.shortlist)
     assert [criterion["name"] for criterion in read_back["criteria"]] == [CRITERION, "face privacy"]
-    assert [budget["generation"] for budget in read_back["budgets"]] == [0.25, 0.5, 0.75, 1.0]
-    assert [budget["total"] for budget in read_back["budgets"]] == [1.5, 2.0, 2.5, 3.0]
-    assert [budget["trials"] for budget in read_back["budgets"][:3]] == [2 * BUDGET_ATTEMPTS] * 3
+    generations = [budget["generation"] for budget in read_back["budgets"]]
+    assert generations == [0.125, 0.25, 0.375, 0.5, 0.75, 1.0]  # the quarters, and what is beside the cheapest
+    totals = [float(total_epsilon(found.spec, Fraction(generation))) for generation in generations]
+    assert [budget["total"] for budget in read_back["budgets"]] == totals
+    assert [budget["trials"] for budget in read_back["budgets"][:5]] == [2 * BUDGET_ATTEMPTS] * 5
     assert [entry["index"] for entry in read_back["copies"]["figures"]] == list(found.shortlist)
 
 
@@ -189,12 +195,12 @@ def test_the_page_needs_no_other_file_and_no_network(coins: tuple[Rehearsal, Pat
 def test_the_tags_of_the_page_nest_and_every_table_is_rectangular(coins: tuple[Rehearsal, Path]) -> None:
     report = read(coins[1])
     assert report.open == []
-    tables = ("The shortlist", BINDS, CAN_BE, PAIRS, MINIMUM, NOISE, "Budget", "Utility and risk, without noise")
+    tables = ("The shortlist", BINDS, CAN_BE, PAIRS, MINIMUM, NOISE, BUDGET, "Utility and risk, without noise")
     assert [tag for tag, _ in report.tags].count("table") == len(tables)
     widths = {
         heading: {len(row) for h, row in zip(report.headings, report.cells, strict=True) if h == heading} for heading in tables
     }
-    assert widths == dict(zip(tables, [{6}, {7}, {8}, {7}, {6}, {8}, {5}, {6}], strict=True))
+    assert widths == dict(zip(tables, [{6}, {7}, {8}, {7}, {6}, {8}, {8}, {6}], strict=True))
     with pytest.raises(ValueError, match="closes something else"):
         Page("<p><b>text</p></b>")
 
@@ -202,8 +208,8 @@ def test_the_tags_of_the_page_nest_and_every_table_is_rectangular(coins: tuple[R
 def test_every_picture_has_a_text_of_its_own_for_screen_readers(coins: tuple[Rehearsal, Path]) -> None:
     report = read(coins[1])
     pictures = [attributes for tag, attributes in report.tags if tag == "svg"]
-    assert [picture["role"] for picture in pictures] == ["img"] * 4
-    assert len({picture["aria-label"] for picture in pictures if picture["aria-label"]}) == 4
+    assert [picture["role"] for picture in pictures] == ["img"] * 5
+    assert len({picture["aria-label"] for picture in pictures if picture["aria-label"]}) == 5
     assert ("html", {"lang": "en"}) in report.tags
     ids = [attributes["id"] for _, attributes in report.tags if "id" in attributes]
     assert len(ids) == len(set(ids)) > 20
@@ -212,6 +218,26 @@ def test_every_picture_has_a_text_of_its_own_for_screen_readers(coins: tuple[Reh
     clips = re.findall(r"url\(#([^)]+)\)", " ".join(str(attributes) for _, attributes in report.tags))
     assert clips
     assert set(clips) <= set(ids)
+
+
+def test_the_lines_of_the_advice_make_the_release_that_it_promises(coins: tuple[Rehearsal, Path], tmp_path: Path) -> None:
+    """Pasted into the specification, in place of the lines about rounds and generation budget, they cost what is written."""
+    found, out = coins
+    (pasted,) = re.findall(r"<pre>(.*?)</pre>", (out / "report.html").read_text(encoding="utf-8"), re.DOTALL)
+    pasted = html.unescape(pasted)
+    budget, selection = pasted.split("\n\n")
+    changes = SPACE | {
+        "generation = 10": budget.removeprefix("[budget]\n"),
+        "stop_probability = 0.001\n": selection.split("\n", 1)[1],
+    }
+    spec = load_spec(write_config(tmp_path, changes))
+    proposed = json.loads((out / "rehearsal.json").read_text())["proposal"]
+    assert float(spec.plan.total.epsilon) == proposed["proposed"]["total"]
+    assert proposed["proposed"]["total"] < float(found.spec.plan.total.epsilon)
+    assert {str(k): float(share) for k, share in spec.rounds.atoms} == proposed["proposed"]["rounds"] if spec.rounds else False
+    assert proposed["judged"]["attempts"] == 18
+    for text in proposal_words(found):
+        assert text in " ".join(read(out).texts["p"].split())
 
 
 def test_names_are_shown_as_text_however_they_are_written(coins: tuple[Rehearsal, Path]) -> None:
@@ -236,13 +262,11 @@ def test_the_page_shows_the_figures_of_the_document(coins: tuple[Rehearsal, Path
         estimate = found.race.estimates[c]
         assert row[1] == describe(found.spec.space[c])
         assert (row[2], row[4]) == (f"{estimate.share:.0%}", str(estimate.trials))
-    assert [cells[:2] for cells in report.cells if cells[0] in ("0.25", "0.5", "0.75")] == [
-        ["0.25", "1.4983575"],
-        ["0.5", "1.9976533"],
-        ["0.75", "2.4968022"],
-    ]
+    for one in found.budgets:
+        assert report.row(f"{float(one.generation):g}", BUDGET)[1] == shown(one.total)
     assert "4 configurations in the space" in " ".join(report.texts["li"].split())
-    assert "2.9957515 epsilon for the whole release" in " ".join(report.texts["li"].split())
+    total = decimal_text(found.spec.plan.total.epsilon)
+    assert f"{total} epsilon for the whole release" in " ".join(report.texts["li"].split())
 
 
 def test_a_configuration_is_described_by_what_differs(coins: tuple[Rehearsal, Path]) -> None:
@@ -394,8 +418,7 @@ def test_attempts_are_handed_out_in_groups_that_share_their_private_fit() -> Non
 
 def test_the_planned_budget_is_that_of_the_race(coins: tuple[Rehearsal, Path]) -> None:
     found, _ = coins
-    planned = found.budgets[-1]
-    assert planned.generation == Fraction(1)
+    (planned,) = [one for one in found.budgets if one.generation == Fraction(1)]
     assert planned.acceptance.trials == sum(len(found.results[c]) for c in found.shortlist)
     assert planned.acceptance.successes == sum(one.accepted for c in found.shortlist for one in found.results[c])
 

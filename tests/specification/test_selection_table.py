@@ -7,7 +7,6 @@ import math
 from fractions import Fraction
 from pathlib import Path
 
-import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -20,7 +19,6 @@ from synthrelease.cli import app
 from synthrelease.errors import BudgetError, SpecError, Unexpected
 from synthrelease.ledger.account import open_ledger, reserve_for_release
 from synthrelease.published.document import read_strictly
-from synthrelease.rehearsal.advice import outlook as rehearsed_outlook
 from synthrelease.rehearsal.parallel import Workers
 from synthrelease.rehearsal.racing import RaceGoal
 from synthrelease.rehearsal.rehearse import rehearse
@@ -100,10 +98,8 @@ def test_a_law_with_finitely_many_values_refuses_a_delta(tmp_path: Path) -> None
         ).plan
 
 
-def test_the_outlook_of_a_rehearsal_knows_a_law_with_finitely_many_values() -> None:
-    found = rehearsed_outlook([], Fraction(0), rounds=LAW)
-    assert found is None
-    assert LAW.nothing(np.array([0.5]))[0] == pytest.approx(0.3)
+def test_the_probability_of_nothing_of_a_law_with_finitely_many_values() -> None:
+    assert LAW.nothing(0.5) == pytest.approx(0.3)
 
 
 def test_a_release_with_a_hidden_number_of_rounds(tmp_path: Path) -> None:
@@ -216,19 +212,6 @@ def test_a_rehearsal_without_a_guarantee_is_refused_before_its_folder_is_made(tm
     with pytest.raises(BudgetError):
         rehearse(spec, write_data(tmp_path), tmp_path / "out", goal=RaceGoal(), workers=Workers(jobs=1))
     assert not (tmp_path / "out").exists()
-
-
-@pytest.mark.parametrize("shape", ["-1/2", "0", "1", "3"])
-def test_the_outlook_of_a_rehearsal_knows_the_law_of_the_rounds(shape: str) -> None:
-    """Pr[nothing] against the sum over K; no attempt at all gives no outlook."""
-    eta, stop, k = float(Fraction(shape)), 0.05, np.arange(1, 3000)
-    factors = (1 - stop) * (k - 1 + eta) / k
-    factors[0] = (1 - stop) * (eta / (stop**-eta - 1) if eta else -1 / np.log(stop))
-    for share in (0.0, 0.01, 0.6, 1.0):
-        expected = np.sum(np.cumprod(factors) * (1 - share) ** k)
-        law = NegativeBinomial(shape=Fraction(shape), stop_probability=Fraction(1, 20))
-        assert law.nothing(1 - np.array([share]))[0] == pytest.approx(expected, abs=1e-9)
-    assert rehearsed_outlook([], Fraction(1, 20), shape=Fraction(shape)) is None
 
 
 @pytest.mark.parametrize(
