@@ -22,6 +22,7 @@ from synthrelease.published.document import (
     SelectionPart,
     format_of,
 )
+from synthrelease.published.flavour import FlavourPart
 from synthrelease.published.imputation import ImputationPart
 from synthrelease.published.parts import number
 from synthrelease.releasing.release import Release
@@ -40,14 +41,16 @@ def release_document(
     spec = release.spec
     criteria = {criterion.name: criterion for criterion in spec.criteria}
     columns = column_parts(release.candidate.transformation)
+    guarantee = GuaranteePart.of(release.guarantee)
+    domain = DomainPart.of(spec.rows, release.n_file, spec.input.missing_values)
     return ReleaseDocument(
         format=format_of(columns, calibration),
         title=spec.title,
         description=spec.description.strip(),
         synthetic=True,
         n_rows=release.candidate.n,
-        guarantee=GuaranteePart.of(release.guarantee),
-        domain=DomainPart.of(spec.rows, release.n_file, spec.input.missing_values),
+        guarantee=guarantee,
+        domain=domain,
         charges=ChargePart.of(release.charges),
         criteria=[criterion_part(score, criteria[score.name]) for score in release.scores],
         configuration={name: _table(part) for name, part in release.candidate.configuration.describe().items()},
@@ -62,6 +65,7 @@ def release_document(
         card=spec.card,
         calibration=calibration,
         imputation=imputation,
+        flavour=FlavourPart.of(guarantee, domain, calibration),
     )
 
 

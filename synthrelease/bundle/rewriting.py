@@ -13,6 +13,7 @@ from synthrelease.bundle.weights import calibrated
 from synthrelease.domain.schema import Transformation
 from synthrelease.errors import SynthreleaseError
 from synthrelease.published.document import format_of, read_strictly
+from synthrelease.published.flavour import FlavourPart
 from synthrelease.specification.release_spec import ReleaseSpec
 
 
@@ -50,5 +51,6 @@ def rewritten(files: Mapping[str, bytes], spec: ReleaseSpec) -> dict[str, bytes]
     data = {name: files[name] for name in old.files} | table_files(table)
     checksums = {name: sha256(content) for name, content in data.items()}
     changed = {"format": format_of(old.columns, weighting), "card": card, "written_by": own_version(), "files": checksums}
-    document = old.model_copy(update=changed | {"calibration": weighting})
+    flavour = FlavourPart.of(old.guarantee, old.domain, weighting)
+    document = old.model_copy(update=changed | {"calibration": weighting, "flavour": flavour})
     return data | {"release.json": document.dumped()} | written(document, table, {name: len(data[name]) for name in data})
