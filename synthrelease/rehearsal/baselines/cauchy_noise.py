@@ -57,6 +57,17 @@ class CauchyNoise:
         return cls(gamma=1 + epsilon / (2 * beta), alpha=beta, beta=beta)
 
     @classmethod
+    def printed_with_gamma(cls, epsilon: float, gamma: float) -> CauchyNoise:
+        """The same with a gamma, and the beta that goes with it: epsilon / (2 (gamma - 1)).
+
+        Raises
+        ------
+        ValueError : for a gamma below 2, or an epsilon that is not above 0.
+        """
+        beta = epsilon / (2 * (gamma - 1)) if gamma > 1 else math.nan
+        return cls(gamma=gamma, alpha=beta, beta=beta)
+
+    @classmethod
     def with_gamma(cls, epsilon: float, beta: float, gamma: float) -> CauchyNoise:
         """The smallest scale that a gamma allows: alpha = (epsilon - beta (gamma - 1)) / (gamma - 1)^(1 - 1/gamma).
 
