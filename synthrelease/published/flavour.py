@@ -2,7 +2,8 @@
 
 Two guarantees may be added up where the first three agree: domain, scope and unit. The scope names the place of every fact in
 release.json that is published exactly and that files could differ in; whatever else is said about the file there is the output
-of a charged mechanism, or follows from outputs and facts. All of it follows from other parts of release.json: `verify` compares.
+of a charged mechanism, or follows from outputs and facts. All of it follows from other parts of release.json: `verify`
+compares.
 """
 
 from __future__ import annotations

@@ -32,15 +32,15 @@ METHODS = (
     Refused(
         words=("imput", "nearest neigh", "knn", "hot deck"),
         why=(
-            "filling gaps from other records is for public data alone, because one person's values would then stand in many rows; "
-            "take missing = 'bin' for the column, and [imputation] fills the gaps of the accepted table at no cost"
+            "filling gaps from other records is for public data alone, because one person's values would then stand in many "
+            "rows; take missing = 'bin' for the column, and [imputation] fills the gaps of the accepted table at no cost"
         ),
     ),
     Refused(
         words=("post strat", "poststrat", "raking", "iterative proportional", "ipf", "weighted count"),
         why=(
-            "weighting before the noise is for public data alone, because weights that depend on who else answered multiply what "
-            "one record can do; take [calibration], which weights the accepted table to published totals at no cost, and "
+            "weighting before the noise is for public data alone, because weights that depend on who else answered multiply "
+            "what one record can do; take [calibration], which weights the accepted table to published totals at no cost, and "
             "role = 'weight' for a design weight"
         ),
     ),
@@ -50,9 +50,9 @@ METHODS = (
 INVARIANTS = Refused(
     words=("invariant", "keep exact", "exact total", "exact margin", "exact count", "true total", "true margin", "keep total"),
     why=(
-        "no counts of the private file that stay exact: about a table that is published exactly nothing is protected, the guarantee "
-        "would hold among files that agree on it alone, and would not add up with others; totals that were published elsewhere "
-        "can be met by [calibration], after the noise"
+        "no counts of the private file that stay exact: about a table that is published exactly nothing is protected, the "
+        "guarantee would hold among files that agree on it alone, and would not add up with others; totals that were published "
+        "elsewhere can be met by [calibration], after the noise"
     ),
 )
 """Names of settings."""

@@ -1,4 +1,4 @@
-"""The building blocks of the guarantee follow from the rest of release.json, and every exactly published fact is in its scope."""
+"""The building blocks of the guarantee follow from the rest of release.json: every exactly published fact is in its scope."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Mean income with gaps: ignored, imputed with smooth sensitivity, or a bin of their own. Table and picture of docs/baselines.md.
+"""Mean income with gaps: ignored, imputed, or a bin of their own. Table and picture of docs/baselines.md.
 
     python -m tests.benchmarks.imputation [--runs 150] [--picture docs/baselines-imputation.svg]
 
@@ -31,9 +31,9 @@ METHODS: dict[str, Method] = {
     "gaps ignored, 6 ln 2": lambda table, generator: ignoring(table, EPSILON, generator),
     "nearest neighbour, exact": lambda table, generator: imputed_exactly(table),
     "nearest neighbour, add or remove, 6 ln 2": lambda table, g: imputed(table, "add or remove", EPSILON, g),
-    "the same, smaller scale": lambda table, g: imputed(table, "add or remove", EPSILON, g, sharper=True),
+    "nearest neighbour, add or remove, smaller scale": lambda table, g: imputed(table, "add or remove", EPSILON, g, sharper=True),
     "nearest neighbour, replace one, 6 ln 2": lambda table, g: imputed(table, "replace one", EPSILON, g),
-    "the same, a smaller scale": lambda table, g: imputed(table, "replace one", EPSILON, g, sharper=True),
+    "nearest neighbour, replace one, smaller scale": lambda table, g: imputed(table, "replace one", EPSILON, g, sharper=True),
     "nearest neighbour, global Laplace, 6 ln 2": lambda table, g: imputed_globally(table, EPSILON, g),
     "a bin of their own, 6 ln 2": lambda table, g: missing_as_a_bin(table, EPSILON, g),
     "a bin of their own, 1": lambda table, g: missing_as_a_bin(table, 1.0, g),
@@ -74,7 +74,7 @@ def picture(found: dict[str, np.ndarray], path: Path) -> None:
     )  # fmt: skip
     axes.set_yticks(range(1, len(PICTURED) + 1), list(reversed(PICTURED.values())))
     axes.axvline(0, color="#8b95a3", linewidth=1)
-    axes.set_xlabel("estimated minus true mean income (boxes: middle half of the runs, whiskers: middle 90%)")
+    axes.set_xlabel("estimated minus true mean income")
     axes.spines[["top", "right"]].set_visible(False)
     with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "imputation", "font.family": "sans-serif"}):
         figure.savefig(path, format="svg", metadata={"Date": None, "Title": "Error of the mean income by method"})

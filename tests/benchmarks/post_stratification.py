@@ -32,14 +32,15 @@ def running_example() -> None:
         print(f"| largest weight, {name} | " + " | ".join(map(str, weights)) + " | |")
         print(f"| score, {name} | " + " | ".join(f"{s}/{w}" for s, w in zip(sizes, weights, strict=True)) + " | |")
         print(f"| chosen with probability, {name}, epsilon 0.01 | " + " | ".join(f"{p:.3f}" for p in law) + " | |")
-        print(
-            f"| standard deviation, {name}, epsilon 1, gamma 4 | " + " | ".join(f"{deviation * w:.0f}" for w in weights)
-            + f" | {(law.round(3) * deviation * weights).sum():.0f} (without rounding {(exact * deviation * smooth).sum():.0f}) |"
-        )  # fmt: skip
+        expected = f"{(law.round(3) * deviation * weights).sum():.0f}"
+        expected += f" (without rounding {(exact * deviation * smooth).sum():.0f})"
+        spread = " | ".join(f"{deviation * w:.0f}" for w in weights)
+        print(f"| standard deviation, {name}, epsilon 1, gamma 4 | {spread} | {expected} |")
 
 
 def births(runs: int, epsilon: float) -> None:
-    print("\n| sample | question | true | method | mean error | standard deviation | root mean squared error |\n|" + "---|" * 7)
+    heads = ("sample", "asked about", "true", "method", "mean error", "standard deviation", "root mean squared error")
+    print(f"\n| {' | '.join(heads)} |\n|" + "---|" * len(heads))
     for biased in (False, True):
         generator = np.random.default_rng(25)
         found: dict[tuple[str, str], list[float]] = {}
@@ -51,7 +52,9 @@ def births(runs: int, epsilon: float) -> None:
                     "strata and smooth sensitivity, add or remove": by_thesis(
                         answered, question, epsilon, "add or remove", generator
                     ),
-                    "strata and smooth sensitivity, replace one": by_thesis(answered, question, epsilon, "replace one", generator),
+                    "strata and smooth sensitivity, replace one": by_thesis(
+                        answered, question, epsilon, "replace one", generator
+                    ),
                     "release, calibrated afterwards": value,
                     "ten times the count": by_rate(answered, question, epsilon, generator),
                     "known total of the group": by_known_total(answered, question, epsilon, generator),
@@ -59,12 +62,12 @@ def births(runs: int, epsilon: float) -> None:
                 for method, each in methods.items():
                     found.setdefault((question.name, method), []).append(each / question.truth - 1)
         truths = {question.name: question.truth for question in QUESTIONS}
+        asked = "mothers under 25 asked half as often" if biased else "every tenth"
         for (question, method), errors in found.items():
             values = np.array(errors)
-            print(
-                f"| {'mothers under 25 asked half as often' if biased else 'every tenth'} | {question} | {truths[question]} | {method} | "
-                f"{values.mean():+.2%} | {values.std(ddof=1):.2%} | {np.sqrt(np.mean(values**2)):.2%} |"
-            )
+            figures = (values.mean(), values.std(ddof=1), np.sqrt(np.mean(values**2)))
+            shown = f"{figures[0]:+.2%} | {figures[1]:.2%} | {figures[2]:.2%}"
+            print(f"| {asked} | {question} | {truths[question]} | {method} | {shown} |")
 
 
 def main() -> None:

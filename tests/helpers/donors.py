@@ -33,7 +33,9 @@ def table_of(records: Iterable[Record]) -> GappedTable:
 
 def donors_slowly(dataset: Dataset, order: np.ndarray, k: int) -> dict[Record, frozenset[Record]]:
     """The donors of every incomplete record: the first k complete ones by (place of the cell, labels round the circle)."""
-    ranks = {cell: {other: place for place, other in enumerate(order[cell].tolist())} for cell in {each.cell for each in dataset}}
+    ranks = {
+        cell: {other: place for place, other in enumerate(order[cell].tolist())} for cell in {each.cell for each in dataset}
+    }
 
     def far(record: Record, other: Record) -> tuple[int, bool, float]:
         return ranks[record.cell][other.cell], other.label < record.label, other.label
@@ -52,7 +54,7 @@ def changed_slowly(before: dict[Record, frozenset[Record]], after: dict[Record, 
 
 
 def largest_change_slowly(dataset: Dataset, order: np.ndarray, k: int) -> int:
-    """Add a complete record at every cell and between any two labels, or take any record out; an added incomplete one counts 1."""
+    """Add a complete record at every cell and between any two labels, or take one out; an added incomplete one counts 1."""
     labels = sorted(record.label for record in dataset)
     places = [(low + high) / 2 for low, high in zip([-9.5, *labels], [*labels, 99.5], strict=True)]
     added = (dataset | {Record(cell, place, 0.0)} for cell in range(len(order)) for place in places)

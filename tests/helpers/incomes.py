@@ -1,8 +1,8 @@
 """Made-up incomes of which many are missing, more often where incomes are high; and estimates of their mean.
 
-96 cells of the columns that everybody answered (8 ages, 2 sexes, 6 levels of education), incomes from 0 to 5,000 in hundreds. About 28% do
-not tell; how likely, depends on the cell alone, and rises with its mean income. It is an analogue of the experiment in Merrill
-2021, section 6.5, whose files cannot be shared.
+96 cells of the columns that everybody answered (8 ages, 2 sexes, 6 levels of education), incomes from 0 to 5,000 in hundreds.
+About 28% do not tell; how likely, depends on the cell alone, and rises with its mean income. It is an analogue of the
+experiment in Merrill 2021, section 6.5, whose files cannot be shared.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from synthrelease.rehearsal.baselines.imputed_answers import Neighbours
 from synthrelease.rehearsal.baselines.imputed_answers import ImputedAnswers as Answers
+from synthrelease.rehearsal.baselines.imputed_answers import Neighbours
 from synthrelease.rehearsal.baselines.nearest_neighbours import GappedTable, NearestNeighbours, order_by_distance
 
 PLACES = np.array([(age, 2 * sex, level) for age, sex, level in product(range(8), range(2), range(6))])
@@ -72,7 +72,8 @@ def imputed_globally(table: GappedTable, epsilon: float, generator: np.random.Ge
 def missing_as_a_bin(table: GappedTable, epsilon: float, generator: np.random.Generator) -> float:
     """One noisy histogram of cell by income, missing a bin of its own; then each cell's mean stands for all of the cell.
 
-    Replacing a record moves two counts by 1: Laplace noise of scale 2 / epsilon on whole numbers. What follows is post-processing.
+    Replacing a record moves two counts by 1: Laplace noise of scale 2 / epsilon on whole numbers. What follows is
+    post-processing.
     """
     bins = LARGEST // STEP + 2
     income = np.where(table.gaps, bins - 1, np.nan_to_num(table.values) // STEP).astype(np.int64)

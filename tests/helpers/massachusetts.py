@@ -48,8 +48,8 @@ def counties_table() -> Counts:
 def expected_owned(rate: float) -> np.ndarray:
     """(14,) owned dwellings after swapping with the whole state as one stratum: (1 - p) owned + p total of the county x share.
 
-    A selected dwelling's county comes from a uniformly drawn other one, up to the one that it may not keep, which is less than one
-    in a million here.
+    A selected dwelling's county comes from a uniformly drawn other one, up to the one that it may not keep, which is less than
+    one in a million here.
     """
     owned = np.array([county.owned for county in COUNTIES])
     totals = owned + np.array([county.rented for county in COUNTIES])
@@ -59,10 +59,10 @@ def expected_owned(rate: float) -> np.ndarray:
 def standard_errors(rate: float) -> np.ndarray:
     """(14,) of the owned dwellings of a county after one run.
 
-    The county loses some of its owned dwellings and gets some of the owned ones that were selected. Given that s dwellings of the
-    county are selected, a of them owned, and S of the state, A of them owned, s of the S places are in the county again: it gets a
-    hypergeometric number of owned ones, with mean s A/S and variance about s (A/S)(1 - A/S)(1 - s/S). Around that, s A/S - a
-    moves with the selections: variance p (1 - p) (owned (1 - q)^2 + rented q^2) with the state's share q = A/S.
+    The county loses some of its owned dwellings and gets some of the owned ones that were selected. Given that s dwellings of
+    the county are selected, a of them owned, and S of the state, A of them owned, s of the S places are in the county again:
+    it gets a hypergeometric number of owned ones, with mean s A/S and variance about s (A/S)(1 - A/S)(1 - s/S). Around that, s
+    A/S - a moves with the selections: variance p (1 - p) (owned (1 - q)^2 + rented q^2) with the state's share q = A/S.
     """
     owned = np.array([county.owned for county in COUNTIES], dtype=float)
     rented = np.array([county.rented for county in COUNTIES], dtype=float)

@@ -17,6 +17,4 @@ _INTO = {
     "minors-adults": [0, 0, 1, 1, 1],
     "all": [0, 0, 0, 0, 0],
 }
-STRATA = {
-    name: PostStrata(into=np.array(into), totals=100_000.0 * np.bincount(into)) for name, into in _INTO.items()
-}
+STRATA = {name: PostStrata(into=np.array(into), totals=100_000.0 * np.bincount(into)) for name, into in _INTO.items()}

@@ -1,7 +1,7 @@
-"""A survey of the simulated births: every tenth is asked, of mothers under 25 every twentieth; and four ways to estimate a total.
+"""A survey of the simulated births, every tenth or, of mothers under 25, every twentieth; and four ways to estimate a total.
 
-An analogue of the experiment in Merrill 2021, section 7.7, whose files cannot be shared. Known are the totals of six age groups and of the
-two sexes. The question is how many births are below 2,500 g, among all and among some.
+An analogue of the experiment in Merrill 2021, section 7.7, whose files cannot be shared. Known are the totals of six age
+groups and of the two sexes. The question is how many births are below 2,500 g, among all and among some.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ QUESTIONS = (
 def by_thesis(
     answered: np.ndarray, question: Question, epsilon: float, neighbours: Neighbours, generator: np.random.Generator
 ) -> float:
-    """A private choice of strata of age (a tenth of epsilon), a raked noisy table (three tenths), and a weighted count (the rest)."""
+    """A private choice of strata of age (a tenth of epsilon), a raked noisy table (three), a weighted count (the rest)."""
     people, counts = births(), answered.sum(axis=2)
     ages, sexes = people.sum(axis=(1, 2)), people.sum(axis=(0, 2))
     candidates = [PostStrata(into=np.array(into), totals=np.bincount(into, ages)) for into in AGE_STRATA]

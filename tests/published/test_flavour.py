@@ -58,7 +58,9 @@ def test_a_delta_makes_another_standard() -> None:
 
 CHANGES: dict[str, Callable[[dict[str, Any]], object]] = {
     "schema is published exactly, and not in the scope": lambda d: d["scope"]["specification"].remove("schema"),
-    "domain.file_rows is published exactly, and not in the scope": lambda d: d["scope"]["private_file"].remove("domain.file_rows"),
+    "domain.file_rows is published exactly, and not in the scope": lambda d: d["scope"]["private_file"].remove(
+        "domain.file_rows"
+    ),
     "calibration.margins is published exactly, and not in the scope": lambda d: d["scope"]["published_figures"].clear(),
     "expected the scope": lambda d: d["scope"]["private_file"].append("card"),
     "the unit does not follow": lambda d: d.update(unit="records added or removed"),

@@ -86,10 +86,10 @@ class MinimumCount(Projection):
 def nested(counts: np.ndarray, minimum_count: int, generator: np.random.Generator) -> np.ndarray:
     """Places of the rare rows that are kept (Hod & Canetti 2024, Algorithm 4, the projection behind the release of 2014).
 
-    R_0 is empty. For k = 1 to m - 1 the rows that occur k times join R_(k-1), and of them all a share of k / (k + 1), rounded down,
-    is drawn without replacement: R_k. Rows of R_(m-1) are kept, so one of count k with probability k / (k + 1) x ... x (m - 1) / m =
-    k / m, up to the rounding. Step 5 of the text prints the proportion rounded down, which is 0; the proof needs the number of rows
-    rounded down.
+    R_0 is empty. For k = 1 to m - 1 the rows that occur k times join R_(k-1), and of them all a share of k / (k + 1), rounded
+    down, is drawn without replacement: R_k. Rows of R_(m-1) are kept, so one of count k with probability k / (k + 1) x ... x
+    (m - 1) / m = k / m, up to the rounding. Step 5 of the text prints the proportion rounded down, which is 0; the proof needs
+    the number of rows rounded down.
 
     Parameters
     ----------

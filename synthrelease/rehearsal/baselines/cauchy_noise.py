@@ -1,8 +1,8 @@
-"""Noise for smooth sensitivity under pure differential privacy: the generalised Cauchy mechanism (theory 11.5, generalised Cauchy noise).
+"""Noise for smooth sensitivity under pure differential privacy (theory 11.5, generalised Cauchy noise).
 
-The density is proportional to 1 / (1 + |x|^gamma). A beta-smooth bound S of how far a figure moves to any neighbour is a fact of the data,
-and so is the scale of the noise that is made of it: **neither S nor the scale may be published**. With gamma below 2 the printed
-mechanism does not keep its promise; this module refuses it.
+The density is proportional to 1 / (1 + |x|^gamma). A beta-smooth bound S of how far a figure moves to any neighbour is a fact
+of the data, and so is the scale of the noise that is made of it: **neither S nor the scale may be published**. With gamma
+below 2 the printed mechanism does not keep its promise; this module refuses it.
 
 Drawn by doubles from a generator that is handed over: it protects nobody, and is for public data alone.
 """
@@ -77,7 +77,8 @@ class CauchyNoise:
         """
         if epsilon <= beta * (gamma - 1):
             raise ValueError(
-                f"expected an epsilon above beta (gamma - 1) = {beta * (gamma - 1):.4g}, which the scale costs, found {epsilon:g}"
+                f"expected an epsilon above beta (gamma - 1) = {beta * (gamma - 1):.4g}, which the scale costs, "
+                f"found {epsilon:g}"
             )
         return cls(gamma=gamma, alpha=(epsilon - beta * (gamma - 1)) / slide_cost(gamma), beta=beta)
 

@@ -1,8 +1,8 @@
 """One count, mean or variance of an imputed table with smooth sensitivity (Merrill 2021, chapter 6; Clifton et al. 2022).
 
-Each answer is epsilon-DP, for neighbours that differ in one record which is added or removed, or which is replaced. A release refuses
-this: it answers one question for each epsilon, from 2 ln 2 (replacing: 2 ln 3) up, and nothing that is counted in an imputed table
-has a bounded sensitivity. There a missing value is a bin of its own, and gaps are filled in the accepted table.
+Each answer is epsilon-DP, for neighbours that differ in one record which is added or removed, or which is replaced. A release
+refuses this: it answers one question for each epsilon, from 2 ln 2 (replacing: 2 ln 3) up, and nothing that is counted in an
+imputed table has a bounded sensitivity. There a missing value is a bin of its own, and gaps are filled in the accepted table.
 
 An answer holds neither L_1 nor the scale of its noise: both are facts of single records.
 """
@@ -91,8 +91,8 @@ class ImputedAnswers:
     ) -> Answer:
         """Sum of the values of the chosen over a public size, cut off at the bounds.
 
-        Privacy: epsilon-DP; S = (high + L_1 (high - low)) / size, replacing with 2 L_1; where the choice depends on the value that
-        is imputed, high takes the place of high - low, as records come and go with their donors.
+        Privacy: epsilon-DP; S = (high + L_1 (high - low)) / size, replacing with 2 L_1; where the choice depends on the value
+        that is imputed, high takes the place of high - low, as records come and go with their donors.
 
         Parameters
         ----------
@@ -111,7 +111,8 @@ class ImputedAnswers:
     ) -> Answer:
         """Sum of squared deviations of the chosen from a public centre over size - 1; at least 0.
 
-        Privacy: epsilon-DP; S = m (1 + L_1) / (size - 1), replacing with 2 L_1, m the largest squared deviation within the bounds.
+        Privacy: epsilon-DP; S = m (1 + L_1) / (size - 1), replacing with 2 L_1, m the largest squared deviation within the
+        bounds.
 
         Parameters
         ----------
@@ -129,7 +130,7 @@ class ImputedAnswers:
     def mean_and_variance(
         self, table: GappedTable, chosen: Chosen, epsilon: float, generator: np.random.Generator
     ) -> tuple[Answer, Answer]:
-        """Mean and variance of the chosen when nothing is known of them: a third of epsilon for a noisy count, the mean, and the variance.
+        """Mean and variance of the chosen, a third of epsilon each; the third one is for their noisy number.
 
         Privacy: epsilon-DP by sequential composition; the choice may depend on imputed values. The size is at least 1 in
         the mean, and at least 2 in the variance, which divides by size - 1.

@@ -1,11 +1,11 @@
-"""k-nearest-neighbour imputation with a fixed order of donors, and how many records one record can change (theory 11.6, changed donees).
+"""Nearest-neighbour imputation in a fixed order, and what one record can change in it (theory 11.6, changed donees).
 
 An incomplete record takes its value from the first k complete records in an order that is fixed beforehand, over all records
-that could ever be there: by the place of their cells in a public order of cells, and in a cell cyclically by the label, from the
-record's own label up. A label belongs to the record and stays with it, such as a public record number; a row number does not,
-as it changes when another row is left out. Where there are fewer than k complete records, those that there are give the value, and
-where there is none a public default does: a table without complete records is a table like others. Without that the bounds
-are false.
+that could ever be there: by the place of their cells in a public order of cells, and in a cell cyclically by the label, from
+the record's own label up. A label belongs to the record and stays with it, such as a public record number; a row number does
+not, as it changes when another row is left out. Where there are fewer than k complete records, those that there are give the
+value, and where there is none a public default does: a table without complete records is a table like others. Without that the
+bounds are false.
 """
 
 from __future__ import annotations
@@ -102,10 +102,10 @@ class NearestNeighbours:
     def largest_change(self, table: GappedTable) -> int:
         """L_1: the most incomplete records that change donors, come or go when one record is added or removed.
 
-        At least 1, an incomplete record itself. Removing a complete record changes its donees, also when it is the last
-        donor. A complete record that is added at a cell changes all who prefer that cell to the one of their k-th donor, and of those
-        whose k-th donor is in that cell the ones whose way to it, label by label, leads past the new one: for the worst
-        label, where there is room between any two. Exact for every cell of the order, occupied or not.
+        At least 1, an incomplete record itself. Removing a complete record changes its donees, also when it is the last donor.
+        A complete record that is added at a cell changes all who prefer that cell to the one of their k-th donor, and of those
+        whose k-th donor is in that cell the ones whose way to it, label by label, leads past the new one: for the worst label,
+        where there is room between any two. Exact for every cell of the order, occupied or not.
 
         **Private**: it depends on single records, and so does any noise that is made of it.
         """

@@ -1,8 +1,10 @@
-"""A noisy table of respondents raked to known margins, the cells of which then are strata (Merrill 2021, section 7.3; theory 11.8, weighted count).
+"""A noisy table of respondents, raked to known margins; its cells then are strata with totals (Merrill 2021, section 7.3).
 
-All counts get Laplace noise. Cells that came out at 0 or below, though people can be there, are joined with a neighbour, as whole
-slices, so that the cells stay a product of groups: this looks at the noisy table alone. Iterative proportional fitting then gives
-every cell an estimate of its population, and the private file is not looked at again for it.
+Theory 11.8, weighted count.
+
+All counts get Laplace noise. Cells that came out at 0 or below, though people can be there, are joined with a neighbour, as
+whole slices, so that the cells stay a product of groups: this looks at the noisy table alone. Iterative proportional fitting
+then gives every cell an estimate of its population, and the private file is not looked at again for it.
 """
 
 from __future__ import annotations
@@ -38,8 +40,7 @@ class RakedTable:
 
     @property
     def stratum(self) -> np.ndarray:
-        """(n_cells,) the number of the stratum of every cell of the fine table, strata with people in the order of the cells; -1 for
-        a cell in which nobody can be."""
+        """(n_cells,) the stratum of every cell of the fine table, counted in the order of the cells; -1 where nobody can be."""
         number = np.full(self.population.size, -1)
         there = np.flatnonzero(self.population.ravel() > 0)
         number[there] = np.arange(len(there))
@@ -56,7 +57,8 @@ def noisy_counts(
 ) -> np.ndarray:
     """Counts with discrete Laplace noise, 0 where nobody can be.
 
-    Privacy: epsilon-DP. One added or removed record moves one count by 1: scale 1 / epsilon. A replaced one moves two: 2 / epsilon.
+    Privacy: epsilon-DP. One added or removed record moves one count by 1: scale 1 / epsilon. A replaced one moves two: 2 /
+    epsilon.
 
     Parameters
     ----------
@@ -90,7 +92,9 @@ def raked_to(noisy: np.ndarray, possible: np.ndarray, margins: Mapping[tuple[int
     for axes, totals in margins.items():
         coarse = totals
         for place, axis in enumerate(axes):
-            coarse = np.stack([coarse.compress(into[axis] == group, place).sum(place) for group in range(table.shape[axis])], place)
+            coarse = np.stack(
+                [coarse.compress(into[axis] == group, place).sum(place) for group in range(table.shape[axis])], place
+            )
         cells = np.ravel_multi_index(tuple(places[axis].ravel() for axis in axes), coarse.shape)
         fitted.append(Margin(groups=cells, target=coarse.ravel().astype(float)))
     population = fit(table.ravel(), fitted)
@@ -116,7 +120,7 @@ def _check(margins: Mapping[tuple[int, ...], np.ndarray]) -> None:
 
 
 def _to_join(table: np.ndarray, open_: np.ndarray) -> tuple[int, int]:
-    """The axis with the most groups left, and the lower of the two to join: that of the first bad cell with its smaller neighbour."""
+    """The axis with the most groups left, and the lower of two groups: the first bad cell's and its smaller neighbour."""
     axis = int(np.argmax(table.shape))
     if table.shape[axis] == 1:
         raise NotRaked("expected a noisy table with people in it")

@@ -1,9 +1,9 @@
-"""Post-stratified weights, how large they can get, a private choice of strata, and one weighted count (Merrill 2021, chapter 7).
+"""Post-stratified weights, how large they can get, a choice of strata, and one weighted count (Merrill 2021, chapter 7).
 
-A respondent's weight is its base weight times the known total of its stratum over the base weights of all who answered there. So it
-depends on who else answered, and one record can move a weighted count by as much as the largest weight, here bounded by
-smooth sensitivity (theory 11.7, potential weights; theory 11.8, weighted count; theory 11.9, choice of strata). For public data
-alone: a release refuses it and weights the accepted table afterwards, at no cost (docs/weights.md).
+A respondent's weight is its base weight times the known total of its stratum over the base weights of all who answered there.
+So it depends on who else answered, and one record can move a weighted count by as much as the largest weight, here bounded by
+smooth sensitivity (theory 11.7, potential weights; theory 11.8, weighted count; theory 11.9, choice of strata). For public
+data alone: a release refuses it and weights the accepted table afterwards, at no cost (docs/weights.md).
 """
 
 from __future__ import annotations
@@ -67,13 +67,13 @@ class PostStrata:
     def largest_weight(self, respondents: Respondents, steps: int = 0) -> float:
         """W_k: the largest weight that a record has, or would have if it were added, in any file k = `steps` records away.
 
-        In a stratum of k records or fewer all may be gone: its total. Else the k heaviest may be gone but for one that stays, or the k
-        heaviest and one of the largest base weight comes. A fact of single records: **private**.
+        In a stratum of k records or fewer all may be gone: its total. Else the k heaviest may be gone but for one that stays,
+        or the k heaviest and one of the largest base weight comes. A fact of single records: **private**.
         """
         return max(float(weights[min(steps, len(weights) - 1)]) for weights in self._potential(respondents))
 
     def smooth_bound(self, respondents: Respondents, beta: float) -> float:
-        """max over k of e^(-beta k) W_k: a beta-smooth bound on how far a weighted count moves when a record is added or removed.
+        """max over k of e^(-beta k) W_k: a smooth bound on how far a weighted count moves when a record is added or removed.
 
         **Private**, as is any scale that is made of it.
         """
@@ -144,8 +144,8 @@ def score_sensitivity(candidates: Sequence[PostStrata]) -> float:
 def selection_epsilon(alpha: float, sensitivity: float, neighbours: Neighbours) -> float:
     """What a choice with probability proportional to exp(alpha x score) costs.
 
-    alpha Delta for adding and removing, half of what the source states, as no score falls when a record is added; twice that for
-    replacing (theory 11.9, choice of strata).
+    alpha Delta for adding and removing, half of what the source states, as no score falls when a record is added; twice that
+    for replacing (theory 11.9, choice of strata).
     """
     return STEPS[neighbours] * alpha * sensitivity
 

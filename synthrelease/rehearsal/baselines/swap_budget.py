@@ -1,9 +1,9 @@
-"""The nominal epsilon of permutation swapping, its least value, and the swap rates that a budget allows (theory 10.1, permutation swapping).
+"""The nominal epsilon of swapping, its least value, and the rates that a budget allows (theory 10.1, permutation swapping).
 
-The nominal epsilon is a rate: the log-probability of an output changes by at most epsilon for each record that differs. Two tables
-with the same invariants differ in two records or more, as a value that changes needs another that changes back. So what
-swapping hides from each other is up to **twice the nominal epsilon** apart (`pairwise_epsilon`), and this is the number to hold
-beside the epsilon of a release, whose neighbours differ in one record.
+The nominal epsilon is a rate: the log-probability of an output changes by at most epsilon for each record that differs. Two
+tables with the same invariants differ in two records or more, as a value that changes needs another that changes back. So what
+swapping hides from each other is up to **twice the nominal epsilon** apart (`pairwise_epsilon`), and this is the number to
+hold beside the epsilon of a release, whose neighbours differ in one record.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ def nominal_epsilon(rate: Fraction | float, largest_stratum: int) -> float:
 
     Parameters
     ----------
-    rate : p in (0, 1).
-    largest_stratum : b >= 1, the size of the largest stratum of the table that is swapped. It is a fact of the data, which may be used
+    rate : p in (0, 1). largest_stratum : b >= 1, the size of the largest stratum of the table that is swapped. It is a fact of
+    the data, which may be used
         because the sizes of strata are published exactly anyway.
     """
     if not (0 < rate < 1 and largest_stratum >= 1):
@@ -61,7 +61,8 @@ def rates_for(epsilon: float, largest_stratum: int) -> tuple[float, float]:
     least = least_epsilon(largest_stratum)
     if not (least <= epsilon < math.inf):
         raise ValueError(
-            f"expected a nominal epsilon of at least {least:.4f}, the least with strata of {largest_stratum} records, found {epsilon:g}"
+            f"expected a nominal epsilon of at least {least:.4f}, the least with strata of {largest_stratum} records, "
+            f"found {epsilon:g}"
         )
     return _rate(math.log(largest_stratum + 1) - epsilon), _rate(epsilon)
 

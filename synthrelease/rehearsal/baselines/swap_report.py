@@ -1,4 +1,4 @@
-"""What swapping a public table costs and keeps, in lines for stakeholders: twice the nominal epsilon first, then what is exact."""
+"""What swapping a public table costs and keeps, for stakeholders: twice the nominal epsilon first, then what is exact."""
 
 from __future__ import annotations
 
@@ -76,8 +76,8 @@ class SwapReport:
         """In words, the number to compare with a release's epsilon first."""
         worst = max(self.errors, key=lambda error: error.wrong_share, default=None)
         return (
-            f"no guarantee like a release's: epsilon {self.pairwise_epsilon:.2f} between the closest tables that agree on all that "
-            f"is published exactly (2 x the nominal {self.nominal_epsilon:.2f} for each record; largest stratum "
+            f"no guarantee like a release's: epsilon {self.pairwise_epsilon:.2f} between the closest tables that agree on all "
+            f"that is published exactly (2 x the nominal {self.nominal_epsilon:.2f} for each record; largest stratum "
             f"{self.largest_stratum}, itself published)",
             *(f"published exactly: the table of {listing(columns)}" for columns in self.exact),
             *(

@@ -67,7 +67,7 @@ def kept_at_most(counts: np.ndarray, m: int) -> int:
 
 
 class Choosing:
-    """Stands for a generator; its n-th choice without replacement is a given subset, and the number of subsets is written down."""
+    """Stands for a generator: its n-th choice without replacement is a given subset; how many there are is written down."""
 
     def __init__(self, subsets: tuple[int, ...] = ()):
         self.subsets, self.ways, self.drawn = subsets, list[int](), 0

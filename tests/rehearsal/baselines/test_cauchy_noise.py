@@ -65,7 +65,7 @@ def test_a_slide_and_a_dilation_cost_what_is_said_and_not_less(gamma: float) -> 
     ("epsilon", "sharper"), [(2 * LN2, False), (2.0, False), (2.0, True), (3.0, True), (6 * LN2, False), (6 * LN2, True)]
 )
 def test_the_loss_between_neighbours_stays_below_epsilon(epsilon: float, sharper: bool) -> None:
-    """S and the figure move as far as they may: S by the factor e^beta up or down, the figure by the smaller or the larger S."""
+    """S and the figure move as far as they may: S by the factor e^beta up or down, the figure by the smaller S."""
     noise = CauchyNoise.least_deviation(epsilon, LN2) if sharper else CauchyNoise.printed(epsilon, LN2)
     assert noise.epsilon <= epsilon * (1 + 1e-12)
     worst = 0.0

@@ -1,4 +1,4 @@
-"""Gaps ignored, imputed, or a bin of their own, on made-up incomes: a few runs of tests/benchmarks/imputation.py, which has 150."""
+"""Gaps ignored, imputed, or a bin of their own, on made-up incomes: four of the 150 runs of tests/benchmarks/imputation.py."""
 
 from __future__ import annotations
 
@@ -50,4 +50,4 @@ def test_the_largest_change_is_exact_on_the_cells_of_the_comparison() -> None:
         for label, cell in enumerate(generator.choice(len(PLACES), 9))
     ]
     assert SCHEME.largest_change(table_of(records)) == largest_change_slowly(frozenset(records), SCHEME.order, 1) > 2
-    assert LARGEST / 2 == SCHEME.default
+    assert SCHEME.default == LARGEST / 2

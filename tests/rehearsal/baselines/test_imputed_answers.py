@@ -149,7 +149,10 @@ def test_the_noise_has_the_scale_of_the_bound(tables: list[GappedTable]) -> None
         def standard_gamma(self, shape: float, size: int) -> np.ndarray:
             return np.full(size, 2.0**3.5 if shape < 0.5 else 1.0)
 
-    for neighbours, gamma in (("add or remove", 1 + EPSILON / (2 * math.log(2))), ("replace one", 1 + EPSILON / (2 * math.log(3)))):
+    for neighbours, gamma in (
+        ("add or remove", 1 + EPSILON / (2 * math.log(2))),
+        ("replace one", 1 + EPSILON / (2 * math.log(3))),
+    ):
         of = answers(neighbours)  # type: ignore[arg-type]
         exact, noisy = (of.count(tables[-1], rich, EPSILON, each).value for each in (Middle(), Draw()))  # type: ignore[arg-type]
         bound = 1 + (1 if neighbours == "add or remove" else 2) * of.scheme.largest_change(tables[-1])

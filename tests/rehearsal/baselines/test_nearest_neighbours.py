@@ -98,7 +98,7 @@ def test_the_facts_fail_where_every_dataset_needs_a_complete_record() -> None:
 
 
 def even_allotment(dataset: Dataset, order: np.ndarray, k: int) -> dict[Record, frozenset[Record]]:
-    """Incomplete records of a cell shared out evenly, one by one, to the complete records of the nearest cell: no fixed order."""
+    """Incomplete records shared out evenly, one by one, to the complete records of the nearest cell: no fixed order."""
     complete = [record for record in dataset if record.value is not None]
     found: dict[Record, frozenset[Record]] = {}
     for number, record in enumerate(sorted((each for each in dataset if each.value is None), key=lambda each: each.label)):
@@ -109,7 +109,7 @@ def even_allotment(dataset: Dataset, order: np.ndarray, k: int) -> dict[Record, 
 
 
 def test_an_even_allotment_breaks_the_bound_by_donees() -> None:
-    """When one of three donors of two records each goes, more than its two donees change: its neighbours are shared out anew."""
+    """When one of three donors of two records each goes, more than its two donees change: all are shared out anew."""
     donors = [Record(0, label, 1.0) for label in (1, 2, 3)]
     takers = [Record(0, label, None) for label in range(4, 10)]
     before = frozenset([*donors, *takers])
@@ -121,8 +121,7 @@ def test_an_even_allotment_breaks_the_bound_by_donees() -> None:
 
 
 def test_the_greedy_way_misses_two_steps() -> None:
-    """Adding a record between two donors of three each moves four at once (L_1 = 4), and then one at a time; taking both donors out
-    moves all six (L_2 = 6)."""
+    """A record between two donors of three each moves four (L_1 = 4), and then one; taking both donors out moves six (L_2)."""
     order = order_by_distance(np.arange(41)[:, None])
     grey = [Record(10, 0.1, 0.0), Record(30, 0.2, 0.0)]
     takers = [Record(place, 1 + place, None) for place in (6, 17, 18, 22, 23, 35)]

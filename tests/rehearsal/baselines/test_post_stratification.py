@@ -30,9 +30,7 @@ ALL = list(STRATA.values())
 # The running example (Merrill 2021, Figures 7.1 to 7.6)
 
 
-@pytest.mark.parametrize(
-    ("sample", "printed"), [("A", [1000, 143, 1000, 143, 100]), ("B", [1000, 1000, 1000, 118, 100])]
-)
+@pytest.mark.parametrize(("sample", "printed"), [("A", [1000, 143, 1000, 143, 100]), ("B", [1000, 1000, 1000, 118, 100])])
 def test_the_largest_weights_of_the_example(sample: str, printed: list[int]) -> None:
     found = [strata.largest_weight(SAMPLES[sample]) for strata in ALL]
     assert [round(weight) for weight in found] == printed
@@ -113,7 +111,9 @@ def files(most: int) -> Iterator[File]:
 
 
 def records(file: File) -> Respondents:
-    found = [(stratum, base) for stratum in (0, 1) for base, many in zip(BASES, file[stratum], strict=True) for _ in range(many)]
+    found = [
+        (stratum, base) for stratum in (0, 1) for base, many in zip(BASES, file[stratum], strict=True) for _ in range(many)
+    ]
     return Respondents(bins=np.array([s for s, _ in found], dtype=int), base_weights=np.array([b for _, b in found]))
 
 
@@ -163,7 +163,9 @@ def parts(file: File) -> Iterator[File]:
 
 
 def fits(support: File, file: File) -> bool:
-    return all(0 <= part <= many for one, other in zip(support, file, strict=True) for part, many in zip(one, other, strict=True))
+    return all(
+        0 <= part <= many for one, other in zip(support, file, strict=True) for part, many in zip(one, other, strict=True)
+    )
 
 
 def moved(file: File, stratum: int, place: int, step: int) -> File:

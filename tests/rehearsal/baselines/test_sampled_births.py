@@ -1,4 +1,7 @@
-"""Who answered less often: what inverse rates miss, and weighting afterwards does not. tests/benchmarks/post_stratification.py has 400 runs."""
+"""Who answered less often: what inverse rates miss, and weighting afterwards does not.
+
+tests/benchmarks/post_stratification.py has 400 runs.
+"""
 
 from __future__ import annotations
 
