@@ -155,7 +155,7 @@ def test_swapping_has_the_law_of_the_enumeration() -> None:
     table = Counts(layout, np.array([layout.sizes[1] * a + b for a, b in rows]))
     swapping, generator = PermutationSwapping(key=(), variables=(1,), rate=Fraction(2, 5)), np.random.default_rng(5)
     expected = law((0, 1, 2, 2), 0.4)
-    draws = 8000
+    draws = 3000
     counts: dict[tuple[tuple[int, int], ...], int] = defaultdict(int)
     for _ in range(draws):
         counts[tuple(sorted(map(tuple, swapping.swap(table, generator).expand().tolist())))] += 1  # type: ignore[arg-type]
