@@ -251,7 +251,6 @@ OF_THE_THEORY = (
         old="Fraction(squared_sensitivity) / (2 * rho)",
         new="Fraction(squared_sensitivity) / (4 * rho)",
         tests=("tests/test_randomness.py",),
-        core=True,
     ),
     Mutation(
         name="ledger: a curve is charged as nothing",
@@ -608,7 +607,6 @@ OF_THE_THEORY = (
         old="sensitivity=2",
         new="sensitivity=1",
         tests=(f"{FORMULA}::test_every_table_gets_noise_of_scale_two_over_its_own_epsilon",),
-        core=True,
     ),
     Mutation(
         name="marginals: half the noise",
@@ -738,7 +736,6 @@ OF_THE_THEORY = (
         old="r - s / threshold",
         new="threshold * r - s",
         tests=(f"{JOINT}::test_no_neighbour_moves_a_slack_by_more_than_one",),
-        core=True,
     ),
     Mutation(
         name="laplace_tail: the step of rounding left out",
@@ -763,7 +760,6 @@ OF_THE_THEORY = (
         old="2 * float((np.abs(self.steps).sum(axis=1) * largest).max())",
         new="float((np.abs(self.steps).sum(axis=1) * largest).max())",
         tests=(f"{ONE_STEP}::test_no_neighbour_moves_the_figure_by_more_than_its_sensitivity",),
-        core=True,
     ),
     Mutation(
         name="one step: impossible records count",
@@ -926,7 +922,6 @@ OF_THE_THEORY = (
         old="2 * self.iterations",
         new="self.iterations",
         tests=("tests/candidates/generators/test_counting_queries.py",),
-        core=True,
     ),
     Mutation(
         name="PEP: a choice of twice the epsilon",
@@ -951,7 +946,6 @@ OF_THE_THEORY = (
         old="2 * clip",
         new="clip",
         tests=("tests/candidates/generators/test_dpgan.py",),
-        core=True,
     ),
     Mutation(
         name="DPGAN: gradients are not clipped",
@@ -992,7 +986,6 @@ OF_THE_THEORY = (
         old='zero_concentrated(name, 4 * rho, "4 times the rho for adding or removing a record")',
         new='zero_concentrated(name, 2 * rho, "4 times the rho for adding or removing a record")',
         tests=("tests/accounting/test_neighbours.py",),
-        core=True,
     ),
     Mutation(
         name="library: it is given the rho of replacing",
