@@ -31,7 +31,9 @@ METHODS: dict[str, Method] = {
     "gaps ignored, 6 ln 2": lambda table, generator: ignoring(table, EPSILON, generator),
     "nearest neighbour, exact": lambda table, generator: imputed_exactly(table),
     "nearest neighbour, add or remove, 6 ln 2": lambda table, g: imputed(table, "add or remove", EPSILON, g),
-    "nearest neighbour, add or remove, smaller scale": lambda table, g: imputed(table, "add or remove", EPSILON, g, sharper=True),
+    "nearest neighbour, add or remove, smaller scale": lambda table, g: imputed(
+        table, "add or remove", EPSILON, g, sharper=True
+    ),
     "nearest neighbour, replace one, 6 ln 2": lambda table, g: imputed(table, "replace one", EPSILON, g),
     "nearest neighbour, replace one, smaller scale": lambda table, g: imputed(table, "replace one", EPSILON, g, sharper=True),
     "nearest neighbour, global Laplace, 6 ln 2": lambda table, g: imputed_globally(table, EPSILON, g),

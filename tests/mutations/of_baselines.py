@@ -144,14 +144,6 @@ OF_BASELINES = (
         tests=(DONORS,),
     ),
     Mutation(
-        name="kNN: a new record of the donor's own cell wins nobody",
-        breaks="additions between two labels are not hidden",
-        place="rehearsal.baselines.nearest_neighbours:NearestNeighbours._gains",
-        old="gains[cell] += _deepest(table.labels[gaps[inside]], table.labels[last[inside]])",
-        new="pass",
-        tests=(DONORS,),
-    ),
-    Mutation(
         name="kNN: the order of labels does not go round",
         breaks="the last records of a cell have another donor than the order says",
         place="rehearsal.baselines.nearest_neighbours:NearestNeighbours.donors",

@@ -103,9 +103,9 @@ class NearestNeighbours:
         """L_1: the most incomplete records that change donors, come or go when one record is added or removed.
 
         At least 1, an incomplete record itself. Removing a complete record changes its donees, also when it is the last donor.
-        A complete record that is added at a cell changes all who prefer that cell to the one of their k-th donor, and of those
-        whose k-th donor is in that cell the ones whose way to it, label by label, leads past the new one: for the worst label,
-        where there is room between any two. Exact for every cell of the order, occupied or not.
+        A complete record that is added at a cell changes all who prefer that cell to the one of their k-th donor: exact for
+        every cell of the order, occupied or not. One that is added at a cell with complete records changes no more than the
+        next one there in the circle of labels would, were it to go.
 
         **Private**: it depends on single records, and so does any noise that is made of it.
         """
@@ -114,19 +114,16 @@ class NearestNeighbours:
         return max(most, int(self._gains(table, donors).max(initial=0)))
 
     def _gains(self, table: GappedTable, donors: np.ndarray) -> np.ndarray:
-        """(n_cells,) the most incomplete records that a complete one gains as donees when it is added at each cell."""
+        """(n_cells,) how many incomplete records prefer each cell to the cell of their k-th donor, or have none."""
         n_cells, gaps = len(self.order), np.flatnonzero(table.gaps)
         rank = np.empty_like(self.order)
         np.put_along_axis(rank, self.order, np.arange(n_cells)[None, :], axis=1)
         last = donors[:, -1]
         at = np.where(last >= 0, rank[table.cells[gaps], table.cells[last]], n_cells)  # beyond all: everybody is welcome
-        members, reach = np.unique(np.stack([table.cells[gaps], at]), axis=1, return_counts=True)
+        members, many = np.unique(np.stack([table.cells[gaps], at]), axis=1, return_counts=True)
         gains = np.zeros(n_cells, dtype=np.int64)
-        for (cell, limit), many in zip(members.T, reach, strict=True):
-            gains[self.order[cell, :limit]] += many
-        for cell in np.unique(table.cells[last[last >= 0]]):
-            inside = np.flatnonzero((last >= 0) & (table.cells[last] == cell))
-            gains[cell] += _deepest(table.labels[gaps[inside]], table.labels[last[inside]])
+        for (cell, limit), count in zip(members.T, many, strict=True):
+            gains[self.order[cell, :limit]] += count
         return gains
 
 
@@ -150,13 +147,3 @@ def _complete_by_cell(table: GappedTable, n_cells: int) -> list[np.ndarray]:
     complete = complete[np.lexsort([table.labels[complete], table.cells[complete]])]
     ends = np.searchsorted(table.cells[complete], np.arange(n_cells + 1))
     return [complete[low:high] for low, high in zip(ends[:-1], ends[1:], strict=True)]
-
-
-def _deepest(starts: np.ndarray, ends: np.ndarray) -> int:
-    """The most of the arcs from start up to end, round the circle of labels, that one place between two labels is in."""
-    labels = np.unique(np.concatenate([starts, ends]))
-    depth = np.zeros(len(labels) + 1, dtype=np.int64)
-    first, last = np.searchsorted(labels, starts), np.searchsorted(labels, ends)
-    np.add.at(depth, first, 1)  # place i is between label i and the next one, the last one goes round
-    np.add.at(depth, last, -1)
-    return int((np.cumsum(depth)[:-1] + np.count_nonzero(last < first)).max())

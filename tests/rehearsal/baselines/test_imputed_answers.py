@@ -51,10 +51,10 @@ class Middle:
 
 
 QUERIES = {
-    "count": (lambda of, table: of.count(table, rich, EPSILON, Middle()), 1, 1, 1),
-    "mean": (lambda of, table: of.mean(table, left, 4.0, EPSILON, Middle()), 3, 2, 4),
-    "mean of the rich": (lambda of, table: of.mean(table, rich, 4.0, EPSILON, Middle(), chosen_by_value=True), 3, 3, 4),
-    "variance": (lambda of, table: of.variance(table, rich, 5.0, 1.5, EPSILON, Middle()), 2.25, 2.25, 4),
+    "count": (lambda of, table, g: of.count(table, rich, EPSILON, g), 1, 1, 1),
+    "mean": (lambda of, table, g: of.mean(table, left, 4.0, EPSILON, g), 3, 2, 4),
+    "mean of the rich": (lambda of, table, g: of.mean(table, rich, 8.0, EPSILON, g, chosen_by_value=True), 3, 3, 8),
+    "variance": (lambda of, table, g: of.variance(table, rich, 5.0, 1.5, EPSILON, g), 2.25, 2.25, 4),
 }
 """The exact figure, and what enters its bound: a record's own part, that of a changed donee, and what divides both."""
 
@@ -77,9 +77,9 @@ def pairs(neighbours: Neighbours) -> list[tuple[int, int]]:
 def unclamped(of: ImputedAnswers, name: str, table: GappedTable) -> float:
     """The exact figure before a mean is cut off at the bounds: a sum over the public size."""
     if not name.startswith("mean"):
-        return QUERIES[name][0](of, table).value
+        return QUERIES[name][0](of, table, Middle()).value
     values = of.scheme.imputed(table)
-    return float(values[(left if name == "mean" else rich)(table.cells, values)].sum()) / 4
+    return float(values[(left if name == "mean" else rich)(table.cells, values)].sum()) / QUERIES[name][3]
 
 
 @pytest.mark.parametrize("k", [1, 2])
@@ -142,21 +142,33 @@ def test_an_answer_says_nothing_of_the_scale_of_its_noise(tables: list[GappedTab
     assert of.noise(EPSILON) == CauchyNoise.printed(EPSILON, math.log(2))  # public: it follows from epsilon alone
 
 
-def test_the_noise_has_the_scale_of_the_bound(tables: list[GappedTable]) -> None:
-    """With a known draw: the exact count plus S / beta times it."""
+class Draw(Middle):
+    """A small known draw, so that no figure is cut off."""
 
-    class Draw(Middle):
-        def standard_gamma(self, shape: float, size: int) -> np.ndarray:
-            return np.full(size, 2.0**3.5 if shape < 0.5 else 1.0)
+    def standard_gamma(self, shape: float, size: int) -> np.ndarray:
+        return np.full(size, 1e-6 if shape < 0.5 else 1.0)
 
-    for neighbours, gamma in (
-        ("add or remove", 1 + EPSILON / (2 * math.log(2))),
-        ("replace one", 1 + EPSILON / (2 * math.log(3))),
-    ):
-        of = answers(neighbours)  # type: ignore[arg-type]
-        exact, noisy = (of.count(tables[-1], rich, EPSILON, each).value for each in (Middle(), Draw()))  # type: ignore[arg-type]
-        bound = 1 + (1 if neighbours == "add or remove" else 2) * of.scheme.largest_change(tables[-1])
-        assert noisy - exact == pytest.approx(bound / smoothness(of.neighbours) * 2 ** (3.5 / gamma))
+
+@pytest.mark.parametrize(("neighbours", "steps"), [("add or remove", 1), ("replace one", 2)])
+def test_the_noise_has_the_scale_of_the_bound(neighbours: str, steps: int, tables: list[GappedTable]) -> None:
+    """With a known draw: the exact figure plus S / beta times it."""
+    table, of = tables[-1], answers(neighbours)  # type: ignore[arg-type]
+    largest = of.scheme.largest_change(table)
+    for name, (query, own, moved, size) in QUERIES.items():
+        exact, noisy = (query(of, table, each()) for each in (Middle, Draw))
+        bound = (own + steps * largest * moved) / size
+        drawn = bound / smoothness(of.neighbours) * (1e-6) ** (1 / of.noise(EPSILON).gamma)
+        assert noisy.value - exact.value == pytest.approx(drawn), name
+
+
+def test_the_bound_of_a_mean_by_what_is_imputed_is_needed() -> None:
+    """Without their donor all four donees are poor: the sum of the rich falls by 3 for the donor and for each of them."""
+    donor, *others = [Record(0, 10, 3.0), Record(0, 20, 1.0), *(Record(0, label, None) for label in range(4))]
+    of = answers("add or remove")
+    before, after = table_of([donor, *others]), table_of(others)
+    fall = unclamped(of, "mean of the rich", before) - unclamped(of, "mean of the rich", after)
+    assert fall == pytest.approx((3 + 3 * of.scheme.largest_change(before)) / 8)
+    assert fall > (3 + 2 * of.scheme.largest_change(before)) / 8
 
 
 def test_mean_and_variance_of_an_unknown_number_stay_where_they_can_be() -> None:
@@ -164,7 +176,7 @@ def test_mean_and_variance_of_an_unknown_number_stay_where_they_can_be() -> None
 
     class Negative(Middle):
         def standard_gamma(self, shape: float, size: int) -> np.ndarray:
-            return np.full(size, 1e6)
+            return np.full(size, 1e9 if shape < 0.5 else 1.0)
 
         def choice(self, signs: tuple[float, float], size: int) -> np.ndarray:
             return -np.ones(size)

@@ -137,15 +137,15 @@ def test_the_greedy_way_misses_two_steps() -> None:
 
 def test_a_new_place_can_win_three_groups_that_are_far_from_each_other() -> None:
     """So pairs of groups that are near each other bound nothing: every cell has to be looked at."""
-    points = np.array([[0, 0], [6, 0], [-3, 5], [-3, -5], [60, 0]])
+    points = np.array([[0, 0], [6, 0], [-3, 5], [-3, -5], [14, 0], [-7, 12], [-7, -12]])
     order = order_by_distance(points)
     takers = [Record(cell, 10 * cell + i, None) for cell in (1, 2, 3) for i in range(4)]
-    table = table_of([*takers, Record(4, 0.5, 1.0), Record(4, 0.6, 1.0)])
-    assert scheme(order, 1).largest_change(table) == 12
+    donors = [Record(cell, cell / 10, 1.0) for cell in (4, 5, 6)]  # each group has a donor of its own, farther than the middle
+    assert scheme(order, 1).largest_change(table_of([*takers, *donors])) == 12
     apart = np.linalg.norm(points[1:4, None] - points[None, 1:4], axis=2)
     assert apart[apart > 0].min() > np.linalg.norm(points[1:4], axis=1).max()
-    alone = table_of([each for each in takers if each.cell == 1] + [Record(4, 0.5, 1.0), Record(4, 0.6, 1.0)])
-    assert scheme(order, 1).largest_change(alone) == 4
+    alone = [each for each in takers if each.cell == 1]
+    assert scheme(order, 1).largest_change(table_of([*alone, *donors])) == 4
 
 
 @pytest.mark.parametrize(
