@@ -41,16 +41,14 @@ def release_document(
     spec = release.spec
     criteria = {criterion.name: criterion for criterion in spec.criteria}
     columns = column_parts(release.candidate.transformation)
-    guarantee = GuaranteePart.of(release.guarantee)
-    domain = DomainPart.of(spec.rows, release.n_file, spec.input.missing_values)
     return ReleaseDocument(
         format=format_of(columns, calibration),
         title=spec.title,
         description=spec.description.strip(),
         synthetic=True,
         n_rows=release.candidate.n,
-        guarantee=guarantee,
-        domain=domain,
+        guarantee=GuaranteePart.of(release.guarantee),
+        domain=DomainPart.of(spec.rows, release.n_file, spec.input.missing_values),
         charges=ChargePart.of(release.charges),
         criteria=[criterion_part(score, criteria[score.name]) for score in release.scores],
         configuration={name: _table(part) for name, part in release.candidate.configuration.describe().items()},
@@ -65,7 +63,7 @@ def release_document(
         card=spec.card,
         calibration=calibration,
         imputation=imputation,
-        flavour=FlavourPart.of(guarantee, domain, calibration),
+        flavour=FlavourPart.of(release.guarantee, spec.rows.way, calibration is not None),
     )
 
 

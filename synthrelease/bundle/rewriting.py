@@ -51,6 +51,7 @@ def rewritten(files: Mapping[str, bytes], spec: ReleaseSpec) -> dict[str, bytes]
     data = {name: files[name] for name in old.files} | table_files(table)
     checksums = {name: sha256(content) for name, content in data.items()}
     changed = {"format": format_of(old.columns, weighting), "card": card, "written_by": own_version(), "files": checksums}
-    flavour = FlavourPart.of(old.guarantee, old.domain, weighting)
-    document = old.model_copy(update=changed | {"calibration": weighting, "flavour": flavour})
+    document = old.model_copy(update=changed | {"calibration": weighting})
+    flavour = FlavourPart.of(document.guarantee.guarantee(), document.domain.way, document.calibration is not None)
+    document = document.model_copy(update={"flavour": flavour})
     return data | {"release.json": document.dumped()} | written(document, table, {name: len(data[name]) for name in data})

@@ -10,9 +10,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+from synthrelease.accounting.guarantee import Guarantee
 from synthrelease.accounting.rows import Way
-from synthrelease.published.calibration import CalibrationPart
-from synthrelease.published.costs import DomainPart, GuaranteePart
 from synthrelease.published.parts import ExactText, Part
 
 DOMAIN = "any file that can be read by the schema and is none of those that were called public"
@@ -88,11 +87,12 @@ class FlavourPart(Part):
     intensity: IntensityPart
 
     @classmethod
-    def of(cls, guarantee: GuaranteePart, domain: DomainPart, calibration: CalibrationPart | None) -> FlavourPart:
+    def of(cls, guarantee: Guarantee, way: Way, calibrated: bool) -> FlavourPart:
+        """The building blocks of a guarantee; `way` and `calibrated` as for `ScopePart.of`."""
         return cls(
             domain=DOMAIN,
-            scope=ScopePart.of(domain.way, calibration is not None),
+            scope=ScopePart.of(way, calibrated),
             unit=REPLACED,
-            standard="multiplicative" if guarantee.delta_exact == "0" else "(epsilon, delta)",
-            intensity=IntensityPart(epsilon_exact=guarantee.epsilon_exact, delta_exact=guarantee.delta_exact),
+            standard="(epsilon, delta)" if guarantee.delta else "multiplicative",
+            intensity=IntensityPart(epsilon_exact=str(guarantee.epsilon), delta_exact=str(guarantee.delta)),
         )

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import pytest
 
+from synthrelease.accounting.guarantee import Guarantee
 from synthrelease.published.document import ReleaseDocument, read_strictly
 from synthrelease.published.flavour import FlavourPart, ScopePart
 from synthrelease.verification.verify import verify_files
@@ -49,11 +51,11 @@ def test_places_lead_somewhere() -> None:
 
 
 def test_a_delta_makes_another_standard() -> None:
-    document = read_strictly(rich_bundle()["release.json"])
-    pure = FlavourPart.of(document.guarantee, document.domain, None)
-    delta = FlavourPart.of(document.guarantee.model_copy(update={"delta_exact": "1/1000"}), document.domain, None)
+    pure = FlavourPart.of(Guarantee(epsilon=Fraction(140, 3)), "whole", False)
+    delta = FlavourPart.of(Guarantee(epsilon=Fraction(1), delta=Fraction(1, 1000)), "counted", True)
     assert (pure.standard, delta.standard) == ("multiplicative", "(epsilon, delta)")
-    assert pure.intensity.epsilon_exact == document.guarantee.epsilon_exact
+    assert (pure.intensity.epsilon_exact, pure.intensity.delta_exact) == ("140/3", "0")
+    assert (delta.intensity.epsilon_exact, delta.intensity.delta_exact) == ("1", "1/1000")
 
 
 CHANGES: dict[str, Callable[[dict[str, Any]], object]] = {
