@@ -114,7 +114,13 @@ CRITERION_EXAMPLES: dict[str, list[list[dict[str, Any]]]] = {
     ],
 }
 PROJECTION_EXAMPLES: dict[str, list[dict[str, Any]]] = {
-    "minimum_count": [{"minimum_count": 1}, {"minimum_count": 2}, {"minimum_count": 5}, {"minimum_count": 3, "keep": "spread"}],
+    "minimum_count": [
+        {"minimum_count": 1},
+        {"minimum_count": 2},
+        {"minimum_count": 5},
+        {"minimum_count": 3, "keep": "spread"},
+        {"minimum_count": 4, "keep": "nested"},
+    ],  # fmt: skip
     "frequent_combinations": [{"columns": 1, "minimum_count": 4}, {"columns": 2, "minimum_count": 3}],
 }
 

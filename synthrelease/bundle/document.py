@@ -23,6 +23,7 @@ from synthrelease.published.document import (
     SelectionPart,
     format_of,
 )
+from synthrelease.published.flavour import FlavourPart
 from synthrelease.published.imputation import ImputationPart
 from synthrelease.published.parts import number
 from synthrelease.releasing.release import Release
@@ -65,6 +66,7 @@ def release_document(
         card=spec.card,
         calibration=calibration,
         imputation=imputation,
+        flavour=FlavourPart.of(release.guarantee, spec.rows.way, calibration is not None),
     )
 
 

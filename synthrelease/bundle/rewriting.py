@@ -13,6 +13,7 @@ from synthrelease.bundle.weights import calibrated
 from synthrelease.domain.schema import Transformation
 from synthrelease.errors import SynthreleaseError
 from synthrelease.published.document import format_of, read_strictly
+from synthrelease.published.flavour import FlavourPart
 from synthrelease.specification.release_spec import ReleaseSpec
 
 
@@ -52,4 +53,6 @@ def rewritten(files: Mapping[str, bytes], spec: ReleaseSpec) -> dict[str, bytes]
     lowest = format_of(old.columns, weighting, old.charges, old.criteria)
     changed = {"format": lowest, "card": card, "written_by": own_version(), "files": checksums}
     document = old.model_copy(update=changed | {"calibration": weighting})
+    flavour = FlavourPart.of(document.guarantee.guarantee(), document.domain.way, document.calibration is not None)
+    document = document.model_copy(update={"flavour": flavour})
     return data | {"release.json": document.dumped()} | written(document, table, {name: len(data[name]) for name in data})

@@ -46,6 +46,7 @@ from synthrelease.errors import BudgetError, Unexpected, cut
 from synthrelease.published.calibration import CalibrationPart
 from synthrelease.published.columns import BinPart, ColumnPart, RulePart
 from synthrelease.published.costs import ChargePart, DomainPart, GuaranteePart
+from synthrelease.published.flavour import FlavourPart
 from synthrelease.published.imputation import ImputationPart
 from synthrelease.published.parts import ExactText, Number, Part, number, upwards
 from synthrelease.toml.card import CardTable
@@ -212,8 +213,8 @@ class SelectionPart(Part):
         return SelectionRule(stop_probability=Fraction(self.stop_probability or 0), shape=shape)
 
 
-_OPTIONAL = ("calibration", "imputation")
-"""What is not written where it was not asked for."""
+_OPTIONAL = ("calibration", "imputation", "flavour")
+"""What is not written where it was not asked for, or (the flavour) by earlier versions."""
 
 
 class ReleaseDocument(Part):
@@ -227,6 +228,7 @@ class ReleaseDocument(Part):
     calibration : what the rows are weighted to; absent where nothing was asked for. With weights, the table has one column more
         than `schema`, the last one: "weight".
     imputation : complete copies of the table in a file of their own; absent where none were asked for.
+    flavour : the guarantee by its building blocks, for machines; documents without it were written before there was one.
     """
 
     format: Format
@@ -252,6 +254,7 @@ class ReleaseDocument(Part):
     card: Annotated[CardTable, Field(strict=False)]
     calibration: CalibrationPart | None = None
     imputation: ImputationPart | None = None
+    flavour: FlavourPart | None = None
 
     @model_serializer(mode="wrap")
     def _what_there_is(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:

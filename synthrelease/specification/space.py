@@ -19,12 +19,6 @@ from synthrelease.toml.validation import validated
 MAX_CONFIGURATIONS = 100_000
 
 
-NO_SWAPPING = (
-    "permutation swapping is for public data alone, because its guarantee holds subject to its invariants and does not compose "
-    "with that of a release"
-)
-
-
 def build_space(
     release: ReleaseFile, schema: Schema, tied: Iterable[tuple[int, ...]], problems: Problems
 ) -> ConfigurationSpace:
@@ -37,9 +31,6 @@ def build_space(
     binnings = _binnings(release, schema, problems)
     generators: dict[str, tuple[str, Generator]] = {}
     for index, table in enumerate(release.generators):
-        if "swapping" in str(table.get("family")):
-            problems.add(f"generators[{index}].family", f"a generator: {NO_SWAPPING}", repr(table["family"]))
-            continue
         _expand(f"generators[{index}]", "family", table, GENERATORS, generators, problems)
     projections: dict[str, tuple[str, Projection]] = {}
     for index, table in enumerate(release.projections):

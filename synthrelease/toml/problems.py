@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel
 
 from synthrelease.errors import Problem, SpecError, Unexpected, closest, listing
+from synthrelease.toml.baselines import refused_method
 from synthrelease.toml.reading import ConfigurationFile
 from synthrelease.toml.tables import Mistake
 
@@ -50,6 +51,10 @@ class Problems:
         name = "" if chosen is None else str(chosen)
         if name in known:
             return known[name]
+        why = refused_method(name)
+        if why is not None:
+            self.add(f"{where}.{key}", f"a method for private data: {why}", repr(chosen), file=file)
+            return None
         self.add(f"{where}.{key}", f"one of {listing(known)}", repr(chosen) if name else "nothing", closest(name, known), file)
         return None
 

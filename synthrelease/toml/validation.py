@@ -11,6 +11,7 @@ from pydantic import (
 )
 
 from synthrelease.errors import MAX_PROBLEMS, Problem, Unexpected, closest, listing
+from synthrelease.toml.baselines import refused_setting
 from synthrelease.toml.reading import dotted, shown
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -42,6 +43,9 @@ def _problem(model: type[BaseModel], item: Mapping[str, Any], file: str, prefix:
     path = dotted([prefix, *steps]) if prefix else dotted(steps)
     if item["type"] == "extra_forbidden":
         known, name = _fields_at(model, steps[:-1]), str(steps[-1])
+        why = refused_setting(name)
+        if why is not None:
+            return Problem(file=file, path=path, expected=why, found=repr(name))
         expected = f"one of {listing(known, 30)}"
         return Problem(file=file, path=path, expected=expected, found=repr(name), suggestion=closest(name, known))
     if item["type"] == "missing":

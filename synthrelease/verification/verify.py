@@ -17,6 +17,7 @@ from synthrelease.verification.checks import Check, Report
 from synthrelease.verification.configuration import configuration
 from synthrelease.verification.documents import documents
 from synthrelease.verification.figures import figures
+from synthrelease.verification.flavour import flavour
 from synthrelease.verification.imputation import imputation
 from synthrelease.verification.reading import checksums, read_files, signature
 from synthrelease.verification.schema import Rebuilt, SchemaProblem, rebuild
@@ -72,6 +73,9 @@ def verify_files(files: Mapping[str, bytes], public_key: str | Path | None = Non
     if isinstance(table, Check):
         return _report(checks, table, signed.signed_by)
     checks.append(Check(name="table", found=f"{read.n_rows} rows, the same in every file"))
+    stated = read.flavour
+    if stated is not None:
+        checks.append(_made("flavour", lambda: flavour(read, stated)))
     if read.calibration is not None:
         checks.append(_made("weights", lambda: weights(read, table)))
     if read.imputation is not None:

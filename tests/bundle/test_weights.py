@@ -51,6 +51,8 @@ def test_equal_rows_have_equal_weights_and_nothing_else_of_the_release_changes()
     with_weights, without = (json.loads(files["release.json"]) for files in (BUNDLE, rich_bundle()))
     part = with_weights.pop("calibration")
     assert part["source"] == "The mint's <yearbook>, table 2."
+    assert with_weights["flavour"]["scope"].pop("published_figures") == ["calibration.margins"]
+    assert without["flavour"]["scope"].pop("published_figures") == []
     assert {key for key in without if with_weights[key] != without[key]} == {"files", "format"}
     assert rich_release().spec.digest == with_weights["specification"]
 

@@ -17,6 +17,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # before a library
 from tests.mutations.machinery import Mutation, main
 from tests.mutations.of_adaptive import OF_ADAPTIVE
 from tests.mutations.of_answers import OF_ANSWERS
+from tests.mutations.of_baselines import OF_BASELINES
 from tests.mutations.of_columns import OF_COLUMNS
 from tests.mutations.of_criteria import OF_CRITERIA
 from tests.mutations.of_documents import OF_DOCUMENTS
@@ -260,14 +261,6 @@ OF_THE_THEORY = (
         old="charge.renyi is not None",
         new="False",
         tests=("tests/specification/test_selection_table.py",),
-    ),
-    Mutation(
-        name="swapping: a derangement may keep a value",
-        breaks="another method than is compared with",
-        place="rehearsal.swapping:derangement",
-        old="np.all(drawn != np.arange(n))",
-        new="np.any(drawn != np.arange(n))",
-        tests=("tests/rehearsal/test_swapping.py",),
     ),
     Mutation(
         name="limit: compared with the charge of one round",
@@ -1070,6 +1063,7 @@ MUTATIONS = (
     + OF_COLUMNS
     + OF_CRITERIA
     + OF_WEIGHTS
+    + OF_BASELINES
     + OF_ADAPTIVE
     + OF_NETWORKS
     + OF_PRICES

@@ -131,8 +131,8 @@ def test_a_bundle_as_it_was_written_passes_every_check(tmp_path: Path) -> None:
     assert problems(report) == ""
     assert report.signed_by is None
     assert [one.name for one in report.checks] == [
-        "checksums", "signature", "release.json", "schema", "table", "minimum count", "plausibility", "configuration",
-        "privacy charges", "figures", "documents",
+        "checksums", "signature", "release.json", "schema", "table", "flavour", "minimum count", "plausibility",
+        "configuration", "privacy charges", "figures", "documents",
     ]  # fmt: skip
     assert "not signed" in check(report, "signature").found
     charged = check(report, "privacy charges").found  # (10 + 0.5 + 5 + 2 + 2 + 2 + 1/3) x 2 + 3

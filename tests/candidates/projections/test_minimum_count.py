@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from itertools import combinations, product
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -13,7 +16,7 @@ from synthrelease.errors import RejectedRound
 from tests.helpers.small import layout_of
 
 LAYOUT = layout_of(40)
-KEEP = st.sampled_from(["random", "spread"])
+KEEP = st.sampled_from(["random", "spread", "nested"])
 
 
 @settings(max_examples=150, deadline=None)
@@ -22,7 +25,8 @@ def test_proposition_11(counts: list[int], m: int, seed: int, keep: str) -> None
     before = np.array(counts)
     for k in range(1, m):  # the proposition assumes that m divides k n_k for every k < m
         cells = np.flatnonzero(before == k)
-        before[cells[: len(cells) % m]] = 0
+        divisor = math.factorial(m) // math.factorial(k) if keep == "nested" else m  # what Algorithm 4 assumes
+        before[cells[: len(cells) % divisor]] = 0
     if not before.any():
         return
     table = Counts(LAYOUT, np.arange(40), before)
@@ -33,7 +37,8 @@ def test_proposition_11(counts: list[int], m: int, seed: int, keep: str) -> None
     assert np.all(after[before == m] == m)  # 3: records at m stay
     assert not np.any((after > 0) & (after < m))  # 4: none below m
     for k in range(1, m):
-        assert after[before == k].sum() == k * (before == k).sum()  # 5: the mass of each class is kept
+        if keep != "nested":  # there the mass of all classes is kept together, that of each on average
+            assert after[before == k].sum() == k * (before == k).sum()  # 5: the mass of each class is kept
     assert after.sum() == before.sum()  # 6: same size
 
 
@@ -45,12 +50,62 @@ def test_any_table_keeps_its_size_and_rows_or_is_rejected(counts: list[int], m: 
     try:
         after = MinimumCount(minimum_count=m, keep=keep).project(table, np.random.default_rng(seed)).dense()
     except RejectedRound:
-        assert all(k * (before == k).sum() < m for k in range(1, m))
         assert before.max() < m
+        assert kept_at_most(before, m) == 0 if keep == "nested" else all(k * (before == k).sum() < m for k in range(1, m))
         return
     assert after.sum() == before.sum()
     assert np.all((after == 0) | (after >= m))
     assert np.all((after > 0) <= (before > 0))
+
+
+def kept_at_most(counts: np.ndarray, m: int) -> int:
+    """How many rare rows Algorithm 4 keeps: the number does not depend on which."""
+    kept = 0
+    for k in range(1, m):
+        kept = k * (kept + int((counts == k).sum())) // (k + 1)
+    return kept
+
+
+class Choosing:
+    """Stands for a generator: its n-th choice without replacement is a given subset; how many there are is written down."""
+
+    def __init__(self, subsets: tuple[int, ...] = ()):
+        self.subsets, self.ways, self.drawn = subsets, list[int](), 0
+
+    def choice(self, cells: np.ndarray, size: int, replace: bool = True) -> np.ndarray:
+        if replace:
+            return cells[np.zeros(size, dtype=int)]
+        possible = list(combinations(range(len(cells)), size))
+        self.ways.append(len(possible))
+        number = self.subsets[self.drawn] if self.drawn < len(self.subsets) else 0
+        self.drawn += 1
+        return cells[list(possible[number])]
+
+
+@pytest.mark.parametrize(("ones", "twos"), [(6, 3), (6, 0), (2, 2), (4, 3), (5, 1), (0, 3)])
+def test_nested_keeps_a_row_of_count_k_with_probability_k_over_m(ones: int, twos: int) -> None:
+    """m = 3: every subset of the first step, and every one of the second (Hod & Canetti 2024, Proposition 12)."""
+    layout, m = layout_of(ones + twos + 1), 3
+    before = np.array([1] * ones + [2] * twos + [7])
+    table = Counts(layout, np.arange(len(before)), before)
+    project = MinimumCount(minimum_count=m, keep="nested").project
+    found = Choosing()
+    project(table, found)  # type: ignore[arg-type]
+    chances, total, ways = np.zeros(len(before)), 0, found.ways
+    assert len(ways) == m - 1
+    for subsets in product(*(range(number) for number in ways)):
+        after = project(table, Choosing(subsets)).dense()  # type: ignore[arg-type]
+        assert after.sum() == before.sum()
+        chances += after > 0
+        total += 1
+    chances /= total
+    first, second = ones // 2, 2 * (ones // 2 + twos) // 3
+    share = second / max(1, first + twos)
+    assert np.allclose(chances[before == 1], share * first / max(1, ones))
+    assert np.allclose(chances[before == 2], share)
+    if ones % 6 == 0 and twos % 3 == 0:  # m!/k! divides n_k: nothing is rounded
+        assert np.allclose(chances[:-1], before[:-1] / m)
+        assert after[-1] == 7  # and nothing has to be filled up
 
 
 def test_which_rows_are_kept_is_random() -> None:

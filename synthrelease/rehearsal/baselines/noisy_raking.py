@@ -1,0 +1,136 @@
+"""A noisy table of respondents, raked to known margins; its cells then are strata with totals (Merrill 2021, section 7.3).
+
+Theory 11.8, weighted count.
+
+All counts get Laplace noise. Cells that came out at 0 or below, though people can be there, are joined with a neighbour, as
+whole slices, so that the cells stay a product of groups: this looks at the noisy table alone. Iterative proportional fitting
+then gives every cell an estimate of its population, and the private file is not looked at again for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from synthrelease.rehearsal.baselines.imputed_answers import STEPS, Neighbours
+from synthrelease.simulation.proportional import Margin, fit
+
+TOLERANCE = 1e-6
+"""How far a fitted margin may be off, as a share of the population."""
+
+
+class NotRaked(ValueError):
+    """Totals that no table has, or a noisy table that no joining makes positive."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RakedTable:
+    """Cells that are products of groups of bins, with their estimated population.
+
+    Attributes
+    ----------
+    into : per axis, (n_bins,) the group of every bin.
+    population : one axis of groups per axis of bins; 0 where nobody can be.
+    """
+
+    into: tuple[np.ndarray, ...]
+    population: np.ndarray
+
+    @property
+    def stratum(self) -> np.ndarray:
+        """(n_cells,) the stratum of every cell of the fine table, counted in the order of the cells; -1 where nobody can be."""
+        number = np.full(self.population.size, -1)
+        there = np.flatnonzero(self.population.ravel() > 0)
+        number[there] = np.arange(len(there))
+        return number.reshape(self.population.shape)[np.ix_(*self.into)].ravel()
+
+    @property
+    def totals(self) -> np.ndarray:
+        """(n_strata,) the population of every stratum."""
+        return self.population.ravel()[self.population.ravel() > 0]
+
+
+def noisy_counts(
+    counts: np.ndarray, possible: np.ndarray, epsilon: float, neighbours: Neighbours, generator: np.random.Generator
+) -> np.ndarray:
+    """Counts with discrete Laplace noise, 0 where nobody can be.
+
+    Privacy: epsilon-DP. One added or removed record moves one count by 1: scale 1 / epsilon. A replaced one moves two: 2 /
+    epsilon.
+
+    Parameters
+    ----------
+    counts, possible : of one shape; whether anybody can be in a cell is public.
+    """
+    stop = -np.expm1(-epsilon / STEPS[neighbours])
+    noise = generator.geometric(stop, counts.shape) - generator.geometric(stop, counts.shape)
+    return np.where(possible, counts + noise, 0)
+
+
+def raked_to(noisy: np.ndarray, possible: np.ndarray, margins: Mapping[tuple[int, ...], np.ndarray]) -> RakedTable:
+    """Join until all cells that can hold people are positive, then fit the margins. Post-processing of a noisy table.
+
+    Parameters
+    ----------
+    margins : known totals over some axes, in their order, of the fine bins.
+
+    Raises
+    ------
+    NotRaked : for totals that contradict each other or the cells in which nobody can be, or a noisy table without people.
+    """
+    _check(margins)
+    into = [np.arange(size) for size in noisy.shape]
+    table, open_ = noisy.astype(float), possible
+    while np.any(open_ & (table <= 0)):
+        axis, group = _to_join(table, open_)
+        table, open_ = _joined(table, axis, group, np.add), _joined(open_, axis, group, np.logical_or)
+        into[axis] = into[axis] - (into[axis] > group)
+    fitted = []
+    places = np.indices(table.shape)
+    for axes, totals in margins.items():
+        coarse = totals
+        for place, axis in enumerate(axes):
+            coarse = np.stack(
+                [coarse.compress(into[axis] == group, place).sum(place) for group in range(table.shape[axis])], place
+            )
+        cells = np.ravel_multi_index(tuple(places[axis].ravel() for axis in axes), coarse.shape)
+        fitted.append(Margin(groups=cells, target=coarse.ravel().astype(float)))
+    population = fit(table.ravel(), fitted)
+    whole = population.sum()
+    if not all(np.allclose(margin.of(population), margin.target, rtol=0, atol=TOLERANCE * whole) for margin in fitted):
+        raise NotRaked("expected totals that a table with these cells can have")
+    return RakedTable(into=tuple(into), population=population.reshape(table.shape))
+
+
+def _check(margins: Mapping[tuple[int, ...], np.ndarray]) -> None:
+    """Raises NotRaked unless the margins agree in the axes that they share."""
+    for axes, totals in margins.items():
+        if not (np.all(totals >= 0) and totals.sum() > 0):
+            raise NotRaked("expected totals of at least 0, and not all of them 0")
+        for other, others in margins.items():
+            shared = set(axes) & set(other)
+            one, two = (
+                each.sum(axis=tuple(place for place, axis in enumerate(of) if axis not in shared))
+                for of, each in ((axes, totals), (other, others))
+            )
+            if not np.allclose(one, two, rtol=1e-9):
+                raise NotRaked("expected margins that agree in what they share, found totals that contradict each other")
+
+
+def _to_join(table: np.ndarray, open_: np.ndarray) -> tuple[int, int]:
+    """The axis with the most groups left, and the lower of two groups: the first bad cell's and its smaller neighbour."""
+    axis = int(np.argmax(table.shape))
+    if table.shape[axis] == 1:
+        raise NotRaked("expected a noisy table with people in it")
+    group = int(np.argwhere(open_ & (table <= 0))[0][axis])
+    sizes = table.sum(axis=tuple(other for other in range(table.ndim) if other != axis))
+    if group == len(sizes) - 1 or (group and sizes[group - 1] <= sizes[group + 1]):
+        group -= 1
+    return axis, group
+
+
+def _joined(table: np.ndarray, axis: int, group: int, join: np.ufunc) -> np.ndarray:
+    """The table with slice `group` + 1 taken into slice `group`."""
+    return join.reduceat(table, [place for place in range(table.shape[axis]) if place != group + 1], axis=axis)

@@ -1,0 +1,172 @@
+"""Post-stratified weights, how large they can get, a choice of strata, and one weighted count (Merrill 2021, chapter 7).
+
+A respondent's weight is its base weight times the known total of its stratum over the base weights of all who answered there.
+So it depends on who else answered, and one record can move a weighted count by as much as the largest weight, here bounded by
+smooth sensitivity (theory 11.7, potential weights; theory 11.8, weighted count; theory 11.9, choice of strata). For public
+data alone: a release refuses it and weights the accepted table afterwards, at no cost (docs/weights.md).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from synthrelease.rehearsal.baselines.cauchy_noise import CauchyNoise
+from synthrelease.rehearsal.baselines.imputed_answers import STEPS, Answer, Neighbours
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Respondents:
+    """Public records of those who answered.
+
+    Attributes
+    ----------
+    bins : (n,) the finest bin of each, from 0 up.
+    base_weights : (n,) > 0, by the design of the survey alone.
+    """
+
+    bins: np.ndarray
+    base_weights: np.ndarray
+
+    @classmethod
+    def of_counts(cls, counts: Sequence[int]) -> Respondents:
+        """So many with base weight 1 in each bin."""
+        return cls(bins=np.repeat(np.arange(len(counts)), counts), base_weights=np.ones(int(np.sum(counts))))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PostStrata:
+    """A set of strata with known totals.
+
+    Attributes
+    ----------
+    into : (n_bins,) the stratum of each finest bin.
+    totals : (n_strata,) the known population of each stratum, > 0.
+    smallest_base, largest_base : public bounds of the base weights.
+    """
+
+    into: np.ndarray
+    totals: np.ndarray
+    smallest_base: float = 1.0
+    largest_base: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not (0 < self.smallest_base <= self.largest_base < math.inf):
+            raise ValueError("expected bounds of the base weights above 0")
+        if not np.all(self.totals > 0) or set(self.into.tolist()) != set(range(len(self.totals))):
+            raise ValueError("expected a total above 0 for every stratum that some bin belongs to")
+
+    def weights(self, respondents: Respondents) -> np.ndarray:
+        """(n,) the weight of every respondent: base weight x total / base weights of the stratum."""
+        strata, base = self._strata(respondents), respondents.base_weights
+        return base * (self.totals / np.maximum(self._sums(respondents), np.finfo(float).tiny))[strata]
+
+    def largest_weight(self, respondents: Respondents, steps: int = 0) -> float:
+        """W_k: the largest weight that a record has, or would have if it were added, in any file k = `steps` records away.
+
+        In a stratum of k records or fewer all may be gone: its total. Else the k heaviest may be gone but for one that stays,
+        or the k heaviest and one of the largest base weight comes. A fact of single records: **private**.
+        """
+        return max(float(weights[min(steps, len(weights) - 1)]) for weights in self._potential(respondents))
+
+    def smooth_bound(self, respondents: Respondents, beta: float) -> float:
+        """max over k of e^(-beta k) W_k: a smooth bound on how far a weighted count moves when a record is added or removed.
+
+        **Private**, as is any scale that is made of it.
+        """
+        if not beta > 0:
+            raise ValueError("expected a smoothness above 0")
+        found = (weights * np.exp(-beta * np.arange(len(weights))) for weights in self._potential(respondents))
+        return max(float(each.max()) for each in found)
+
+    def score(self, respondents: Respondents) -> float:
+        """Strata over the largest potential weight: many strata, and none with heavy weights."""
+        return len(self.totals) / self.largest_weight(respondents)
+
+    def count(
+        self,
+        respondents: Respondents,
+        chosen: np.ndarray,
+        epsilon: float,
+        neighbours: Neighbours,
+        generator: np.random.Generator,
+        *,
+        gamma: float = 4.0,
+    ) -> Answer:
+        """The weighted count of the chosen with smooth sensitivity.
+
+        Privacy: epsilon-DP. Adding or removing a record moves it by at most W_0, replacing one by at most 2 W_0; the bound is
+        smooth for beta = epsilon / (2 (gamma - 1)) (theory 11.8, weighted count).
+
+        Parameters
+        ----------
+        chosen : (n,) whether a record counts, by a rule that looks at each record alone.
+        gamma : at least 2.
+        """
+        noise = CauchyNoise.printed_with_gamma(epsilon, gamma)
+        exact = float(self.weights(respondents)[chosen].sum())
+        bound = STEPS[neighbours] * self.smooth_bound(respondents, noise.beta)
+        return Answer(value=exact + noise.draw(bound, generator), epsilon=epsilon, neighbours=neighbours)
+
+    def _potential(self, respondents: Respondents) -> Iterator[np.ndarray]:
+        """For each stratum (n + 1,) its largest potential weight when 0 to n of its n records may be gone, or more."""
+        strata = self._strata(respondents)
+        for stratum, total in enumerate(self.totals):
+            base = np.sort(respondents.base_weights[strata == stratum])[::-1]
+            left = np.append(np.cumsum(base[::-1])[::-1], 0.0)  # the sum without the k heaviest
+            comes = self.largest_base / (self.largest_base + left)
+            stays = base[0] / (base[0] + left[1:]) if len(base) else base
+            yield total * np.maximum(comes, np.append(stays, 1.0))
+
+    def _strata(self, respondents: Respondents) -> np.ndarray:
+        base = respondents.base_weights
+        if len(base) and not (self.smallest_base <= base.min() and base.max() <= self.largest_base):
+            raise ValueError("expected base weights within their public bounds")
+        return self.into[respondents.bins]
+
+    def _sums(self, respondents: Respondents) -> np.ndarray:
+        return np.bincount(self._strata(respondents), weights=respondents.base_weights, minlength=len(self.totals))
+
+
+def score_sensitivity(candidates: Sequence[PostStrata]) -> float:
+    """Delta: how far any score moves at most when a record is added, removed or replaced.
+
+    Strata x largest over smallest base weight / the least total, the maximum over the candidates (Merrill 2021, Theorem 7.1.3).
+    """
+    return max(
+        len(strata.totals) * strata.largest_base / (strata.smallest_base * float(strata.totals.min())) for strata in candidates
+    )
+
+
+def selection_epsilon(alpha: float, sensitivity: float, neighbours: Neighbours) -> float:
+    """What a choice with probability proportional to exp(alpha x score) costs.
+
+    alpha Delta for adding and removing, half of what the source states, as no score falls when a record is added; twice that
+    for replacing (theory 11.9, choice of strata).
+    """
+    return STEPS[neighbours] * alpha * sensitivity
+
+
+def choice_law(scores: Sequence[float], alpha: float) -> np.ndarray:
+    """(n_candidates,) probabilities proportional to exp(alpha x score)."""
+    exponents = alpha * (np.asarray(scores) - np.max(scores))
+    return np.exp(exponents) / np.exp(exponents).sum()
+
+
+def choose(
+    candidates: Sequence[PostStrata],
+    respondents: Respondents,
+    epsilon: float,
+    neighbours: Neighbours,
+    generator: np.random.Generator,
+) -> int:
+    """The place of the chosen strata among the candidates, by the exponential mechanism.
+
+    Privacy: epsilon-DP; alpha is the one that `selection_epsilon` gives epsilon for.
+    """
+    alpha = epsilon / selection_epsilon(1, score_sensitivity(candidates), neighbours)
+    law = choice_law([candidate.score(respondents) for candidate in candidates], alpha)
+    return int(generator.choice(len(candidates), p=law))

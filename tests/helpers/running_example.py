@@ -1,0 +1,20 @@
+"""The running example of Merrill 2021, chapter 7: five age groups of 100,000 people each, two samples, five sets of strata."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from synthrelease.rehearsal.baselines.post_stratification import PostStrata, Respondents
+
+SAMPLES = {
+    "A": Respondents.of_counts([1300, 100, 1200, 1200, 1200]),
+    "B": Respondents.of_counts([1600, 100, 1600, 1600, 100]),
+}
+_INTO = {
+    "separate": [0, 1, 2, 3, 4],
+    "minors": [0, 0, 1, 2, 3],
+    "adults": [0, 1, 2, 2, 2],
+    "minors-adults": [0, 0, 1, 1, 1],
+    "all": [0, 0, 0, 0, 0],
+}
+STRATA = {name: PostStrata(into=np.array(into), totals=100_000.0 * np.bincount(into)) for name, into in _INTO.items()}

@@ -1,0 +1,27 @@
+"""Methods to compare with are no part of a release: no charge, no ledger, no private counts, and nothing imports them there."""
+
+from __future__ import annotations
+
+from tests.test_architecture import FLOORS, TREES, imported
+
+FOLDER = "rehearsal/baselines/"
+ALLOWED = (
+    "synthrelease.domain.",
+    "synthrelease.errors",
+    "synthrelease.rehearsal.baselines",
+    "synthrelease.simulation.proportional",
+)
+
+
+def test_they_import_tables_and_each_other_alone() -> None:
+    files = {path for path in TREES if path.startswith(FOLDER)}
+    assert len(files) > 5
+    for path in files:
+        own = {name for name in imported(TREES[path]) if name.startswith("synthrelease")}
+        assert {name for name in own if not name.startswith(ALLOWED)} == set(), path
+
+
+def test_no_room_of_a_release_imports_them() -> None:
+    users = {path for path, tree in TREES.items() if any("rehearsal.baselines" in name for name in imported(tree))}
+    assert {path for path in users if not path.startswith("rehearsal/")} == set()
+    assert FLOORS["rehearsal"] > FLOORS["releasing"]  # nothing below it can
