@@ -11,7 +11,7 @@ from pathlib import Path
 
 from synthrelease.domain.schema import Binning, Column, Schema
 from synthrelease.drafting.labels import ColumnNotes, notes_of
-from synthrelease.enclave.csv_files import open_text
+from synthrelease.enclave.csv_blocks import open_text
 from synthrelease.enclave.feather import FILE, STREAM
 from synthrelease.enclave.parquet import MARK
 from synthrelease.enclave.reading import GZIP, UTF_16, column_names, pieces, start_of

@@ -11,15 +11,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
-from synthrelease.domain.counts import Counts, Tally
+from synthrelease.domain.counts import Counts
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.domain.schema import Column, Schema
+from synthrelease.enclave.counting import CellCount
 from synthrelease.enclave.door import PrivateRows
 from synthrelease.enclave.reading import pieces
 from synthrelease.enclave.source import Source
-from synthrelease.enclave.values import MISSING, OUTSIDE, WRONG, atomic_bins
+from synthrelease.enclave.values import MISSING, OUTSIDE, WRONG, Known, atomic_bins
 from synthrelease.errors import InputError, listing
 from synthrelease.toml.tables import InputTable
 
@@ -88,35 +87,28 @@ def _counts_or_problem(path: str | Path | Source, schema: Schema, policy: InputT
 
 
 def _read(path: Source, schema: Schema, policy: InputTable, raw: Plausibility) -> _Rows:
-    kept = Tally(schema.layout)
+    kept = CellCount(schema.layout)
     n_file = 0
     problems: set[tuple[int, int]] = set()
+    known: list[dict[str, Known]] = [{} for _ in schema.columns]
     for _, columns in pieces(path, schema, policy):
-        digits = [atomic_bins(columns, column, policy) for column in schema.columns]
-        n_file += len(digits[0])
+        digits = [atomic_bins(columns, column, policy, each) for column, each in zip(schema.columns, known, strict=True)]
+        n_file += len(digits[0].codes)
         if n_file > MAX_ROWS:
             raise InputError(f"expected at most {MAX_ROWS} rows, found more.")
         problems |= {
             (place, kind)
             for place, (column, found) in enumerate(zip(schema.columns, digits, strict=True))
-            for kind in _forbidden_kinds(column)
-            if (found == kind).any()
+            for kind in found.kinds().intersection(_forbidden_kinds(column))
         }
         if not problems:
-            kept.add(_count(digits, schema, raw))
+            kept.add(digits)
     if problems:  # of the whole file, in the order of the columns, whatever the order of the rows
         found_in = [_problem(schema.columns[place], kind, policy.decimal) for place, kind in sorted(problems)]
         raise InputError("\n  ".join(["the file does not fit the specification.", *found_in]) + f"\n{ADVICE}")
     if not n_file:
         raise InputError("expected rows after the header, found none.")
-    return _Rows(kept=kept.total(), n_file=n_file)
-
-
-def _count(digits: list[np.ndarray], schema: Schema, raw: Plausibility) -> Counts:
-    kept = np.all([digit >= 0 for digit in digits], axis=0)
-    digits = [digit[kept] for digit in digits]
-    plausible = ~raw.forbidden(digits)
-    return Counts.of(schema.layout, [digit[plausible] for digit in digits])
+    return _Rows(kept=raw.filter(kept.total()), n_file=n_file)
 
 
 def _forbidden_kinds(column: Column) -> Iterator[int]:

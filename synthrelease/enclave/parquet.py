@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from synthrelease.enclave.ahead import Ahead
 from synthrelease.enclave.arrow import as_texts, check_type, is_text
-from synthrelease.enclave.texts import Piece, check_header
+from synthrelease.enclave.texts import Piece, Texts, check_header
 from synthrelease.errors import InputError
 
 MARK = b"PAR1"
@@ -66,6 +67,9 @@ def parquet_pieces(path: Path, needed: Sequence[str], most_rows: int, most_bytes
     """
     import pyarrow.parquet as pq
 
+    def texts_of(batch: Any) -> dict[str, Texts]:
+        return {name: as_texts(batch.column(name)) for name in needed}
+
     row, problem, place = 1, None, ""
     files = parquet_files(path)
     try:
@@ -80,9 +84,11 @@ def parquet_pieces(path: Path, needed: Sequence[str], most_rows: int, most_bytes
             texts = [name for name in needed if is_text(schema.field(name).type)]
             with pq.ParquetFile(file, read_dictionary=texts) as opened:
                 size = _rows_per_batch(opened.metadata, most_rows, most_bytes)
-                for batch in opened.iter_batches(batch_size=size, columns=list(needed)):
-                    yield row, {name: as_texts(batch.column(name)) for name in needed}
-                    row += batch.num_rows
+                batches = opened.iter_batches(batch_size=size, columns=list(needed), use_threads=False)
+                with Ahead(texts_of, lambda: next(batches, None)) as ahead:  # noqa: B023  (not asked after this)
+                    for batch, columns in ahead:
+                        yield row, columns
+                        row += batch.num_rows
     except InputError:
         raise
     except MemoryError:

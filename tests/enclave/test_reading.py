@@ -240,7 +240,7 @@ def test_memory_does_not_grow_with_the_file(tmp_path, monkeypatch):
 
 def test_a_piece_shows_nothing_in_its_representation(tmp_path):
     (_, columns), *_ = pieces(write_csv(tmp_path / "people.csv", [Person(77, True, None, 1.5)]), schema_of(), InputTable())
-    assert columns["age"].texts == ["77"]
+    assert list(columns["age"].texts) == ["77"]
     assert "77" not in repr(columns["age"]).partition(" at 0x")[0]
 
 

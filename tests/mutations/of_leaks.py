@@ -33,9 +33,9 @@ OF_LEAKS = (
     Mutation(
         name="reading: implausible rows are kept",
         breaks="tables that the guarantee does not speak of",
-        place="enclave.ingest:_count",
-        old="~raw.forbidden(digits)",
-        new="np.ones(len(digits[0]), dtype=bool)",
+        place="enclave.ingest:_read",
+        old="raw.filter(kept.total())",
+        new="kept.total()",
         tests=(f"{VALUES}::test_rows_that_break_a_raw_rule_are_left_out_and_nothing_keeps_their_number",),
     ),
     Mutation(
@@ -43,7 +43,7 @@ OF_LEAKS = (
         breaks="an exact count",
         place="enclave.ingest:_read",
         old='"the file does not fit the specification."',
-        new='f"the file does not fit the specification in {int(np.any([digit < 0 for digit in digits], axis=0).sum())} rows."',
+        new='f"the file does not fit the specification in {sum((each.rows() < 0).sum() for each in digits)} rows."',
         tests=(f"{VALUES}::test_what_does_not_fit_is_told_for_all_columns_without_rows_or_numbers_of_rows",),
     ),
     Mutation(
@@ -51,7 +51,7 @@ OF_LEAKS = (
         breaks="that nobody in the file is plausible",
         place="enclave.ingest:_read",
         old="not n_file",
-        new="not kept.total",
+        new="not raw.filter(kept.total()).total",
         tests=(f"{VALUES}::test_a_private_file_without_a_plausible_row_is_read_like_any_other",),
     ),
     # --- Messages

@@ -137,7 +137,7 @@ OF_THE_ROWS = (
         breaks="the exit code tells that nobody is plausible",
         place="enclave.ingest:_read",
         old="not n_file",
-        new="not kept.total",
+        new="not raw.filter(kept.total()).total",
         tests=(f"{READ}::test_a_private_file_without_a_plausible_row_is_read_like_any_other",),
     ),
     Mutation(

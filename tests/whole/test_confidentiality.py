@@ -151,7 +151,7 @@ IN_READING = """
 import synthrelease.enclave.ingest as broken
 def fail(columns, *_):
     {action}
-broken._count = fail
+broken.CellCount.add = fail
 """
 IN_A_THREAD = """
 import threading
