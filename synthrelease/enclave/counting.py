@@ -6,16 +6,71 @@ once for each cell that occurs, at the end.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from synthrelease.domain.counts import Counts, Tally
-from synthrelease.domain.schema import Layout
-from synthrelease.enclave.values import Digits
+from synthrelease.domain.schema import Column, Layout, Schema
+from synthrelease.enclave.texts import Piece
+from synthrelease.enclave.values import MISSING, OUTSIDE, WRONG, Digits, Known, atomic_bins
+from synthrelease.errors import InputError
+from synthrelease.toml.tables import InputTable
+
+MAX_ROWS = 2**40
+"""Of a table. Sums of counts and products of one with a public whole number must fit 64 bits."""
 
 DENSE = 2**24
 """Layouts of at most so many cells are counted in one array (128 MiB, of which only what is used takes memory)."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class CountedRows:
+    """What some rows add up to. Private; the repr shows nothing.
+
+    Attributes
+    ----------
+    cells : the rows with a bin in every column.
+    n_rows : the number of all rows.
+    problems : (column, kind) of values that must not occur; the cells are then of no use.
+    """
+
+    cells: Counts
+    n_rows: int
+    problems: frozenset[tuple[int, int]]
+
+
+def count_pieces(pieces: Iterable[Piece], schema: Schema, policy: InputTable) -> CountedRows:
+    """Give every text of every piece its bin, and count. Raises InputError for too many rows."""
+    cells, n_rows, problems = CellCount(schema.layout), 0, set[tuple[int, int]]()
+    known: list[dict[str, Known]] = [{} for _ in schema.columns]
+    for _, columns in pieces:
+        digits = [atomic_bins(columns, column, policy, each) for column, each in zip(schema.columns, known, strict=True)]
+        n_rows += len(digits[0].codes)
+        check_number_of_rows(n_rows)
+        problems |= {
+            (place, kind)
+            for place, (column, found) in enumerate(zip(schema.columns, digits, strict=True))
+            for kind in found.kinds().intersection(_forbidden_kinds(column))
+        }
+        if not problems:
+            cells.add(digits)
+    return CountedRows(cells=cells.total(), n_rows=n_rows, problems=frozenset(problems))
+
+
+def check_number_of_rows(n_rows: int) -> None:
+    if n_rows > MAX_ROWS:
+        raise InputError(f"expected at most {MAX_ROWS} rows, found more.")
+
+
+def _forbidden_kinds(column: Column) -> Iterator[int]:
+    """What must not occur in a column; the other rows without a bin are left out."""
+    yield WRONG
+    if column.missing == "error":
+        yield MISSING
+    if column.outside != "drop":  # clipped numbers are inside by now
+        yield OUTSIDE
 
 
 class CellCount:

@@ -11,6 +11,9 @@ import gzip
 import io
 from collections.abc import Callable
 from pathlib import Path
+from typing import IO
+
+from synthrelease.enclave.files import File
 
 STRAY_LETTERS = "synthrelease.stray_letters"
 """How Python's decoders are told to read bytes that are no UTF-8 as Windows-1252."""
@@ -28,15 +31,17 @@ _WINDOWS = {byte: bytes([byte]).decode("windows-1252") for byte in range(256) if
 codecs.register_error(STRAY_LETTERS, _stray_letters)
 
 
-def open_text(path: Path, encoding: str, compressed: bool) -> io.TextIOWrapper:
+def open_text(file: File, encoding: str, compressed: bool) -> io.TextIOWrapper:
     """The text of a file, with its line ends as they are. A mark of UTF-8 at its beginning is no part of it."""
     codec = "utf-8-sig" if encoding in ("utf-8", "mixed") else encoding
-    return io.TextIOWrapper(open_bytes(path, compressed), encoding=codec, errors=_errors(encoding), newline="")
+    return io.TextIOWrapper(open_bytes(file, compressed), encoding=codec, errors=_errors(encoding), newline="")
 
 
-def open_bytes(path: Path, compressed: bool) -> gzip.GzipFile | io.BufferedReader:
+def open_bytes(file: File, compressed: bool) -> IO[bytes]:
     """The bytes of a file, unpacked where it is compressed."""
-    return gzip.open(path, "rb") if compressed else path.open("rb")
+    if not compressed:
+        return file.open("rb")
+    return gzip.open(file if isinstance(file, Path) else file.open("rb"), "rb")  # type: ignore[return-value]
 
 
 def _errors(encoding: str) -> str:
@@ -65,13 +70,13 @@ class Blocks:
 
     Parameters
     ----------
-    path, compressed, encoding : of the file. UTF-16 is handed on as UTF-8.
+    file, compressed, encoding : of the file. UTF-16 is handed on as UTF-8.
     longest : characters of a line that nobody reads any more: a longer one is cut off somewhere behind them.
     """
 
-    def __init__(self, path: Path, compressed: bool, encoding: str, longest: int):
-        self._file: gzip.GzipFile | io.BufferedReader | _AsUtf8 = (
-            _AsUtf8(open_text(path, encoding, compressed)) if encoding == "utf-16" else open_bytes(path, compressed)
+    def __init__(self, file: File, compressed: bool, encoding: str, longest: int):
+        self._file: IO[bytes] | _AsUtf8 = (
+            _AsUtf8(open_text(file, encoding, compressed)) if encoding == "utf-16" else open_bytes(file, compressed)
         )
         self._most = 4 * longest + 4
         self._first = io.BytesIO()

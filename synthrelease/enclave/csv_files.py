@@ -13,10 +13,10 @@ import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 from itertools import chain
-from pathlib import Path
 
 from synthrelease.enclave.ahead import Ahead
 from synthrelease.enclave.csv_blocks import Blocks, text_of, utf_8_of
+from synthrelease.enclave.files import File
 from synthrelease.enclave.plain_csv import PlainReader
 from synthrelease.enclave.texts import Collected, Piece, Texts, check_header
 from synthrelease.errors import InputError
@@ -45,13 +45,13 @@ _EXPECTED = "expected a file with a header and rows"
 
 
 def csv_pieces(
-    path: Path, needed: list[str], policy: InputTable, compressed: bool, most_rows: int, most_characters: int
+    file: File, needed: list[str], policy: InputTable, compressed: bool, most_rows: int, most_characters: int
 ) -> Iterator[Piece]:
     """The pieces of the file, each of at most so many rows and about so many characters. Raises InputError as `pieces`."""
     row, problem = 0, None
     size = min(most_characters, BLOCK)
     try:
-        with closing(Blocks(path, compressed, policy.encoding, MAX_LINE)) as blocks:
+        with closing(Blocks(file, compressed, policy.encoding, MAX_LINE)) as blocks:
             lines = _Lines(blocks, policy.encoding, size)
             first = next(filter(str.strip, lines), "")
             lines.check_header()

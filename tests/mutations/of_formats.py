@@ -76,17 +76,17 @@ OF_FORMATS = (
     Mutation(
         name="folder: other files are left out without a word",
         breaks="rows that nobody misses",
-        place="enclave.parquet:parquet_files",
-        old='"folders" if each.is_dir() else "" if _is_parquet(each) else "files that are not Parquet"',
+        place="enclave.files:folder_files",
+        old='"folders" if each.is_dir() else "" if _is_table(each) else "other files"',
         new='"folders" if each.is_dir() else ""',
         tests=(f"{FORMATS}::test_a_folder_of_parquet_is_refused_for_what_it_may_hide",),
     ),
     Mutation(
         name="folder: the name of a partition is shown",
         breaks="the value of a column on the screen",
-        place="enclave.parquet:parquet_files",
-        old='"folders" if each.is_dir() else "" if _is_parquet(each) else "files that are not Parquet"',
-        new='f"folders {each.name}" if each.is_dir() else "" if _is_parquet(each) else "files that are not Parquet"',
+        place="enclave.files:folder_files",
+        old='"folders" if each.is_dir() else "" if _is_table(each) else "other files"',
+        new='f"folders {each.name}" if each.is_dir() else "" if _is_table(each) else "other files"',
         tests=(f"{FORMATS}::test_a_folder_of_parquet_is_refused_for_what_it_may_hide",),
     ),
     Mutation(
