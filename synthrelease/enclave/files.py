@@ -69,11 +69,16 @@ def folder_files(path: Path) -> list[Path]:
     return inside
 
 
+def fitting(pattern: Path) -> list[Path]:
+    """Whatever fits, in order. Raises OSError or ValueError."""
+    fixed = list(takewhile(lambda part: not is_pattern(part), pattern.parts))
+    return sorted(Path(*fixed).glob("/".join(pattern.parts[len(fixed) :]))) if len(fixed) < len(pattern.parts) else []
+
+
 def pattern_files(pattern: Path) -> list[Path]:
     """The files whose paths fit a pattern such as `births/2019-*.csv`, in the order of their paths: tables, all of them."""
-    fixed = list(takewhile(lambda part: not is_pattern(part), pattern.parts))
     try:
-        found = sorted(Path(*fixed).glob("/".join(pattern.parts[len(fixed) :])))
+        found = fitting(pattern)
         kinds = [("folders" if each.is_dir() else "" if _is_table(each) else "other files") for each in found]
     except (OSError, ValueError):
         found, kinds = [], ["something that cannot be opened"]

@@ -19,6 +19,7 @@ from synthrelease.enclave.files import (
     STORES,
     File,
     digest_of,
+    fitting,
     folder_files,
     is_pattern,
     pattern_files,
@@ -92,8 +93,8 @@ class Source:
         try:
             if self.path is None or self.path.is_file() or self.path.is_dir():
                 return True
-            return is_pattern(str(self.path)) and bool(pattern_files(self.path))
-        except OSError:  # a name that is too long, or behind a folder that may not be entered
+            return bool(fitting(self.path))
+        except (OSError, ValueError):  # a name that is too long, or behind a folder that may not be entered
             return False
 
     def holds_files(self) -> bool:
