@@ -115,7 +115,9 @@ class Source:
         """
         if self.path is None:
             return [] if self.is_database else list(stored_files(self.uri))
-        return list(folder_files(self.path) if self.path.exists() or not self.holds_files() else pattern_files(self.path))
+        if not self.holds_files():
+            return [self.path]  # whatever it is: who opens it says so
+        return list(folder_files(self.path) if self.path.is_dir() else pattern_files(self.path))
 
     def size(self) -> int:
         """Bytes of all files that are read; 0 for a database behind a URI."""
