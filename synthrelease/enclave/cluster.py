@@ -9,17 +9,18 @@ is spent. A worker that dies is replaced by another; what it was counting is cou
 from __future__ import annotations
 
 import ipaddress
-import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from importlib.metadata import PackageNotFoundError, version
+from itertools import count
 from typing import Any
 
-from synthrelease import __version__
 from synthrelease.enclave.many_files import Run
 from synthrelease.enclave.protection import set_core_limit
 from synthrelease.errors import InputError, Unexpected
 
 CONNECT_SECONDS = 15
+_RUNS = count()
 DIED = "expected a cluster that counts every file, found one that gave up. The cause is not shown: it may hold values."
 
 
@@ -90,9 +91,9 @@ def _check_workers(client: Any, address: str) -> None:
         told = list(client.run(_about).values())
     except Exception:  # the package is not there, or not the same
         told = [("none that answers", False)]
-    problem = None
-    if other := next((each for each, _ in told if each != __version__), None):
-        problem = Unexpected(f"workers with synthrelease {__version__}, as here", other)
+    problem, here = None, _version()
+    if other := next((each for each, _ in told if each != here), None):
+        problem = Unexpected(f"workers with synthrelease {here}, as here", other)
     elif any(spills for _, spills in told):
         problem = Unexpected(
             "workers that write no results to a disk (start them with DASK_DISTRIBUTED__WORKER__MEMORY__TARGET=False and "
@@ -103,10 +104,17 @@ def _check_workers(client: Any, address: str) -> None:
         raise InputError(f"--address {address}: expected {problem.expected}, found {problem.found}. Nothing was spent.")
 
 
+def _version() -> str:
+    try:
+        return version("synthrelease")
+    except PackageNotFoundError:  # a checkout
+        return "that is not installed"
+
+
 def _about(dask_worker: Any) -> tuple[str, bool]:
     """In a worker: its version, and whether it may write results to a disk."""
     set_core_limit(0)
-    return __version__, type(dask_worker.data) is not dict
+    return _version(), type(dask_worker.data) is not dict
 
 
 def _each(client: Any, action: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> Iterator[tuple[int, Any]]:
@@ -114,7 +122,7 @@ def _each(client: Any, action: Callable[..., Any], arguments: Sequence[tuple[Any
     from distributed import as_completed
 
     # a name of this run, so that no result of another one is taken for it
-    name, left = uuid.uuid4().hex, iter(enumerate(arguments))
+    name, left = f"{client.id}-{next(_RUNS)}", iter(enumerate(arguments))
 
     def submit(place: int, task: tuple[Any, ...]) -> Any:
         return client.submit(action, *task, key=f"synthrelease-{name}-{place}", pure=False)
