@@ -5,7 +5,7 @@ Only texts of a form for which that is proved are read here: an optional sign, d
 
 The digits without the mark are a whole number m below 10^15 < 2^53, so m is a float, and so is 10^k for the k <= 15 digits
 behind the mark. Each step towards m is exact, and the one division m / 10^k is rounded correctly by IEEE 754, as `float`
-rounds the same quotient (W. D. Clinger, "How to read floating point numbers accurately", PLDI 1990: the fast path).
+rounds the same quotient (the fast path of W. D. Clinger's "How to read floating point numbers accurately").
 """
 
 from __future__ import annotations
