@@ -124,13 +124,15 @@ def release(
     sign: str | Path | None = None,
     password_file: str | Path | None = None,
     archive: str | Path | None = None,
+    address: str | None = None,
     progress: Callable[[str], None] = lambda phase: None,
 ) -> PublishedRelease | None:
     """Release one dataset that meets all acceptance criteria, from a private file. Spends the planned budget, once.
 
     Parameters
     ----------
-    data : the private file, in any format that docs/formats.md names; a folder of Parquet files; or the URI of a database.
+    data : the private file, in any format that docs/formats.md names; a folder, pattern or object store of Parquet
+        and CSV files; or the URI of a database.
     out : a new folder for the released files.
     table : of the data, where these are a database.
     jobs : processes that run rounds ahead of need.
@@ -139,6 +141,7 @@ def release(
     dataset, expect_head : the name that the ledger must have, and the head from the steward's logbook.
     sign, password_file : a private key that signs the files, and a file whose first line is its password.
     archive : a new .zip of the released files that tells no times.
+    address : of a Dask scheduler of the enclave, whose workers count the files of a folder, pattern or object store.
     progress : told the phase; it never learns how many rounds were run.
 
     Returns
@@ -195,6 +198,7 @@ def release(
         sign=_path(sign),
         password_file=_path(password_file),
         archive=_path(archive),
+        address=address,
     )
     published = room.publish(request, Told())
     return None if published is None else load(published.folder)

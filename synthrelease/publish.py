@@ -8,6 +8,7 @@ refusal then says that the budget is spent. From the charge on, nothing that a f
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +17,8 @@ from synthrelease.accounting.guarantee import check_delta
 from synthrelease.bundle import check_archive, check_free, write_archive, write_bundle
 from synthrelease.bundle.preview import preview
 from synthrelease.domain.counts import Counts
+from synthrelease.enclave.cluster import counting_cluster
+from synthrelease.enclave.many_files import Run
 from synthrelease.enclave.protection import protected
 from synthrelease.enclave.same_file import PublicFile, check_not_public
 from synthrelease.enclave.source import Source
@@ -54,6 +57,7 @@ class ReleaseRequest:
     dataset, expect_head : the name that the ledger must have, and the head from the steward's logbook.
     sign, password_file : a private key, and a file with its password.
     archive : a new .zip of the released folder.
+    address : of a Dask scheduler whose workers count the files of the table (`enclave.cluster`); None to count them here.
     nobodys : the data are simulated and come with the program: no ledger is kept. For the demonstration alone.
     """
 
@@ -68,6 +72,7 @@ class ReleaseRequest:
     sign: Path | None = None
     password_file: Path | None = None
     archive: Path | None = None
+    address: str | None = None
     nobodys: bool = False
 
 
@@ -132,9 +137,11 @@ def publish(request: ReleaseRequest, listener: Listener | None = None) -> Publis
     listener.chosen(spec)
     checked = check_before_spending(spec, request)
     listener.tried(dry_run(spec, checked.priors, request.jobs))
-    reserve(spec, request, listener)
-    with protected():
-        return _spent(checked, request, listener)
+    # a cluster that is not there, or is not fit for private rows, is found before the charge
+    with nullcontext() if request.address is None else counting_cluster(request.address) as run:
+        reserve(spec, request, listener)
+        with protected():
+            return _spent(checked, request, listener, run)
 
 
 def chosen(request: ReleaseRequest) -> ReleaseSpec:
@@ -178,6 +185,11 @@ def check_before_spending(spec: ReleaseSpec, request: ReleaseRequest) -> Checked
         role = f"what {request.shortlist} was rehearsed on"
         public.append(PublicFile(role=role, size=rehearsed.bytes, digest=rehearsed.sha256))
         tables.append(rehearsed.table)
+    if request.address is not None and not data.holds_files():
+        raise InputError(
+            f"{data}: expected a folder, a pattern or an object store whose files a cluster counts, found one table. Nothing "
+            "was spent."
+        )
     check_not_public(data, public)
     return Checked(spec=spec, priors=priors, public_tables=tuple(tables), key=_key(request))
 
@@ -222,7 +234,7 @@ def ledgers_near(request: ReleaseRequest) -> tuple[Path, ...]:
     return tuple(sorted(found - {own}))
 
 
-def _spent(checked: Checked, request: ReleaseRequest, listener: Listener) -> Published | None:
+def _spent(checked: Checked, request: ReleaseRequest, listener: Listener, run: Run | None = None) -> Published | None:
     """Read, run and write; what goes wrong from here on ends with a message that holds nothing private, and no cause."""
     problem: SynthreleaseError
     try:
@@ -233,6 +245,7 @@ def _spent(checked: Checked, request: ReleaseRequest, listener: Listener) -> Pub
             progress=listener.phase,
             priors=checked.priors,
             public=checked.public_tables,
+            run=run,
         )
         if result is None:
             return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,7 +13,18 @@ from rich.markup import escape
 from synthrelease.accounting.charges import decimal_text
 from synthrelease.accounting.guarantee import check_delta, loss_text
 from synthrelease.cli.bundles import warn_of_gaps
-from synthrelease.cli.terminal import Config, Jobs, TableName, out, print_plan, print_plans, progress_line
+from synthrelease.cli.terminal import (
+    Address,
+    Backend,
+    Config,
+    Jobs,
+    TableName,
+    cluster_address,
+    out,
+    print_plan,
+    print_plans,
+    progress_line,
+)
 
 if TYPE_CHECKING:
     from synthrelease.specification.release_spec import ReleaseSpec
@@ -126,9 +138,11 @@ def _document(spec: ReleaseSpec, jobs: int, rows: int | None) -> dict[str, Any]:
 def check(
     config: Config,
     data: Annotated[
-        str | None, typer.Option("--data", metavar="FILE", help="Also check that this file, or database, can be read.")
+        str | None, typer.Option("--data", metavar="DATA", help="Also check that this file, files, or database can be read.")
     ] = None,
     table: TableName = None,
+    backend: Backend = "loky",
+    address: Address = None,
 ) -> None:
     """Check a configuration, and that a file fits it. Spends no privacy budget; shows no value, row or count but its rows.
 
@@ -144,13 +158,16 @@ def check(
         f"{len(spec.space)} configurations, {len(spec.criteria)} criteria, {loss_text(spec.plan.total)}."
     )
     if data is not None:
+        from synthrelease.enclave.cluster import counting_cluster
         from synthrelease.enclave.ingest import ingest
         from synthrelease.enclave.source import Source
 
         source = Source.of(data, table)
         with progress_line() as phase:
             phase("reading the private file")
-            rows = ingest(source, spec.schema, spec.input, spec.raw)
+            scheduler = cluster_address(backend, address)
+            with nullcontext() if scheduler is None else counting_cluster(scheduler) as run:
+                rows = ingest(source, spec.schema, spec.input, spec.raw, run)
         out.print(f"{escape(str(source))}: fits the specification; {rows.n_file} rows in the file. {TOLD}")
         check_delta(spec.plan.total.delta, rows.n_file)
         check_stated(spec.rows, rows.n_file)

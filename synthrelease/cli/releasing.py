@@ -13,7 +13,18 @@ from rich.table import Table
 
 from synthrelease.accounting.charges import decimal_text
 from synthrelease.cli.bundles import Password, Sign, print_weights, warn_of_gaps
-from synthrelease.cli.terminal import NOTHING_RELEASED, Config, Jobs, TableName, err, print_plan, progress_line
+from synthrelease.cli.terminal import (
+    NOTHING_RELEASED,
+    Address,
+    Backend,
+    Config,
+    Jobs,
+    TableName,
+    cluster_address,
+    err,
+    print_plan,
+    progress_line,
+)
 from synthrelease.cli.terminal import out as terminal
 from synthrelease.criteria.scores import ANSWERED
 
@@ -23,9 +34,11 @@ if TYPE_CHECKING:
 
 def release(
     config: Config,
-    data: Annotated[str, typer.Option("--data", metavar="FILE", help="The private file, or the URI of a database.")],
+    data: Annotated[str, typer.Option("--data", metavar="DATA", help="The private file, files, or database.")],
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="A new folder for the released files.")],
     table: TableName = None,
+    backend: Backend = "loky",
+    address: Address = None,
     jobs: Jobs = 1,
     shortlist: Annotated[
         Path | None, typer.Option("--shortlist", metavar="FILE", help="Draw from these configurations (see rehearse).")
@@ -64,6 +77,7 @@ def release(
         sign=sign,
         password_file=password_file,
         archive=archive,
+        address=cluster_address(backend, address),
     )
     run(request)
 

@@ -20,7 +20,7 @@ from synthrelease.accounting.charges import Charge, decimal_text
 from synthrelease.accounting.guarantee import loss_of_group
 from synthrelease.accounting.rows import NOT_COVERED
 from synthrelease.accounting.stopping_laws import StoppingLaw
-from synthrelease.errors import Interrupted
+from synthrelease.errors import InputError, Interrupted
 
 NOTHING_RELEASED = 3
 STOPPED = 1
@@ -30,7 +30,20 @@ TableName = Annotated[
     str | None, typer.Option("--table", metavar="NAME", help="Of a database: the table to read; before [input] table.")
 ]
 Jobs = Annotated[int, typer.Option("--jobs", min=1, help="Processes that try configurations side by side.")]
+Backend = Annotated[str, typer.Option(help="Who counts the files of a table: loky (this machine) or dask.")]
+Address = Annotated[str | None, typer.Option(help="Of the Dask scheduler, in the enclave, for example tls://10.0.0.5:8786.")]
 out, err = Console(), Console(stderr=True)
+
+
+def cluster_address(backend: str, address: str | None) -> str | None:
+    """The address of the cluster that counts; None for this machine. Raises InputError for options that do not fit."""
+    if backend not in ("loky", "dask"):
+        raise InputError(f"--backend: expected loky or dask to count private rows, found {backend!r}.")
+    if (backend == "dask") != (address is not None):
+        raise InputError(
+            "--backend dask and --address: expected both or none, for example --address tls://10.0.0.5:8786, found one."
+        )
+    return address
 
 
 @contextmanager

@@ -58,6 +58,12 @@ class Counts:
         return cls._known(layout, sums, bins=bins)
 
     @classmethod
+    def of_sorted(cls, layout: Layout, codes: np.ndarray) -> Counts:
+        """The rows with these (n_rows,) codes, which do not decrease."""
+        starts = np.flatnonzero(np.diff(codes, prepend=-1))
+        return cls._known(layout, np.diff(starts, append=len(codes)), codes=codes[starts])
+
+    @classmethod
     def empty(cls, layout: Layout) -> Counts:
         """No rows."""
         return cls.of(layout, [np.zeros(0, dtype=np.int64)] * len(layout.sizes))

@@ -11,9 +11,9 @@ from pathlib import Path
 
 from synthrelease.domain.schema import Binning, Column, Schema
 from synthrelease.drafting.labels import ColumnNotes, notes_of
-from synthrelease.enclave.csv_files import open_text
+from synthrelease.enclave.csv_blocks import open_text
 from synthrelease.enclave.feather import FILE, STREAM
-from synthrelease.enclave.parquet import MARK
+from synthrelease.enclave.files import PARQUET, File
 from synthrelease.enclave.reading import GZIP, UTF_16, column_names, pieces, start_of
 from synthrelease.enclave.source import Source
 from synthrelease.enclave.statistical import package_of
@@ -121,8 +121,9 @@ def _read(source: Source) -> PublicFile:
         policy = policy.model_copy(update={"decimal": ","})
         columns |= {name: _with_points(columns[name]) for name in with_comma}
     notes = dict.fromkeys(names, ColumnNotes())
-    if source.path is not None and (package := package_of(start_of(source.path))):
-        notes |= notes_of(package, source.path, policy.encoding)
+    first = _first_file(source)
+    if isinstance(first, Path) and (package := package_of(start_of(first))):
+        notes |= notes_of(package, first, policy.encoding)
     name = source.path.name if source.path is not None else str(source)
     return PublicFile(
         name=name,
@@ -136,9 +137,14 @@ def _read(source: Source) -> PublicFile:
     )
 
 
+def _first_file(source: Source) -> File | None:
+    return None if source.is_database else source.files()[0]
+
+
 def _unreadable(source: Source, names: list[str], policy: InputTable) -> str:
     """Why one of these columns of a file that knows types cannot be read; empty for columns of CSV and databases."""
-    if source.path is None or not start_of(source.path).startswith((MARK, FILE, STREAM)):
+    first = _first_file(source)
+    if first is None or not start_of(first).startswith((PARQUET, FILE, STREAM)):
         return ""
     problem = ""
     try:
@@ -172,7 +178,7 @@ def _with_points(texts: Mapping[str | None, int]) -> Counter[str | None]:
 
 def _layout(source: Source) -> tuple[InputTable, list[str]]:
     """How the file is to be read, and its columns; anything wrong with a CSV file is left for `pieces` to explain."""
-    path = source.path
+    path = _first_file(source)
     encoding: Encoding = "utf-16" if path is not None and start_of(path).startswith(UTF_16) else "utf-8"
     names = column_names(source, InputTable(encoding=encoding))
     if names is not None or path is None:
@@ -189,7 +195,7 @@ def _layout(source: Source) -> tuple[InputTable, list[str]]:
     return InputTable(delimiter=delimiter, encoding=encoding), [field.strip() for field in fields] or ["?"]
 
 
-def _encoding(path: Path, compressed: bool) -> Encoding:
+def _encoding(path: File, compressed: bool) -> Encoding:
     """UTF-8; a mixture, where more letters than other bytes are UTF-8; Windows-1252, which is Latin-1 for most; Latin-1."""
     letters = stray = 0
     windows = True

@@ -7,14 +7,18 @@ A whole number is written "3" whatever its type, other numbers as the shortest t
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from synthrelease.enclave.texts import NO_VALUE, Texts
+from synthrelease.enclave.numbers import plain_numbers
+from synthrelease.enclave.texts import NO_VALUE, LazyTexts, Texts
 from synthrelease.errors import InputError
 
 _TYPE_NAME = re.compile("[a-z0-9_]+")
+_NARROW = 2**14
+"""Whole numbers that are no further apart are their own codes, counted from the lowest."""
 _EXACT = 2.0**53
 """Below it every whole number is a float."""
 
@@ -55,6 +59,73 @@ def is_text(kind: Any) -> bool:
     return bool(types.is_string(kind) or types.is_large_string(kind))
 
 
+class StringTexts(LazyTexts):
+    """The texts of an Arrow array of strings without nulls.
+
+    Parameters
+    ----------
+    strip : which letter is left out where a text begins with it.
+    """
+
+    def __init__(self, array: Any, strip: str = ""):
+        self._array, self._strip = array, strip
+
+    def __len__(self) -> int:
+        return len(self._array)
+
+    def made(self) -> list[str | None]:
+        texts = self._array.to_pylist()
+        return [text.lstrip(self._strip) for text in texts] if self._strip else texts
+
+    def numbers(self, decimal: str) -> tuple[np.ndarray, np.ndarray]:
+        _, offsets, data = self._array.buffers()
+        places = np.frombuffer(offsets, dtype=np.int32)[self._array.offset :][: len(self._array) + 1].astype(np.int64)
+        letters = np.frombuffer(data, dtype=np.uint8) if data is not None and data.size else np.zeros(1, dtype=np.uint8)
+        return plain_numbers(letters, places[:-1], places[1:], decimal)
+
+
+class NumberTexts(LazyTexts):
+    """The texts of numbers that a file knows as such: a whole number as "3", others as their shortest text; NaN as None.
+
+    Parameters
+    ----------
+    values : (n,) whole numbers of any type, or float64. The shortest text of such a float is read as the very same float.
+    """
+
+    def __init__(self, values: np.ndarray):
+        self._values = values
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def made(self) -> list[str | None]:
+        if self._values.dtype.kind == "f":
+            return number_texts(self._values)
+        return list(map(str, self._values.tolist()))
+
+    def numbers(self, decimal: str) -> tuple[np.ndarray, np.ndarray]:
+        numbers = self._values.astype(np.float64)
+        known = np.isfinite(numbers)
+        return np.where(known, numbers, 0.0), known
+
+
+class WithNull(LazyTexts):
+    """Texts, and after them the one of a null."""
+
+    def __init__(self, texts: LazyTexts):
+        self._texts = texts
+
+    def __len__(self) -> int:
+        return len(self._texts) + 1
+
+    def made(self) -> list[str | None]:
+        return [*self._texts, None]
+
+    def numbers(self, decimal: str) -> tuple[np.ndarray, np.ndarray]:
+        numbers, known = self._texts.numbers(decimal)
+        return np.append(numbers, 0.0), np.append(known, False)
+
+
 def as_texts(array: Any) -> Texts:
     """A column of Arrow as texts; nulls and NaN as None."""
     from pyarrow import types
@@ -62,14 +133,45 @@ def as_texts(array: Any) -> Texts:
     if types.is_float16(array.type):  # which pyarrow cannot encode
         numbers, codes = np.unique(array.to_numpy(zero_copy_only=False), return_inverse=True)
         return Texts(texts=number_texts(numbers), codes=codes.astype(np.int64), typed=True)
+    if types.is_integer(array.type) and not array.null_count and len(array):
+        values = whole_array(array)
+        low, high = int(values.min()), int(values.max())
+        if high - low < _NARROW and max(-low, high) < 2**62:  # a tenth of the time of telling them apart
+            return Texts(texts=NumberTexts(np.arange(low, high + 1)), codes=values.astype(np.int64) - low, typed=True)
     encoded = array.dictionary_encode()
-    values = encoded.dictionary
+    values, codes = encoded.dictionary, encoded.indices
+    typed = not (is_text(values.type) or types.is_string_view(values.type))
+    texts = _texts_of(values)
+    if codes.null_count:
+        texts = WithNull(texts) if isinstance(texts, LazyTexts) else [*texts, None]
+        codes = codes.fill_null(len(values))
+    return Texts(texts=texts, codes=whole_array(codes), typed=typed)
+
+
+def whole_array(array: Any) -> np.ndarray:
+    """The numbers of an Arrow array without nulls. Its own `to_numpy` would load pandas for it, which takes half a second."""
+    return np.from_dlpack(array)
+
+
+def _texts_of(values: Any) -> Sequence[str | None]:
+    from pyarrow import types
+
+    if not values.null_count:
+        if types.is_string(values.type) and _is_utf_8(values):
+            return StringTexts(values)
+        if types.is_integer(values.type) or types.is_float64(values.type):
+            return NumberTexts(whole_array(values))
     if types.is_floating(values.type):
-        texts = number_texts(values.to_numpy(zero_copy_only=False))
-    else:
-        texts = [_as_text(value) for value in values]
-    codes = encoded.indices.fill_null(len(texts)).to_numpy(zero_copy_only=False).astype(np.int64)
-    return Texts(texts=[*texts, None], codes=codes, typed=not (is_text(values.type) or types.is_string_view(values.type)))
+        return number_texts(values.to_numpy(zero_copy_only=False))
+    return [_as_text(value) for value in values]
+
+
+def _is_utf_8(values: Any) -> bool:
+    try:
+        values.validate(full=True)
+    except Exception:  # whatever the library raises; such a text is no value
+        return False
+    return True
 
 
 def number_texts(values: np.ndarray) -> list[str | None]:

@@ -6,18 +6,18 @@ and cuts texts at a zero byte, all without a word. Lines that can be read in one
 
 from __future__ import annotations
 
-import codecs
 import csv
-import gzip
 import io
 import json
 import zlib
 from collections.abc import Iterable, Iterator
+from contextlib import closing
 from itertools import chain
-from pathlib import Path
-from typing import IO
 
-from synthrelease.enclave.plain_csv import plain_columns
+from synthrelease.enclave.ahead import Ahead
+from synthrelease.enclave.csv_blocks import Blocks, text_of, utf_8_of
+from synthrelease.enclave.files import File
+from synthrelease.enclave.plain_csv import PlainReader
 from synthrelease.enclave.texts import Collected, Piece, Texts, check_header
 from synthrelease.errors import InputError
 from synthrelease.toml.tables import InputTable
@@ -27,8 +27,10 @@ MAX_LINE = 10_000_000
 MAX_HEADER = 1_000_000
 MAX_BLANK_LINES = 1_000_000
 """Blank lines on end: they are no rows, but a few compressed kilobytes hold more than can be read in a day."""
-BLOCK = 2**23
-"""Characters that are looked at together, so that plain lines are read fast and other lines one by one."""
+BLOCK = 2**22
+"""Bytes that are looked at together, so that plain lines are read fast and other lines one by one."""
+_FIRST = 2**16
+"""Bytes that are looked at together where lines are surely needed one by one: for the header."""
 _DELIMITERS = {";": "a semicolon", "\t": "a tab", "|": "a bar", ",": "a comma", " ": "a space"}
 ENCODINGS = {
     "utf-8": "UTF-8",
@@ -43,13 +45,14 @@ _EXPECTED = "expected a file with a header and rows"
 
 
 def csv_pieces(
-    path: Path, needed: list[str], policy: InputTable, compressed: bool, most_rows: int, most_characters: int
+    file: File, needed: list[str], policy: InputTable, compressed: bool, most_rows: int, most_characters: int
 ) -> Iterator[Piece]:
     """The pieces of the file, each of at most so many rows and about so many characters. Raises InputError as `pieces`."""
     row, problem = 0, None
+    size = min(most_characters, BLOCK)
     try:
-        with open_text(path, policy.encoding, compressed) as text:
-            lines = _Lines(text, policy.encoding)
+        with closing(Blocks(file, compressed, policy.encoding, MAX_LINE)) as blocks:
+            lines = _Lines(blocks, policy.encoding, size)
             first = next(filter(str.strip, lines), "")
             lines.check_header()
             _check_delimiter(first, needed, policy.delimiter)
@@ -61,27 +64,36 @@ def csv_pieces(
             check_header(header, needed)
             places = [header.index(name) for name in needed]
             row, lines.length = 1, 0
-            while block := lines.block(min(most_characters, BLOCK)):
-                first_row = row
-                columns = plain_columns(block, policy.delimiter, len(header), places, min(MAX_LINE, csv.field_size_limit()))
-                if columns is not None:
-                    lines.blank = 0
-                    row += len(columns[0].codes)
-                else:
-                    lines.put_back(block)
-                    collected = Collected[str](places)
-                    for record in records:
-                        if len(record) != len(header):
-                            raise _ragged(len(header), len(record))
-                        collected.add(record)
-                        row, lines.length = row + 1, 0
-                        if lines.are_used_up():
-                            break
-                    columns = [Texts(texts=texts, codes=codes) for texts, codes in collected.columns()]
-                for start in range(0, row - first_row, most_rows):
-                    part = slice(start, start + most_rows)
-                    cut = [Texts(texts=each.texts, codes=each.codes[part]) for each in columns]
-                    yield first_row + start, dict(zip(needed, cut, strict=True))
+            lines.give_back()
+            plain_lines = PlainReader(policy.delimiter, len(header), places, min(MAX_LINE, csv.field_size_limit()))
+
+            def plainly(block: bytes) -> list[Texts] | None:
+                return plain_lines.columns(utf_8_of(block, policy.encoding))
+
+            with Ahead(plainly, lambda: blocks.next(size) or None) as ahead:
+                plain = True
+                while found := ahead.next(plain):
+                    first_row, (block, columns) = row, found
+                    plain = columns is not None
+                    if columns is not None:
+                        lines.blank = 0
+                        row += len(columns[0].codes)
+                    else:
+                        blocks.put_back(b"".join(ahead.forget()))
+                        lines.put_back(block)
+                        collected = Collected[str](places)
+                        for record in records:
+                            if len(record) != len(header):
+                                raise _ragged(len(header), len(record))
+                            collected.add(record)
+                            row, lines.length = row + 1, 0
+                            if lines.are_used_up():
+                                break
+                        columns = [Texts(texts=texts, codes=codes) for texts, codes in collected.columns()]
+                    for start in range(0, row - first_row, most_rows):
+                        part = slice(start, start + most_rows)
+                        cut = [Texts(texts=each.texts, codes=each.codes[part]) for each in columns]
+                        yield first_row + start, dict(zip(needed, cut, strict=True))
     except UnicodeError:
         problem = _other_bytes(policy.encoding)
     except (OSError, EOFError, zlib.error):
@@ -129,31 +141,6 @@ def _ragged(expected: int, found: int) -> _Unreadable:
     return _Unreadable(f"expected {expected} fields, as in the header, found {found}", advice)
 
 
-def open_text(path: Path, encoding: str, compressed: bool) -> io.TextIOWrapper:
-    """The text of a file, with its line ends as they are. A mark of UTF-8 at its beginning is no part of it."""
-    codec = "utf-8-sig" if encoding in ("utf-8", "mixed") else encoding
-    errors = STRAY_LETTERS if encoding == "mixed" else "strict"
-    if compressed:
-        return io.TextIOWrapper(gzip.open(path, "rb"), encoding=codec, errors=errors, newline="")
-    return io.TextIOWrapper(path.open("rb"), encoding=codec, errors=errors, newline="")
-
-
-STRAY_LETTERS = "synthrelease.stray_letters"
-"""How Python's decoders are told to read bytes that are no UTF-8 as Windows-1252."""
-
-
-def _stray_letters(error: UnicodeError) -> tuple[str, int]:
-    """The letters of bytes that are no UTF-8, and where to go on. A line end is never among them: each row is read alone."""
-    if not isinstance(error, UnicodeDecodeError):
-        raise error
-    stray = error.object[error.start : error.end]
-    return "".join(_WINDOWS.get(byte, chr(byte)) for byte in stray), error.end
-
-
-_WINDOWS = {byte: bytes([byte]).decode("windows-1252") for byte in range(256) if byte not in (0x81, 0x8D, 0x8F, 0x90, 0x9D)}
-codecs.register_error(STRAY_LETTERS, _stray_letters)
-
-
 class _Lines:
     """The lines of a text with their ends. Refuses what no table holds, before it fills the memory or takes for ever.
 
@@ -161,9 +148,11 @@ class _Lines:
     to 0 after each record, and after lines that it did not take from here.
     """
 
-    def __init__(self, text: IO[str], encoding: str):
-        self._text = text
-        self._encoding = ENCODINGS[encoding]
+    def __init__(self, blocks: Blocks, encoding: str, size: int):
+        self._blocks = blocks
+        self._encoding = encoding
+        self._size = min(size, _FIRST)
+        self._block = b""
         self._waiting: Iterator[str] = iter(())
         self._left = 0
         self.blank = 0
@@ -174,7 +163,7 @@ class _Lines:
             self.length += len(line)
             self.blank = self.blank + 1 if line.isspace() else 0
             if "\0" in line:
-                raise _Unreadable(f"expected text in {self._encoding}, found a zero byte", _ZERO_BYTE)
+                raise _Unreadable(f"expected text in {ENCODINGS[self._encoding]}, found a zero byte", _ZERO_BYTE)
             if self.length >= MAX_LINE:
                 raise _Unreadable(f"expected rows of less than {MAX_LINE} characters, found more", "Is it a text file?")
             if self.blank > MAX_BLANK_LINES:
@@ -182,23 +171,26 @@ class _Lines:
             yield line
 
     def _next(self) -> str:
-        if self._left:
-            self._left -= 1
-            return next(self._waiting)
-        return self._text.readline(MAX_LINE)
+        if not self._left:
+            self.put_back(self._blocks.next(self._size))
+        if not self._left:
+            return ""
+        self._left -= 1
+        return next(self._waiting)
 
-    def block(self, characters: int) -> str:
-        """About so many characters of the text, up to the end of a line; empty at the end of the text."""
-        begun = self._text.read(characters)
-        return begun + self._text.readline(MAX_LINE) if begun else begun
-
-    def put_back(self, block: str) -> None:
+    def put_back(self, block: bytes) -> None:
         """Have the lines of a block come one by one."""
-        lines = io.StringIO(block, newline="").readlines()
-        self._waiting, self._left = iter(lines), len(lines)
+        lines = io.StringIO(text_of(block, self._encoding), newline="").readlines()
+        self._block, self._waiting, self._left = block, iter(lines), len(lines)
+
+    def give_back(self) -> None:
+        """Hand the lines that have not come to whoever reads blocks."""
+        lines = self._block.splitlines(keepends=True)
+        self._blocks.put_back(b"".join(lines[len(lines) - self._left :]))
+        self._left = 0
 
     def are_used_up(self) -> bool:
-        """Whether all lines that were put back have come."""
+        """Whether all lines of the blocks that were begun have come."""
         return not self._left
 
     def check_header(self) -> None:

@@ -7,24 +7,20 @@ do not fit, never with a value, a row or a number of rows. Bins and layout come 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
-from synthrelease.domain.counts import Counts, Tally
+from synthrelease.domain.counts import Counts
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.domain.schema import Column, Schema
+from synthrelease.enclave.counting import count_pieces
 from synthrelease.enclave.door import PrivateRows
+from synthrelease.enclave.many_files import UNFORESEEN, Run, count_files
 from synthrelease.enclave.reading import pieces
 from synthrelease.enclave.source import Source
-from synthrelease.enclave.values import MISSING, OUTSIDE, WRONG, atomic_bins
+from synthrelease.enclave.values import MISSING, OUTSIDE
 from synthrelease.errors import InputError, listing
 from synthrelease.toml.tables import InputTable
-
-MAX_ROWS = 2**30
-"""Capacities of the matching are 32-bit, and products of two counts must fit 64 bits."""
 
 ADVICE = (
     "Neither rows nor values are shown, and how many rows it concerns is not told. What this message says comes from the "
@@ -33,8 +29,14 @@ ADVICE = (
 )
 
 
-def ingest(path: str | Path | Source, schema: Schema, policy: InputTable, raw: Plausibility) -> PrivateRows:
+def ingest(
+    path: str | Path | Source, schema: Schema, policy: InputTable, raw: Plausibility, run: Run | None = None
+) -> PrivateRows:
     """Read the private file once and group the rows that the public rules keep to atomic cells.
+
+    Parameters
+    ----------
+    run : where the files of a table are counted, when it has several: here, or on a cluster of the enclave (`cluster`).
 
     Raises
     ------
@@ -48,7 +50,7 @@ def ingest(path: str | Path | Source, schema: Schema, policy: InputTable, raw: P
     table that a release works with. The number of rows of the file is public. Where the specification drops nothing, a value
     that does not fit stops the run: files with such values are outside the domain of the guarantee.
     """
-    found = _counts_or_problem(path, schema, policy, raw)
+    found = _counts_or_problem(path, schema, policy, raw, run)
     if isinstance(found, str):
         raise InputError(found)
     return PrivateRows(found.kept, found.n_file)
@@ -77,55 +79,31 @@ class _Rows:
     n_file: int
 
 
-def _counts_or_problem(path: str | Path | Source, schema: Schema, policy: InputTable, raw: Plausibility) -> _Rows | str:
+def _counts_or_problem(
+    path: str | Path | Source, schema: Schema, policy: InputTable, raw: Plausibility, run: Run | None = None
+) -> _Rows | str:
     """The counts, or what is wrong: a text, so that no error carries a frame or cause that saw values."""
     try:
-        return _read(Source.of(path), schema, policy, raw)
+        return _read(Source.of(path), schema, policy, raw, run)
     except InputError as error:
         return f"{path}: {error}"
     except Exception:
-        return f"{path}: expected a file that can be read, found one that cannot. The cause is not shown: it may hold values."
+        return f"{path}: {UNFORESEEN}"
 
 
-def _read(path: Source, schema: Schema, policy: InputTable, raw: Plausibility) -> _Rows:
-    kept = Tally(schema.layout)
-    n_file = 0
-    problems: set[tuple[int, int]] = set()
-    for _, columns in pieces(path, schema, policy):
-        digits = [atomic_bins(columns, column, policy) for column in schema.columns]
-        n_file += len(digits[0])
-        if n_file > MAX_ROWS:
-            raise InputError(f"expected at most {MAX_ROWS} rows, found more.")
-        problems |= {
-            (place, kind)
-            for place, (column, found) in enumerate(zip(schema.columns, digits, strict=True))
-            for kind in _forbidden_kinds(column)
-            if (found == kind).any()
-        }
-        if not problems:
-            kept.add(_count(digits, schema, raw))
-    if problems:  # of the whole file, in the order of the columns, whatever the order of the rows
-        found_in = [_problem(schema.columns[place], kind, policy.decimal) for place, kind in sorted(problems)]
+def _read(path: Source, schema: Schema, policy: InputTable, raw: Plausibility, run: Run | None) -> _Rows:
+    if path.holds_files():
+        found = count_files(path.files, schema, policy, run)
+    elif run is not None:
+        raise InputError("expected a folder, a pattern or an object store whose files a cluster counts, found one file.")
+    else:
+        found = count_pieces(pieces(path, schema, policy), schema, policy)
+    if found.problems:  # of the whole table, in the order of the columns, whatever the order of the rows
+        found_in = [_problem(schema.columns[place], kind, policy.decimal) for place, kind in sorted(found.problems)]
         raise InputError("\n  ".join(["the file does not fit the specification.", *found_in]) + f"\n{ADVICE}")
-    if not n_file:
+    if not found.n_rows:
         raise InputError("expected rows after the header, found none.")
-    return _Rows(kept=kept.total(), n_file=n_file)
-
-
-def _count(digits: list[np.ndarray], schema: Schema, raw: Plausibility) -> Counts:
-    kept = np.all([digit >= 0 for digit in digits], axis=0)
-    digits = [digit[kept] for digit in digits]
-    plausible = ~raw.forbidden(digits)
-    return Counts.of(schema.layout, [digit[plausible] for digit in digits])
-
-
-def _forbidden_kinds(column: Column) -> Iterator[int]:
-    """What must not occur in a column; the other rows without a bin are left out."""
-    yield WRONG
-    if column.missing == "error":
-        yield MISSING
-    if column.outside != "drop":  # clipped numbers are inside by now
-        yield OUTSIDE
+    return _Rows(kept=raw.filter(found.cells), n_file=found.n_rows)
 
 
 def _problem(column: Column, kind: int, decimal: str) -> str:

@@ -9,53 +9,113 @@ what is wrong with them.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
+from synthrelease.enclave.arrow import StringTexts, whole_array
 from synthrelease.enclave.texts import Texts
 
 _DELIMITERS = ",;\t|"
 _NEWLINE, _RETURN, _QUOTE, _SPACE = b'\n\r" '
+_MARK = "\ufeff".encode()
+_MOST_KNOWN = 20_000
+_MOST_BYTES = 2**20
+"""Of the texts of a column that are recognised: beyond these it takes longer than to tell them apart anew."""
 
 
-def plain_columns(text: str, delimiter: str, width: int, places: Sequence[int], longest: int) -> list[Texts] | None:
-    """The columns at these places of whole lines; None when the lines are not plain.
+class PlainReader:
+    """Reads whole lines of one file, those that are plain.
 
     Lines are plain when `csv` in strict mode, with spaces after a delimiter left out, must read each as one row of `width`
     fields: no zero byte, no blank line, no line end but LF and CR LF, every quote right at the beginning or the end of a field
-    of one line that does not begin with a space, and at least two columns.
+    of one line that does not begin with a space, and at least two columns. No value is made of a text.
+
+    Texts that came before are recognised, which is faster than to tell all texts of each block apart. Which of them are
+    recognised depends on the order in which threads are done; the texts of the rows do not.
 
     Parameters
     ----------
-    text : whole lines with their ends, of which the last may lack its own.
+    width, places : the number of columns, and which of them are wanted.
     longest : bytes of a line that `csv` might refuse.
     """
-    if width < 2 or delimiter not in _DELIMITERS or "\0" in text or text.startswith("\ufeff"):
-        return None
-    data = text.encode()
-    lines = _count_of_plain_lines(data, delimiter, longest)
-    return None if lines is None else _columns(data, delimiter, width, places, lines)
+
+    def __init__(self, delimiter: str, width: int, places: Sequence[int], longest: int):
+        self._delimiter, self._longest = delimiter, longest
+        self._names = [str(place) for place in range(width)]
+        self._known: dict[str, Any] = dict.fromkeys(self._names[place] for place in places)
+        self._places = [self._names[place] for place in places]
+
+    def columns(self, data: bytes) -> list[Texts] | None:
+        """The columns of whole lines in UTF-8, of which the last may lack its end; None when they are not plain."""
+        if len(self._names) < 2 or self._delimiter not in _DELIMITERS or b"\0" in data or data.startswith(_MARK):
+            return None
+        if not _lines_are_short(data, self._longest) or (b"\r" in data and not _returns_are_plain(data)):
+            return None
+        if b'"' in data and not _quotes_are_plain(np.frombuffer(data, dtype=np.uint8), ord(self._delimiter)):
+            return None
+        table = self._table(data)
+        if table is None or table.num_rows != data.count(b"\n") + (not data.endswith(b"\n")):  # blank lines are left out
+            return None
+        return [self._texts(name, table.column(name).chunk(0)) for name in self._places]  # one block, one chunk
+
+    def _table(self, data: bytes) -> Any:
+        import pyarrow as pa
+        from pyarrow import csv
+
+        try:
+            return csv.read_csv(
+                pa.py_buffer(data),
+                read_options=csv.ReadOptions(column_names=self._names, block_size=len(data) + 1, use_threads=False),
+                parse_options=csv.ParseOptions(delimiter=self._delimiter, quote_char='"' if b'"' in data else False),
+                convert_options=csv.ConvertOptions(
+                    include_columns=list(self._known), column_types=dict.fromkeys(self._known, pa.string()), check_utf8=False
+                ),
+            )
+        except pa.ArrowException:  # a row of another length, for example: `csv` says which
+            return None
+
+    def _texts(self, name: str, array: Any) -> Texts:
+        from pyarrow import compute
+
+        known = self._known[name]
+        if known is not None:
+            codes = compute.index_in(array, value_set=known)
+            if not codes.null_count:
+                return Texts(texts=StringTexts(known, strip=" "), codes=whole_array(codes))
+        encoded = array.dictionary_encode()
+        found = encoded.dictionary
+        if len(found) <= _MOST_KNOWN and found.nbytes <= _MOST_BYTES:
+            self._known[name] = found if known is None else _with(known, found)
+        return Texts(texts=StringTexts(found, strip=" "), codes=whole_array(encoded.indices))
 
 
-def _count_of_plain_lines(data: bytes, delimiter: str, longest: int) -> int | None:
-    if data[:1] in (b"\n", b"\r") or b"\n\n" in data or b"\n\r\n" in data or data.count(b"\r") != data.count(b"\r\n"):
-        return None
-    values = np.frombuffer(data, dtype=np.uint8)
-    ends = np.flatnonzero(values == _NEWLINE)
-    borders = np.concatenate([[-1], ends, [len(data)]])
-    if np.diff(borders).max() >= longest:
-        return None
-    if b'"' in data and not _quotes_are_plain(values, ends, ord(delimiter)):
-        return None
-    return len(ends) + (not data.endswith(b"\n"))
+def _with(known: Any, found: Any) -> Any:
+    """Both together; the last ones alone where that is too many."""
+    import pyarrow as pa
+
+    both = pa.concat_arrays([known, found]).unique()
+    return both if len(both) <= _MOST_KNOWN and both.nbytes <= _MOST_BYTES else found
 
 
-def _quotes_are_plain(values: np.ndarray, ends: np.ndarray, delimiter: int) -> bool:
+def _lines_are_short(data: bytes, longest: int) -> bool:
+    """Whether lines are surely shorter than `longest` bytes: there is a line end in every stretch of half as many."""
+    half = max(longest // 2, 1)
+    return all(data.find(b"\n", start, start + half) >= 0 for start in range(0, len(data) - half + 1, half))
+
+
+def _returns_are_plain(data: bytes) -> bool:
+    """Whether every CR stands before an LF, and no line consists of these alone."""
+    return data[:1] != b"\r" and b"\n\r\n" not in data and data.count(b"\r") == data.count(b"\r\n")
+
+
+def _quotes_are_plain(values: np.ndarray, delimiter: int) -> bool:
     """Whether quotes stand in pairs around fields of one line, with nothing but a border of the field beyond them."""
     quotes = np.flatnonzero(values == _QUOTE)
     if len(quotes) % 2:
         return False
     first, last = quotes[::2], quotes[1::2]
+    ends = np.flatnonzero(values == _NEWLINE)
     around = np.concatenate([[_NEWLINE], values, [_NEWLINE]])  # what stands before place i is at i, what stands after at i + 2
     return bool(
         np.isin(around[first], (delimiter, _NEWLINE)).all()
@@ -63,29 +123,3 @@ def _quotes_are_plain(values: np.ndarray, ends: np.ndarray, delimiter: int) -> b
         and (around[first + 2] != _SPACE).all()
         and (np.searchsorted(ends, first) == np.searchsorted(ends, last)).all()
     )
-
-
-def _columns(data: bytes, delimiter: str, width: int, places: Sequence[int], lines: int) -> list[Texts] | None:
-    import pyarrow as pa
-    from pyarrow import csv
-
-    names = [str(place) for place in range(width)]
-    wanted = [names[place] for place in places]
-    try:
-        table = csv.read_csv(
-            pa.BufferReader(data),
-            read_options=csv.ReadOptions(column_names=names, block_size=len(data) + 1),
-            parse_options=csv.ParseOptions(delimiter=delimiter),
-            convert_options=csv.ConvertOptions(
-                include_columns=wanted, column_types=dict.fromkeys(wanted, pa.dictionary(pa.int32(), pa.string()))
-            ),
-        )
-    except pa.ArrowException:  # a row of another length, for example: `csv` says which
-        return None
-    return [_texts(table.column(name)) for name in wanted] if table.num_rows == lines else None
-
-
-def _texts(column: object) -> Texts:
-    array = column.combine_chunks()  # type: ignore[attr-defined]
-    codes = array.indices.to_numpy(zero_copy_only=False).astype(np.int64)
-    return Texts(texts=[text.lstrip(" ") for text in array.dictionary.to_pylist()], codes=codes)

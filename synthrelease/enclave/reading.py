@@ -15,7 +15,8 @@ from synthrelease.enclave.csv_files import ENCODINGS, csv_pieces
 from synthrelease.enclave.database_files import SQLITE, duckdb_names, duckdb_pieces, is_duckdb, sqlite_names, sqlite_pieces
 from synthrelease.enclave.databases import database_names, database_pieces
 from synthrelease.enclave.feather import FILE, STREAM, feather_names, feather_pieces
-from synthrelease.enclave.parquet import MARK, parquet_names, parquet_pieces
+from synthrelease.enclave.files import PARQUET, File, StoredFile
+from synthrelease.enclave.parquet import parquet_names, parquet_pieces
 from synthrelease.enclave.source import Source
 from synthrelease.enclave.statistical import package_names, package_of, package_pieces
 from synthrelease.enclave.texts import Piece
@@ -47,15 +48,54 @@ def pieces(source: str | Path | Source, schema: Schema, policy: InputTable) -> I
     InputError : when the file cannot be read, its header does not fit, or a row has not as many fields as the header.
         The content of a row is never quoted; names from the header are. The caller adds the name of the file.
     """
-    needed = list(dict.fromkeys(name for column in schema.columns for name in column.sources))
     source = Source.of(source)
-    table = source.table or policy.table
-    if source.path is None:
-        yield from database_pieces(source.uri, table, needed, ROWS_PER_PIECE)
+    if source.is_database:
+        yield from database_pieces(source.uri, source.table or policy.table, _needed(schema), ROWS_PER_PIECE)
         return
-    path = source.path
-    start = start_of(path)
-    if start.startswith(MARK):
+    files = source.files()
+    if not source.holds_files():
+        yield from file_pieces(files[0], schema, policy, source.table)
+        return
+    row = 1
+    for number, file in enumerate(files, 1):
+        problem = None
+        try:
+            for _, columns in file_pieces(file, schema, policy):
+                yield row, columns
+                row += len(next(iter(columns.values())).codes)
+        except InputError as error:
+            problem = f"{error} {which_file(number, len(files))}"
+        if problem:
+            raise InputError(problem)
+
+
+def which_file(number: int, n_files: int) -> str:
+    """Where something was found, without a name."""
+    return f"This was found in file {number} of {n_files}, in the order of their names."
+
+
+def _needed(schema: Schema) -> list[str]:
+    return list(dict.fromkeys(name for column in schema.columns for name in column.sources))
+
+
+def file_pieces(file: File, schema: Schema, policy: InputTable, table: str | None = None) -> Iterator[Piece]:
+    """The pieces of one file, in order. Raises InputError as `pieces`.
+
+    Parameters
+    ----------
+    table : of a database.
+    """
+    needed, table = _needed(schema), table or policy.table
+    start = start_of(file)
+    if isinstance(file, StoredFile):
+        if start.startswith(PARQUET):
+            yield from parquet_pieces(file, needed, ROWS_PER_PIECE, CHARACTERS_PER_PIECE)
+        else:
+            compressed = _is_compressed(start, policy)
+            yield from csv_pieces(file, needed, policy, compressed, ROWS_PER_PIECE, CHARACTERS_PER_PIECE)
+        return
+    path = file
+    if start.startswith(PARQUET):
         yield from parquet_pieces(path, needed, ROWS_PER_PIECE, CHARACTERS_PER_PIECE)
     elif start.startswith((FILE, STREAM)):
         yield from feather_pieces(path, needed, ROWS_PER_PIECE)
@@ -78,12 +118,14 @@ def column_names(source: Source, policy: InputTable) -> list[str] | None:
     InputError : as `pieces`.
     """
     table = source.table or policy.table
-    if source.path is None:
+    if source.is_database:
         return database_names(source.uri, table)
-    path = source.path
+    path = source.files()[0]
     start = start_of(path)
-    if start.startswith(MARK):
+    if start.startswith(PARQUET):
         return parquet_names(path)
+    if isinstance(path, StoredFile):
+        return None
     if start.startswith((FILE, STREAM)):
         return feather_names(path)
     if package := package_of(start):
@@ -107,22 +149,18 @@ def _is_compressed(start: bytes, policy: InputTable) -> bool:
     return start.startswith(GZIP)
 
 
-def start_of(path: Path) -> bytes:
-    """The first bytes of the file, at least one; the mark of Parquet for a folder, which can hold nothing else.
-
-    Only regular files are opened: a pipe may have nobody at its other end.
-    """
+def start_of(file: File) -> bytes:
+    """The first bytes of the file, at least one. Of paths only regular files are opened: a pipe may have nobody at its end."""
     start = b""
     try:
-        mode = path.stat().st_mode
-        if stat.S_ISDIR(mode):
-            return MARK
-        if stat.S_ISREG(mode):
-            with path.open("rb") as file:
-                start = file.read(1024)
+        if isinstance(file, StoredFile) or stat.S_ISREG(file.stat().st_mode):
+            with file.open("rb") as opened:
+                start = opened.read(1024)
             found = "an empty file"
         else:
             found = "a pipe or a device"
+    except InputError:
+        raise
     except FileNotFoundError:
         found = "no such file"
     except PermissionError:

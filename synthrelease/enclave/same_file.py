@@ -41,13 +41,14 @@ class PublicFile:
 
 
 def check_not_public(data: str | Path | Source, public: Iterable[PublicFile]) -> None:
-    """Raises InputError when the private file is one of these; opens it only where the sizes agree. A URI is not asked."""
+    """Raises InputError when the private file is one of these; opens it only where the sizes agree. A database is not asked."""
     data = Source.of(data)
-    if data.path is None:
+    if data.is_database:
         return
     size, digest = data.size(), None
     for known in public:
-        same = known.path is not None and os.path.exists(known.path) and os.path.samefile(data.path, known.path)
+        both = data.path is not None and known.path is not None and data.path.exists() and known.path.exists()
+        same = both and os.path.samefile(str(data.path), str(known.path))
         if not same and size == known.size:
             digest = digest or data.digest()
             same = digest == known.digest

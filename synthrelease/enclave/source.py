@@ -1,4 +1,7 @@
-"""Where a table is: a file, a folder, or a table of a database. Its text, for messages, shows no user and no password.
+"""Where a table is: files, or a table of a database. Its text, for messages, shows no user and no password.
+
+Files are named by a path, a folder, a pattern such as `births/2019-*.parquet`, or the URI of an object store that fsspec reads,
+such as `s3://registry/births`; its credentials are where the store's own library looks for them.
 
 A database is named by a file (DuckDB, SQLite) or by a URI: that of SQLAlchemy, such as `postgresql://server/registry`, or that
 of an ADBC driver, such as `adbc+postgresql://server/registry`. User and password come from the environment alone
@@ -12,13 +15,23 @@ import re
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from synthrelease.enclave.parquet import parquet_files
+from synthrelease.enclave.files import (
+    STORES,
+    File,
+    digest_of,
+    fitting,
+    folder_files,
+    is_pattern,
+    pattern_files,
+    size_of,
+    stored_files,
+)
 from synthrelease.errors import InputError
-from synthrelease.resources import file_digest
 
 USER, PASSWORD = "SYNTHRELEASE_DATABASE_USER", "SYNTHRELEASE_DATABASE_PASSWORD"
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9_.-]+(\+[A-Za-z0-9_]+)?:/?/.*", re.DOTALL)  # one letter is a drive of Windows
 _FILE = re.compile(r"(duckdb|sqlite):///(?P<path>[^?#]+)", re.DOTALL)
+_PASSWORD = re.compile("//[^/]*:[^/]*@")
 _SECRET = re.compile(r"[?&;][^=&;]*(pass|pwd|secret|token|key|user|uid)[^=&;]*=", re.IGNORECASE)
 
 
@@ -28,8 +41,8 @@ class Source:
 
     Attributes
     ----------
-    path : of the file or folder; None for a URI.
-    uri : of a database without user and password; empty for a file.
+    path : of the file or folder, or a pattern of paths; None for a URI.
+    uri : of a database or an object store, without user and password; empty for a path.
     table : of a database, where the steward named one beside the file.
     """
 
@@ -52,6 +65,13 @@ class Source:
             return cls(path=Path(match["path"]), table=table)
         if isinstance(data, Path) or not _URI.fullmatch(text) or text.count("/") == 1:
             return cls(path=Path(data), table=table)
+        if (protocol := text.partition("://")[0]) in STORES:
+            if _PASSWORD.search(text) or _SECRET.search(text) or "::" in text:
+                raise InputError(
+                    f"expected the URI of an object store ({protocol}) alone, found one that may hold a password, or a chain "
+                    "of stores (it is not shown). Credentials are found where the library of the store looks for them."
+                )
+            return cls(uri=text, table=table)
         if "@" in text or _SECRET.search(text):
             raise InputError(
                 "expected the URI of a database without user and password, found one that may hold them (it is not shown). Put "
@@ -63,23 +83,49 @@ class Source:
         shown = str(self.path) if self.path is not None else re.split(r"[?;#]", self.uri)[0]
         return shown if self.table is None else f"{shown}, table {self.table!r}"
 
+    @property
+    def is_database(self) -> bool:
+        """Whether a URI names it that is no object store's."""
+        return self.path is None and self.uri.partition("://")[0] not in STORES
+
     def is_there(self) -> bool:
-        """Whether there is a file or folder; always true for a URI, which is not asked."""
+        """Whether there is a file or folder, or one that a pattern fits; always true for a URI, which is not asked."""
         try:
-            return self.path is None or self.path.is_file() or self.path.is_dir()
-        except OSError:  # a name that is too long, or behind a folder that may not be entered
+            if self.path is None or self.path.is_file() or self.path.is_dir():
+                return True
+            return bool(fitting(self.path))
+        except (OSError, ValueError):  # a name that is too long, or behind a folder that may not be entered
             return False
 
+    def holds_files(self) -> bool:
+        """Whether it is no single file but a folder, a pattern or an object store, which hold pieces of a table."""
+        if self.path is None:
+            return not self.is_database
+        try:
+            return self.path.is_dir() or (is_pattern(str(self.path)) and not self.path.exists())
+        except OSError:
+            return False
+
+    def files(self) -> list[File]:
+        """All files that are read, in the order of their names; none for a database behind a URI.
+
+        Raises
+        ------
+        InputError : where there is none, or something that is no table.
+        """
+        if self.path is None:
+            return [] if self.is_database else list(stored_files(self.uri))
+        if not self.holds_files():
+            return [self.path]  # whatever it is: who opens it says so
+        return list(folder_files(self.path) if self.path.is_dir() else pattern_files(self.path))
+
     def size(self) -> int:
-        """Bytes of the file or of all files of the folder that are read; 0 for a URI."""
-        return sum(each.stat().st_size for each in self._files())
+        """Bytes of all files that are read; 0 for a database behind a URI."""
+        return sum(map(size_of, self.files()))
 
     def digest(self) -> str:
-        """SHA-256 of the file; for a folder of those of its files; of nothing for a URI."""
-        files = self._files()
+        """SHA-256 of the file; of several files, of those of each; of nothing for a database behind a URI."""
+        files = self.files()
         if self.path is not None and files == [self.path]:
-            return file_digest(self.path)
-        return hashlib.sha256("".join(map(file_digest, files)).encode()).hexdigest()
-
-    def _files(self) -> list[Path]:
-        return [] if self.path is None else parquet_files(self.path)
+            return digest_of(self.path)
+        return hashlib.sha256("".join(map(digest_of, files)).encode()).hexdigest()

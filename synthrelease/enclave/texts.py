@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from functools import cached_property
+from typing import Generic, TypeVar, overload
 
 import numpy as np
 
@@ -20,7 +22,7 @@ class Texts:
     ----------
     texts : (n_texts,) the texts; None stands for a null, also the system-missing value of SPSS. Some may occur twice, or in no
         row.
-    codes : (n_rows,) the index into `texts` of each row.
+    codes : (n_rows,) the index into `texts` of each row, integers of any type.
     typed : whether the texts were made from values that the file knows as numbers, dates and so on. Those of a CSV file never
         are: how it writes numbers, the specification says.
     """
@@ -28,6 +30,36 @@ class Texts:
     texts: Sequence[str | None]
     codes: np.ndarray
     typed: bool = False
+
+
+class LazyTexts(Sequence[str | None]):
+    """Texts that a library holds, and that become texts of Python only when somebody looks at one of them."""
+
+    @abstractmethod
+    def made(self) -> list[str | None]:
+        """All of them."""
+
+    @abstractmethod
+    def numbers(self, decimal: str) -> tuple[np.ndarray, np.ndarray]:
+        """(n_texts,) float64 numbers, and where they are known: for a text that is a number with this decimal mark, exactly
+        what `float` makes of it. What is not known may be a number all the same.
+        """
+
+    @cached_property
+    def _all(self) -> list[str | None]:
+        return self.made()
+
+    def __iter__(self) -> Iterator[str | None]:
+        return iter(self._all)
+
+    @overload
+    def __getitem__(self, place: int) -> str | None: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> list[str | None]: ...
+
+    def __getitem__(self, place: int | slice) -> str | None | list[str | None]:
+        return self._all[place]
 
 
 NO_VALUE = "\0"

@@ -13,13 +13,14 @@ from __future__ import annotations
 import math
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from synthrelease.domain.dates import PARTS
 from synthrelease.domain.schema import Column
-from synthrelease.enclave.texts import Texts
+from synthrelease.enclave.texts import LazyTexts, Texts
 from synthrelease.toml.tables import InputTable
 
 MISSING, OUTSIDE, WRONG = -1, -2, -3
@@ -28,39 +29,134 @@ _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _WHOLE = re.compile(r"([+-]?\d+)\.0*", re.ASCII)
 
 
-def atomic_bins(columns: Mapping[str, Texts], column: Column, policy: InputTable) -> np.ndarray:
-    """(n_rows,) the atomic bins of a column, from columns of the file; MISSING, OUTSIDE or WRONG where the value has none."""
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Digits:
+    """The bins of one column in the rows of one piece. Private; the repr shows nothing.
+
+    Attributes
+    ----------
+    of_text : (n_texts,) int64 atomic bin of each text; MISSING, OUTSIDE or WRONG where it has none.
+    codes : (n_rows,) which text each row holds. Some texts may be in no row.
+    """
+
+    of_text: np.ndarray
+    codes: np.ndarray
+
+    def rows(self) -> np.ndarray:
+        """(n_rows,) the bin of each row."""
+        return self.of_text[self.codes]
+
+    def kinds(self) -> set[int]:
+        """Which of MISSING, OUTSIDE and WRONG rows have."""
+        if self.of_text.min(initial=0) >= 0:
+            return set()
+        rows = self.rows()
+        return {kind for kind in (MISSING, OUTSIDE, WRONG) if (rows == kind).any()}
+
+
+class Known(dict[str | None, int]):
+    """What texts of one column mean, so that the rule is asked once for each of them and not once for each piece.
+
+    Parameters
+    ----------
+    rule : what a text means, by a public rule for that text alone: whether it is remembered has no effect.
+    """
+
+    MOST = 2**17
+    LONGEST = 50
+    """Characters of a text that is remembered."""
+
+    def __init__(self, rule: Callable[[str | None], int]):
+        self._rule = rule
+
+    def __missing__(self, text: str | None) -> int:
+        found = self._rule(text)
+        if text is None or len(text) <= self.LONGEST:
+            if len(self) >= self.MOST:
+                self.clear()
+            self[text] = found
+        return found
+
+    def of(self, texts: Sequence[str | None]) -> np.ndarray:
+        """(n_texts,) int64 what each means."""
+        return np.fromiter(map(self.__getitem__, texts), dtype=np.int64, count=len(texts))
+
+
+MANY = 500
+"""Texts of one piece from which on those that are plain numbers are read all at once."""
+
+
+def atomic_bins(columns: Mapping[str, Texts], column: Column, policy: InputTable, known: dict[str, Known]) -> Digits:
+    """The atomic bins of a column, from columns of the file.
+
+    Parameters
+    ----------
+    known : what the texts of this column mean, by their decimal mark; filled here, empty before the first piece.
+    """
     cells = columns[column.source]
     if column.minus is not None:
-        return _days_between(cells, columns[column.minus], column, policy)
-    bin_of = _bin_of_text(column, policy, "." if cells.typed else policy.decimal)
-    return np.array([bin_of(text) for text in cells.texts], dtype=np.int64)[cells.codes]
+        return _days_between(cells, columns[column.minus], column, policy, known)
+    decimal = "." if cells.typed else policy.decimal
+    if (rule := known.get(decimal)) is None:
+        rule = known[decimal] = Known(_bin_of_text(column, policy, decimal))
+    if isinstance(cells.texts, LazyTexts) and len(cells.texts) >= MANY and column.kind != "category" and column.dates is None:
+        return Digits(of_text=_bins_of_numbers(cells.texts, column, policy, decimal, rule), codes=cells.codes)
+    return Digits(of_text=rule.of(cells.texts), codes=cells.codes)
 
 
-def _days_between(ends: Texts, starts: Texts, column: Column, policy: InputTable) -> np.ndarray:
-    """(n_rows,) the bins of the days from the dates of one column to those of another.
+def _bins_of_numbers(texts: LazyTexts, column: Column, policy: InputTable, decimal: str, rule: Known) -> np.ndarray:
+    """(n_texts,) the bins of texts, those of plain numbers all at once: what the rule says of each.
+
+    A text that is a number may be a missing value all the same. Such a text is equal to one of the missing values, perhaps
+    without spaces or without zeros behind its point, and so they are equal as numbers: the rule is asked about all of these.
+    """
+    numbers, plain = texts.numbers(decimal)
+    plain &= ~np.isin(numbers, _numbers_that_may_be_missing(column, policy))
+    bins = np.searchsorted(np.array(column.edges), numbers, side="right").astype(np.int64)
+    low, high = column.bounds or (-math.inf, math.inf)
+    if column.outside != "clip":
+        bins[~((low <= numbers) & (numbers <= high))] = OUTSIDE
+    if column.kind == "integer":
+        bins[numbers != np.floor(numbers)] = WRONG
+    others = np.flatnonzero(~plain)
+    bins[others] = rule.of([texts[place] for place in others.tolist()])
+    return bins
+
+
+def _numbers_that_may_be_missing(column: Column, policy: InputTable) -> list[float]:
+    written = [_with_point(text, decimal) for text in _missing_texts(column, policy) for decimal in ".,"]
+    return [float(text) for text in written if _NUMBER.fullmatch(text)]
+
+
+def _days_between(ends: Texts, starts: Texts, column: Column, policy: InputTable, known: dict[str, Known]) -> Digits:
+    """The bins of the days from the dates of one column to those of another.
 
     The number of a row is missing where either date is, and what is no date makes the row wrong, whatever the other one is.
     """
-    (end, no_end, bad_end), (start, no_start, bad_start) = (_ordinals(cells, column, policy) for cells in (ends, starts))
+    if not known:
+        known["dates"] = Known(_ordinal_of_text(column, policy))
+    end, start = (known["dates"].of(cells.texts)[cells.codes] for cells in (ends, starts))
     days = end - start
     low, high = column.bounds or (-math.inf, math.inf)
     bins = np.searchsorted(np.array(column.edges), days, side="right").astype(np.int64)
     if column.outside != "clip":
         bins[(days < low) | (days > high)] = OUTSIDE
-    bins[no_end | no_start] = _absent(column)
-    bins[bad_end | bad_start] = WRONG
-    return bins
+    bins[(end == MISSING) | (start == MISSING)] = _absent(column)
+    bins[(end == WRONG) | (start == WRONG)] = WRONG
+    return Digits(of_text=np.arange(WRONG, len(column.atoms)), codes=bins - WRONG)
 
 
-def _ordinals(cells: Texts, column: Column, policy: InputTable) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(n_rows,) numbers of days (0 where there is no date), whether the date is missing, and whether it is wrong."""
+def _ordinal_of_text(column: Column, policy: InputTable) -> Callable[[str | None], int]:
+    """The reading of one text: the number of the day, which is positive, or one of MISSING and WRONG."""
     missing = _missing_texts(column, policy)
-    absent = np.array([text is None or any(form in missing for form in _forms(text, ".")) for text in cells.texts], dtype=bool)
-    dates = [None if column.dates is None or text is None else column.dates.read(text.strip()) for text in cells.texts]
-    wrong = np.array([date is None for date in dates], dtype=bool) & ~absent
-    days = np.array([0 if date is None else date.toordinal() for date in dates], dtype=np.int64)
-    return days[cells.codes], absent[cells.codes], wrong[cells.codes]
+
+    def ordinal_of(text: str | None) -> int:
+        if text is None or any(form in missing for form in _forms(text, ".")):
+            return MISSING
+        date = None if column.dates is None else column.dates.read(text.strip())
+        return WRONG if date is None else date.toordinal()
+
+    return ordinal_of
 
 
 def _missing_texts(column: Column, policy: InputTable) -> set[str]:

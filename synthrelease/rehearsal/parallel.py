@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
+from synthrelease.enclave.cluster import dask_client
 from synthrelease.errors import InputError
 
 BACKENDS = ("loky", "dask", "ray")
-CONNECT_SECONDS = 15
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,28 +77,8 @@ def _runner(backend: str, jobs: int) -> Run:
 
 @contextmanager
 def _dask(workers: Workers) -> Iterator[int]:
-    try:
-        from distributed import Client
-    except ImportError:
-        raise InputError("--backend dask: expected the package distributed, found none. Install synthrelease[dask].") from None
-    client = None
-    try:
-        client = Client(workers.address, timeout=CONNECT_SECONDS, set_as_default=True)
-        client.wait_for_workers(1, timeout=CONNECT_SECONDS)
-    except Exception as error:  # OSError, TimeoutError, ValueError for a malformed address, and Dask's own
-        problem = type(error).__name__
-    else:
-        problem = ""
-    try:
-        if problem or client is None:
-            raise InputError(
-                f"--address {workers.address}: expected a Dask scheduler with workers, reached none within {CONNECT_SECONDS} s "
-                f"({problem}). Is it running, and does a firewall let it through? Results so far are kept."
-            )
+    with dask_client(str(workers.address), of_rows=False) as client:
         yield workers.jobs or sum(client.nthreads().values())
-    finally:
-        if client is not None:
-            client.close()
 
 
 @contextmanager

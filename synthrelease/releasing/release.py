@@ -16,6 +16,7 @@ from synthrelease.criteria import Score
 from synthrelease.domain.counts import Counts
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import ingest
+from synthrelease.enclave.many_files import Run
 from synthrelease.enclave.resizing import resize
 from synthrelease.enclave.source import Source
 from synthrelease.errors import BudgetError
@@ -53,6 +54,7 @@ def release(
     progress: Progress = lambda phase: None,
     priors: Mapping[str, Counts] | None = None,
     public: Collection[str] = (),
+    run: Run | None = None,
 ) -> Release | None:
     """Release one dataset from a private file. The budget was checked and reserved: `publish` is the way to do this.
 
@@ -62,6 +64,7 @@ def release(
     progress : told the phase; it never learns how many rounds were run.
     priors : the public tables that generators start from, where they were read already.
     public : digests of further tables that are said to be public (`same_file`).
+    run : where the files of a table are counted (`enclave.cluster`); here when omitted.
 
     Returns
     -------
@@ -80,7 +83,7 @@ def release(
     """
     priors = read_priors(spec) if priors is None else priors
     progress("reading the private file")
-    private = read_private(spec, data, {prior.digest() for prior in priors.values()} | set(public))
+    private = read_private(spec, data, {prior.digest() for prior in priors.values()} | set(public), run)
     n_public = private.n if spec.rows.way == "exact" else private.n_file
     check_delta(spec.plan.total.delta, n_public, spent=True)
     progress("fitting what is fitted once")
@@ -102,12 +105,15 @@ def release(
     )
 
 
-def read_private(spec: ReleaseSpec, data: str | Path | Source, public: Collection[str] = ()) -> PrivateCounts:
+def read_private(
+    spec: ReleaseSpec, data: str | Path | Source, public: Collection[str] = (), run: Run | None = None
+) -> PrivateCounts:
     """The table that a release works with: read once, its number of rows made public, with the charges before the loop.
 
     Parameters
     ----------
     public : digests of public tables that the kept rows must not be (`same_file` has the reason).
+    run : where the files of a table are counted.
 
     Raises
     ------
@@ -118,7 +124,7 @@ def read_private(spec: ReleaseSpec, data: str | Path | Source, public: Collectio
     -------
     Spends the charge of the number of rows, where there is one (`resizing.resize`).
     """
-    rows = ingest(data, spec.schema, spec.input, spec.raw)
+    rows = ingest(data, spec.schema, spec.input, spec.raw, run)
     if rows.is_public(public):
         raise BudgetError(
             f"Refused: {data} holds the rows of a table that is said to be public: a prior, or what the shortlist was "

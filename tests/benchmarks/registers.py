@@ -34,7 +34,7 @@ import synthrelease
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.lattice import lattice
 from synthrelease.drafting.public_file import read_public_file
-from synthrelease.enclave.csv_files import open_text
+from synthrelease.enclave.csv_blocks import open_text
 from synthrelease.enclave.ingest import read_public
 from synthrelease.rehearsal.yardsticks import independent_columns
 from synthrelease.specification.spec import load_spec

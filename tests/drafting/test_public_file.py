@@ -108,7 +108,7 @@ def test_only_drafting_reads_what_a_file_says_of_itself() -> None:
 
 
 def test_a_folder_without_files_and_an_unreadable_file_are_told(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="expected a folder with Parquet files alone, found none in it"):
+    with pytest.raises(InputError, match="expected a folder with Parquet or CSV files alone, found none in it"):
         read_public_file(tmp_path)
 
 

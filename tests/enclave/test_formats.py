@@ -294,9 +294,9 @@ def test_a_folder_of_parquet_is_refused_for_what_it_may_hide(tmp_path):
         "of 3, in the order of their names."
     )
     (path / "part-1.parquet").write_bytes(b"PAR1" + bytes(50))
-    assert "expected a whole Parquet file in file 2 of 3, in the order of their names, found one" in message(path)
-    (path / "part-1.parquet").write_text("age,sex\n")
-    assert message(path) == f"{path}: expected a folder with Parquet files alone, found files that are not Parquet in it."
+    assert message(path).endswith("or unreadable. This was found in file 2 of 3, in the order of their names.")
+    (path / "part-1.parquet").write_text("age,sex\n")  # by its name it is no CSV
+    assert message(path) == f"{path}: expected a folder with Parquet or CSV files alone, found other files in it."
     (path / "part-1.parquet").unlink()
     (path / "sex=F").mkdir()
     found = message(path)

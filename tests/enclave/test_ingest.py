@@ -18,7 +18,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import synthrelease.enclave.ingest
+import synthrelease.enclave.counting
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.domain.rules import Domain, parse_rule
 from synthrelease.domain.schema import Schema
@@ -346,7 +346,7 @@ def test_what_does_not_fit_is_told_for_all_columns_without_rows_or_numbers_of_ro
 
 
 def test_more_rows_than_the_matching_can_hold_are_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(synthrelease.enclave.ingest, "MAX_ROWS", 3)
+    monkeypatch.setattr(synthrelease.enclave.counting, "MAX_ROWS", 3)
     path = text_file(tmp_path / "people.csv", HEADER.strip(), *[ROW.strip()] * 3)
     assert sum(read(path, schema_of()).values()) == 3
     text_file(path, HEADER.strip(), *[ROW.strip()] * 4)
@@ -511,7 +511,7 @@ def test_a_failure_that_nobody_foresaw_shows_no_value(tmp_path, monkeypatch, cap
     def fail(*_):
         raise error("SECRET-7461 74619")
 
-    monkeypatch.setattr(synthrelease.enclave.ingest, "atomic_bins", fail)
+    monkeypatch.setattr(synthrelease.enclave.counting, "atomic_bins", fail)
     assert_silent(write_csv(tmp_path / "people.csv", [Person(34, True, None, 1.64)]), capfd, recwarn)
 
 

@@ -10,9 +10,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from synthrelease.enclave import csv_files
 from synthrelease.enclave.csv_files import csv_pieces
-from synthrelease.enclave.plain_csv import plain_columns
+from synthrelease.enclave.plain_csv import PlainReader
 from synthrelease.errors import InputError
 from synthrelease.toml.tables import InputTable
 
@@ -23,11 +22,11 @@ ENDS = st.sampled_from(["\n", "\r\n", "\r", "\n\n", ""])
 LINES = st.lists(st.tuples(st.lists(FIELDS, min_size=1, max_size=3).map(",".join), ENDS).map("".join), max_size=6).map("".join)
 
 
-def rows_or_message(path: Path, needed: list[str]) -> object:
+def rows_or_message(path: Path, needed: list[str], policy: InputTable | None = None) -> object:
     """The rows of needed columns in order, or the message of the refusal."""
     rows: list[tuple[str | None, ...]] = []
     try:
-        for first, piece in csv_pieces(path, needed, InputTable(), False, 3, 40):
+        for first, piece in csv_pieces(path, needed, policy or InputTable(), False, 3, 40):
             assert first == len(rows) + 1
             rows += zip(*([texts.texts[code] for code in texts.codes] for texts in piece.values()), strict=True)
     except InputError as error:
@@ -37,6 +36,9 @@ def rows_or_message(path: Path, needed: list[str]) -> object:
 
 @settings(max_examples=400, deadline=None)
 @given(lines=LINES, needed=st.sampled_from([["x", "y"], ["y"]]))
+@example(lines="".join(f"{i % 3},{i}\n" for i in range(60)) + '1,"2\n3"\n' + "4,5\n" * 60 + "6\n", needed=["x", "y"])
+@example(lines="1,2\n" * 60 + "3,é\r\n\r\n" + " 1,2\r\n" * 60 + '"1","2"\n' * 30, needed=["y"])
+@example(lines="1,2\r" * 60 + "3\n", needed=["y"])
 @example(lines="\ufeff1,2\n", needed=["x"])
 @example(lines='1,2\n3,"4\n', needed=["x"])
 @example(lines="1,2\n" * 30 + "3\n", needed=["y"])
@@ -44,7 +46,7 @@ def test_fast_and_slow_lines_give_the_same_rows_and_messages(tmp_path_factory, l
     path = tmp_path_factory.mktemp("csv") / "table.csv"
     path.write_bytes(("x,y\n" + lines).encode())
     fast = rows_or_message(path, needed)
-    with patch.object(csv_files, "plain_columns", lambda *_: None):
+    with patch.object(PlainReader, "columns", lambda *_: None):
         assert fast == rows_or_message(path, needed)
 
 
@@ -54,7 +56,7 @@ def test_fast_and_slow_lines_give_the_same_rows_and_messages(tmp_path_factory, l
     ids=["no last end", "quotes", "delimiters in quotes", "spaces", "empty"],
 )
 def test_plain_lines_are_read_fast(text):
-    assert plain_columns(text, ",", 2, [0, 1], 1000) is not None
+    assert PlainReader(",", 2, [0, 1], 1000).columns(text.encode()) is not None
 
 
 @pytest.mark.parametrize(
@@ -80,7 +82,32 @@ def test_plain_lines_are_read_fast(text):
     ],
 )
 def test_other_lines_are_left_to_csv(text, width):
-    assert plain_columns(text, ",", width, [0], 100) is None
+    assert PlainReader(",", width, [0], 100).columns(text.encode()) is None
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    lines=st.lists(st.tuples(st.sampled_from(["é,1", "a,ü", '"b",2', '"c\nd",3', "x", "1,2"]), ENDS).map("".join), max_size=40),
+    encoding=st.sampled_from(["utf-8", "latin-1", "windows-1252", "utf-16", "mixed"]),
+    written=st.sampled_from(["same", "stray"]),
+)
+def test_fast_and_slow_lines_agree_in_every_encoding(tmp_path_factory, lines, encoding, written):
+    path = tmp_path_factory.mktemp("csv") / "table.csv"
+    content = ("x,y\n" + "".join(lines)).encode("utf-8" if encoding == "mixed" else encoding)
+    path.write_bytes(content + (b"\xfc,1\n" * 3 if written == "stray" else b""))
+    policy = InputTable(encoding=encoding)
+    fast = rows_or_message(path, ["x", "y"], policy)
+    with patch.object(PlainReader, "columns", lambda *_: None):
+        assert fast == rows_or_message(path, ["x", "y"], policy)
+
+
+def test_damage_is_told_after_what_is_wrong_before_it(tmp_path):
+    """However far the threads have read, the message is that of the first part of the file with a mistake."""
+    path = tmp_path / "table.csv.gz"
+    content = gzip.compress(b"x,y\n" + b"1,2\n" * 70_000 + b"3\n" + b"1,2\n" * 300_000)
+    path.write_bytes(content[:-30])
+    with pytest.raises(InputError, match="expected 2 fields, as in the header, found 1 in data row 70001 "):
+        list(csv_pieces(path, ["x"], InputTable(), True, 10**6, 2**16))
 
 
 def test_a_bad_row_behind_many_plain_blocks_is_named_by_its_number(tmp_path):

@@ -90,7 +90,7 @@ def test_bytes_that_are_no_csv_are_refused(tmp_path, content, expected):
 
 
 def test_an_empty_folder_and_a_file_that_is_not_there_are_refused(tmp_path):
-    assert message(tmp_path) == f"{tmp_path}: expected a folder with Parquet files alone, found none in it."
+    assert message(tmp_path) == f"{tmp_path}: expected a folder with Parquet or CSV files alone, found none in it."
     absent = tmp_path / "absent.csv"
     assert message(absent) == f"{absent}: {NOTHING}no such file."
     odd = Path("a\0b")
@@ -240,7 +240,7 @@ def test_memory_does_not_grow_with_the_file(tmp_path, monkeypatch):
 
 def test_a_piece_shows_nothing_in_its_representation(tmp_path):
     (_, columns), *_ = pieces(write_csv(tmp_path / "people.csv", [Person(77, True, None, 1.5)]), schema_of(), InputTable())
-    assert columns["age"].texts == ["77"]
+    assert list(columns["age"].texts) == ["77"]
     assert "77" not in repr(columns["age"]).partition(" at 0x")[0]
 
 

@@ -202,8 +202,8 @@ OF_COLUMNS = (
         name="dates: what is no date is missing",
         breaks="a file that does not fit is taken",
         place="enclave.values:_days_between",
-        old="bins[bad_end | bad_start] = WRONG",
-        new="bins[bad_end | bad_start] = _absent(column)",
+        old="bins[(end == WRONG) | (start == WRONG)] = WRONG",
+        new="bins[(end == WRONG) | (start == WRONG)] = _absent(column)",
         tests=(f"{READ}::test_what_is_no_date_is_refused_also_beside_a_missing_one",),
     ),
     Mutation(

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from tests.mutations.machinery import Mutation
 
-PLAIN, FORMATS, DATABASES = (f"tests/enclave/test_{name}.py" for name in ("plain_csv", "formats", "databases"))
+PLAIN, FORMATS, DATABASES, NUMBERS, COUNTING, MANY = (
+    f"tests/enclave/test_{name}.py" for name in ("plain_csv", "formats", "databases", "numbers", "counting", "many_files")
+)
 MISSING_CODES = f"{FORMATS}::test_spss_gives_codes_not_labels_and_its_missing_codes_are_public_rules_to_decide"
 CUT_OFF = f"{FORMATS}::test_a_file_that_is_cut_off_is_refused_without_a_value"
 NO_URI = f"{DATABASES}::test_a_uri_with_a_user_or_password_is_refused_and_not_shown"
@@ -13,8 +15,8 @@ OF_FORMATS = (
     Mutation(
         name="plain lines: a zero byte passes",
         breaks="a file that csv refuses is read, and texts are cut where it stands",
-        place="enclave.plain_csv:plain_columns",
-        old='"\\0" in text',
+        place="enclave.plain_csv:PlainReader.columns",
+        old='b"\\0" in data',
         new="False",
         tests=(PLAIN,),
     ),
@@ -40,8 +42,87 @@ OF_FORMATS = (
         place="enclave.plain_csv:_quotes_are_plain",
         old="(np.searchsorted(ends, first) == np.searchsorted(ends, last)).all()",
         new="True",
-        also=(("enclave.plain_csv:_columns", "table.num_rows == lines", "True"),),
+        also=(
+            (
+                "enclave.plain_csv:PlainReader.columns",
+                "table.num_rows != data.count(b'\\n') + (not data.endswith(b'\\n'))",
+                "False",
+            ),
+        ),
         tests=(PLAIN,),
+    ),
+    Mutation(
+        name="numbers at once: a missing value is read as a number",
+        breaks="-9 stands for a person of -9 years, where a block has many texts",
+        place="enclave.values:_bins_of_numbers",
+        old="plain &= ~np.isin(numbers, _numbers_that_may_be_missing(column, policy))",
+        new="pass",
+        tests=(f"{NUMBERS}::test_bins_of_many_texts_are_those_of_each",),
+    ),
+    Mutation(
+        name="numbers at once: sixteen digits are read",
+        breaks="a number that is not the one of its text, and the bin beside its own",
+        place="enclave.numbers:plain_numbers",
+        old="digits <= MOST_DIGITS",
+        new="digits <= _LONGEST",
+        tests=(f"{NUMBERS}::test_a_number_of_many_is_what_python_reads",),
+    ),
+    Mutation(
+        name="threads: results come as they are done",
+        breaks="the number of the row in a message, and which mistake is told, depend on who was faster",
+        place="enclave.ahead:Ahead.next",
+        old="self._waiting.popleft()",
+        new="self._waiting.pop()",
+        tests=(f"{COUNTING}::test_results_and_errors_come_in_the_order_of_the_parts",),
+    ),
+    Mutation(
+        name="counting: a row without a bin is in the first one",
+        breaks="rows that are left out are counted",
+        place="enclave.counting:_rows_with_bins",
+        old="each.of_text.min(initial=0) < 0",
+        new="False",
+        tests=(f"{COUNTING}::test_cells_are_counted_like_rows",),
+    ),
+    Mutation(
+        name="files: one that was written meanwhile is counted",
+        breaks="the counts are those of no table",
+        place="enclave.many_files:count_file",
+        old="found if state_of(file) == state else CHANGED",
+        new="found",
+        tests=(f"{MANY}::test_a_file_that_is_written_while_it_is_counted_is_an_error",),
+    ),
+    Mutation(
+        name="files: the states are not compared at the end",
+        breaks="rows that were added meanwhile are left out without a word",
+        place="enclave.many_files:count_files",
+        old="list(listed()) != list(files) or [state_of(file) for file in files] != states",
+        new="False",
+        tests=(f"{MANY}::test_a_file_that_is_written_meanwhile_is_an_error",),
+    ),
+    Mutation(
+        name="files: one is counted twice",
+        breaks="a person counts twice where a task was repeated",
+        place="enclave.many_files:count_files",
+        old="place not in left",
+        new="False",
+        also=(("enclave.many_files:count_files", "left.remove(place)", "left.discard(place)"),),
+        tests=(f"{MANY}::test_a_file_that_is_written_meanwhile_is_an_error",),
+    ),
+    Mutation(
+        name="cluster: counts go over an open network",
+        breaks="everybody on it reads private counts",
+        place="enclave.cluster:_is_here",
+        old='host == "localhost" or ipaddress.ip_address(host).is_loopback',
+        new="True",
+        tests=(f"{MANY}::test_counts_do_not_go_over_a_network_that_everybody_can_read",),
+    ),
+    Mutation(
+        name="URI of a store: one with a password is taken",
+        breaks="a password in histories and messages",
+        place="enclave.source:Source.of",
+        old='_PASSWORD.search(text) or _SECRET.search(text) or "::" in text',
+        new="False",
+        tests=(f"{MANY}::test_a_uri_of_a_store_that_may_hold_a_password_is_refused_and_not_shown",),
     ),
     Mutation(
         name="SPSS: the file decides what is missing",
@@ -70,17 +151,17 @@ OF_FORMATS = (
     Mutation(
         name="folder: other files are left out without a word",
         breaks="rows that nobody misses",
-        place="enclave.parquet:parquet_files",
-        old='"folders" if each.is_dir() else "" if _is_parquet(each) else "files that are not Parquet"',
+        place="enclave.files:folder_files",
+        old='"folders" if each.is_dir() else "" if _is_table(each) else "other files"',
         new='"folders" if each.is_dir() else ""',
         tests=(f"{FORMATS}::test_a_folder_of_parquet_is_refused_for_what_it_may_hide",),
     ),
     Mutation(
         name="folder: the name of a partition is shown",
         breaks="the value of a column on the screen",
-        place="enclave.parquet:parquet_files",
-        old='"folders" if each.is_dir() else "" if _is_parquet(each) else "files that are not Parquet"',
-        new='f"folders {each.name}" if each.is_dir() else "" if _is_parquet(each) else "files that are not Parquet"',
+        place="enclave.files:folder_files",
+        old='"folders" if each.is_dir() else "" if _is_table(each) else "other files"',
+        new='f"folders {each.name}" if each.is_dir() else "" if _is_table(each) else "other files"',
         tests=(f"{FORMATS}::test_a_folder_of_parquet_is_refused_for_what_it_may_hide",),
     ),
     Mutation(

@@ -33,9 +33,9 @@ OF_LEAKS = (
     Mutation(
         name="reading: implausible rows are kept",
         breaks="tables that the guarantee does not speak of",
-        place="enclave.ingest:_count",
-        old="~raw.forbidden(digits)",
-        new="np.ones(len(digits[0]), dtype=bool)",
+        place="enclave.ingest:_read",
+        old="raw.filter(found.cells)",
+        new="found.cells",
         tests=(f"{VALUES}::test_rows_that_break_a_raw_rule_are_left_out_and_nothing_keeps_their_number",),
     ),
     Mutation(
@@ -43,15 +43,15 @@ OF_LEAKS = (
         breaks="an exact count",
         place="enclave.ingest:_read",
         old='"the file does not fit the specification."',
-        new='f"the file does not fit the specification in {int(np.any([digit < 0 for digit in digits], axis=0).sum())} rows."',
+        new='f"the file does not fit the specification in {found.n_rows} rows."',
         tests=(f"{VALUES}::test_what_does_not_fit_is_told_for_all_columns_without_rows_or_numbers_of_rows",),
     ),
     Mutation(
         name="reading: a file without a plausible row is refused",
         breaks="that nobody in the file is plausible",
         place="enclave.ingest:_read",
-        old="not n_file",
-        new="not kept.total",
+        old="not found.n_rows",
+        new="not raw.filter(found.cells).total",
         tests=(f"{VALUES}::test_a_private_file_without_a_plausible_row_is_read_like_any_other",),
     ),
     # --- Messages
@@ -60,7 +60,10 @@ OF_LEAKS = (
         breaks="a person's value on the screen",
         place="enclave.ingest:_read",
         old="_problem(schema.columns[place], kind, policy.decimal)",
-        new="_problem(schema.columns[place], kind, policy.decimal) + repr(list(columns[schema.columns[place].source].texts))",
+        new=(
+            "_problem(schema.columns[place], kind, policy.decimal) + "
+            "repr([list(x.texts) for _, y in pieces(path, schema, policy) for x in y.values()])"
+        ),
         tests=(f"{VALUES}::test_no_message_about_a_csv_file_holds_a_value",),
         core=True,
     ),
@@ -81,14 +84,8 @@ OF_LEAKS = (
         also=(
             (
                 "enclave.ingest:_counts_or_problem",
-                (
-                    'f"{path}: expected a file that can be read, found one that cannot. The cause is not shown: it may hold '
-                    'values."'
-                ),
-                (
-                    'f"{path}: {error}, expected a file that can be read, found one that cannot. The cause is not shown: it '
-                    'may hold values."'
-                ),
+                'f"{path}: {UNFORESEEN}"',
+                'f"{path}: {error}, {UNFORESEEN}"',
             ),
         ),
         tests=(f"{VALUES}::test_a_failure_that_nobody_foresaw_shows_no_value",),

@@ -136,8 +136,8 @@ OF_THE_ROWS = (
         name="reading: a file of which no row is kept is refused",
         breaks="the exit code tells that nobody is plausible",
         place="enclave.ingest:_read",
-        old="not n_file",
-        new="not kept.total",
+        old="not found.n_rows",
+        new="not raw.filter(found.cells).total",
         tests=(f"{READ}::test_a_private_file_without_a_plausible_row_is_read_like_any_other",),
     ),
     Mutation(
@@ -145,16 +145,16 @@ OF_THE_ROWS = (
         breaks="where a value stands",
         place="enclave.ingest:_read",
         old=(
-            "if problems:\n"
-            "    found_in = [_problem(schema.columns[place], kind, policy.decimal) for place, kind in sorted(problems)]\n"
+            "if found.problems:\n"
+            "    found_in = [_problem(schema.columns[place], kind, policy.decimal) for place, kind in sorted(found.problems)]\n"
             "    raise InputError('\\n  '.join(['the file does not fit the specification.', *found_in]) + "
             "f'\\n{ADVICE}')"
         ),
         new=(
-            "if problems:\n"
-            "    raise InputError(f'row {n_file} does not fit.')\n"
-            "if problems:\n"
-            "    found_in = [_problem(schema.columns[place], kind, policy.decimal) for place, kind in sorted(problems)]\n"
+            "if found.problems:\n"
+            "    raise InputError(f'row {found.n_rows} does not fit.')\n"
+            "if found.problems:\n"
+            "    found_in = [_problem(schema.columns[place], kind, policy.decimal) for place, kind in sorted(found.problems)]\n"
             "    raise InputError('\\n  '.join(['the file does not fit the specification.', *found_in]) + "
             "f'\\n{ADVICE}')"
         ),
@@ -164,8 +164,8 @@ OF_THE_ROWS = (
         name="message: the reading stops at the first column that does not fit",
         breaks="the order of the rows shows in the message",
         place="enclave.ingest:_read",
-        old="sorted(problems)",
-        new="sorted(problems)[:1]",
+        old="sorted(found.problems)",
+        new="sorted(found.problems)[:1]",
         tests=(f"{READ}::test_what_does_not_fit_is_told_for_all_columns_without_rows_or_numbers_of_rows",),
     ),
     # --- The specification

@@ -148,14 +148,14 @@ def read_and_break(*arguments):  # before, a dry run on made-up rows would find 
 releasing.ingest = read_and_break
 """
 IN_READING = """
-import synthrelease.enclave.ingest as broken
+import synthrelease.enclave.counting as broken
 def fail(columns, *_):
     {action}
-broken._count = fail
+broken.CellCount.add = fail
 """
 IN_A_THREAD = """
 import threading
-import synthrelease.enclave.ingest as broken
+import synthrelease.enclave.counting as broken
 encode = broken.atomic_bins
 class Rows:
     def __init__(self, cells):

@@ -1,0 +1,90 @@
+"""Work on the next parts of a file in threads, with results in the order of the parts, whoever is done first.
+
+pyarrow and numpy let other threads run while they work, so that two processors read one file. Nothing depends on the number of
+threads: results and errors are taken in order, an error of a later part only when its turn comes, or never.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from types import TracebackType
+from typing import Generic, TypeVar
+
+Part = TypeVar("Part")
+Result = TypeVar("Result")
+MOST_THREADS = 8
+"""Parts of a file that are in memory at once, less two."""
+
+
+def processors() -> int:
+    """How many processors this process may use."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # Windows, macOS
+        return os.cpu_count() or 1
+
+
+class Ahead(Generic[Part, Result]):
+    """The parts of a file that are being worked on, in order.
+
+    Parameters
+    ----------
+    work : what is done with a part, in a thread.
+    parts : called for the next part of the file, in the thread of the caller; None at the end.
+    """
+
+    def __init__(self, work: Callable[[Part], Result], parts: Callable[[], Part | None]):
+        self._work, self._parts = work, parts
+        self._threads = min(MOST_THREADS, processors())
+        self._pool = ThreadPoolExecutor(self._threads)
+        self._waiting: deque[tuple[Part | None, Future[Result]]] = deque()
+        self._ended = False
+
+    def __enter__(self) -> Ahead[Part, Result]:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._pool.shutdown(cancel_futures=True)
+
+    def next(self, ahead: bool = True) -> tuple[Part, Result] | None:
+        """The next part and what became of it; None at the end. Raises what its reading or the work on it raised.
+
+        Parameters
+        ----------
+        ahead : whether to begin with the parts after it, too.
+        """
+        while not self._ended and len(self._waiting) < (self._threads + 1 if ahead else 1):
+            self._begin()
+        if not self._waiting:
+            return None
+        part, future = self._waiting.popleft()
+        result = future.result()
+        return None if part is None else (part, result)
+
+    def _begin(self) -> None:
+        try:
+            part = self._parts()
+        except Exception as error:  # raised when its turn has come
+            failed: Future[Result] = Future()
+            failed.set_exception(error)
+            self._waiting.append((None, failed))
+            self._ended = True
+            return
+        if part is None:
+            self._ended = True
+        else:
+            self._waiting.append((part, self._pool.submit(self._work, part)))
+
+    def forget(self) -> list[Part]:
+        """Give back the parts after the one that came last; they will be asked for once more."""
+        parts = [part for part, future in self._waiting if part is not None and (future.cancel() or True)]
+        self._waiting.clear()
+        self._ended = False
+        return parts
+
+    def __iter__(self) -> Iterator[tuple[Part, Result]]:
+        while (found := self.next()) is not None:
+            yield found

@@ -1,0 +1,146 @@
+"""Workers of an existing Dask cluster, which belongs to the enclave: they see rows, and hand back counts.
+
+Nothing but the list of files and the specification goes to the workers, and nothing but counts, or a text that says what is
+wrong with a file, comes back, over the connections of the cluster and never through a file: a cluster whose workers may write
+results to a disk is refused. So is one that is reached over a network without TLS, and one of another version, before a budget
+is spent. A worker that dies is replaced by another; what it was counting is counted anew, and each file enters the sum once.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from importlib.metadata import PackageNotFoundError, version
+from itertools import count
+from typing import Any
+
+from synthrelease.enclave.many_files import Run
+from synthrelease.enclave.protection import set_core_limit
+from synthrelease.errors import InputError, Unexpected
+
+CONNECT_SECONDS = 15
+_RUNS = count()
+DIED = "expected a cluster that counts every file, found one that gave up. The cause is not shown: it may hold values."
+
+
+@contextmanager
+def dask_client(address: str, of_rows: bool = True) -> Iterator[Any]:
+    """A client of the scheduler at this address. With `tls://`, certificates are those of Dask's own configuration.
+
+    Parameters
+    ----------
+    of_rows : whether private counts will come over the line: a network then needs TLS.
+
+    Raises
+    ------
+    InputError : when there is no scheduler with workers, or its package is not installed.
+    """
+    try:
+        from distributed import Client
+    except ImportError:
+        raise InputError("--backend dask: expected the package distributed, found none. Install synthrelease[dask].") from None
+    if of_rows and not (address.startswith("tls://") or _is_here(address)):
+        raise InputError(
+            f"--address {address}: expected tls://, because counts of private rows go over the network, found a connection "
+            "that everybody on it can read. docs/formats.md says how to set up certificates."
+        )
+    client = None
+    try:
+        client = Client(address, timeout=CONNECT_SECONDS, set_as_default=not of_rows)
+        client.wait_for_workers(1, timeout=CONNECT_SECONDS)
+    except Exception as error:  # OSError, TimeoutError, ValueError for a malformed address, and Dask's own
+        problem = type(error).__name__
+    else:
+        problem = ""
+    try:
+        if problem or client is None:
+            raise InputError(
+                f"--address {address}: expected a Dask scheduler with workers, reached none within {CONNECT_SECONDS} s "
+                f"({problem}). Is it running, and does a firewall let it through? Results so far are kept."
+            )
+        yield client
+    finally:
+        if client is not None:
+            client.close()
+
+
+def _is_here(address: str) -> bool:
+    """Whether the address is one of this machine alone."""
+    host = address.partition("://")[2].rpartition(":")[0].strip("[]")
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+@contextmanager
+def counting_cluster(address: str) -> Iterator[Run]:
+    """Where `ingest` has the files of a table counted. Raises InputError for a cluster that cannot be used for private rows."""
+    with dask_client(address) as client:
+        _check_workers(client, address)
+
+        def run(action: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> Iterator[tuple[int, Any]]:
+            return _each(client, action, arguments)
+
+        yield run
+
+
+def _check_workers(client: Any, address: str) -> None:
+    try:
+        told = list(client.run(_about).values())
+    except Exception:  # the package is not there, or not the same
+        told = [("none that answers", False)]
+    problem, here = None, _version()
+    if other := next((each for each, _ in told if each != here), None):
+        problem = Unexpected(f"workers with synthrelease {here}, as here", other)
+    elif any(spills for _, spills in told):
+        problem = Unexpected(
+            "workers that write no results to a disk (start them with DASK_DISTRIBUTED__WORKER__MEMORY__TARGET=False and "
+            "DASK_DISTRIBUTED__WORKER__MEMORY__SPILL=False)",
+            "some that may",
+        )
+    if problem is not None:
+        raise InputError(f"--address {address}: expected {problem.expected}, found {problem.found}. Nothing was spent.")
+
+
+def _version() -> str:
+    try:
+        return version("synthrelease")
+    except PackageNotFoundError:  # a checkout
+        return "that is not installed"
+
+
+def _about(dask_worker: Any) -> tuple[str, bool]:
+    """In a worker: its version, and whether it may write results to a disk."""
+    set_core_limit(0)
+    return _version(), type(dask_worker.data) is not dict
+
+
+def _each(client: Any, action: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> Iterator[tuple[int, Any]]:
+    """The result of each, once, as they come; at most four for each thread of the cluster are held there at a time."""
+    from distributed import as_completed
+
+    # a name of this run, so that no result of another one is taken for it
+    name, left = f"{client.id}-{next(_RUNS)}", iter(enumerate(arguments))
+
+    def submit(place: int, task: tuple[Any, ...]) -> Any:
+        return client.submit(action, *task, key=f"synthrelease-{name}-{place}", pure=False)
+
+    at_once = 4 * max(1, sum(client.nthreads().values()))
+    failed = False
+    first = [submit(place, task) for _, (place, task) in zip(range(at_once), left, strict=False)]
+    coming = as_completed(first, loop=client.loop)
+    for future in coming:
+        place = int(future.key.rpartition("-")[2])
+        try:
+            result = future.result()
+        except Exception:  # every worker that began with it died, or could not hand it over
+            failed = True
+            break
+        future.release()
+        if (following := next(left, None)) is not None:
+            coming.add(submit(*following))
+        yield place, result
+    if failed:
+        raise InputError(DIED)

@@ -1,0 +1,116 @@
+"""How many rows there are of each cell: a sum over the pieces of a file, or over files, in any order.
+
+Rows that have a bin in every column are counted, also those that a rule forbids: a rule is a mask over cells, so it is asked
+once for each cell that occurs, at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from synthrelease.domain.counts import Counts, Tally
+from synthrelease.domain.schema import Column, Layout, Schema
+from synthrelease.enclave.texts import Piece
+from synthrelease.enclave.values import MISSING, OUTSIDE, WRONG, Digits, Known, atomic_bins
+from synthrelease.errors import InputError
+from synthrelease.toml.tables import InputTable
+
+MAX_ROWS = 2**30
+"""Capacities of the matching are 32-bit, products of two counts must fit 64 bits, and rounding is proved for so many."""
+
+DENSE = 2**24
+"""Layouts of at most so many cells are counted in one array (128 MiB, of which only what is used takes memory)."""
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class CountedRows:
+    """What some rows add up to. Private; the repr shows nothing.
+
+    Attributes
+    ----------
+    cells : the rows with a bin in every column.
+    n_rows : the number of all rows.
+    problems : (column, kind) of values that must not occur; the cells are then of no use.
+    """
+
+    cells: Counts
+    n_rows: int
+    problems: frozenset[tuple[int, int]]
+
+
+def count_pieces(pieces: Iterable[Piece], schema: Schema, policy: InputTable) -> CountedRows:
+    """Give every text of every piece its bin, and count. Raises InputError for too many rows."""
+    cells, n_rows, problems = CellCount(schema.layout), 0, set[tuple[int, int]]()
+    known: list[dict[str, Known]] = [{} for _ in schema.columns]
+    for _, columns in pieces:
+        digits = [atomic_bins(columns, column, policy, each) for column, each in zip(schema.columns, known, strict=True)]
+        n_rows += len(digits[0].codes)
+        check_number_of_rows(n_rows)
+        problems |= {
+            (place, kind)
+            for place, (column, found) in enumerate(zip(schema.columns, digits, strict=True))
+            for kind in found.kinds().intersection(_forbidden_kinds(column))
+        }
+        if not problems:
+            cells.add(digits)
+    return CountedRows(cells=cells.total(), n_rows=n_rows, problems=frozenset(problems))
+
+
+def check_number_of_rows(n_rows: int) -> None:
+    if n_rows > MAX_ROWS:
+        raise InputError(f"expected at most {MAX_ROWS} rows, found more.")
+
+
+def _forbidden_kinds(column: Column) -> Iterator[int]:
+    """What must not occur in a column; the other rows without a bin are left out."""
+    yield WRONG
+    if column.missing == "error":
+        yield MISSING
+    if column.outside != "drop":  # clipped numbers are inside by now
+        yield OUTSIDE
+
+
+class CellCount:
+    """The cells of the rows that were added, and how often each occurs."""
+
+    def __init__(self, layout: Layout):
+        self._layout = layout
+        self._dense = np.zeros(layout.n_cells, dtype=np.int64) if layout.n_cells <= DENSE else None
+        self._others = Tally(layout)
+        self._kind: type[np.int64] | type[np.int32] = np.int64 if self._dense is None else np.int32
+
+    def add(self, digits: Sequence[Digits]) -> None:
+        """Count the rows of a piece that have a bin in every column. The bins of one column each."""
+        kept = _rows_with_bins(digits)
+        if not self._layout.has_codes:
+            self._others.add(Counts.of(self._layout, [_part(each, kept) for each in digits]))
+            return
+        codes: np.ndarray = np.zeros(len(digits[0].codes), dtype=self._kind)
+        for each, stride in zip(digits, self._layout.strides, strict=True):
+            codes += (np.maximum(each.of_text, 0) * stride).astype(self._kind)[each.codes]
+        codes = codes if kept is None else codes[kept]
+        if self._dense is not None:
+            np.add.at(self._dense, codes, 1)
+        else:
+            codes.sort()
+            self._others.add(Counts.of_sorted(self._layout, codes))
+
+    def total(self) -> Counts:
+        """All that was added."""
+        if self._dense is None:
+            return self._others.total()
+        codes = np.flatnonzero(self._dense)
+        return Counts(self._layout, codes, self._dense[codes])
+
+
+def _rows_with_bins(digits: Sequence[Digits]) -> np.ndarray | None:
+    """(n_rows,) whether a row has a bin in every column; None where all have."""
+    without = [each for each in digits if each.of_text.min(initial=0) < 0]
+    return np.all([(each.of_text >= 0)[each.codes] for each in without], axis=0) if without else None
+
+
+def _part(digits: Digits, kept: np.ndarray | None) -> np.ndarray:
+    return digits.of_text[digits.codes if kept is None else digits.codes[kept]]

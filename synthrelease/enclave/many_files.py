@@ -1,0 +1,83 @@
+"""Counting the files of one table, each by itself, here or by the workers of a cluster: the counts are a sum.
+
+A file is counted as it was when the files were listed: whoever counts it compares its state before and after, and all states
+are compared once more when all files have been counted. A file that was written meanwhile is an error, because some of its rows
+may have been counted and some not, and no neighbour of the table has such counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from synthrelease.domain.counts import Tally
+from synthrelease.domain.schema import Schema
+from synthrelease.enclave.counting import CountedRows, check_number_of_rows, count_pieces
+from synthrelease.enclave.files import File, State, state_of
+from synthrelease.enclave.reading import file_pieces, which_file
+from synthrelease.errors import InputError
+from synthrelease.toml.tables import InputTable
+
+Run = Callable[[Callable[..., Any], Sequence[tuple[Any, ...]]], Iterable[tuple[int, Any]]]
+"""Calls an action with each of many arguments, in any order, and gives each result once, with the place of its arguments."""
+CHANGED = "expected files that stay as they are while they are read, found one that was written meanwhile."
+UNFORESEEN = "expected a file that can be read, found one that cannot. The cause is not shown: it may hold values."
+
+
+def one_by_one(action: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> Iterator[tuple[int, Any]]:
+    """In this process, in order."""
+    return ((place, action(*each)) for place, each in enumerate(arguments))
+
+
+def count_files(
+    listed: Callable[[], Sequence[File]], schema: Schema, policy: InputTable, run: Run | None = None
+) -> CountedRows:
+    """What the rows of all files add up to.
+
+    Parameters
+    ----------
+    listed : the files as they are now, in order; asked before and after counting.
+
+    Raises
+    ------
+    InputError : for the first file, in order, that cannot be read or was written meanwhile, whoever found it first.
+    """
+    files = listed()
+    states = [state_of(file) for file in files]
+    tasks = [(file, state, schema, policy) for file, state in zip(files, states, strict=True)]
+    cells, n_rows, left = Tally(schema.layout), 0, set(range(len(files)))
+    problems, unreadable = set[tuple[int, int]](), dict[int, str]()
+    for place, found in (run or one_by_one)(count_file, tasks):
+        if place not in left:
+            raise InputError("expected each file to be counted once, found one that was counted twice.")
+        left.remove(place)
+        if isinstance(found, str):
+            unreadable[place] = found
+            if run is None:
+                break
+            continue
+        cells.add(found.cells)
+        n_rows += found.n_rows
+        check_number_of_rows(n_rows)
+        problems |= found.problems
+    if unreadable:
+        first = min(unreadable)
+        raise InputError(f"{unreadable[first]} {which_file(first + 1, len(files))}")
+    if left:
+        raise InputError("expected all files to be counted, found some that were not.")
+    if list(listed()) != list(files) or [state_of(file) for file in files] != states:
+        raise InputError(CHANGED)
+    return CountedRows(cells=cells.total(), n_rows=n_rows, problems=frozenset(problems))
+
+
+def count_file(file: File, state: State, schema: Schema, policy: InputTable) -> CountedRows | str:
+    """What the rows of one file add up to, or what is wrong with it: a text without values, so that no error holds any."""
+    try:
+        if state_of(file) != state:
+            return CHANGED
+        found = count_pieces(file_pieces(file, schema, policy), schema, policy)
+        return found if state_of(file) == state else CHANGED
+    except InputError as error:
+        return str(error)
+    except Exception:
+        return UNFORESEEN
