@@ -24,6 +24,7 @@ from tests.mutations.of_formats import OF_FORMATS
 from tests.mutations.of_leaks import OF_LEAKS
 from tests.mutations.of_ledger import OF_THE_LEDGER
 from tests.mutations.of_networks import OF_NETWORKS
+from tests.mutations.of_noise import OF_NOISE
 from tests.mutations.of_public_facts import OF_PUBLIC_FACTS
 from tests.mutations.of_rows import OF_THE_ROWS
 from tests.mutations.of_spending import OF_SPENDING
@@ -1076,6 +1077,7 @@ MUTATIONS = (
     + OF_WEIGHTS
     + OF_ADAPTIVE
     + OF_NETWORKS
+    + OF_NOISE
 )
 
 if __name__ == "__main__":
