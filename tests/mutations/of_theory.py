@@ -68,9 +68,9 @@ OF_THE_THEORY = (
     Mutation(
         name="relative marginal error: steps below the clip not tried",
         breaks="too little noise for rare bins",
-        place="criteria.marginals:_steps",
-        old="{math.floor(s / clip), s, math.floor(s * clip)}",
-        new="{math.floor(s * clip)}",
+        place="criteria.marginals:ratio_sensitivity",
+        old="np.concatenate([np.floor(s / clip), s, np.floor(s * clip)], axis=1)",
+        new="np.floor(s * clip)",
         tests=(VALUES,),
     ),
     Mutation(
