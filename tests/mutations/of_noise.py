@@ -33,7 +33,6 @@ OF_NOISE = (
         old="self.rate * self.end",
         new="self.rate * (self.end - 1)",
         tests=(f"{LAWS}::test_floors_are_those_of_the_closed_form",),
-        core=True,
     ),
     Mutation(
         name="inversion: the tail of a Gaussian is left out",
@@ -75,7 +74,6 @@ OF_NOISE = (
         old="first[floors >> np.uint64(_WORD - _FIRST)] = _OPEN",
         new="first.flags.writeable = False",
         tests=(f"{TABLES}::test_the_first_bits_decide_only_where_all_words_agree",),
-        core=True,
     ),
     Mutation(
         name="inversion: the values of two open draws are swapped",
@@ -92,7 +90,6 @@ OF_NOISE = (
         old="_geometric(tables, words[1], read)",
         new="_geometric(tables, words[0], read)",
         tests=(f"{NOISE}::test_discrete_laplace_noise_has_its_law",),
-        core=True,
     ),
     Mutation(
         name="inversion: all digits are made of the same bits",
@@ -133,7 +130,6 @@ OF_NOISE = (
         old="laplace(Fraction(scale), len(values), secrets.token_bytes)",
         new="laplace(Fraction(scale) / 2, len(values), secrets.token_bytes)",
         tests=("tests/test_randomness.py::test_discrete_laplace_has_scale_sensitivity_over_epsilon",),
-        core=True,
     ),
     Mutation(
         name="noise in bulk: half the Gaussian scale",
