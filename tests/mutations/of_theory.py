@@ -906,8 +906,8 @@ OF_THE_THEORY = (
         name="rare bins: ties between columns not kept apart",
         breaks="rare bins are drawn too often or too seldom",
         place="domain.counts:rare_first",
-        old="[*reversed(layout.pack(digits)), column_of, rarest]",
-        new="[*reversed(layout.pack(digits)), rarest]",
+        old="(np.diff(every[order], prepend=-1) != 0) | (np.diff(columns[order], prepend=-1) != 0)",
+        new="np.diff(every[order], prepend=-1) != 0",
         tests=("tests/domain/test_counts.py",),
     ),
     Mutation(
