@@ -8,9 +8,10 @@ seeded with 256 bits from the operating system: it must be independent of the da
 There is no seed in a release: it cannot be repeated, which is what the guarantee requires. `SeededEntropy` and `NoNoise`
 exist for public data alone; only the rehearsal and the simulation of surrogates make them (tests/test_architecture.py).
 
-Floating point: noise is drawn as exact integers (OpenDP's samplers, after Canonne, Kamath & Steinke 2020), so the
-low bits of a released figure carry nothing about the data (theory 9, noise; Mironov 2012). Private choices are drawn with exact
-rational exponents (`exact_choices`): a choice has the very law that is claimed.
+Floating point: noise is drawn as exact integers, single ones by OpenDP's samplers (after Canonne, Kamath & Steinke 2020),
+vectors by inversion of random bits (`inversion`), so the low bits of a released figure carry nothing about the data (theory 9,
+noise; Mironov 2012). Private choices are drawn with exact rational exponents (`exact_choices`): a choice has the very law that
+is claimed.
 """
 
 from __future__ import annotations
@@ -28,19 +29,27 @@ from typing import NamedTuple
 import numpy as np
 
 from synthrelease.exact_choices import Losses, exponential, permute_and_flip
+from synthrelease.inversion.noise import LARGEST_GAUSSIAN, gaussian, laplace
 
 _MAX_STEPS = 2**62
+_BULK = 200
+"""Draws from which on they are made in bulk: the tables for that take as long as so many draws of OpenDP. Sizes and scales are
+public, so the choice is, too."""
 
 
 class SystemEntropy:
     """The operating system's generator: where every draw of a release comes from."""
 
     def add_laplace(self, values: np.ndarray, scale: float) -> np.ndarray:
-        """(k,) int64 values plus exact discrete Laplace noise, from OpenDP."""
+        """(k,) int64 values plus exact discrete Laplace noise, from OpenDP or, when there are many, in bulk."""
+        if len(values) >= _BULK:
+            return np.asarray(values, dtype=np.int64) + laplace(Fraction(scale), len(values), secrets.token_bytes)
         return np.array(_laplace_measurement(scale)(np.ascontiguousarray(values, dtype=np.int64)), dtype=np.int64)
 
     def add_gaussian(self, values: np.ndarray, scale: float) -> np.ndarray:
-        """(k,) int64 values plus exact discrete Gaussian noise, from OpenDP."""
+        """(k,) int64 values plus exact discrete Gaussian noise, from OpenDP or, when many for their scale, in bulk."""
+        if scale <= LARGEST_GAUSSIAN and len(values) >= max(_BULK, 4 * scale):
+            return np.asarray(values, dtype=np.int64) + gaussian(Fraction(scale), len(values), secrets.token_bytes)
         return np.array(_gaussian_measurement(scale)(np.ascontiguousarray(values, dtype=np.int64)), dtype=np.int64)
 
     def pick(self, n_choices: int) -> int:
@@ -136,8 +145,8 @@ def discrete_laplace(values: np.ndarray, *, sensitivity: int, epsilon: Fraction,
     Privacy
     -------
     epsilon-DP for neighbours whose vectors differ by at most `sensitivity` in l1 norm: the density ratio of two shifted
-    discrete Laplace vectors is at most exp(|shift|_1 / scale) (Ghosh, Roughgarden & Sundararajan 2009). The scale passed
-    to OpenDP is a float rounded up, so the claim holds for the scale that is used.
+    discrete Laplace vectors is at most exp(|shift|_1 / scale) (Ghosh, Roughgarden & Sundararajan 2009). The scale
+    is a float rounded up, so the claim holds for the scale that is used. Whichever sampler draws the noise, its law is exact.
     """
     if sensitivity < 1 or epsilon <= 0:
         raise ValueError("discrete Laplace noise needs sensitivity >= 1 and epsilon > 0")
@@ -164,8 +173,8 @@ def discrete_gaussian(
 
     Privacy
     -------
-    rho-zero-concentrated (Canonne, Kamath & Steinke 2020, Theorem 4 and Corollary 16 for vectors of integers). The scale passed
-    to OpenDP is a float rounded up, so the claim holds for the scale that is used.
+    rho-zero-concentrated (Canonne, Kamath & Steinke 2020, Theorem 4 and Corollary 16 for vectors of integers). The scale
+    is a float rounded up, so the claim holds for the scale that is used. Whichever sampler draws the noise, its law is exact.
     """
     scale = gaussian_scale(squared_sensitivity, rho)
     _check_room(values, scale)

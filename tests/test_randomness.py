@@ -48,6 +48,31 @@ def test_discrete_laplace_has_scale_sensitivity_over_epsilon() -> None:
     assert laplace_p_value(noise, 2.0) > LEVEL
 
 
+@pytest.mark.parametrize("size", [1, 199])
+def test_short_vectors_have_the_law_of_long_ones(size: int) -> None:
+    """Single figures and short vectors are drawn by OpenDP, here side by side with what is drawn in bulk."""
+    times = 2_000 if size == 1 else 100
+    vectors = [discrete_laplace(np.zeros(size, dtype=int), sensitivity=4, epsilon=Fraction(2)) for _ in range(times)]
+    assert laplace_p_value(np.concatenate(vectors), 2.0) > LEVEL
+
+
+@pytest.mark.parametrize("size", [100, 20_000])
+def test_gaussian_noise_of_long_and_short_vectors_has_one_law(size: int) -> None:
+    vectors = [
+        discrete_gaussian(np.zeros(size, dtype=int), squared_sensitivity=2, rho=Fraction(1, 9)) for _ in range(20_000 // size)
+    ]
+    noise = np.concatenate(vectors)
+    assert gaussian_p_value(noise, 3.0) > LEVEL
+    assert gaussian_p_value(noise, 0.9 * 3.0) < LEVEL
+
+
+def test_a_scale_or_a_size_beyond_the_tables_is_drawn_by_opendp(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A table of as many values as the noise has is made for long vectors alone."""
+    monkeypatch.setattr(randomness, "gaussian", lambda *_: pytest.fail("in bulk"))
+    for scale, size in ((2049.0, 20), (1000.0, 300), (1.0, 199)):
+        assert len(randomness.SYSTEM.add_gaussian(np.zeros(size, dtype=int), scale)) == size
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("wrong", [1.9, 2.1])
 def test_the_test_above_detects_a_scale_that_is_off_by_five_percent(wrong: float) -> None:

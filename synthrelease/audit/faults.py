@@ -44,6 +44,7 @@ def faulty_cases() -> Iterator[Case]:
         yield small_scale_choice(epsilon)
     yield laplace_case("a moved record counted once", (5, 0), (4, 1), epsilon=Fraction(1), sensitivity=1)
     yield _reused_noise()
+    yield coarse_noise_case()
     yield low_bits_case(_textbook_laplace, faulty=True)
     yield choice_case("exponential", "factor 2 forgotten", (0, -20), (-10, -10), SENSITIVITY, Fraction(2), spent=Fraction(4))
     yield scoring_case("absolute, 2 x 3, all tables", Fraction(1), spent=Fraction(2))
@@ -124,6 +125,26 @@ def _same_noise(counts: tuple[int, ...], draws: int) -> np.ndarray:
     noise = laplace_vectors((0,), draws, sensitivity=2, epsilon=Fraction(1))
     noisy = noise + np.array(counts)
     return np.column_stack([noisy, noisy[:, 0] - noisy[:, 1]])
+
+
+def coarse_noise_case() -> Case:
+    """Noise in bulk of scale 40 that leaves out its lowest digit: it moves a count by multiples of 256."""
+    return Case(
+        family="discrete Laplace",
+        name="noise without its lowest digit",
+        claim=1 / 40,
+        left=partial(_without_lowest_digit, 0),
+        right=partial(_without_lowest_digit, 1),
+        features=("count",),
+        draws=2_000,
+        faulty=True,
+    )
+
+
+def _without_lowest_digit(count: int, draws: int) -> np.ndarray:
+    """The digits beyond the lowest are those of a geometric variable of a scale 256 times smaller (theory 9.12, digits of a
+    geometric variable)."""
+    return (256 * SYSTEM.add_laplace(np.zeros(draws, dtype=np.int64), 40 / 256) + count).astype(float)
 
 
 def _textbook_laplace(value: float, draws: int) -> np.ndarray:

@@ -119,7 +119,8 @@ def _implementation(document: ReleaseDocument) -> dict[str, Any]:
                 f"{generator_text(family)} Drawn configuration: {drawn}.".strip(),
                 *mechanisms,
                 f"Private selection ({_theorem(document)}): rounds are run until one {ending}.",
-                "Software: synthrelease, with OpenDP for noise; private choices are drawn exactly, from whole numbers; "
+                "Software: synthrelease, with OpenDP, and exact inversion of random bits, for noise; private choices are drawn "
+                "exactly, from whole numbers; "
                 + ", ".join(f"{name} {version}" for name, version in document.versions.items())
                 + ".",
                 "Side channels. Floating point: noise is drawn as whole numbers on public grids, epsilons are exact fractions. "

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,9 @@ from synthrelease.published.lines import ROWS_PER_PIECE, WrongLine, bins_of_line
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+_PIECE = 2**22
+"""Bytes of data.csv that are taken apart to lines at a time, about."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,16 +123,53 @@ def read_csv(
     ------
     TableError : when the header or a value is not one of the schema.
     """
-    lines = _lines(content)
+    short, times = (content, None) if weighted else _without_repetitions(content)
+    try:
+        return _table_of(_lines(short), names, labels, ordered, weighted, times)
+    except TableError:
+        if times is None:
+            raise
+    return _table_of(_lines(content), names, labels, ordered, weighted, None)  # for the number of the line
+
+
+def _without_repetitions(content: bytes) -> tuple[bytes, np.ndarray | None]:
+    """The header and each different line once, and how often; the content itself where a line end may stand inside a value.
+
+    A released table repeats each of its lines as often as rows are equal, so that few are left to be taken apart.
+    """
+    if b'"' in content or b"\r" in content:
+        return content, None
+    times, start = Counter[bytes](), content.find(b"\n") + 1
+    while 0 < start < len(content):
+        stop = content.find(b"\n", start + _PIECE)
+        stop = len(content) if stop < 0 else stop
+        times.update(content[start:stop].removesuffix(b"\n").split(b"\n"))
+        start = stop + 1
+    header = content[: content.find(b"\n") + 1]
+    if not times:
+        return content, None
+    return header + b"\n".join(times) + b"\n", np.fromiter(times.values(), dtype=np.int64, count=len(times))
+
+
+def _table_of(
+    lines: Iterator[list[str]],
+    names: Sequence[str],
+    labels: Sequence[Sequence[str]],
+    ordered: Sequence[bool],
+    weighted: bool,
+    times: np.ndarray | None,
+) -> ReleasedTable:
+    """The table of these lines, the header before them; `times` says how often each occurs, once when it is None."""
     if next(lines, []) != _header(names, weighted):
         raise TableError(f"expected the columns {', '.join(_header(names, weighted))} in the header, found others")
     weights: list[float] = []
     rows, pieces = (without_weights(lines, weights) if weighted else lines), list[Sequence[np.ndarray]]()
     layout = Layout(columns=tuple(names), sizes=tuple(len(known) for known in labels))
-    counts = Tally(layout)
+    counts, done = Tally(layout), 0
     try:
         for bins in bins_of_lines(rows, labels):
-            counts.add(Counts.of(layout, bins))
+            counts.add(Counts.of(layout, bins, None if times is None else times[done : done + len(bins[0])]))
+            done += len(bins[0])
             pieces += [bins] if weighted else []
     except WrongLine as wrong:
         problem = wrong
@@ -158,7 +199,7 @@ def _of_cells(counts: Counts, pieces: Sequence[Sequence[np.ndarray]], weights: n
     return of_cells
 
 
-def _lines(content: bytes):
+def _lines(content: bytes) -> Iterator[list[str]]:
     try:
         yield from csv.reader(io.TextIOWrapper(io.BytesIO(content), encoding="utf-8", newline=""), strict=True)
     except (UnicodeDecodeError, csv.Error):
@@ -185,7 +226,7 @@ def read_parquet(
     import pyarrow.parquet as pq
 
     try:
-        found = pq.read_table(io.BytesIO(content), use_threads=False)
+        found = pq.ParquetFile(io.BytesIO(content)).read(use_threads=False)  # read_table would import pandas
     except (pa.ArrowException, OSError):
         found = None
     if found is None:
@@ -212,7 +253,12 @@ def _bins(name: str, column: pa.ChunkedArray, labels: Sequence[str]) -> np.ndarr
     """(n_rows,) the bins of a column of Parquet, whose dictionary may hold the labels in any order."""
     whole, places = column.combine_chunks(), {label: place for place, label in enumerate(labels)}
     written = np.array([places.get(label, -1) for label in whole.dictionary.to_pylist()] + [-1], dtype=np.int64)
-    bins = written[whole.indices.fill_null(len(written) - 1).to_numpy(zero_copy_only=False)]
+    if whole.indices.null_count:  # pyarrow would import pandas to fill them, and also for `to_numpy`
+        missing = len(written) - 1
+        found = np.array([missing if place is None else place for place in whole.indices.to_pylist()])
+    else:
+        found = np.from_dlpack(whole.indices)
+    bins = written[found]
     if (bins < 0).any():
         raise TableError(f"expected a bin of {name!r} in line {int(np.argmax(bins < 0)) + 2}, found something else")
     return bins

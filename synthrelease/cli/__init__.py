@@ -7,6 +7,7 @@ contradicts.
 
 from __future__ import annotations
 
+import gc
 import io
 import sys
 
@@ -47,6 +48,7 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a code page of Windows lacks letters: show "?" rather than stop
     be_quiet()
+    gc.set_threshold(20_000, 20, 20)  # what is loaded and counted stays: looking through it for garbage is a tenth of a start
     try:
         app()
     except SynthreleaseError as error:

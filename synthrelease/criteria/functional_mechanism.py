@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 
@@ -150,6 +151,33 @@ class Design:
         for axis, slope in zip(self.numbers[:-1], model.coefficients, strict=True):
             prediction = np.add.outer(prediction, axis * slope)
         return np.abs(np.subtract.outer(np.clip(prediction, lowest, highest), self.numbers[-1])).ravel()
+
+
+def design_of(numbers: tuple[np.ndarray, ...], possible: np.ndarray, prior: Prior | None, *, counted: bool) -> Design:
+    """`Design.of`, remembered: a public function of public numbers, which a rehearsal needs anew for every private fit."""
+    guess = None
+    if prior is not None:
+        arrays = tuple(part.tobytes() for part in (prior.coefficients, prior.centres, prior.spreads))
+        guess = (prior.intercept, arrays, prior.uncertainty)
+    axes, cells = tuple(axis.tobytes() for axis in numbers), np.packbits(possible).tobytes()
+    return _remembered(axes, cells, possible.size, guess, counted)
+
+
+@lru_cache(maxsize=8)
+def _remembered(
+    numbers: tuple[bytes, ...],
+    possible: bytes,
+    n_cells: int,
+    guess: tuple[float, tuple[bytes, ...], float] | None,
+    counted: bool,
+) -> Design:
+    prior = None
+    if guess is not None:
+        intercept, arrays, uncertainty = guess
+        coefficients, centres, spreads = (np.frombuffer(part, dtype=float) for part in arrays)
+        prior = Prior(intercept=intercept, coefficients=coefficients, centres=centres, spreads=spreads, uncertainty=uncertainty)
+    cells = np.unpackbits(np.frombuffer(possible, dtype=np.uint8), count=n_cells).astype(bool)
+    return Design.of(tuple(np.frombuffer(axis, dtype=float) for axis in numbers), cells, prior, counted=counted)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,7 +16,15 @@ from synthrelease.criteria.base import Criterion, Mistake, Score, Setting
 from synthrelease.criteria.columns import representation_mistakes, unknown_columns
 from synthrelease.criteria.facts import PublicFacts
 from synthrelease.criteria.fitted import Fitted, Regression
-from synthrelease.criteria.functional_mechanism import Design, Prior, least_squares, private_least_squares, sub_table, too_large
+from synthrelease.criteria.functional_mechanism import (
+    Design,
+    Prior,
+    design_of,
+    least_squares,
+    private_least_squares,
+    sub_table,
+    too_large,
+)
 from synthrelease.criteria.guarding import LostPair
 from synthrelease.criteria.measured_moments import furthest_slopes, moment_sums
 from synthrelease.criteria.measured_sums import Limits, Sums
@@ -236,7 +244,7 @@ class RegressionCoefficients(Criterion):
     def design(self, setting: Setting, possible: np.ndarray) -> Design:
         """The public domain of (features, target): every combination of bins that the raw rules allow."""
         counted = any(binning.missing is not None for binning in self.binnings(setting))
-        return Design.of(self.numbers(setting), possible, self.public_prior(), counted=counted)
+        return design_of(self.numbers(setting), possible, self.public_prior(), counted=counted)
 
     def prepare(self, private: PrivateCounts, setting: Setting) -> Regression:
         possible = setting.possible(self.columns, self.binnings(setting))

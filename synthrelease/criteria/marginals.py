@@ -267,13 +267,11 @@ def ratio_sensitivity(synthetic: np.ndarray, clip: float) -> float:
     For a fixed s the ratio s/r falls convexly and r/s rises linearly, so the largest step is next to where s/r leaves the
     clip, next to its minimum at r = s, or where r/s enters the clip; only those r are tried.
     """
-    return max(max(_steps(int(count) + 1, clip)) for count in np.unique(synthetic))
+    s = np.unique(synthetic)[:, None, None] + 1.0
+    near = np.concatenate([np.floor(s / clip), s, np.floor(s * clip)], axis=1)
+    r = np.maximum(near + np.arange(-2, 3), 1.0)
 
+    def g(r: np.ndarray) -> np.ndarray:
+        return np.minimum(np.maximum(r / s, s / r), clip)
 
-def _steps(s: int, clip: float) -> Iterable[float]:
-    def g(r: int) -> float:
-        return min(max(r / s, s / r), clip)
-
-    near = {math.floor(s / clip), s, math.floor(s * clip)}
-    for r in {max(1, base + shift) for base in near for shift in range(-2, 3)}:
-        yield abs(g(r + 1) - g(r))
+    return float(np.abs(g(r + 1) - g(r)).max())

@@ -243,10 +243,19 @@ def rare_first(digits: Sequence[np.ndarray], weights: np.ndarray) -> np.ndarray:
     digits : per column, (n_cells,) the bin of every cell.
     weights : (n_cells,) how much of each cell there is.
     """
-    rarest, column_of = np.full(len(weights), np.inf), np.zeros(len(weights), dtype=np.int64)
-    for column, bins in enumerate(digits):
-        totals = np.bincount(bins, weights=weights)[bins] if len(bins) else rarest
-        rarer = totals < rarest
-        rarest, column_of = np.where(rarer, totals, rarest), np.where(rarer, column, column_of)
-    layout = Layout(columns=("",) * len(digits), sizes=tuple(int(bins.max(initial=0)) + 1 for bins in digits))
-    return np.lexsort([*reversed(layout.pack(digits)), column_of, rarest])
+    sizes = tuple(int(bins.max(initial=0)) + 1 for bins in digits)
+    totals = [np.bincount(bins, weights=weights, minlength=size) for bins, size in zip(digits, sizes, strict=True)]
+    every = np.concatenate(totals)
+    columns = np.repeat(np.arange(len(sizes)), sizes)
+    order = np.lexsort([columns, every])
+    fresh = (np.diff(every[order], prepend=-1) != 0) | (np.diff(columns[order], prepend=-1) != 0)
+    ranks = np.empty(len(every), dtype=np.min_scalar_type(len(every)))
+    ranks[order] = np.cumsum(fresh) - 1  # of a bin: by its total, then by its column; bins of one column and total share one
+    starts = np.cumsum([0, *sizes[:-1]])
+    rarest = np.full(len(weights), np.iinfo(ranks.dtype).max, dtype=ranks.dtype)
+    for start, size, bins in zip(starts, sizes, digits, strict=True):
+        np.minimum(rarest, ranks[start : start + size][bins], out=rarest)
+    keys = Layout(columns=("",) * len(digits), sizes=sizes).pack(digits)
+    if len(keys) == 1 and (keys[0][1:] >= keys[0][:-1]).all():
+        return np.argsort(rarest, kind="stable")  # of small integers: a radix sort
+    return np.lexsort([*reversed(keys), rarest])

@@ -30,7 +30,7 @@ class Part(BaseModel):
     The lenient reading (`published.document.read_leniently`) differs in one setting: what is not described is left out.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False, defer_build=True)
 
 
 def number(value: float) -> float | int:

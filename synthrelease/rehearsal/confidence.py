@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -36,6 +35,8 @@ def student_interval(
     """
     if not 0 < confidence < 1:
         raise ValueError(f"confidence: expected a number between 0 and 1, found {confidence}.")
+    from scipy import stats  # here, because it takes a second and most rehearsals need none of it
+
     half = stats.t.ppf((1 + confidence) / 2, degrees_of_freedom) * np.sqrt(variances)
     return Interval(lower=estimates - half, upper=estimates + half)
 

@@ -54,7 +54,7 @@ class CardTexts(BaseModel):
     columns : a readable name for each column. Example: `columns.mother_age = "Mother's age"`.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True, defer_build=True)
 
     title: Annotated[str, Field(max_length=300)] = ""
     summary: Text = ""

@@ -30,7 +30,7 @@ Reason = Annotated[Line, Field(max_length=500)]
 class SpecTable(BaseModel):
     """Base of everything that stands in the two files: unknown keys are mistakes, and true is not a number."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     @field_validator("*", mode="before")
     @classmethod

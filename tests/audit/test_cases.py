@@ -146,6 +146,7 @@ def test_no_mechanism_of_the_slice_exceeds_its_claim(names: tuple[str, ...], dra
 FOUND_FAST = (
     ("a moved record counted once, epsilon 1", 1_500),
     ("two counts with one draw of noise", 300),
+    ("noise without its lowest digit", 300),
     ("exponential: factor 2 forgotten, epsilon 2", 8_000),
     ("absolute, 2 x 3, all tables, more spent, epsilon 1", 1_500),
     ("rows repeated by their weight, epsilon 1", 1_500),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.test_cli import INPUTS, left_in, run, words
+from tests.cli.test_cli import EXTRAS, HEAVY, INPUTS, left_in, loaded, run, words
 from tests.helpers.cards import rich_bundle, write_files, write_rich_config
 from tests.helpers.tiny import write_config, write_data
 
@@ -26,6 +26,11 @@ def test_verify_ends_with_0_and_says_that_nobody_signed(bundle: Path) -> None:
     assert result.returncode == 0
     assert "Everything fits together." in result.stdout
     assert "Nobody signed it" in words(result.stdout)
+
+
+def test_verify_reads_both_tables_without_pandas_or_scipy(bundle: Path) -> None:
+    """Half a second each; pyarrow imports pandas for some of its functions."""
+    assert loaded("verify", bundle, among=HEAVY | EXTRAS) == {"jinja2", "pyarrow", "yaml"}
 
 
 def test_verify_ends_with_5_and_names_the_file(bundle: Path, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from tests.helpers.tiny import SPENT, write_config, write_data
 
 SECRET = "SECRET-7461"
 EXTRAS = {"torch", "jax", "snsynth", "mbi"}
-HEAVY = {"pandas", "scipy", "opendp", "sklearn", "diffprivlib", "matplotlib", "networkx", "pyarrow", "joblib"}
+HEAVY = {"pandas", "scipy", "opendp", "sklearn", "diffprivlib", "matplotlib", "networkx", "pyarrow", "joblib", "jinja2", "yaml"}
 
 
 def run(*arguments: object, before: str = "") -> subprocess.CompletedProcess[str]:

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synthrelease.audit.sensitivity import criterion
-from synthrelease.criteria import CRITERIA, Fitted, Query
+from synthrelease.criteria import CRITERIA, Fitted, Query, matching
 from synthrelease.criteria.matching import Step, maximum_matching
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.schema import Transformation
@@ -58,6 +58,31 @@ def test_matching_of_cells_equals_matching_of_rows(left: list[int], right: list[
         steps += (Step(column=2, allowed=np.array([True, allowed[3], False])),)
     a, b = Counts(LAYOUT, np.array(left)), Counts(LAYOUT, np.array(right))
     assert maximum_matching(a, b, steps) == matched_rows(a, b, steps)
+
+
+@settings(max_examples=60, deadline=None)
+@given(codes, codes, st.sampled_from([1, 4, 9]))
+def test_networks_solved_one_by_one_have_the_matching_of_rows(left: list[int], right: list[int], part: int) -> None:
+    """Columns 0 and 2 must agree: six components, of which one, about two or about three are solved together."""
+    steps = (Step(column=1, allowed=np.array([True, True, True, False])),)
+    a, b = Counts(LAYOUT, np.array(left)), Counts(LAYOUT, np.array(right))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(matching, "_PART", part)
+        assert maximum_matching(a, b, steps) == matched_rows(a, b, steps)
+
+
+def test_a_large_matching_has_the_size_of_one_flow() -> None:
+    """40,000 rows in 3,000 cells, several parts; the reference is one network of all cells, without a greedy flow."""
+    layout, random = layout_of(10, 20, 15), np.random.default_rng(7)
+    steps = tuple(Step(column=c, allowed=np.arange(layout.sizes[c]) < layout.sizes[c] - 1) for c in (1, 2))
+    a, b = (Counts(layout, random.choice(3000, 40_000, p=random.dirichlet(np.full(3000, 0.2)))) for _ in range(2))
+    groups = matching._edges(a, b, steps)
+    tails, heads = (np.concatenate(parts) for parts in zip(*groups, strict=True))
+    free = np.concatenate([a.counts, b.counts])
+    whole = matching.residual_flow(tails, heads + len(a), np.zeros(len(tails), dtype=np.int64), free, len(a))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(matching, "_PART", 500)
+        assert maximum_matching(a, b, steps) == whole < 40_000
 
 
 def test_matching_equal_cells_first_is_not_enough() -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 
-from synthrelease.criteria.functional_mechanism import Design, least_squares, private_least_squares
+from synthrelease.criteria.functional_mechanism import Design, Prior, design_of, least_squares, private_least_squares
 
 EPSILON = Fraction(1)
 NUMBERS = np.array([0.0, 1.0, 2.0, 3.0]), np.array([0.0, 1.0]), np.array([0.0, 2.0, 4.0, 6.0, 8.0])
@@ -42,3 +43,22 @@ def test_repeated_fits_scatter_around_least_squares() -> None:
     found = slopes(design, counts, 400)
     exact, _ = least_squares(design, counts)
     assert (np.abs(found.mean(axis=0) - exact.coefficients) < 5 * found.std(axis=0) / 20).all()
+
+
+def test_a_remembered_design_is_that_of_its_own_facts() -> None:
+    """Domains, priors and counting that differ in one thing each; asked for twice, in another order."""
+    possible = [np.ones(40, dtype=bool), np.arange(40) != 39, np.arange(40) != 0]
+    guess = Prior(intercept=1.0, coefficients=np.full(2, 0.5), centres=np.ones(2), spreads=np.full(2, 2.0), uncertainty=3.0)
+    asked = [
+        (cells, prior, counted)
+        for cells in possible
+        for prior in (None, guess, replace(guess, coefficients=np.array([0.5, 0.25])))
+        for counted in (False, True)
+    ]
+    for cells, prior, counted in [*asked, *reversed(asked)]:
+        found = design_of(NUMBERS, cells, prior, counted=counted)
+        right = Design.of(NUMBERS, cells, prior, counted=counted)
+        assert found.scales.tolist() == right.scales.tolist()
+        assert (found.sensitivity, found.counted) == (right.sensitivity, right.counted)
+        assert found.prior.coefficients.tolist() == right.prior.coefficients.tolist()
+        assert [axis.tolist() for axis in found.numbers] == [axis.tolist() for axis in right.numbers]

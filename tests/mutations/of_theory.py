@@ -26,6 +26,7 @@ from tests.mutations.of_formats import OF_FORMATS
 from tests.mutations.of_leaks import OF_LEAKS
 from tests.mutations.of_ledger import OF_THE_LEDGER
 from tests.mutations.of_networks import OF_NETWORKS
+from tests.mutations.of_noise import OF_NOISE
 from tests.mutations.of_prices import OF_PRICES
 from tests.mutations.of_public_facts import OF_PUBLIC_FACTS
 from tests.mutations.of_rows import OF_THE_ROWS
@@ -70,9 +71,9 @@ OF_THE_THEORY = (
     Mutation(
         name="relative marginal error: steps below the clip not tried",
         breaks="too little noise for rare bins",
-        place="criteria.marginals:_steps",
-        old="{math.floor(s / clip), s, math.floor(s * clip)}",
-        new="{math.floor(s * clip)}",
+        place="criteria.marginals:ratio_sensitivity",
+        old="np.concatenate([np.floor(s / clip), s, np.floor(s * clip)], axis=1)",
+        new="np.floor(s * clip)",
         tests=(VALUES,),
     ),
     Mutation(
@@ -896,8 +897,8 @@ OF_THE_THEORY = (
         name="rare bins: ties between columns not kept apart",
         breaks="rare bins are drawn too often or too seldom",
         place="domain.counts:rare_first",
-        old="[*reversed(layout.pack(digits)), column_of, rarest]",
-        new="[*reversed(layout.pack(digits)), rarest]",
+        old="(np.diff(every[order], prepend=-1) != 0) | (np.diff(columns[order], prepend=-1) != 0)",
+        new="np.diff(every[order], prepend=-1) != 0",
         tests=("tests/domain/test_counts.py",),
     ),
     Mutation(
@@ -1067,6 +1068,7 @@ MUTATIONS = (
     + OF_ADAPTIVE
     + OF_NETWORKS
     + OF_PRICES
+    + OF_NOISE
 )
 
 if __name__ == "__main__":

@@ -291,12 +291,10 @@ def nearest_on_simplex(values: np.ndarray, total: float, allowed: np.ndarray) ->
 
 def _simplex_rows(values: np.ndarray, totals: np.ndarray, allowed: np.ndarray) -> np.ndarray:
     """Project every row onto {x >= 0, sum x = total, x = 0 where not allowed} (Duchi et al., ICML 2008)."""
-    masked = np.where(allowed, values, -np.inf)
-    ordered = -np.sort(-masked, axis=1)
-    finite = np.isfinite(ordered)
-    sums = np.cumsum(np.where(finite, ordered, 0.0), axis=1) - totals[:, None]
+    ordered = np.sort(np.where(allowed, values, -np.inf), axis=1)[:, ::-1]
+    sums = np.cumsum(ordered, axis=1) - totals[:, None]
     ranks = np.arange(1, values.shape[1] + 1)
-    last = np.maximum((finite & (ordered * ranks > sums)).sum(axis=1) - 1, 0)
+    last = np.maximum(np.count_nonzero(ordered * ranks > sums, axis=1) - 1, 0)  # from the first that is not allowed on, -inf
     threshold = sums[np.arange(len(values)), last] / (last + 1)
     return np.where(allowed & (totals > 0)[:, None], np.maximum(values - threshold[:, None], 0.0), 0.0)
 

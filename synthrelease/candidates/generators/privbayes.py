@@ -104,7 +104,7 @@ class PrivBayes(Generator):
         return float(self.degree or 0) + (1 / self.theta if self.theta else 0.0)
 
     def seconds(self, layout: Layout, rows: int) -> float:
-        """Each column's choice looks at up to `MOST_PAIRS` tables of the cells that occur; each measured cell gets exact noise.
+        """Each column's choice looks at up to `MOST_PAIRS` tables of the cells that occur; each measured cell gets noise.
 
         How many cells theta leaves depends on the budget: an epsilon of 4 is supposed.
         """
@@ -114,7 +114,7 @@ class PrivBayes(Generator):
             measured = 2 * rows / self.theta
         else:
             measured = len(sizes) * min(math.prod(sizes[: 1 + int(self.degree or 0)]), DENSE_LIMIT) / 4
-        return 0.1 + 1.1e-9 * choices * min(rows, layout.n_cells) + 1e-5 * measured
+        return 0.1 + 1.1e-9 * choices * min(rows, layout.n_cells) + 1e-7 * measured
 
     def peak_cells(self, layout: Layout) -> int:
         return BayesianNetwork.peak_cells(layout)

@@ -1,0 +1,93 @@
+"""Discrete Laplace and discrete Gaussian noise in bulk, exact.
+
+A geometric variable written in base 256 has independent digits, each of a truncated geometric law (theory 9.12, digits of a
+geometric variable), so that a few small tables draw one of any scale; discrete Laplace noise is the difference of two. Discrete
+Gaussian noise is one draw of its absolute value and a sign.
+
+Integers are computed modulo 2^64: what is returned is a function of the exact integer, at every scale.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+
+from synthrelease.inversion.laws import FoldedGaussian, Geometric
+from synthrelease.inversion.tables import Read, Table
+
+_DIGIT = 8
+"""Bits of a digit."""
+_ONE_TABLE = 32
+"""The largest scale of a geometric variable that one table holds: about 1,400 values have a probability above 2^-64."""
+_BLOCK = 2**16
+"""Draws that are made together: their words stay in a processor's cache."""
+LARGEST_GAUSSIAN = 2048
+"""The largest standard deviation of a discrete Gaussian that one table holds."""
+
+
+def laplace(scale: Fraction, size: int, read: Read) -> np.ndarray:
+    """(size,) int64, independent, Pr[Z = z] proportional to exp(-|z| / scale), exactly (modulo 2^64).
+
+    Parameters
+    ----------
+    scale : > 0.
+    read : where uniform bytes come from.
+    """
+    tables = digit_tables(scale)
+    noise = np.empty(size, dtype=np.int64)
+    for block in _blocks(size):
+        n = block.stop - block.start
+        words = np.frombuffer(read(2 * 2 * n * len(tables)), dtype=np.uint16).reshape(2, len(tables), n)
+        noise[block] = _geometric(tables, words[0], read) - _geometric(tables, words[1], read)
+    return noise
+
+
+def gaussian(scale: Fraction, size: int, read: Read) -> np.ndarray:
+    """(size,) int64, independent, Pr[Z = z] proportional to exp(-z^2 / (2 scale^2)), exactly.
+
+    Parameters
+    ----------
+    scale : > 0, at most `LARGEST_GAUSSIAN`.
+    """
+    table = gaussian_table(scale)
+    noise = np.empty(size, dtype=np.int64)
+    for block in _blocks(size):
+        n = block.stop - block.start
+        absolute = table.draw(np.frombuffer(read(2 * n), dtype=np.uint16), read)
+        signs = np.unpackbits(np.frombuffer(read(-(-n // 8)), dtype=np.uint8), count=n)
+        noise[block] = np.where(signs, -absolute, absolute)
+    return noise
+
+
+@lru_cache(maxsize=16)
+def digit_tables(scale: Fraction) -> tuple[Table, ...]:
+    """Tables of the digits of a geometric variable with Pr[G >= k] = exp(-k / scale), the lowest first.
+
+    The last one has no end: it is what all further digits amount to.
+    """
+    laws, rate = list[Geometric](), 1 / scale
+    while rate * _ONE_TABLE < 1:
+        laws.append(Geometric(rate=rate, end=2**_DIGIT))
+        rate *= 2**_DIGIT
+    return tuple(Table.of(law) for law in (*laws, Geometric(rate=rate)))
+
+
+@lru_cache(maxsize=16)
+def gaussian_table(scale: Fraction) -> Table:
+    return Table.of(FoldedGaussian(rate=1 / (2 * scale**2)))
+
+
+def _geometric(tables: tuple[Table, ...], words: np.ndarray, read: Read) -> np.ndarray:
+    """(n,) int64 from (n_tables, n) first bits."""
+    total = tables[0].draw(words[0], read)
+    for place, (table, bits) in enumerate(zip(tables[1:], words[1:], strict=True), start=1):
+        total += table.draw(bits, read) << _DIGIT * place
+    return total
+
+
+def _blocks(size: int) -> Iterator[slice]:
+    for start in range(0, size, _BLOCK):
+        yield slice(start, min(start + _BLOCK, size))
