@@ -26,6 +26,7 @@ from synthrelease.published.imputation import ImputationPart
 from synthrelease.published.parts import number
 from synthrelease.releasing.release import Release
 from synthrelease.specification.release_spec import ReleaseSpec
+from synthrelease.toml.bundle import BundleTable
 
 _PACKAGES = ("synthrelease", "numpy", "pandas", "scipy", "networkx", "joblib", "opendp", "pydantic", "pyarrow")
 
@@ -41,7 +42,7 @@ def release_document(
     criteria = {criterion.name: criterion for criterion in spec.criteria}
     columns = column_parts(release.candidate.transformation)
     return ReleaseDocument(
-        format=format_of(columns, calibration),
+        format=format_of(columns, calibration, spec.bundle),
         title=spec.title,
         description=spec.description.strip(),
         synthetic=True,
@@ -62,6 +63,7 @@ def release_document(
         card=spec.card,
         calibration=calibration,
         imputation=imputation,
+        bundle=spec.bundle,
     )
 
 
@@ -134,16 +136,24 @@ def interval_part(part: CriterionPart) -> IntervalPart | None:
 
 def own_version() -> str:
     """The version of synthrelease that is running."""
-    return _version("synthrelease")
+    return package_version("synthrelease")
 
 
 def versions(spec: ReleaseSpec) -> dict[str, str]:
     """Versions of Python and of the packages that a release rests on, with those of the libraries of its generators."""
     libraries = dict.fromkeys(package for generator in spec.space.generators for package in generator.packages)
-    return {"python": platform.python_version()} | {package: _version(package) for package in (*_PACKAGES, *libraries)}
+    found = {"python": platform.python_version()} | {package: package_version(package) for package in (*_PACKAGES, *libraries)}
+    return found | writers(spec.bundle)
 
 
-def _version(package: str) -> str:
+def writers(bundle: BundleTable) -> dict[str, str]:
+    """Versions of the packages that write the formats of [bundle]."""
+    needed = ["pyreadstat"] if {"stata", "spss"} & set(bundle.formats) else []
+    needed += ["rdflib"] if "dcat" in bundle.catalogues else []
+    return {package: package_version(package) for package in needed}
+
+
+def package_version(package: str) -> str:
     try:
         return version(package)
     except PackageNotFoundError:

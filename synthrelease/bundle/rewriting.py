@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from synthrelease.bundle import imputing, measurements
 from synthrelease.bundle.checksums import sha256
 from synthrelease.bundle.contents import table_files, written
-from synthrelease.bundle.document import own_version
+from synthrelease.bundle.document import own_version, writers
 from synthrelease.bundle.table import read_csv
 from synthrelease.bundle.weights import calibrated
 from synthrelease.domain.schema import Transformation
@@ -21,7 +22,7 @@ class OtherRelease(SynthreleaseError):
 
 
 def rewritten(files: Mapping[str, bytes], spec: ReleaseSpec) -> dict[str, bytes]:
-    """The files of a bundle, but for checksums and signature, with the texts of another card and other published totals.
+    """The files of a bundle, but for checksums and signature, with the texts of another card, other published totals and other formats.
 
     Rows, figures and guarantee stay as they are: weights are a function of the rows and of published totals, and nothing is
     spent. The day of publication stays, too, unless the card names one.
@@ -43,12 +44,16 @@ def rewritten(files: Mapping[str, bytes], spec: ReleaseSpec) -> dict[str, bytes]
     if "published" not in card.model_fields_set:
         card = card.model_copy(update={"published": old.card.published})
     names, labels = [column.name for column in old.columns], [column.labels for column in old.columns]
-    table = read_csv(files["data.csv"], names, labels, [column.ordered for column in old.columns], old.weighted)
+    ordered = [column.ordered for column in old.columns]
+    table = read_csv(files[old.csv], names, labels, ordered, old.weighted, old.bundle.synthetic_column)
     binnings = tuple(spec.schema[column.name].alternatives[column.binning] for column in old.columns)
     calibration = spec.calibration and spec.calibration.on(Transformation(schema=spec.schema, binnings=binnings))
-    table, weighting = calibrated(replace(table, weights=None), calibration, old.columns)
-    data = {name: files[name] for name in old.files} | table_files(table)
-    checksums = {name: sha256(content) for name, content in data.items()}
-    changed = {"format": format_of(old.columns, weighting), "card": card, "written_by": own_version(), "files": checksums}
-    document = old.model_copy(update=changed | {"calibration": weighting})
+    plain = replace(table, weights=None, marked=spec.bundle.synthetic_column)
+    table, weighting = calibrated(plain, calibration, old.columns)
+    changed = {"format": format_of(old.columns, weighting, spec.bundle), "card": card, "written_by": own_version()}
+    written_by = {name: text for name, text in old.versions.items() if name not in writers(old.bundle)} | writers(spec.bundle)
+    document = old.model_copy(update=changed | {"calibration": weighting, "bundle": spec.bundle, "versions": written_by})
+    kept = {name: files[name] for name in old.files if name in (imputing.NAME, measurements.NAME)}
+    data = kept | table_files(document, table)
+    document = document.model_copy(update={"files": {name: sha256(content) for name, content in data.items()}})
     return data | {"release.json": document.dumped()} | written(document, table, {name: len(data[name]) for name in data})

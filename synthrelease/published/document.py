@@ -2,7 +2,8 @@
 
 **The promise.** A document carries the number of its format, the lowest of `FORMATS` that can say what it says. Format 4 is
 format 3 with columns that have a bin of missing values or take a quarter, week or weekday from a date, or days between two,
-or with a column of weights in the table.
+or with a column of weights in the table. Format 5 is format 4 with a table that is called synthetic-data or has a column that
+says that it is synthetic.
 
 - Without a new number only optional fields may be added: fields with a default that says what documents without them say, and
   that are not written where they say just that. So every later version reads every document of the number, and `load` of
@@ -44,10 +45,11 @@ from synthrelease.published.columns import BinPart, ColumnPart, RulePart
 from synthrelease.published.costs import ChargePart, DomainPart, GuaranteePart
 from synthrelease.published.imputation import ImputationPart
 from synthrelease.published.parts import ExactText, Number, Part, number, upwards
+from synthrelease.toml.bundle import BundleTable
 from synthrelease.toml.card import CardTable
 from synthrelease.toml.reading import dotted
 
-Format = Literal[3, 4]
+Format = Literal[3, 4, 5]
 FORMATS: tuple[Format, ...] = get_args(Format)
 How = Literal["noise and selection", "noise", "redrawn noise", "exact"]
 
@@ -178,6 +180,7 @@ class ReleaseDocument(Part):
     calibration : what the rows are weighted to; absent where nothing was asked for. With weights, the table has one column more
         than `schema`, the last one: "weight".
     imputation : complete copies of the table in a file of their own; absent where none were asked for.
+    bundle : further formats that were asked for; absent where none were.
     """
 
     format: Format
@@ -203,10 +206,23 @@ class ReleaseDocument(Part):
     card: Annotated[CardTable, Field(strict=False)]
     calibration: CalibrationPart | None = None
     imputation: ImputationPart | None = None
+    bundle: Annotated[BundleTable, Field(strict=False)] = BundleTable()
 
     @model_serializer(mode="wrap")
     def _what_there_is(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        return {name: value for name, value in dump(self).items() if name not in _OPTIONAL or value is not None}
+        absent = {name for name in _OPTIONAL if getattr(self, name) is None}
+        absent |= {"bundle"} if self.bundle == BundleTable() else set()
+        return {name: value for name, value in dump(self).items() if name not in absent}
+
+    @property
+    def csv(self) -> str:
+        """The name of the table as CSV."""
+        return f"{self.bundle.stem}.csv"
+
+    @property
+    def parquet(self) -> str:
+        """The name of the table as Parquet."""
+        return f"{self.bundle.stem}.parquet"
 
     @property
     def weighted(self) -> bool:
@@ -215,7 +231,7 @@ class ReleaseDocument(Part):
 
     @model_validator(mode="after")
     def _lowest_format(self) -> ReleaseDocument:
-        lowest = format_of(self.columns, self.calibration)
+        lowest = format_of(self.columns, self.calibration, self.bundle)
         if self.format != lowest:
             raise ValueError(f"what stands here is written in format {lowest}, not {self.format}")
         return self
@@ -240,10 +256,14 @@ class ReleaseDocument(Part):
         return (json.dumps(tables, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode("utf-8")
 
 
-def format_of(columns: Sequence[ColumnPart], calibration: CalibrationPart | None = None) -> Format:
-    """The lowest format that has the words for these columns, and for a table with weights."""
+def format_of(
+    columns: Sequence[ColumnPart], calibration: CalibrationPart | None = None, bundle: BundleTable | None = None
+) -> Format:
+    """The lowest format that has the words for these columns, for a table with weights, and for one that is labelled."""
     of_3 = (None, "year", "month", "day")
     weighted = calibration is not None and calibration.weights is not None
+    if bundle is not None and bundle.labels_the_table:
+        return 5
     return (
         4
         if weighted or any(each.missing == "bin" or each.part not in of_3 or each.minus is not None for each in columns)

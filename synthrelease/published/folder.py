@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from pathlib import Path
 
@@ -17,9 +18,10 @@ from synthrelease.domain.margins import WEIGHT
 from synthrelease.errors import BudgetError, InputError, Unexpected, cut, listing
 from synthrelease.published.columns import PublishedColumn
 from synthrelease.published.document import ReleaseDocument, SelectionPart, read_leniently
-from synthrelease.published.lines import WrongLine, bins_of_lines, without_weights
+from synthrelease.published.lines import MARK, WrongLine, bins_of_lines, without_marks, without_weights
 from synthrelease.published.measurements import NAME, on_released_bins, read_measurements
 from synthrelease.published.release import Evaluation, Measurements, PublishedRelease
+from synthrelease.toml.bundle import SYNTHETIC
 
 
 def load(folder: str | Path) -> PublishedRelease:
@@ -59,7 +61,7 @@ def load(folder: str | Path) -> PublishedRelease:
         rules=tuple(document.rules),
         configuration=document.configuration,
         measurements=_measurements(folder / NAME, document, columns),
-        codes=_codes(folder / "data.csv", columns, document.n_rows, weights),
+        codes=_codes(folder / document.csv, columns, document, weights),
         weights=None if weights is None else np.array(weights),
     )
 
@@ -132,20 +134,24 @@ def _times(selection: SelectionPart) -> float:
     return float(1 / stop if selection.shape is None else mean_rounds(Fraction(selection.shape), stop))
 
 
-def _codes(path: Path, columns: tuple[PublishedColumn, ...], n_rows: int, weights: list[float] | None) -> np.ndarray:
+def _codes(
+    path: Path, columns: tuple[PublishedColumn, ...], document: ReleaseDocument, weights: list[float] | None
+) -> np.ndarray:
     """(n_rows, n_columns) bin indices. Raises InputError for anything that the schema does not have.
 
     Where the table has a column of weights, they are put into `weights`.
     """
-    names = [column.name for column in columns]
-    stated = [*names, *([] if weights is None else [WEIGHT])]
+    names, n_rows, marked = [column.name for column in columns], document.n_rows, document.bundle.synthetic_column
+    stated = [*names, *([] if weights is None else [WEIGHT]), *([SYNTHETIC] if marked else [])]
     rows = csv.reader(io.TextIOWrapper(io.BytesIO(_text(path).encode("utf-8")), encoding="utf-8", newline=""))
     header = next(rows, [])
     if header != stated:
         raise InputError(f"{path}: expected the columns {listing(stated)}, found {listing(header) or 'none'}.")
     labels = [column.labels for column in columns]
     try:
-        lines = filter(None, rows) if weights is None else without_weights(filter(None, rows), weights)
+        lines: Iterable[Sequence[str]] = filter(None, rows)
+        lines = without_marks(lines) if marked else lines
+        lines = lines if weights is None else without_weights(lines, weights)
         pieces = list(bins_of_lines(lines, labels))
     except WrongLine as wrong:
         problem = wrong
@@ -159,6 +165,8 @@ def _codes(path: Path, columns: tuple[PublishedColumn, ...], n_rows: int, weight
         return whole
     if problem.is_weight:
         raise InputError(f"{path}: column {WEIGHT!r}: expected a number of at least 0, found {cut(problem.label or '', 40)!r}.")
+    if problem.is_mark:
+        raise InputError(f"{path}: column {SYNTHETIC!r}: expected {MARK}, found {cut(problem.label or '', 40)!r}.")
     if problem.column is None:
         raise InputError(f"{path}: expected {len(names)} fields in every row, found {problem.fields} in one.")
     name, known = names[problem.column], listing(labels[problem.column])

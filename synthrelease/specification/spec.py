@@ -20,6 +20,7 @@ from synthrelease.domain.rules import Domain, Rule, RuleError, parse_rule
 from synthrelease.domain.schema import Binning, Column, Schema
 from synthrelease.enclave.source import Source
 from synthrelease.errors import SpecError, closest, listing
+from synthrelease.specification.bundle import check_bundle
 from synthrelease.specification.calibration import build_calibration, check_design_weights
 from synthrelease.specification.categories import ColumnError
 from synthrelease.specification.codelists import with_codelists
@@ -101,6 +102,7 @@ class _Builder:
         self._check_stated(rows, space, criteria)
         calibration = self._calibration(schema, groups, space, synthetic)
         self._check_imputation(schema)
+        check_bundle(self.release.bundle, schema, self.problems)
         self.problems.stop()
         return ReleaseSpec(
             title=self.release.title,
@@ -132,6 +134,7 @@ class _Builder:
             budget_reason=self.release.budget.reason,
             calibration=calibration,
             imputation=self.release.imputation,
+            bundle=self.release.bundle,
         )
 
     def _check_imputation(self, schema: Schema) -> None:
@@ -290,7 +293,7 @@ class _Builder:
         return found
 
     def _digest(self, priors: Mapping[str, Path]) -> str:
-        release = self.release.model_dump(mode="json", exclude={"card", "calibration"})
+        release = self.release.model_dump(mode="json", exclude={"card", "calibration", "bundle"})
         content: list[object] = [release, self.acceptance.model_dump(mode="json")]
         content += [[name, Source.of(path).digest()] for name, path in sorted(priors.items())]
         return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()

@@ -20,6 +20,7 @@ from pydantic import (
 )
 
 from synthrelease.errors import Unexpected
+from synthrelease.toml.bundle import BundleTable
 from synthrelease.toml.calibration import CalibrationTable
 from synthrelease.toml.card import CardTable
 from synthrelease.toml.fields import FRACTION_PATTERN as FRACTION_PATTERN
@@ -404,6 +405,7 @@ class ReleaseFile(SpecTable):
         `calibration.margins = [{ columns = ["sex"], totals = { F = 5100, M = 4900 } }]`.
     imputation : complete copies of the released rows, made after acceptance and at no cost; its settings follow below.
         Example: `imputation.copies = 5`.
+    bundle : further formats of the release, at no cost; its settings follow below. Example: `bundle.formats = ["r"]`.
     card : the steward's words on the data card; its settings follow below. Example: `card.licence = "CC-BY-4.0"`.
     """
 
@@ -422,6 +424,7 @@ class ReleaseFile(SpecTable):
     unit: UnitTable = UnitTable()
     calibration: CalibrationTable | None = None
     imputation: ImputationTable | None = None
+    bundle: BundleTable = BundleTable()
     card: CardTable = Field(default_factory=CardTable)
 
     @field_validator("columns")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ from synthrelease.bundle.checksums import sha256
 from synthrelease.bundle.table import ReleasedTable, TableError, csv_bytes, read_csv, read_parquet
 from synthrelease.errors import Unexpected
 from synthrelease.published.document import FORMATS, ReleaseDocument, read_strictly
+from synthrelease.toml.bundle import BundleTable
 from synthrelease.verification import measurements
 from synthrelease.verification.charges import charges
 from synthrelease.verification.checks import Check, Report
@@ -19,6 +21,7 @@ from synthrelease.verification.documents import documents
 from synthrelease.verification.figures import figures
 from synthrelease.verification.imputation import imputation
 from synthrelease.verification.reading import checksums, read_files, signature
+from synthrelease.verification.statistical import statistical
 from synthrelease.verification.schema import Rebuilt, SchemaProblem, rebuild
 from synthrelease.verification.weights import weights
 
@@ -76,6 +79,8 @@ def verify_files(files: Mapping[str, bytes], public_key: str | Path | None = Non
         checks.append(_made("weights", lambda: weights(read, table)))
     if read.imputation is not None:
         checks.append(_made("imputation", lambda: imputation(read, table, files, rebuilt.plausibility)))
+    if read.bundle.formats:
+        checks.append(_made("statistical files", lambda: statistical(read, table, files)))
     if measurements.NAME in read.files:
         checks.append(_made("measurements", lambda: measurements.measurements(read, files)))
     checks += [
@@ -133,22 +138,25 @@ def _table(document: ReleaseDocument, files: Mapping[str, bytes]) -> ReleasedTab
         if name not in files or sha256(files[name]) != stated
     ]
     problems += [
-        f"{name}: expected in release.json, not there" for name in ("data.csv", "data.parquet") if name not in document.files
+        f"{name}: expected in release.json, not there"
+        for name in (document.csv, document.parquet)
+        if name not in document.files
     ]
     names, labels = [column.name for column in document.columns], [column.labels for column in document.columns]
     ordered = [column.ordered for column in document.columns]
     table = None
-    for name, read in (("data.csv", read_csv), ("data.parquet", read_parquet)):
+    marked, says_synthetic = document.bundle.synthetic_column, document.bundle != BundleTable()
+    for name, read in ((document.csv, read_csv), (document.parquet, partial(read_parquet, says_synthetic=says_synthetic))):
         if name not in files:
             continue
         try:
-            found = read(files[name], names, labels, ordered, document.weighted)
+            found = read(files[name], names, labels, ordered, document.weighted, marked)
         except TableError as error:
             problems.append(f"{name}: {error}")
             continue
         if found.counts.total != document.n_rows:
             problems.append(f"{name}: expected {document.n_rows} rows, found {found.counts.total}")
-        elif name == "data.csv" and csv_bytes(found) != files[name]:
+        elif name == document.csv and csv_bytes(found) != files[name]:
             problems.append(f"{name}: expected sorted rows in the layout in which they were written, found another")
         elif table is not None and not _same(table, found):
             problems.append(f"{name}: expected the rows of data.csv, found others")
