@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from synthrelease.bundle import imputing, measurements
 from synthrelease.bundle.card import markdown_bytes, page_bytes
+from synthrelease.bundle.catalogues import catalogue_documents
 from synthrelease.bundle.checksums import sha256
 from synthrelease.bundle.citation import citation_bytes
 from synthrelease.bundle.datapackage import datapackage_bytes
@@ -70,6 +71,7 @@ def written(document: ReleaseDocument, table: ReleasedTable, sizes: Mapping[str,
     return {
         "datapackage.json": datapackage_bytes(document, sizes),
         **scripts(document),
+        **catalogue_documents(document, table, sizes),
         "deployment.yaml": deployment_bytes(document),
         "CITATION.cff": citation_bytes(document),
         **pages,

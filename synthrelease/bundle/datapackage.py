@@ -74,7 +74,7 @@ def _resource(document: ReleaseDocument, name: str, size: int) -> dict[str, Any]
         "name": re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-"),
         "path": name,
         "description": describe_file(name),
-        "format": ending,
+        "format": _FORMATS.get(ending, ending),
         "mediatype": media_type(name),
         "hash": f"sha256:{document.files[name]}",
     }
@@ -100,6 +100,8 @@ def _resource(document: ReleaseDocument, name: str, size: int) -> dict[str, Any]
     return resource
 
 
+_FORMATS = {"dta": "stata", "sav": "spss"}
+"""Of a format called "sav" frictionless wants to read the rows itself, with a library of its own."""
 _COPY_FIELDS = (
     {"name": ".imp", "type": "integer", "description": "Number of the complete copy, from 1."},
     {"name": ".id", "type": "integer", "description": "Row of data.csv, from 1."},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from synthrelease.domain.schema import Schema
 from synthrelease.toml.bundle import SYNTHETIC, BundleTable
+from synthrelease.toml.card import CardTable
 from synthrelease.toml.problems import Problems
 
 SPSS_LABEL = 120
@@ -12,10 +13,12 @@ STATA_VALUES = 65_536
 """Labelled values of one variable in Stata."""
 
 
-def check_bundle(table: BundleTable, schema: Schema, problems: Problems) -> None:
+def check_bundle(table: BundleTable, card: CardTable, schema: Schema, problems: Problems) -> None:
     """The column `synthetic` is free, and every label of every alternative fits into the formats."""
     if table.synthetic_column and SYNTHETIC in schema.by_name:
         problems.add(f"columns.{SYNTHETIC}", f"another name: [bundle] adds a column {SYNTHETIC!r}", repr(SYNTHETIC))
+    if "dcat" in table.catalogues and not card.url:
+        problems.add("card.url", "an address where the release can be had: DCAT-AP demands one", "none")
     for column in schema.columns:
         labels = {label for binning in column.alternatives.values() for label in binning.labels}
         longest = max(labels, key=lambda label: len(label.encode("utf-8")))

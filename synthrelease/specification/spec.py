@@ -102,7 +102,7 @@ class _Builder:
         self._check_stated(rows, space, criteria)
         calibration = self._calibration(schema, groups, space, synthetic)
         self._check_imputation(schema)
-        check_bundle(self.release.bundle, schema, self.problems)
+        check_bundle(self.release.bundle, self.release.card, schema, self.problems)
         self.problems.stop()
         return ReleaseSpec(
             title=self.release.title,
