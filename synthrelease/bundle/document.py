@@ -8,6 +8,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from synthrelease.bundle.interval import LEVEL, laplace_interval
+from synthrelease.bundle.series import series_part
 from synthrelease.criteria import Criterion, Score
 from synthrelease.domain.schema import Transformation
 from synthrelease.published.calibration import CalibrationPart
@@ -41,7 +42,7 @@ def release_document(
     spec = release.spec
     criteria = {criterion.name: criterion for criterion in spec.criteria}
     columns = column_parts(release.candidate.transformation)
-    return ReleaseDocument(
+    document = ReleaseDocument(
         format=format_of(columns, calibration, spec.bundle),
         title=spec.title,
         description=spec.description.strip(),
@@ -65,6 +66,7 @@ def release_document(
         imputation=imputation,
         bundle=spec.bundle,
     )
+    return document.model_copy(update={"series": series_part(spec.series, document)})
 
 
 def column_parts(transformation: Transformation) -> list[ColumnPart]:

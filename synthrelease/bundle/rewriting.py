@@ -9,16 +9,28 @@ from synthrelease.bundle import imputing, measurements
 from synthrelease.bundle.checksums import sha256
 from synthrelease.bundle.contents import table_files, written
 from synthrelease.bundle.document import own_version, writers
+from synthrelease.bundle.series import series_part
 from synthrelease.bundle.table import read_csv
 from synthrelease.bundle.weights import calibrated
 from synthrelease.domain.schema import Transformation
 from synthrelease.errors import SynthreleaseError
-from synthrelease.published.document import format_of, read_strictly
+from synthrelease.published.document import ReleaseDocument, format_of, read_strictly
+from synthrelease.published.series import SeriesPart
 from synthrelease.specification.release_spec import ReleaseSpec
 
 
 class OtherRelease(SynthreleaseError):
     """A bundle that was not made by the configuration at hand."""
+
+
+def _series(content: bytes, spec: ReleaseSpec, document: ReleaseDocument) -> SeriesPart | None:
+    """The series of the release, which an erratum states anew. A release that is rewritten as it was keeps what it corrects."""
+    corrected = None if spec.series is None else spec.series.corrected
+    if corrected is not None and sha256(corrected) != sha256(content):
+        raise OtherRelease("[series] corrects: expected the release that is written anew, found another.")
+    if corrected is not None and read_strictly(content).card.version == document.card.version:
+        raise OtherRelease("[card] version: expected another one than that of the release which the erratum corrects.")
+    return series_part(spec.series, document.model_copy(update={"series": None}))
 
 
 def rewritten(files: Mapping[str, bytes], spec: ReleaseSpec) -> dict[str, bytes]:
@@ -34,7 +46,7 @@ def rewritten(files: Mapping[str, bytes], spec: ReleaseSpec) -> dict[str, bytes]
 
     Raises
     ------
-    OtherRelease : when the bundle is of another specification.
+    OtherRelease : when the bundle is of another specification, or not the one that an erratum says it corrects.
     """
     old, card = read_strictly(files["release.json"]), spec.card
     if old.specification != spec.digest:
@@ -53,6 +65,7 @@ def rewritten(files: Mapping[str, bytes], spec: ReleaseSpec) -> dict[str, bytes]
     changed = {"format": format_of(old.columns, weighting, spec.bundle), "card": card, "written_by": own_version()}
     written_by = {name: text for name, text in old.versions.items() if name not in writers(old.bundle)} | writers(spec.bundle)
     document = old.model_copy(update=changed | {"calibration": weighting, "bundle": spec.bundle, "versions": written_by})
+    document = document.model_copy(update={"series": _series(files["release.json"], spec, document)})
     kept = {name: files[name] for name in old.files if name in (imputing.NAME, measurements.NAME)}
     data = kept | table_files(document, table)
     document = document.model_copy(update={"files": {name: sha256(content) for name, content in data.items()}})

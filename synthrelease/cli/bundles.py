@@ -39,11 +39,15 @@ def verify(
         Path | None,
         typer.Option("--public-key", metavar="FILE", help="The publisher's public key, which must have signed it."),
     ] = None,
+    earlier: Annotated[
+        list[Path] | None,
+        typer.Option("--with", metavar="DIR", help="An earlier release of the same register, or what an erratum replaces."),
+    ] = None,
 ) -> None:
     """Check a published release without any private data: that the files are whole and say the same. Exit code 5 if not."""
     from synthrelease.verification import verify_bundle
 
-    report = verify_bundle(folder, public_key)
+    report = verify_bundle(folder, public_key, earlier or ())
     print_report(report)
     if not report.passed:
         raise VerificationFailed(f"{folder}: this release does not fit together. See the problems above.")

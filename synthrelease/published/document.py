@@ -45,6 +45,7 @@ from synthrelease.published.columns import BinPart, ColumnPart, RulePart
 from synthrelease.published.costs import ChargePart, DomainPart, GuaranteePart
 from synthrelease.published.imputation import ImputationPart
 from synthrelease.published.parts import ExactText, Number, Part, number, upwards
+from synthrelease.published.series import SeriesPart
 from synthrelease.toml.bundle import BundleTable
 from synthrelease.toml.card import CardTable
 from synthrelease.toml.reading import dotted
@@ -165,7 +166,7 @@ class SelectionPart(Part):
     joint_test: JointTestPart | None
 
 
-_OPTIONAL = ("calibration", "imputation")
+_OPTIONAL = ("calibration", "imputation", "series")
 """What is not written where it was not asked for."""
 
 
@@ -181,6 +182,7 @@ class ReleaseDocument(Part):
         than `schema`, the last one: "weight".
     imputation : complete copies of the table in a file of their own; absent where none were asked for.
     bundle : further formats that were asked for; absent where none were.
+    series : earlier releases of the same register; absent where none are named.
     """
 
     format: Format
@@ -207,6 +209,7 @@ class ReleaseDocument(Part):
     calibration: CalibrationPart | None = None
     imputation: ImputationPart | None = None
     bundle: Annotated[BundleTable, Field(strict=False)] = BundleTable()
+    series: SeriesPart | None = None
 
     @model_serializer(mode="wrap")
     def _what_there_is(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:

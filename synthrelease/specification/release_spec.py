@@ -18,6 +18,7 @@ from synthrelease.criteria import Criterion, JointTest, Setting
 from synthrelease.domain.margins import Calibration
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.domain.schema import Schema
+from synthrelease.specification.series import Series
 from synthrelease.toml.bundle import BundleTable
 from synthrelease.toml.card import CardTable
 from synthrelease.toml.imputation import ImputationTable
@@ -35,7 +36,7 @@ class ReleaseSpec:
     generation_budget : of one generator fit: epsilon, or rho where a family is zero-concentrated; and `generation_delta`.
     limit, delta : the largest epsilon and delta of the whole release; zero-concentrated guarantees are stated at delta.
     shape : eta of a truncated negative binomial number of rounds; None for selection with a known threshold.
-    digest : sha256 of the content of both files, comments, [card], [calibration] and [bundle] apart, and of the public tables that
+    digest : sha256 of the content of both files, comments, [card], [calibration], [bundle] and [series] apart, and of the public tables that
         generators start from.
     joint_test : decides rounds in place of the noisy figures, which are then released after acceptance (theory 4, joint
         test).
@@ -50,6 +51,7 @@ class ReleaseSpec:
     calibration : what the accepted table is weighted to, over atomic bins; None where it gets no weights.
     imputation : how complete copies of it are made; None where none are.
     bundle : further formats of the release.
+    series : earlier releases of the same register, with the contents of their release.json; None where none are named.
     """
 
     title: str
@@ -82,6 +84,7 @@ class ReleaseSpec:
     calibration: Calibration | None = None
     imputation: ImputationTable | None = None
     bundle: BundleTable = BundleTable()
+    series: Series | None = None
 
     @cached_property
     def plan(self) -> Plan:

@@ -27,6 +27,7 @@ from synthrelease.specification.codelists import with_codelists
 from synthrelease.specification.columns import build_column, group_binning
 from synthrelease.specification.level_rules import with_levels_written_out
 from synthrelease.specification.release_spec import ReleaseSpec
+from synthrelease.specification.series import read_series
 from synthrelease.specification.space import build_space
 from synthrelease.toml.problems import Problems, located
 from synthrelease.toml.reading import ConfigurationFile, beside, read_configuration, read_toml
@@ -102,6 +103,7 @@ class _Builder:
         self._check_stated(rows, space, criteria)
         calibration = self._calibration(schema, groups, space, synthetic)
         self._check_imputation(schema)
+        series = read_series(self.release.series, self.configuration.file_of("series"), self.problems)
         check_bundle(self.release.bundle, self.release.card, schema, self.problems)
         self.problems.stop()
         return ReleaseSpec(
@@ -135,6 +137,7 @@ class _Builder:
             calibration=calibration,
             imputation=self.release.imputation,
             bundle=self.release.bundle,
+            series=series,
         )
 
     def _check_imputation(self, schema: Schema) -> None:
@@ -293,7 +296,7 @@ class _Builder:
         return found
 
     def _digest(self, priors: Mapping[str, Path]) -> str:
-        release = self.release.model_dump(mode="json", exclude={"card", "calibration", "bundle"})
+        release = self.release.model_dump(mode="json", exclude={"card", "calibration", "bundle", "series"})
         content: list[object] = [release, self.acceptance.model_dump(mode="json")]
         content += [[name, Source.of(path).digest()] for name, path in sorted(priors.items())]
         return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()

@@ -28,6 +28,7 @@ from synthrelease.toml.fields import Line as Line
 from synthrelease.toml.fields import Reason as Reason
 from synthrelease.toml.fields import SpecTable as SpecTable
 from synthrelease.toml.imputation import ImputationTable
+from synthrelease.toml.series import SeriesTable
 
 Model = TypeVar("Model", bound=BaseModel)
 MAX_TABLES = 200
@@ -406,6 +407,7 @@ class ReleaseFile(SpecTable):
     imputation : complete copies of the released rows, made after acceptance and at no cost; its settings follow below.
         Example: `imputation.copies = 5`.
     bundle : further formats of the release, at no cost; its settings follow below. Example: `bundle.formats = ["r"]`.
+    series : earlier releases of the same register; its settings follow below. Example: `series.name = "Live births, yearly"`.
     card : the steward's words on the data card; its settings follow below. Example: `card.licence = "CC-BY-4.0"`.
     """
 
@@ -425,6 +427,7 @@ class ReleaseFile(SpecTable):
     calibration: CalibrationTable | None = None
     imputation: ImputationTable | None = None
     bundle: BundleTable = BundleTable()
+    series: SeriesTable | None = None
     card: CardTable = Field(default_factory=CardTable)
 
     @field_validator("columns")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -21,6 +21,7 @@ from synthrelease.verification.documents import documents
 from synthrelease.verification.figures import figures
 from synthrelease.verification.imputation import imputation
 from synthrelease.verification.reading import checksums, read_files, signature
+from synthrelease.verification.series import Earlier, series
 from synthrelease.verification.statistical import statistical
 from synthrelease.verification.schema import Rebuilt, SchemaProblem, rebuild
 from synthrelease.verification.weights import weights
@@ -37,13 +38,18 @@ LATER = (
 )
 
 
-def verify_bundle(folder: str | Path, public_key: str | Path | None = None) -> Report:
+def verify_bundle(
+    folder: str | Path,
+    public_key: str | Path | None = None,
+    earlier: Sequence[str | Path] = (),
+) -> Report:
     """Check a published bundle without any private data.
 
     Parameters
     ----------
     folder : the bundle.
     public_key : the publisher's key, from a source other than the bundle. With it the bundle must be signed by this key.
+    earlier : folders of other releases of the same register; what this one says of them is checked.
 
     Raises
     ------
@@ -55,10 +61,13 @@ def verify_bundle(folder: str | Path, public_key: str | Path | None = None) -> R
     program. Some things follow from nothing: a released figure (any number on the grid of its noise), the publisher's texts.
     Against a forger who writes the whole bundle anew only the signature helps (docs/bundle.md).
     """
-    return verify_files(read_files(Path(folder)), public_key)
+    others = [(Path(each), read_files(Path(each))) for each in earlier]
+    return verify_files(read_files(Path(folder)), public_key, others)
 
 
-def verify_files(files: Mapping[str, bytes], public_key: str | Path | None = None) -> Report:
+def verify_files(
+    files: Mapping[str, bytes], public_key: str | Path | None = None, earlier: Sequence[Earlier] = ()
+) -> Report:
     """The same for files by name."""
     signed = signature(files, None if public_key is None else Path(public_key))
     checks = [checksums(files), signed.check]
@@ -89,6 +98,7 @@ def verify_files(files: Mapping[str, bytes], public_key: str | Path | None = Non
         _made("configuration", lambda: configuration(read)),
         _made("privacy charges", lambda: charges(read)),
         _made("figures", lambda: figures(read, table, rebuilt.raw)),
+        *([_made("series", lambda: series(read, table, earlier))] if read.series is not None or earlier else []),
         _made("documents", lambda: documents(read, table, files)),
     ]
     return Report(checks=tuple(checks), signed_by=signed.signed_by)
