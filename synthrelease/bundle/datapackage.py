@@ -16,7 +16,6 @@ from synthrelease.published.document import ReleaseDocument
 from synthrelease.toml.bundle import SYNTHETIC
 from synthrelease.toml.card import LICENCES, is_email
 
-
 MEDIA_TYPES = {
     "csv": "text/csv",
     "parquet": "application/vnd.apache.parquet",

@@ -34,7 +34,8 @@ def _series(content: bytes, spec: ReleaseSpec, document: ReleaseDocument) -> Ser
 
 
 def rewritten(files: Mapping[str, bytes], spec: ReleaseSpec) -> dict[str, bytes]:
-    """The files of a bundle, but for checksums and signature, with the texts of another card, other published totals and other formats.
+    """The files of a bundle, but for checksums and signature, with another card, other published totals and other
+    formats.
 
     Rows, figures and guarantee stay as they are: weights are a function of the rows and of published totals, and nothing is
     spent. The day of publication stays, too, unless the card names one.

@@ -65,9 +65,7 @@ def earlier_part(content: bytes, document: ReleaseDocument) -> EarlierPart:
     )
 
 
-def total(
-    earlier: Sequence[EarlierPart], corrects: CorrectedPart | None, person: PersonPart
-) -> tuple[str | None, str | None]:
+def total(earlier: Sequence[EarlierPart], corrects: CorrectedPart | None, person: PersonPart) -> tuple[str | None, str | None]:
     """Epsilon and delta for a person who is in all releases, as exact fractions; None where one promises a person nothing.
 
     An erratum is another text of the release that it corrects: the two are one output of one mechanism, and count once.
@@ -109,9 +107,7 @@ def changes(old: ReleaseDocument, new: ReleaseDocument) -> Iterator[str]:
     rules = [{(rule.never, rule.applies_to) for rule in one.rules} for one in (old, new)]
     yield from (f"A rule is new: never {rule.never}." for rule in new.rules if (rule.never, rule.applies_to) not in rules[0])
     yield from (
-        f"A rule is no longer there: never {rule.never}."
-        for rule in old.rules
-        if (rule.never, rule.applies_to) not in rules[1]
+        f"A rule is no longer there: never {rule.never}." for rule in old.rules if (rule.never, rule.applies_to) not in rules[1]
     )
     if old.minimum_count != new.minimum_count:
         yield f"Every row occurs at least {new.minimum_count} times; it was {old.minimum_count}."

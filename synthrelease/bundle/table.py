@@ -75,7 +75,7 @@ def csv_bytes(table: ReleasedTable) -> bytes:
         if table.weights is not None:
             texts.append(map(repr, table.weights[piece].tolist()))
         if table.marked:
-            texts.append(repeat(MARK, len(counts.counts[piece])))
+            texts.append(map(str, repeat(MARK, len(counts.counts[piece]))))
         lines.clear()
         writer.writerows(zip(*texts, strict=True))
         rows = [line * times for line, times in zip(lines, counts.counts[piece].tolist(), strict=True)]

@@ -43,11 +43,14 @@ def verify(
         list[Path] | None,
         typer.Option("--with", metavar="DIR", help="An earlier release of the same register, or what an erratum replaces."),
     ] = None,
+    commitment: Annotated[
+        Path | None, typer.Option("--commitment", metavar="FILE", help="What was committed to before the run (see commit).")
+    ] = None,
 ) -> None:
     """Check a published release without any private data: that the files are whole and say the same. Exit code 5 if not."""
     from synthrelease.verification import verify_bundle
 
-    report = verify_bundle(folder, public_key, earlier or ())
+    report = verify_bundle(folder, public_key, earlier or (), commitment)
     print_report(report)
     if not report.passed:
         raise VerificationFailed(f"{folder}: this release does not fit together. See the problems above.")

@@ -310,7 +310,9 @@ def _read(content: bytes | str, unknown: Literal["forbid", "ignore"]) -> Release
         if head.format not in FORMATS:
             writer = f"synthrelease {cut(head.written_by, 40)!r}" if head.written_by else "the synthrelease"
             raise Unexpected(
-                f"{', '.join(map(str, FORMATS[:-1]))} or {FORMATS[-1]}", f"{head.format}: {writer} that wrote it can read it", place="format"
+                f"{', '.join(map(str, FORMATS[:-1]))} or {FORMATS[-1]}",
+                f"{head.format}: {writer} that wrote it can read it",
+                place="format",
             )
         return ReleaseDocument.model_validate_json(content, extra=unknown)
     except ValidationError as error:

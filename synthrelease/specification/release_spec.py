@@ -36,8 +36,8 @@ class ReleaseSpec:
     generation_budget : of one generator fit: epsilon, or rho where a family is zero-concentrated; and `generation_delta`.
     limit, delta : the largest epsilon and delta of the whole release; zero-concentrated guarantees are stated at delta.
     shape : eta of a truncated negative binomial number of rounds; None for selection with a known threshold.
-    digest : sha256 of the content of both files, comments, [card], [calibration], [bundle] and [series] apart, and of the public tables that
-        generators start from.
+    digest : sha256 of the content of both files, comments, [card], [calibration], [bundle] and [series] apart, and of the
+        public tables that generators start from.
     joint_test : decides rounds in place of the noisy figures, which are then released after acceptance (theory 4, joint
         test).
     shared_measurements : the generators' measurements are made once, before the loop (theory 5, shared measurements).

@@ -111,7 +111,8 @@ class CardTable(CardTexts):
     access : who can reach the private data, and how they are secured.
         Example: `access = "Two named officers, off the network."`.
     registry_authors : who answers for the entry in the deployments registry. Example: `registry_authors = ["The office"]`.
-    catalogue : what catalogues of data ask for beyond this; its settings follow below. Example: `catalogue.keywords = ["births"]`.
+    catalogue : what catalogues of data ask for beyond this; its settings follow below.
+        Example: `catalogue.keywords = ["births"]`.
     en : the texts in English, where the card's own language is another. Example: `language = "he"`, `en.title = "Live births"`.
     he : the texts in Hebrew, where the card's own language is another. Example: `he.title = "לידות חי"`.
     """

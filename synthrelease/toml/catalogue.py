@@ -15,8 +15,8 @@ _Line = Annotated[str, Field(max_length=2000)]
 
 
 class CatalogueTable(BaseModel):
-    """[card.catalogue]: the publisher's words for catalogues of data (DCAT-AP, HealthDCAT-AP, Croissant, DDI, schema.org). Terms
-    of a vocabulary are given by their addresses.
+    """[card.catalogue]: the publisher's words for catalogues of data (DCAT-AP, HealthDCAT-AP, Croissant, DDI, schema.org).
+    Terms of a vocabulary are given by their addresses.
 
     Attributes
     ----------

@@ -8,16 +8,16 @@ from synthrelease.toml.fields import Line, Reason, SpecTable
 
 
 class SeriesTable(SpecTable):
-    """[series]: which releases of the same register there were before. The card shows what each cost and the sum for a person who
-    is in all of them; `verify --with` checks it.
+    """[series]: which releases of the same register there were before. The card shows what each cost and the sum for a person
+    who is in all of them; `verify --with` checks it.
 
     Attributes
     ----------
     name : of the series. Example: `name = "Live births, yearly"`.
     earlier : the files release.json of all earlier releases from records of the same persons, relative to this file, the oldest
         first. Example: `earlier = ["../births-2022/release.json", "../births-2023/release.json"]`.
-    corrects : the file release.json of the release that an erratum replaces. `card --bundle` writes errata, which spend nothing; a
-        new release cannot be one. Example: `corrects = "../births-2024/release.json"`, `reason = "A wrong unit."`,
+    corrects : the file release.json of the release that an erratum replaces. `card --bundle` writes errata, which spend nothing;
+        a new release cannot be one. Example: `corrects = "../births-2024/release.json"`, `reason = "A wrong unit."`,
         `name = "Live births, yearly"`.
     reason : what the erratum puts right; required with `corrects`, and for it alone.
         Example: `reason = "The unit of the weight was wrong."`, `corrects = "../births-2024/release.json"`,

@@ -28,9 +28,7 @@ def series(document: ReleaseDocument, table: ReleasedTable, earlier: Sequence[Ea
     return Check(name="series", found=f"{part.name}: {of_all} for a person in all; {known}", problems=problems)
 
 
-def _problems(
-    document: ReleaseDocument, table: ReleasedTable, part: SeriesPart, earlier: Sequence[Earlier]
-) -> Iterator[str]:
+def _problems(document: ReleaseDocument, table: ReleasedTable, part: SeriesPart, earlier: Sequence[Earlier]) -> Iterator[str]:
     sums = total(part.earlier, part.corrects, document.guarantee.person)
     if sums != (part.total_epsilon_exact, part.total_delta_exact):
         yield f"release.json: series: expected {sums[0]} and {sums[1]} as the sum, found others"

@@ -16,14 +16,15 @@ from synthrelease.toml.bundle import BundleTable
 from synthrelease.verification import measurements
 from synthrelease.verification.charges import charges
 from synthrelease.verification.checks import Check, Report
+from synthrelease.verification.commitment import committed
 from synthrelease.verification.configuration import configuration
 from synthrelease.verification.documents import documents
 from synthrelease.verification.figures import figures
 from synthrelease.verification.imputation import imputation
 from synthrelease.verification.reading import checksums, read_files, signature
+from synthrelease.verification.schema import Rebuilt, SchemaProblem, rebuild
 from synthrelease.verification.series import Earlier, series
 from synthrelease.verification.statistical import statistical
-from synthrelease.verification.schema import Rebuilt, SchemaProblem, rebuild
 from synthrelease.verification.weights import weights
 
 LATER = (
@@ -42,6 +43,7 @@ def verify_bundle(
     folder: str | Path,
     public_key: str | Path | None = None,
     earlier: Sequence[str | Path] = (),
+    commitment: str | Path | None = None,
 ) -> Report:
     """Check a published bundle without any private data.
 
@@ -50,6 +52,7 @@ def verify_bundle(
     folder : the bundle.
     public_key : the publisher's key, from a source other than the bundle. With it the bundle must be signed by this key.
     earlier : folders of other releases of the same register; what this one says of them is checked.
+    commitment : a file that `synthrelease commit` wrote before the run.
 
     Raises
     ------
@@ -62,11 +65,14 @@ def verify_bundle(
     Against a forger who writes the whole bundle anew only the signature helps (docs/bundle.md).
     """
     others = [(Path(each), read_files(Path(each))) for each in earlier]
-    return verify_files(read_files(Path(folder)), public_key, others)
+    return verify_files(read_files(Path(folder)), public_key, others, commitment)
 
 
 def verify_files(
-    files: Mapping[str, bytes], public_key: str | Path | None = None, earlier: Sequence[Earlier] = ()
+    files: Mapping[str, bytes],
+    public_key: str | Path | None = None,
+    earlier: Sequence[Earlier] = (),
+    commitment: str | Path | None = None,
 ) -> Report:
     """The same for files by name."""
     signed = signature(files, None if public_key is None else Path(public_key))
@@ -99,6 +105,7 @@ def verify_files(
         _made("privacy charges", lambda: charges(read)),
         _made("figures", lambda: figures(read, table, rebuilt.raw)),
         *([_made("series", lambda: series(read, table, earlier))] if read.series is not None or earlier else []),
+        *([] if commitment is None else [committed(read, Path(commitment))]),
         _made("documents", lambda: documents(read, table, files)),
     ]
     return Report(checks=tuple(checks), signed_by=signed.signed_by)

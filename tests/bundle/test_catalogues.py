@@ -1,7 +1,7 @@
 """The descriptions for catalogues, by the validators of their formats where these can be had, and by the mandatory fields.
 
 The published shapes of DCAT-AP and the schema of DDI-Codebook are no part of this repository. `SYNTHRELEASE_SCHEMAS` names a
-folder that has them as dcat-ap-SHACL.ttl (SEMICeu/DCAT-AP, releases/3.0.1/shacl) and codebook.xsd with the files that it includes.
+folder that has them as dcat-ap-SHACL.ttl (SEMICeu/DCAT-AP, releases/3.0.1/shacl) and codebook.xsd with what it includes.
 """
 
 from __future__ import annotations

@@ -10,7 +10,15 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from synthrelease.bundle.catalogues.identity import address, description, identifier, keywords, licence_address, part, provenance
+from synthrelease.bundle.catalogues.identity import (
+    address,
+    description,
+    identifier,
+    keywords,
+    licence_address,
+    part,
+    provenance,
+)
 from synthrelease.bundle.datapackage import media_type
 from synthrelease.bundle.names import describe_file
 from synthrelease.bundle.table import NOTICE
@@ -65,12 +73,10 @@ def turtle_bytes(jsonld: bytes) -> bytes:
     try:
         import rdflib
     except ImportError:
-        rdflib = None
-    if rdflib is None:
         raise InputError(
             "[bundle] catalogues: expected the library rdflib, which writes dcat.ttl, found none. pip install "
             '"synthrelease[catalogue]".'
-        )
+        ) from None
     graph = rdflib.Graph(bind_namespaces="none")
     graph.parse(data=jsonld.decode("utf-8"), format="json-ld")
     for prefix, name in _CONTEXT.items():

@@ -48,9 +48,7 @@ def _document(root: Element, document: ReleaseDocument) -> None:
     citation = SubElement(SubElement(root, "docDscr"), "citation")
     titles = SubElement(citation, "titlStmt")
     _text(titles, "titl", f"Codebook of {labelled_title(document)}")
-    _text(
-        SubElement(citation, "prodStmt"), "software", f"synthrelease {document.written_by}", {"version": document.written_by}
-    )
+    _text(SubElement(citation, "prodStmt"), "software", f"synthrelease {document.written_by}", {"version": document.written_by})
 
 
 def _study(root: Element, document: ReleaseDocument) -> None:
@@ -151,7 +149,9 @@ def _variables(parent: Element, document: ReleaseDocument, table: ReleasedTable)
         _text(inner, "sumStat", str(document.n_rows - missing), {"type": "vald"})
         _text(inner, "sumStat", str(missing), {"type": "invd"})
         if column.description or column.unit:
-            _text(inner, "txt", " ".join(part for part in (column.description, column.unit and f"Unit: {column.unit}.") if part))
+            _text(
+                inner, "txt", " ".join(part for part in (column.description, column.unit and f"Unit: {column.unit}.") if part)
+            )
         for category in _categories(column, counts, document.n_rows):
             inner.append(category)
         SubElement(inner, "varFormat", {"type": "character", "formatname": "text"})

@@ -12,7 +12,7 @@ from synthrelease.published.document import ReleaseDocument
 from synthrelease.toml.card import is_email
 
 
-def schema_org(document: ReleaseDocument) -> str:
+def search_engines(document: ReleaseDocument) -> str:
     """The text of a script element: no sign in it can end the element."""
     text = json.dumps(_dataset(document), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

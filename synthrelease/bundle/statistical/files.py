@@ -1,6 +1,6 @@
 """data.dta and data.sav, written by pyreadstat (the extra `formats`).
 
-A bin is its number from 1 on, with its label as value label; a missing value is .a in Stata and -1, declared as missing, in SPSS.
+A bin is its number from 1 on, with its label as value label; a missing value is .a in Stata, and in SPSS -1, declared as missing.
 Both formats hold the time at which they were written. When a run ended tells how long it took, so it is replaced.
 """
 
@@ -95,7 +95,7 @@ def _frame(table: ReleasedTable, known: tuple[Variable, ...], missing: object) -
 
     columns: dict[str, Any] = {}
     for place, one in enumerate(known):
-        codes = (np.arange(len(one.column.bins)) + 1).astype(np.int32)
+        codes: Any = (np.arange(len(one.column.bins)) + 1).astype(np.int32)
         if one.missing is not None:
             codes = codes.astype(object) if isinstance(missing, str) else codes
             codes[one.missing] = missing
@@ -112,12 +112,10 @@ def _written(ending: str, frame: Any, **settings: Any) -> bytes:
     try:
         import pyreadstat
     except ImportError:
-        pyreadstat = None
-    if pyreadstat is None:
         raise InputError(
             f'[bundle] formats: expected the library pyreadstat, which writes .{ending} files, found none. pip install "'
             'synthrelease[formats]".'
-        )
+        ) from None
     write: Mapping[str, Any] = {"dta": pyreadstat.write_dta, "sav": pyreadstat.write_sav}
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"table.{ending}"

@@ -9,10 +9,31 @@ from synthrelease.domain.margins import WEIGHT
 from synthrelease.toml.bundle import SYNTHETIC
 
 _STATA_WORDS = frozenset(
-    "_all _b _coef _cons _n _N _pi _pred _rc _skip byte double float if in int long strL using with".split()
+    [
+        "_all",
+        "_b",
+        "_coef",
+        "_cons",
+        "_n",
+        "_N",
+        "_pi",
+        "_pred",
+        "_rc",
+        "_skip",
+        "byte",
+        "double",
+        "float",
+        "if",
+        "in",
+        "int",
+        "long",
+        "strL",
+        "using",
+        "with",
+    ]
     + [f"str{number}" for number in range(1, 2046)]
 )
-_SPSS_WORDS = frozenset("all and by eq ge gt le lt ne not or to with".split())
+_SPSS_WORDS = frozenset(["all", "and", "by", "eq", "ge", "gt", "le", "lt", "ne", "not", "or", "to", "with"])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,8 +67,8 @@ SPSS = Package(
 def renamed(names: Sequence[str], package: Package, taken: Sequence[str] = (WEIGHT, SYNTHETIC)) -> dict[str, str]:
     """For every column its name in the package, all different; names that can be held stay as they are.
 
-    Others get "_" for every sign that is no letter, digit or underscore, "v_" before what cannot begin a name or means something
-    else, and are cut; the first number from 2 on that makes a name new stands at its end.
+    Others get "_" for every sign that is no letter, digit or underscore, "v_" before what cannot begin a name or means
+    something else, and are cut; the first number from 2 on that makes a name new stands at its end.
 
     Parameters
     ----------

@@ -34,20 +34,20 @@ def scripts(document: ReleaseDocument) -> dict[str, bytes]:
 def _r(document: ReleaseDocument) -> Iterator[str]:
     yield f"# {NOTICE}"
     yield f"# {_ascii(labelled_title(document))}, version {_ascii(document.card.version)}. Written from release.json."
-    yield "# source(\"read.R\", chdir = TRUE) makes: data, the rows as factors; numbers, what stands for a bin in means and"
+    yield '# source("read.R", chdir = TRUE) makes: data, the rows as factors; numbers, what stands for a bin in means and'
     yield "# regressions; missing, the level that stands for a missing value; figures, the released figures of the criteria."
-    yield f"data <- read.csv({_text(document.csv)}, colClasses = \"character\", na.strings = character(0), check.names = FALSE,"
-    yield "                 fileEncoding = \"UTF-8\")"
+    yield f'data <- read.csv({_text(document.csv)}, colClasses = "character", na.strings = character(0), check.names = FALSE,'
+    yield '                 fileEncoding = "UTF-8")'
     for column in document.columns:
         name = _text(column.name)
         levels = _vector([_text(label) for label in column.labels])
         ordered = "TRUE" if column.ordered else "FALSE"
         yield f"data[[{name}]] <- factor(data[[{name}]], levels = {levels}, ordered = {ordered})"
         yield f"stopifnot(!anyNA(data[[{name}]]))"
-        yield f"attr(data[[{name}]], \"label\") <- {_text(_title(document, column))}"
+        yield f'attr(data[[{name}]], "label") <- {_text(_title(document, column))}'
     for name, label in further_labels(document).items():
         yield f"data[[{_text(name)}]] <- as.numeric(data[[{_text(name)}]])"
-        yield f"attr(data[[{_text(name)}]], \"label\") <- {_text(label)}"
+        yield f'attr(data[[{_text(name)}]], "label") <- {_text(label)}'
     yield "numbers <- list()"
     for column in document.columns:
         if any(one.number is not None for one in column.bins):
@@ -61,9 +61,9 @@ def _r(document: ReleaseDocument) -> Iterator[str]:
                 yield f"missing[[{_text(column.name)}]] <- {_text(one.label)}"
     yield "figures <- data.frame("
     yield f"  criterion = {_vector([_text(one.name) for one in document.criteria])},"
-    for name, values in _figures(document.criteria).items():
+    for name, shown in _figures(document.criteria).items():
         end = "," if name != "high" else ""
-        yield f"  {name} = {_vector(['NA_real_' if value is None else repr(value) for value in values])}{end}"
+        yield f"  {name} = {_vector(['NA_real_' if value is None else repr(value) for value in shown])}{end}"
     yield ")"
 
 
