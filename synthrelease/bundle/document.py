@@ -65,6 +65,7 @@ def release_document(
         calibration=calibration,
         imputation=imputation,
         bundle=spec.bundle,
+        intended_queries=list(spec.intended_queries),
     )
     return document.model_copy(update={"series": series_part(spec.series, document)})
 

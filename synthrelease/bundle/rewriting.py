@@ -66,6 +66,7 @@ def rewritten(files: Mapping[str, bytes], spec: ReleaseSpec) -> dict[str, bytes]
     changed = {"format": format_of(old.columns, weighting, spec.bundle), "card": card, "written_by": own_version()}
     written_by = {name: text for name, text in old.versions.items() if name not in writers(old.bundle)} | writers(spec.bundle)
     document = old.model_copy(update=changed | {"calibration": weighting, "bundle": spec.bundle, "versions": written_by})
+    document = document.model_copy(update={"intended_queries": list(spec.intended_queries)})
     document = document.model_copy(update={"series": _series(files["release.json"], spec, document)})
     kept = {name: files[name] for name in old.files if name in (imputing.NAME, measurements.NAME)}
     data = kept | table_files(document, table)

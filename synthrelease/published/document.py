@@ -48,6 +48,7 @@ from synthrelease.published.parts import ExactText, Number, Part, number, upward
 from synthrelease.published.series import SeriesPart
 from synthrelease.toml.bundle import BundleTable
 from synthrelease.toml.card import CardTable
+from synthrelease.toml.queries import IntendedQueryTable
 from synthrelease.toml.reading import dotted
 
 Format = Literal[3, 4, 5]
@@ -183,6 +184,7 @@ class ReleaseDocument(Part):
     imputation : complete copies of the table in a file of their own; absent where none were asked for.
     bundle : further formats that were asked for; absent where none were.
     series : earlier releases of the same register; absent where none are named.
+    intended_queries : what the release is meant to answer; absent where nothing is stated.
     """
 
     format: Format
@@ -210,11 +212,13 @@ class ReleaseDocument(Part):
     imputation: ImputationPart | None = None
     bundle: Annotated[BundleTable, Field(strict=False)] = BundleTable()
     series: SeriesPart | None = None
+    intended_queries: Annotated[list[IntendedQueryTable], Field(strict=False)] = []
 
     @model_serializer(mode="wrap")
     def _what_there_is(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
         absent = {name for name in _OPTIONAL if getattr(self, name) is None}
         absent |= {"bundle"} if self.bundle == BundleTable() else set()
+        absent |= set() if self.intended_queries else {"intended_queries"}
         return {name: value for name, value in dump(self).items() if name not in absent}
 
     @property

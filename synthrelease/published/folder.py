@@ -11,8 +11,6 @@ from pathlib import Path
 
 import numpy as np
 
-from synthrelease.accounting.charges import Charge
-from synthrelease.accounting.guarantee import Guarantee
 from synthrelease.accounting.renyi import mean_rounds
 from synthrelease.domain.margins import WEIGHT
 from synthrelease.errors import BudgetError, InputError, Unexpected, cut, listing
@@ -44,25 +42,55 @@ def load(folder: str | Path) -> PublishedRelease:
         found = "no such folder" if not folder.exists() else "a file"
         raise InputError(f"{folder}: expected the folder of a release, found {found}.")
     where = folder / "release.json"
-    document, guarantee, charges = _read(where)
+    document = _read(where)
     columns = tuple(part.published() for part in document.columns)
     weights: list[float] | None = [] if document.weighted else None
+    codes = _codes(folder / document.csv, columns, document, weights)
+    return release_of(
+        document,
+        codes,
+        folder=folder,
+        measurements=_measurements(folder / NAME, document, columns),
+        weights=None if weights is None else np.array(weights),
+    )
+
+
+def release_of(
+    document: ReleaseDocument,
+    codes: np.ndarray,
+    *,
+    folder: Path = Path("."),
+    measurements: Measurements | None = None,
+    weights: np.ndarray | None = None,
+) -> PublishedRelease:
+    """The release that a document describes.
+
+    Parameters
+    ----------
+    codes : (n_rows, n_columns) bins of its rows.
+
+    Raises
+    ------
+    BudgetError : for charges that cannot be.
+    """
     return PublishedRelease(
         folder=folder,
         title=document.title,
         description=document.description,
         n_rows=document.n_rows,
-        guarantee=guarantee,
+        guarantee=document.guarantee.guarantee(),
         domain=document.domain,
-        charges=charges,
+        charges=document.charges.charge(),
         criteria=tuple(table.score() for table in document.criteria),
         evaluation=_evaluation(document),
-        schema=columns,
+        schema=tuple(part.published() for part in document.columns),
         rules=tuple(document.rules),
         configuration=document.configuration,
-        measurements=_measurements(folder / NAME, document, columns),
-        codes=_codes(folder / document.csv, columns, document, weights),
-        weights=None if weights is None else np.array(weights),
+        measurements=measurements,
+        measured=NAME in document.files and math.isfinite(_times(document.selection)),
+        intended=tuple(document.intended_queries),
+        codes=codes,
+        weights=weights,
     )
 
 
@@ -79,11 +107,13 @@ def _text(path: Path) -> str:
     raise InputError(f"{path}: expected a file of a release, in UTF-8; found {problem}.")
 
 
-def _read(path: Path) -> tuple[ReleaseDocument, Guarantee, Charge]:
-    """release.json, and what it says about the cost as values."""
+def _read(path: Path) -> ReleaseDocument:
+    """release.json, whose cost can be a cost."""
     try:
         document = read_leniently(_text(path))
-        return document, document.guarantee.guarantee(), document.charges.charge()
+        document.guarantee.guarantee()
+        document.charges.charge()
+        return document
     except Unexpected as error:
         problem = f"{error}."
     except BudgetError as error:

@@ -22,6 +22,7 @@ from synthrelease.specification.series import Series
 from synthrelease.toml.bundle import BundleTable
 from synthrelease.toml.card import CardTable
 from synthrelease.toml.imputation import ImputationTable
+from synthrelease.toml.queries import IntendedQueryTable
 from synthrelease.toml.tables import InputTable, RuleTable, UnitTable
 
 
@@ -36,8 +37,8 @@ class ReleaseSpec:
     generation_budget : of one generator fit: epsilon, or rho where a family is zero-concentrated; and `generation_delta`.
     limit, delta : the largest epsilon and delta of the whole release; zero-concentrated guarantees are stated at delta.
     shape : eta of a truncated negative binomial number of rounds; None for selection with a known threshold.
-    digest : sha256 of the content of both files, comments, [card], [calibration], [bundle] and [series] apart, and of the
-        public tables that generators start from.
+    digest : sha256 of the content of both files, comments, [card], [calibration], [bundle], [series] and [[intended_queries]]
+        apart, and of the public tables that generators start from.
     joint_test : decides rounds in place of the noisy figures, which are then released after acceptance (theory 4, joint
         test).
     shared_measurements : the generators' measurements are made once, before the loop (theory 5, shared measurements).
@@ -51,6 +52,7 @@ class ReleaseSpec:
     calibration : what the accepted table is weighted to, over atomic bins; None where it gets no weights.
     imputation : how complete copies of it are made; None where none are.
     bundle : further formats of the release.
+    intended_queries : questions that the release is meant to answer.
     series : earlier releases of the same register, with the contents of their release.json; None where none are named.
     """
 
@@ -85,6 +87,7 @@ class ReleaseSpec:
     imputation: ImputationTable | None = None
     bundle: BundleTable = BundleTable()
     series: Series | None = None
+    intended_queries: tuple[IntendedQueryTable, ...] = ()
 
     @cached_property
     def plan(self) -> Plan:

@@ -16,7 +16,7 @@ class SeriesTable(SpecTable):
     name : of the series. Example: `name = "Live births, yearly"`.
     earlier : the files release.json of all earlier releases from records of the same persons, relative to this file, the oldest
         first. Example: `earlier = ["../births-2022/release.json", "../births-2023/release.json"]`.
-    corrects : the file release.json of the release that an erratum replaces. `card --bundle` writes errata, which spend nothing;
+    corrects : the file release.json of the release that an erratum replaces. `card --bundle` writes errata, at no cost;
         a new release cannot be one. Example: `corrects = "../births-2024/release.json"`, `reason = "A wrong unit."`,
         `name = "Live births, yearly"`.
     reason : what the erratum puts right; required with `corrects`, and for it alone.

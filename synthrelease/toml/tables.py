@@ -28,6 +28,7 @@ from synthrelease.toml.fields import Line as Line
 from synthrelease.toml.fields import Reason as Reason
 from synthrelease.toml.fields import SpecTable as SpecTable
 from synthrelease.toml.imputation import ImputationTable
+from synthrelease.toml.queries import IntendedQueryTable
 from synthrelease.toml.series import SeriesTable
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -408,6 +409,8 @@ class ReleaseFile(SpecTable):
         Example: `imputation.copies = 5`.
     bundle : further formats of the release, at no cost; its settings follow below. Example: `bundle.formats = ["r"]`.
     series : earlier releases of the same register; its settings follow below. Example: `series.name = "Live births, yearly"`.
+    intended_queries : questions that the release is meant to answer; their settings follow below. The card says what is stated
+        about each. Example: `intended_queries = [{ query = "parity == 1", why = "Reported every year" }]`.
     card : the steward's words on the data card; its settings follow below. Example: `card.licence = "CC-BY-4.0"`.
     """
 
@@ -428,6 +431,7 @@ class ReleaseFile(SpecTable):
     imputation: ImputationTable | None = None
     bundle: BundleTable = BundleTable()
     series: SeriesTable | None = None
+    intended_queries: list[IntendedQueryTable] = Field(default_factory=list, max_length=MAX_TABLES)
     card: CardTable = Field(default_factory=CardTable)
 
     @field_validator("columns")

@@ -114,8 +114,9 @@ def _file(document: ReleaseDocument, name: str, size: int) -> dict[str, Any]:
 
 
 def _rows(document: ReleaseDocument) -> dict[str, Any]:
-    """The table. Each column names its bins in words alone: of a reference mlcroissant makes a join, which fails where labels look
-    like numbers."""
+    """The table. Each column names its bins in words alone: of a reference mlcroissant makes a join, which fails where labels
+    look like numbers.
+    """
     fields = [
         _field(document, column.name, "sc:Text", f"{_described(column)} Bins: {column.name}_bins.")
         for column in document.columns

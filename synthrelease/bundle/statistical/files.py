@@ -1,6 +1,6 @@
 """data.dta and data.sav, written by pyreadstat (the extra `formats`).
 
-A bin is its number from 1 on, with its label as value label; a missing value is .a in Stata, and in SPSS -1, declared as missing.
+A bin is its number from 1 on, with its label as value label; a missing value is .a in Stata and -1, declared missing, in SPSS.
 Both formats hold the time at which they were written. When a run ended tells how long it took, so it is replaced.
 """
 
