@@ -13,7 +13,7 @@ import numpy as np
 
 from synthrelease.bounds.conditions import Condition, parse_condition
 from synthrelease.bounds.knowledge import Knowledge
-from synthrelease.criteria.known_errors import MeanError
+from synthrelease.criteria.known_errors import CellError, MeanError, RatioError, Unmatched
 from synthrelease.errors import InputError
 from synthrelease.published import PublishedColumn, PublishedRelease
 from synthrelease.toml.queries import IntendedQueryTable
@@ -106,7 +106,7 @@ def _is_group(knowledge: Knowledge, column: PublishedColumn, met: np.ndarray) ->
 
 def _limiting(knowledge: Knowledge) -> list[str]:
     """The criteria that say something about every table."""
-    errors = [*knowledge.cells, *knowledge.ratios, *knowledge.unmatched]
+    errors: list[CellError | RatioError | Unmatched] = [*knowledge.cells, *knowledge.ratios, *knowledge.unmatched]
     return list(dict.fromkeys(error.criterion for error in errors))
 
 

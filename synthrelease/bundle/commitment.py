@@ -54,7 +54,7 @@ class CommitmentPart(Part):
     charges, selection, criteria : the planned law.
     """
 
-    commitment: Literal[1] = 1
+    commitment: Literal[1]
     title: str
     specification: Annotated[str, Field(pattern="[0-9a-f]{64}")]
     program: str
@@ -91,6 +91,7 @@ def commitment(spec: ReleaseSpec, ledger: Path | None = None, shortlist: Path | 
         statement = load_ledger(ledger).statement()
         head = LedgerHeadPart(dataset=statement.dataset, number=statement.head.number, head=statement.head.hash)
     return CommitmentPart(
+        commitment=1,
         title=spec.title,
         specification=spec.digest,
         program=own_version(),
