@@ -129,7 +129,7 @@ class PublishedRelease:
         return pd.DataFrame(
             {
                 column.name: pd.Categorical.from_codes(
-                    self.codes[:, index],  # type: ignore[arg-type]
+                    self.codes[:, index],  # type: ignore[arg-type,call-overload]
                     categories=list(column.labels),
                     ordered=column.ordered,
                 )
