@@ -1,10 +1,12 @@
 """Every generator family at equal budgets on one public file: true errors, acceptance, time and memory.
 
-    python tests/benchmarks/generators.py --data FILE [--epsilon 2 4] [--fits 10] [--only FAMILY ...] [--write]
+    python tests/benchmarks/generators.py --data FILE --results FILE.jsonl [--epsilon 2 4] [--fits 10] [--only FAMILY ...]
+        [--write]
 
 One fit of each family gets the same epsilon: pure families as it is, zero-concentrated ones the largest rho that yields it at
 delta = 1e-9. A fit counts as accepted when the true errors of its projected table, without noise, are within all thresholds of
-configs/births.toml. Every family runs in a process of its own. --write puts the table into docs/generators.md and draws
+configs/births.toml. Every family runs in a process of its own; seconds are the processor's. What was measured is added to
+the results, one line a family and epsilon; --write puts the newest line of each into docs/generators.md and draws
 docs/generators.svg.
 """
 
@@ -96,14 +98,14 @@ def measure(name: str, epsilon: Fraction, fits: int, data: Path) -> dict[str, An
     errors, seconds, rejected = [], [], 0
     for _ in range(fits):
         private = PrivateCounts(table, Meter([charge])).merge(transformation.layout, transformation.maps)
-        start = time.perf_counter()
+        start = time.process_time()
         try:
             candidate = make_candidate(configuration, private, background, charge)
         except RejectedRound:
             rejected += 1
             continue
         finally:
-            seconds.append(time.perf_counter() - start)
+            seconds.append(time.process_time() - start)
         asked = merged_exact.with_plan(spec.plan.per_round)
         scores = scores_of(spec.criteria, asked, candidate, spec.setting, fitted)
         errors.append([score.value for score in scores])
@@ -172,20 +174,25 @@ def main() -> None:
     parser.add_argument("--epsilon", type=Fraction, nargs="+", default=[Fraction(2), Fraction(4)])
     parser.add_argument("--fits", type=int, default=10)
     parser.add_argument("--only", nargs="+", default=list(FAMILIES), choices=list(FAMILIES))
+    parser.add_argument("--results", type=Path, required=True)
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.one:
         print(json.dumps(measure(options.only[0], options.epsilon[0], options.fits, options.data)))
         return
-    found = []
     for name in options.only:
         for epsilon in options.epsilon:
             command = [sys.executable, __file__, "--one", "--only", name, "--epsilon", str(epsilon)]
-            command += ["--fits", str(options.fits), "--data", str(options.data)]
+            command += ["--fits", str(options.fits), "--data", str(options.data), "--results", str(options.results)]
             result = subprocess.run(command, capture_output=True, text=True, check=True)
-            found.append(json.loads(result.stdout.splitlines()[-1]))
-            print(table(found[-1:]).splitlines()[-1], flush=True)
+            line = result.stdout.splitlines()[-1]
+            with options.results.open("a", encoding="utf-8") as file:
+                file.write(line + "\n")
+            print(table([json.loads(line)]).splitlines()[-1], flush=True)
+    lines = [json.loads(line) for line in options.results.read_text("utf-8").splitlines()]
+    newest = {(one["name"], one["epsilon"]): one for one in lines}
+    found = sorted(newest.values(), key=lambda one: (list(FAMILIES).index(one["name"]), one["epsilon"]))
     print(f"\n{table(found)}")
     if options.write:
         page = ROOT / "docs" / "generators.md"

@@ -6,7 +6,9 @@
 Ten demographic columns, or all 24 with --all, single years of age. Budget: epsilon with delta = 1e-5, replacing one record;
 pure families get epsilon. Every fit writes FOLDER/FAMILY-COLUMNS-NUMBER.csv, which COMMAND gets as its argument: a program
 that prints "k-marginal SCORE" (of the package sdnist 2.4). Categories are those of the published dictionary, or of the public
-file where it names none; DENSITY is a function of PUMA and INDP_CAT of INDP, and both are taken from there.
+file where it names none; DENSITY is a function of PUMA and INDP_CAT of INDP, and both are taken from there. With --all the
+score compares every pair of columns within each area (PUMA), which is public: tables of PUMA and another column weigh six
+times more.
 """
 
 from __future__ import annotations
@@ -33,6 +35,7 @@ from synthrelease.releasing.threads import one_thread
 
 DELTA = Fraction(1, 10**5)
 DEMOGRAPHIC = ["AGEP", "SEX", "MSP", "RAC1P", "HOUSING_TYPE", "OWN_RENT", "EDU", "PINCP_DECILE", "DVET", "DEYE"]
+WEIGHT_OF_AREAS = 6
 DERIVED = {"DENSITY": "PUMA", "INDP_CAT": "INDP"}
 INCOME = "0 1 2000 4000 6000 8000 10000 12500 15000 18000 21000 25000 30000 35000 40000 45000 50000 60000 70000 80000 100000"
 WEIGHT = "0 1 5 10 15 20 25 30 40 50 60 70 80 90 100 120 150 200 300 500 9999"
@@ -112,7 +115,7 @@ class Benchmark:
         return Counts.of(self.layout, [coding.bins(self.frame[name]) for name, coding in self.codings.items()])
 
     def plausibility(self) -> Plausibility:
-        """What NIST's report counts as broken: by age, and by the kind of housing."""
+        """What NIST's report counts as broken: by age, by the kind of housing, and more children than a family has members."""
         years = np.array(EDGES["AGEP"][:-1])
         masks = [
             self._mask("AGEP", name, lambda labels, age=age: (years < age)[:, None] != (labels == "N"))
@@ -133,9 +136,12 @@ class Benchmark:
             )
         )
         group = np.array([[False], [True], [True]])
-        for name, label in (("OWN_RENT", "0"), ("WGTP", "0")):
+        for name, label in (("OWN_RENT", "0"), ("WGTP", "0"), ("NOC", "N")):
             masks.append(self._mask("HOUSING_TYPE", name, lambda labels, label=label: group != (labels == label)))
-        masks += [self._mask("HOUSING_TYPE", name, lambda labels: group & (labels != "N")) for name in ("NOC", "NPF")]
+        masks.append(self._mask("HOUSING_TYPE", "NPF", lambda labels: group & (labels != "N")))
+        children = np.array([-1 if label == "N" else int(label) for label in LISTED["NOC"]])[:, None]
+        family = np.array([99 if label == "N" else int(label) for label in LISTED["NPF"]])
+        masks.append(self._mask("NOC", "NPF", lambda labels: children >= family))
         return Plausibility(layout=self.layout, masks=tuple(mask for mask in masks if mask is not None))
 
     def _mask(self, first, second, forbidden) -> Mask | None:  # type: ignore[no-untyped-def]
@@ -183,7 +189,10 @@ def main() -> None:
     table, plausibility, ordered = benchmark.counts(), benchmark.plausibility(), benchmark.ordered()
     broken = int(table.counts[plausibility.forbidden(list(table.bins))].sum())
     print(f"{len(ordered)} columns, {table.total} rows, {broken} of them break a rule")
-    generator = GENERATORS[options.family].model_validate({})
+    names = list(benchmark.codings)
+    areas = "".join(f" + {WEIGHT_OF_AREAS} PUMA:{name}" for name in names if "PUMA" in names and name not in ("PUMA", "INDP"))
+    fields = {"tables": GENERATORS[options.family].model_fields["tables"].default + areas}
+    generator = GENERATORS[options.family].model_validate(fields)
     charge = generator.charge(budget(generator.guarantee, options.epsilon))
     for number in range(options.fits):
         private, start = PrivateCounts(table, Meter([charge])), time.process_time()

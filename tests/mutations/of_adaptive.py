@@ -37,7 +37,6 @@ OF_ADAPTIVE = (
         old="CHANGE * max(each.weight for each in asked)",
         new="CHANGE",
         tests=(SCORES,),
-        core=True,
     ),
     Mutation(
         name="adaptive: a choice of twice the epsilon",
@@ -54,7 +53,6 @@ OF_ADAPTIVE = (
         old="self._take(part)",
         new="pass",
         tests=(BUDGET,),
-        core=True,
     ),
     Mutation(
         name="adaptive: the budget may be passed",

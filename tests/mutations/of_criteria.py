@@ -105,7 +105,6 @@ OF_CRITERIA = (
         old="min(int(share.rows.min()) for share in shares)",
         new="max(int(share.rows.max()) for share in shares)",
         tests=(f"{NEIGHBOURS}[difference_in_proportions-n3-case1]",),
-        core=True,
     ),
     Mutation(
         name="proportions: the share of the private group itself",
@@ -139,7 +138,6 @@ OF_CRITERIA = (
         old="max(widest, _SMALLEST) / self.rows",
         new="max(widest / 2, _SMALLEST) / self.rows",
         tests=(f"{NEIGHBOURS}[logistic_regression-n4-case1]",),
-        core=True,
     ),
     Mutation(
         name="logistic step: a table without a fit is none the less scored",

@@ -31,7 +31,6 @@ OF_NETWORKS = (
         old="(rho - first) / self.steps",
         new="rho / self.steps",
         tests=(TRAINING,),
-        core=True,
     ),
     Mutation(
         name="DPCTGAN: gradients are clipped before they are weighted",
@@ -56,7 +55,6 @@ OF_NETWORKS = (
         old="entropy.picks(np.full(len(cells), number))",
         new="(start + np.arange(len(cells))) % number",
         tests=(DEALT,),
-        core=True,
     ),
     Mutation(
         name="PATECTGAN: noise for one vote",

@@ -66,7 +66,6 @@ OF_SPENDING = (
         old="check_delta(spec.plan.total.delta, n_public, spent=True)",
         new="pass",
         tests=(f"{OF_PUBLISH}::test_a_delta_that_is_too_large_for_so_many_rows_is_refused_after_reading",),
-        core=True,
     ),
     Mutation(
         name="publish: a delta that no table allows is found after the charge",
@@ -100,7 +99,6 @@ OF_SPENDING = (
         old=("with protected():\n    return _spent(checked, request, listener)"),
         new=("if True:\n    return _spent(checked, request, listener)"),
         tests=(CALLED,),
-        core=True,
     ),
     Mutation(
         name="protection: hooks stay after a call",
@@ -126,7 +124,6 @@ OF_SPENDING = (
         old="digest == known.digest",
         new="False",
         tests=(OF_PUBLISH,),
-        core=True,
     ),
     Mutation(
         name="same file: opened whatever its size",
@@ -143,7 +140,6 @@ OF_SPENDING = (
         old="bool(digests) and _opaque(lambda: self.__counts.digest()) in digests",
         new="False",
         tests=(OF_PUBLISH,),
-        core=True,
     ),
     Mutation(
         name="table digest: counts left out",
@@ -261,7 +257,6 @@ OF_SPENDING = (
         old="before.domain not in (None, domain)",
         new="False",
         tests=(OF_LEDGER,),
-        core=True,
     ),
     Mutation(
         name="ledger: an old one takes a domain",

@@ -250,7 +250,6 @@ OF_THE_THEORY = (
         old="Fraction(squared_sensitivity) / (2 * rho)",
         new="Fraction(squared_sensitivity) / (4 * rho)",
         tests=("tests/test_randomness.py",),
-        core=True,
     ),
     Mutation(
         name="ledger: a curve is charged as nothing",
@@ -615,7 +614,6 @@ OF_THE_THEORY = (
         old="sensitivity=2",
         new="sensitivity=1",
         tests=(f"{FORMULA}::test_every_table_gets_noise_of_scale_two_over_its_own_epsilon",),
-        core=True,
     ),
     Mutation(
         name="marginals: half the noise",
@@ -745,7 +743,6 @@ OF_THE_THEORY = (
         old="r - s / threshold",
         new="threshold * r - s",
         tests=(f"{JOINT}::test_no_neighbour_moves_a_slack_by_more_than_one",),
-        core=True,
     ),
     Mutation(
         name="laplace_tail: the step of rounding left out",
@@ -770,7 +767,6 @@ OF_THE_THEORY = (
         old="2 * float((np.abs(self.steps).sum(axis=1) * largest).max())",
         new="float((np.abs(self.steps).sum(axis=1) * largest).max())",
         tests=(f"{ONE_STEP}::test_no_neighbour_moves_the_figure_by_more_than_its_sensitivity",),
-        core=True,
     ),
     Mutation(
         name="one step: impossible records count",
@@ -933,7 +929,6 @@ OF_THE_THEORY = (
         old="2 * self.iterations",
         new="self.iterations",
         tests=("tests/candidates/generators/test_counting_queries.py",),
-        core=True,
     ),
     Mutation(
         name="PEP: a choice of twice the epsilon",
@@ -958,7 +953,6 @@ OF_THE_THEORY = (
         old="2 * clip",
         new="clip",
         tests=("tests/candidates/generators/test_dpgan.py",),
-        core=True,
     ),
     Mutation(
         name="DPGAN: gradients are not clipped",
@@ -999,7 +993,6 @@ OF_THE_THEORY = (
         old='zero_concentrated(name, 4 * rho, "4 times the rho for adding or removing a record")',
         new='zero_concentrated(name, 2 * rho, "4 times the rho for adding or removing a record")',
         tests=("tests/accounting/test_neighbours.py",),
-        core=True,
     ),
     Mutation(
         name="library: it is given the rho of replacing",
