@@ -24,13 +24,17 @@ class OtherRelease(SynthreleaseError):
 
 
 def _series(content: bytes, spec: ReleaseSpec, document: ReleaseDocument) -> SeriesPart | None:
-    """The series of the release, which an erratum states anew. A release that is rewritten as it was keeps what it corrects."""
-    corrected = None if spec.series is None else spec.series.corrected
-    if corrected is not None and sha256(corrected) != sha256(content):
+    """The series of the release, which an erratum states anew. An erratum that is written once more stays the same one."""
+    part = series_part(spec.series, document.model_copy(update={"series": None}))
+    old = read_strictly(content)
+    before = None if old.series is None else old.series.corrects
+    if part is None or part.corrects is None or before == part.corrects:
+        return part
+    if part.corrects.digest != sha256(content):
         raise OtherRelease("[series] corrects: expected the release that is written anew, found another.")
-    if corrected is not None and read_strictly(content).card.version == document.card.version:
+    if old.card.version == document.card.version:
         raise OtherRelease("[card] version: expected another one than that of the release which the erratum corrects.")
-    return series_part(spec.series, document.model_copy(update={"series": None}))
+    return part
 
 
 def rewritten(files: Mapping[str, bytes], spec: ReleaseSpec) -> dict[str, bytes]:

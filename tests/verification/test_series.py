@@ -169,6 +169,8 @@ def test_an_erratum_replaces_a_release_and_spends_nothing(tmp_path: Path) -> Non
     assert problems(verify_files(files, earlier=given)) == ""
     other = dict(rich_bundle()) | {"data.csv": rich_bundle()["data.csv"].replace(b"head,1-2\n", b"", 1)}
     assert "expected the same rows in an erratum" in problems(verify_files(files, earlier=[(earlier, other)]))
+    again = rewritten(files, replace(spec, card=card, series=series))  # as for another format
+    assert again["release.json"] == files["release.json"]
     with pytest.raises(OtherRelease, match="expected another one than that of the release which the erratum corrects"):
         rewritten(rich_bundle(), replace(spec, series=series))
     with pytest.raises(OtherRelease, match="expected the release that is written anew, found another"):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from synthrelease.domain.margins import WEIGHT
-from synthrelease.toml.bundle import SYNTHETIC
+from synthrelease.toml.bundle import SYNTHETIC, BundleTable
 
 _STATA_WORDS = frozenset(
     [
@@ -109,3 +109,14 @@ def _cut(name: str, package: Package, less: int = 0) -> str:
     while package.length(name) > package.longest - less:
         name = name[:-1]
     return name
+
+
+def renamings(names: Sequence[str], bundle: BundleTable) -> list[str]:
+    """What the packages that were asked for will call otherwise, a line for each package."""
+    asked = [package for kind, package in (("stata", STATA), ("spss", SPSS)) if kind in bundle.formats]
+    found = []
+    for package in asked:
+        changed = [f"{old} is {new}" for old, new in renamed(names, package).items() if old != new]
+        if changed:
+            found.append(f"{package.name} cannot hold some names. There {', '.join(changed)}, with the own name in the label.")
+    return found
