@@ -42,7 +42,7 @@ class SeriesPart(Part):
 
     Attributes
     ----------
-    total_epsilon_exact, total_delta_exact : for a person who is in all of them, this one included (theory 2.1, sequential
+    total_epsilon_exact, total_delta_exact : for a person who is in all of them, this one included (theory 1.1, sequential
         composition); null where one of them promises a person nothing. An erratum and what it corrects count once.
     """
 

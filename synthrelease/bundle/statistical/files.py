@@ -26,7 +26,7 @@ from synthrelease.toml.bundle import SYNTHETIC
 STATA_MISSING, SPSS_MISSING = "a", -1
 _STATA_14 = 14
 _DTA_TIME = re.compile(rb"<timestamp>\x11.{17}</timestamp>", re.DOTALL)
-_NO_DTA_TIME = b"<timestamp>\x1101 Jan 1980 00:00</timestamp>"
+_NO_DTA_TIME = b"<timestamp>\x11%b %d 00:00</timestamp>" % (b"01 Jan", 1980)
 _SAV_TIME = slice(92, 109)
 _NO_SAV_TIME = b"01 Jan 8000:00:00"
 
