@@ -22,7 +22,7 @@ from synthrelease.enclave.many_files import Run
 from synthrelease.enclave.protection import protected
 from synthrelease.enclave.same_file import PublicFile, check_not_public
 from synthrelease.enclave.source import Source
-from synthrelease.errors import InputError, InternalError, Interrupted, SynthreleaseError, failure_of
+from synthrelease.errors import InputError, InternalError, Interrupted, Problem, SpecError, SynthreleaseError, failure_of
 from synthrelease.ledger.account import ledger_beside, place_beside, reserve_for_release
 from synthrelease.ledger.entries import Statement
 from synthrelease.releasing.attempt import read_priors
@@ -168,6 +168,17 @@ def check_before_spending(spec: ReleaseSpec, request: ReleaseRequest) -> Checked
     check_free(request.out)
     if request.archive is not None:
         check_archive(request.archive, request.out)
+    if spec.series is not None and spec.series.corrected is not None:
+        raise SpecError(
+            [
+                Problem(
+                    file=spec.path,
+                    path="series.corrects",
+                    expected="none: an erratum spends nothing, and `synthrelease card --bundle` writes it",
+                    found="one",
+                )
+            ]
+        )
     preview(spec)
     spec.plan.check_limit(spec.limit)
     check_delta(spec.plan.total.delta, 1)

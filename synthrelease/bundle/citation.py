@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from synthrelease.bundle.titles import labelled_title
 from synthrelease.bundle.yaml_text import yaml_bytes
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.toml.card import LICENCES, is_email
@@ -19,7 +20,7 @@ def citation_bytes(document: ReleaseDocument) -> bytes:
         "cff-version": "1.2.0",
         "message": "If you use these synthetic data, please cite them as below.",
         "type": "dataset",
-        "title": card.title or document.title,
+        "title": labelled_title(document),
         "authors": [author],
         "version": card.version,
         "date-released": card.published.isoformat(),

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from synthrelease.bundle import imputing, measurements
 from synthrelease.bundle.card import markdown_bytes, page_bytes
+from synthrelease.bundle.catalogues import catalogue_documents
 from synthrelease.bundle.checksums import sha256
 from synthrelease.bundle.citation import citation_bytes
 from synthrelease.bundle.datapackage import datapackage_bytes
@@ -14,28 +16,32 @@ from synthrelease.bundle.document import column_parts, release_document
 from synthrelease.bundle.imputing import imputed
 from synthrelease.bundle.measurements import measurements_bytes
 from synthrelease.bundle.names import page_name
+from synthrelease.bundle.statistical import scripts, statistical_files
 from synthrelease.bundle.table import ReleasedTable, csv_bytes, parquet_bytes
 from synthrelease.bundle.weights import calibrated
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.releasing.release import Release
+from synthrelease.toml.bundle import BundleTable
 
 
 def release_files(release: Release) -> tuple[ReleasedTable, ReleaseDocument, dict[str, bytes]]:
     """The released table, release.json, and the data files by name."""
-    candidate = release.candidate
+    candidate, bundle = release.candidate, release.spec.bundle
     columns = column_parts(candidate.transformation)
     calibration = None if release.spec.calibration is None else release.spec.calibration.on(candidate.transformation)
-    table, weighting = calibrated(ReleasedTable.of(candidate), calibration, columns)
-    data = table_files(table)
+    plain = replace(ReleasedTable.of(candidate), marked=bundle.synthetic_column)
+    table, weighting = calibrated(plain, calibration, columns)
     rules = release.spec.synthetic.merge(candidate.transformation)
     copies, content = imputed(table, release.spec.imputation, columns, rules, _promised_count(release))
+    document = release_document(release, {}, weighting, copies)
+    data = table_files(document, table)
     if content is not None:
         data[imputing.NAME] = content
     if release.measured is not None:
         bins = release.spec.space.common if release.spec.shared_measurements else candidate.transformation
         data[measurements.NAME] = measurements_bytes(release.measured, bins, candidate.transformation)
     checksums = {name: sha256(content) for name, content in data.items()}
-    return table, release_document(release, checksums, weighting, copies), data
+    return table, document.model_copy(update={"files": checksums}), data
 
 
 def _promised_count(release: Release) -> int:
@@ -44,9 +50,14 @@ def _promised_count(release: Release) -> int:
     return max(release.candidate.configuration.projection.promised_count, *promised, 1)
 
 
-def table_files(table: ReleasedTable) -> dict[str, bytes]:
-    """The released rows in both formats."""
-    return {"data.csv": csv_bytes(table), "data.parquet": parquet_bytes(table)}
+def table_files(document: ReleaseDocument, table: ReleasedTable) -> dict[str, bytes]:
+    """The released rows in every format that was asked for."""
+    says_synthetic = document.bundle != BundleTable()
+    return {
+        document.csv: csv_bytes(table),
+        document.parquet: parquet_bytes(table, says_synthetic),
+        **statistical_files(document, table),
+    }
 
 
 def written(document: ReleaseDocument, table: ReleasedTable, sizes: Mapping[str, int]) -> dict[str, bytes]:
@@ -59,6 +70,8 @@ def written(document: ReleaseDocument, table: ReleasedTable, sizes: Mapping[str,
     pages = {page_name(document, language): page_bytes(document, table, language) for language in document.card.languages}
     return {
         "datapackage.json": datapackage_bytes(document, sizes),
+        **scripts(document),
+        **catalogue_documents(document, table, sizes),
         "deployment.yaml": deployment_bytes(document),
         "CITATION.cff": citation_bytes(document),
         **pages,

@@ -9,10 +9,21 @@ from typing import Any
 
 from synthrelease.bundle import imputing
 from synthrelease.bundle.names import describe_file
+from synthrelease.bundle.titles import labelled_title
 from synthrelease.domain.margins import WEIGHT
 from synthrelease.published.columns import ColumnPart
 from synthrelease.published.document import ReleaseDocument
+from synthrelease.toml.bundle import SYNTHETIC
 from synthrelease.toml.card import LICENCES, is_email
+
+MEDIA_TYPES = {
+    "csv": "text/csv",
+    "parquet": "application/vnd.apache.parquet",
+    "json": "application/json",
+    "dta": "application/x-stata-dta",
+    "sav": "application/x-spss-sav",
+}
+"""By the ending of a file."""
 
 
 def datapackage_bytes(document: ReleaseDocument, sizes: Mapping[str, int]) -> bytes:
@@ -20,7 +31,7 @@ def datapackage_bytes(document: ReleaseDocument, sizes: Mapping[str, int]) -> by
     card = document.card
     package: dict[str, Any] = {
         "name": slug(document),
-        "title": card.title or document.title,
+        "title": labelled_title(document),
         "description": card.summary or document.description,
         "version": card.version,
         "created": f"{card.published.isoformat()}T00:00:00Z",
@@ -57,18 +68,16 @@ def _contributors(document: ReleaseDocument) -> list[dict[str, str]]:
 
 
 def _resource(document: ReleaseDocument, name: str, size: int) -> dict[str, Any]:
-    stem, _, ending = name.rpartition(".")
+    ending = name.rpartition(".")[2]
     resource: dict[str, Any] = {
         "name": re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-"),
         "path": name,
         "description": describe_file(name),
-        "format": ending,
-        "mediatype": {"csv": "text/csv", "parquet": "application/vnd.apache.parquet", "json": "application/json"}.get(
-            ending, "application/octet-stream"
-        ),
+        "format": _FORMATS.get(ending, ending),
+        "mediatype": media_type(name),
         "hash": f"sha256:{document.files[name]}",
     }
-    if name in ("data.csv", "data.parquet"):  # without a schema a reader would guess it from the first rows
+    if name in (document.csv, document.parquet):  # without a schema a reader would guess it from the first rows
         resource |= {
             "profile": "tabular-data-resource",
             "schema": {"fields": _fields(document), "missingValues": []},
@@ -81,7 +90,7 @@ def _resource(document: ReleaseDocument, name: str, size: int) -> dict[str, Any]
             "encoding": "utf-8",
             "dialect": {"delimiter": ",", "lineTerminator": "\n", "header": True},
         }
-    if name == "data.csv":
+    if name == document.csv:
         resource |= {
             "bytes": size,  # frictionless 5.21 takes it for a mistake elsewhere: it does not count the bytes of Parquet files
             "encoding": "utf-8",
@@ -90,6 +99,8 @@ def _resource(document: ReleaseDocument, name: str, size: int) -> dict[str, Any]
     return resource
 
 
+_FORMATS = {"dta": "stata", "sav": "spss"}
+"""Of a format called "sav" frictionless wants to read the rows itself, with a library of its own."""
 _COPY_FIELDS = (
     {"name": ".imp", "type": "integer", "description": "Number of the complete copy, from 1."},
     {"name": ".id", "type": "integer", "description": "Row of data.csv, from 1."},
@@ -97,15 +108,30 @@ _COPY_FIELDS = (
 )
 
 
+_MARK = {
+    "name": SYNTHETIC,
+    "type": "integer",
+    "description": "1 in every row: the row is synthetic.",
+    "constraints": {"required": True, "enum": [1]},
+}
+
+
+def media_type(name: str) -> str:
+    """The media type of a file of a bundle."""
+    return MEDIA_TYPES.get(name.rpartition(".")[2], "application/octet-stream")
+
+
 def _fields(document: ReleaseDocument) -> list[dict[str, Any]]:
     fields = [_field(column) for column in document.columns]
+    mark = [_MARK] if document.bundle.synthetic_column else []
     if document.calibration is None or document.calibration.weights is None:
-        return fields
+        return fields + mark
     limits = {"minimum": document.calibration.weights.smallest, "maximum": document.calibration.weights.largest}
     described = f"For how many a row stands. Raked to: {document.calibration.source}"
     return [
         *fields,
         {"name": WEIGHT, "type": "number", "description": described, "constraints": {"required": True, **limits}},
+        *mark,
     ]
 
 

@@ -12,6 +12,7 @@ from synthrelease.bundle.card.explanations import criterion_unit, generator_text
 from synthrelease.bundle.card.numbers import cost, figure
 from synthrelease.bundle.card.protection import domain_text, left_out_text, person_text
 from synthrelease.bundle.datapackage import slug
+from synthrelease.bundle.titles import labelled_title
 from synthrelease.bundle.yaml_text import yaml_bytes
 from synthrelease.published.costs import ChargePart
 from synthrelease.published.document import ReleaseDocument
@@ -40,7 +41,7 @@ def _basic(document: ReleaseDocument) -> dict[str, Any]:
     card = document.card
     curator = {"data_curator_name": card.organisation or NOT_STATED, "data_curator_type": card.organisation_type}
     return {
-        "name": card.title or document.title,
+        "name": labelled_title(document),
         "data_curators": [curator],
         "description": card.summary or document.description or NOT_STATED,
         "intended_use": _listed(card.uses) if card.uses else NOT_STATED,
@@ -151,7 +152,7 @@ def _weights(document: ReleaseDocument) -> str:
 
 def _administrative(document: ReleaseDocument) -> dict[str, Any]:
     card = document.card
-    source = {"title": card.title or document.title, "year": str(card.published.year)}
+    source = {"title": labelled_title(document), "year": str(card.published.year)}
     source |= {"author": card.organisation} if card.organisation else {}
     source |= {"url": card.url} if card.url else {}
     return {

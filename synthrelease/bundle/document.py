@@ -8,6 +8,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from synthrelease.bundle.interval import LEVEL, laplace_interval
+from synthrelease.bundle.series import series_part
 from synthrelease.criteria import Criterion, Score
 from synthrelease.domain.schema import Transformation
 from synthrelease.published.calibration import CalibrationPart
@@ -28,6 +29,7 @@ from synthrelease.published.imputation import ImputationPart
 from synthrelease.published.parts import number
 from synthrelease.releasing.release import Release
 from synthrelease.specification.release_spec import ReleaseSpec
+from synthrelease.toml.bundle import BundleTable
 
 _PACKAGES = ("synthrelease", "numpy", "pandas", "scipy", "networkx", "joblib", "opendp", "pydantic", "pyarrow")
 
@@ -44,8 +46,8 @@ def release_document(
     columns, charges = column_parts(release.candidate.transformation), ChargePart.of(release.charges)
     selection = selection_part(spec)
     judged = [criterion_part(score, criteria[score.name], selection.bounds) for score in release.scores]
-    return ReleaseDocument(
-        format=format_of(columns, calibration, charges, judged),
+    document = ReleaseDocument(
+        format=format_of(columns, calibration, charges, judged, spec.bundle),
         title=spec.title,
         description=spec.description.strip(),
         synthetic=True,
@@ -67,7 +69,10 @@ def release_document(
         calibration=calibration,
         imputation=imputation,
         flavour=FlavourPart.of(release.guarantee, spec.rows.way, calibration is not None),
+        bundle=spec.bundle,
+        intended_queries=list(spec.intended_queries),
     )
+    return document.model_copy(update={"series": series_part(spec.series, document)})
 
 
 def column_parts(transformation: Transformation) -> list[ColumnPart]:
@@ -147,16 +152,24 @@ def interval_part(part: CriterionPart, bounds: BoundsPart | None = None) -> Inte
 
 def own_version() -> str:
     """The version of synthrelease that is running."""
-    return _version("synthrelease")
+    return package_version("synthrelease")
 
 
 def versions(spec: ReleaseSpec) -> dict[str, str]:
     """Versions of Python and of the packages that a release rests on, with those of the libraries of its generators."""
     libraries = dict.fromkeys(package for generator in spec.space.generators for package in generator.packages)
-    return {"python": platform.python_version()} | {package: _version(package) for package in (*_PACKAGES, *libraries)}
+    found = {"python": platform.python_version()} | {package: package_version(package) for package in (*_PACKAGES, *libraries)}
+    return found | writers(spec.bundle)
 
 
-def _version(package: str) -> str:
+def writers(bundle: BundleTable) -> dict[str, str]:
+    """Versions of the packages that write the formats of [bundle]."""
+    needed = ["pyreadstat"] if {"stata", "spss"} & set(bundle.formats) else []
+    needed += ["rdflib"] if "dcat" in bundle.catalogues else []
+    return {package: package_version(package) for package in needed}
+
+
+def package_version(package: str) -> str:
     try:
         return version(package)
     except PackageNotFoundError:

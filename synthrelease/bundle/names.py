@@ -8,10 +8,18 @@ from synthrelease.published.document import ReleaseDocument
 FILES = {
     "data.csv": "the released rows: bin labels, UTF-8, one header line",
     "data.parquet": "the same rows for programs: every column a dictionary of all its labels, ordered where the bins are",
+    "data.dta": "the same rows for Stata 14 and later: numbers of bins with value labels, .a where a value is missing",
+    "data.sav": "the same rows for SPSS and SAS: numbers of bins with value labels, -1 where a value is missing",
+    "read.R": "a script for R: the rows as factors with their labels, the numbers of bins, and the released figures",
+    "read.do": "a script for Stata: adds the numbers of bins to data.dta, and the released figures",
     imputing.NAME: "complete copies of the rows (.imp), by the row of data.csv (.id), with the columns that were filled in",
     measurements.NAME: "the noisy marginals that the rows were made from, with their noise, where they are published",
     "release.json": "the guarantee, the charges, every released figure, the schema, the rules and the publisher's texts",
     "datapackage.json": "the same schema as a Frictionless data package",
+    "dcat.jsonld": "an entry for catalogues of data: DCAT-AP 3 with the fields of HealthDCAT-AP, as JSON-LD",
+    "dcat.ttl": "the same entry as Turtle",
+    "croissant.json": "the same schema for tools of machine learning: Croissant 1.0",
+    "ddi.xml": "a codebook for archives: DDI-Codebook 2.5, with the frequencies of all categories",
     "deployment.yaml": "an entry for OpenDP's registry of deployments",
     "CITATION.cff": "how to cite the data",
     "README.html": "this card as a page",
@@ -20,6 +28,13 @@ FILES = {
     signing.SIGNATURE: "the publisher's signature of the checksums, where the bundle is signed",
     signing.PUBLIC_KEY: "the key that checks the signature, where the bundle is signed",
 }
+
+CATALOGUES: dict[str, tuple[str, ...]] = {
+    "dcat": ("dcat.jsonld", "dcat.ttl"),
+    "croissant": ("croissant.json",),
+    "ddi": ("ddi.xml",),
+}
+"""The files of each description for catalogues that [bundle] can ask for."""
 
 
 def page_name(document: ReleaseDocument, language: str) -> str:
@@ -35,7 +50,14 @@ def data_files(document: ReleaseDocument) -> list[str]:
 def documents(document: ReleaseDocument) -> list[str]:
     """The files that follow from release.json and the table."""
     pages = [page_name(document, language) for language in document.card.languages]
-    return ["datapackage.json", "deployment.yaml", "CITATION.cff", *pages, "README.md"]
+    return ["datapackage.json", *further_documents(document), "deployment.yaml", "CITATION.cff", *pages, "README.md"]
+
+
+def further_documents(document: ReleaseDocument) -> list[str]:
+    """The documents that [bundle] asks for."""
+    scripts = [name for kind, name in (("r", "read.R"), ("stata", "read.do")) if kind in document.bundle.formats]
+    catalogues = [name for kind, names in CATALOGUES.items() if kind in document.bundle.catalogues for name in names]
+    return scripts + catalogues
 
 
 def file_lines(document: ReleaseDocument) -> list[tuple[str, str]]:
@@ -48,4 +70,4 @@ def describe_file(name: str) -> str:
     """What a file is for, in a line."""
     if name.startswith("README.") and name not in FILES:
         return "the part of this card for everyone, in another language"
-    return FILES.get(name, "a further file of this release")
+    return FILES.get(name.removeprefix("synthetic-"), "a further file of this release")

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from synthrelease.bundle.contents import written
+from synthrelease.bundle.contents import table_files, written
 from synthrelease.bundle.document import column_parts, release_document
 from synthrelease.bundle.table import ReleasedTable
 from synthrelease.candidates.candidate import Candidate
@@ -25,7 +25,12 @@ from synthrelease.specification.release_spec import ReleaseSpec
 
 
 def preview(spec: ReleaseSpec) -> dict[str, bytes]:
-    """All documents of a bundle, of a table with a single row over again and of figures that just meet their thresholds."""
+    """All documents of a bundle, of a table with a single row over again and of figures that just meet their thresholds.
+
+    Raises
+    ------
+    InputError : when a library is missing that writes a format of [bundle].
+    """
     configuration = spec.space[0]
     layout = configuration.transformation.layout
     table = Counts.of(layout, [np.zeros(1, dtype=np.int64)] * len(layout.sizes), np.array([1000]))
@@ -52,10 +57,11 @@ def preview(spec: ReleaseSpec) -> dict[str, bytes]:
         candidate=Candidate(configuration=configuration, counts=table),
         scores=scores,
     )
-    document = release_document(
-        release, {"data.csv": "0" * 64, "data.parquet": "0" * 64}, _weighting(spec, configuration), _copies(spec)
-    )
-    return written(document, ReleasedTable.of(release.candidate), {"data.csv": 0, "data.parquet": 0})
+    document = release_document(release, {}, _weighting(spec, configuration), _copies(spec))
+    made = replace(ReleasedTable.of(release.candidate), marked=spec.bundle.synthetic_column)
+    data = table_files(document, made)
+    document = document.model_copy(update={"files": dict.fromkeys(data, "0" * 64)})
+    return written(document, made, dict.fromkeys(data, 0))
 
 
 def _noisy(criterion: Criterion) -> bool:

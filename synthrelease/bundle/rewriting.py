@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from synthrelease.bundle import imputing, measurements
 from synthrelease.bundle.checksums import sha256
 from synthrelease.bundle.contents import table_files, written
-from synthrelease.bundle.document import own_version
+from synthrelease.bundle.document import own_version, writers
+from synthrelease.bundle.series import series_part
 from synthrelease.bundle.table import read_csv
 from synthrelease.bundle.weights import calibrated
 from synthrelease.domain.schema import Transformation
 from synthrelease.errors import SynthreleaseError
-from synthrelease.published.document import format_of, read_strictly
+from synthrelease.published.document import ReleaseDocument, format_of, read_strictly
 from synthrelease.published.flavour import FlavourPart
+from synthrelease.published.series import SeriesPart
 from synthrelease.specification.release_spec import ReleaseSpec
 
 
@@ -21,8 +24,23 @@ class OtherRelease(SynthreleaseError):
     """A bundle that was not made by the configuration at hand."""
 
 
+def _series(content: bytes, spec: ReleaseSpec, document: ReleaseDocument) -> SeriesPart | None:
+    """The series of the release, which an erratum states anew. An erratum that is written once more stays the same one."""
+    part = series_part(spec.series, document.model_copy(update={"series": None}))
+    old = read_strictly(content)
+    before = None if old.series is None else old.series.corrects
+    if part is None or part.corrects is None or before == part.corrects:
+        return part
+    if part.corrects.digest != sha256(content):
+        raise OtherRelease("[series] corrects: expected the release that is written anew, found another.")
+    if old.card.version == document.card.version:
+        raise OtherRelease("[card] version: expected another one than that of the release which the erratum corrects.")
+    return part
+
+
 def rewritten(files: Mapping[str, bytes], spec: ReleaseSpec) -> dict[str, bytes]:
-    """The files of a bundle, but for checksums and signature, with the texts of another card and other published totals.
+    """The files of a bundle, but for checksums and signature, with another card, other published totals and other
+    formats.
 
     Rows, figures and guarantee stay as they are: weights are a function of the rows and of published totals, and nothing is
     spent. The day of publication stays, too, unless the card names one.
@@ -34,7 +52,7 @@ def rewritten(files: Mapping[str, bytes], spec: ReleaseSpec) -> dict[str, bytes]
 
     Raises
     ------
-    OtherRelease : when the bundle is of another specification.
+    OtherRelease : when the bundle is of another specification, or not the one that an erratum says it corrects.
     """
     old, card = read_strictly(files["release.json"]), spec.card
     if old.specification != spec.digest:
@@ -44,15 +62,21 @@ def rewritten(files: Mapping[str, bytes], spec: ReleaseSpec) -> dict[str, bytes]
     if "published" not in card.model_fields_set:
         card = card.model_copy(update={"published": old.card.published})
     names, labels = [column.name for column in old.columns], [column.labels for column in old.columns]
-    table = read_csv(files["data.csv"], names, labels, [column.ordered for column in old.columns], old.weighted)
+    ordered = [column.ordered for column in old.columns]
+    table = read_csv(files[old.csv], names, labels, ordered, old.weighted, old.bundle.synthetic_column)
     binnings = tuple(spec.schema[column.name].alternatives[column.binning] for column in old.columns)
     calibration = spec.calibration and spec.calibration.on(Transformation(schema=spec.schema, binnings=binnings))
-    table, weighting = calibrated(replace(table, weights=None), calibration, old.columns)
-    data = {name: files[name] for name in old.files} | table_files(table)
-    checksums = {name: sha256(content) for name, content in data.items()}
-    lowest = format_of(old.columns, weighting, old.charges, old.criteria)
-    changed = {"format": lowest, "card": card, "written_by": own_version(), "files": checksums}
-    document = old.model_copy(update=changed | {"calibration": weighting})
+    plain = replace(table, weights=None, marked=spec.bundle.synthetic_column)
+    table, weighting = calibrated(plain, calibration, old.columns)
+    lowest = format_of(old.columns, weighting, old.charges, old.criteria, spec.bundle)
+    changed = {"format": lowest, "card": card, "written_by": own_version()}
+    written_by = {name: text for name, text in old.versions.items() if name not in writers(old.bundle)} | writers(spec.bundle)
+    document = old.model_copy(update=changed | {"calibration": weighting, "bundle": spec.bundle, "versions": written_by})
+    document = document.model_copy(update={"intended_queries": list(spec.intended_queries)})
     flavour = FlavourPart.of(document.guarantee.guarantee(), document.domain.way, document.calibration is not None)
     document = document.model_copy(update={"flavour": flavour})
+    document = document.model_copy(update={"series": _series(files["release.json"], spec, document)})
+    kept = {name: files[name] for name in old.files if name in (imputing.NAME, measurements.NAME)}
+    data = kept | table_files(document, table)
+    document = document.model_copy(update={"files": {name: sha256(content) for name, content in data.items()}})
     return data | {"release.json": document.dumped()} | written(document, table, {name: len(data[name]) for name in data})

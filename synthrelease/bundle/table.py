@@ -5,8 +5,9 @@ from __future__ import annotations
 import csv
 import io
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,7 +17,8 @@ from synthrelease.domain.counts import Counts, Tally
 from synthrelease.domain.margins import WEIGHT
 from synthrelease.domain.schema import Layout
 from synthrelease.errors import OutputError
-from synthrelease.published.lines import ROWS_PER_PIECE, WrongLine, bins_of_lines, without_weights
+from synthrelease.published.lines import MARK, ROWS_PER_PIECE, WrongLine, bins_of_lines, without_marks, without_weights
+from synthrelease.toml.bundle import SYNTHETIC
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -25,17 +27,24 @@ _PIECE = 2**22
 """Bytes of data.csv that are taken apart to lines at a time, about."""
 
 
+NOTICE = "Synthetic data. No row is a person."
+"""What a file says of itself first, where its format has a place for it."""
+_METADATA = {b"description": NOTICE.encode("ascii")}
+
+
 @dataclass(frozen=True, kw_only=True)
 class ReleasedTable:
     """The released rows as counts of cells, with the labels of the bins of every column.
 
-    `weights` are (n_cells,) those of a row of each cell, in the order of the cells; None where the table has none.
+    `weights` are (n_cells,) those of a row of each cell, in the order of the cells; None where the table has none. `marked`:
+    the last column says in every row that it is synthetic.
     """
 
     labels: tuple[tuple[str, ...], ...]
     ordered: tuple[bool, ...]
     counts: Counts
     weights: np.ndarray | None = None
+    marked: bool = False
 
     @classmethod
     def of(cls, candidate: Candidate) -> ReleasedTable:
@@ -62,13 +71,15 @@ def csv_bytes(table: ReleasedTable) -> bytes:
     """The released table as UTF-8 CSV with a header and "\n" line ends on every system, rows in the order of their bins."""
     counts, lines = table.counts, list[str]()
     writer = csv.writer(_Lines(lines), lineterminator="\n")
-    writer.writerow(_header(table.names, table.weights is not None))
+    writer.writerow(_header(table.names, table.weights is not None, table.marked))
     written = ["".join(lines).encode("utf-8")]
     for start in range(0, len(counts), ROWS_PER_PIECE):
         piece = slice(start, start + ROWS_PER_PIECE)
         texts = [map(labels.__getitem__, bins[piece].tolist()) for labels, bins in zip(table.labels, counts.bins, strict=True)]
         if table.weights is not None:
             texts.append(map(repr, table.weights[piece].tolist()))
+        if table.marked:
+            texts.append(map(str, repeat(MARK, len(counts.counts[piece]))))
         lines.clear()
         writer.writerows(zip(*texts, strict=True))
         rows = [line * times for line, times in zip(lines, counts.counts[piece].tolist(), strict=True)]
@@ -83,8 +94,13 @@ class _Lines:
         self.write = lines.append
 
 
-def parquet_bytes(table: ReleasedTable) -> bytes:
-    """The released table as Parquet: every column a dictionary of all its labels, ordered where its bins are."""
+def parquet_bytes(table: ReleasedTable, says_synthetic: bool = False) -> bytes:
+    """The released table as Parquet: every column a dictionary of all its labels, ordered where its bins are.
+
+    Parameters
+    ----------
+    says_synthetic : whether the metadata of the file say so.
+    """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -97,8 +113,10 @@ def parquet_bytes(table: ReleasedTable) -> bytes:
     columns = dict(zip(table.names, arrays, strict=True))
     if table.weights is not None:
         columns[WEIGHT] = pa.array(np.repeat(table.weights, table.counts.counts), pa.float64())
+    if table.marked:
+        columns[SYNTHETIC] = pa.array(np.full(table.counts.total, int(MARK), dtype=np.int8))
     sink = io.BytesIO()
-    pq.write_table(pa.table(columns), sink, compression="snappy")
+    pq.write_table(pa.table(columns, metadata=_METADATA if says_synthetic else None), sink, compression="snappy")
     return sink.getvalue()
 
 
@@ -106,8 +124,8 @@ class TableError(OutputError):
     """A table of a bundle that is not the one that its schema describes."""
 
 
-def _header(names: Sequence[str], weighted: bool) -> list[str]:
-    return [*names, *([WEIGHT] if weighted else [])]
+def _header(names: Sequence[str], weighted: bool, marked: bool) -> list[str]:
+    return [*names, *([WEIGHT] if weighted else []), *([SYNTHETIC] if marked else [])]
 
 
 def read_csv(
@@ -116,8 +134,9 @@ def read_csv(
     labels: Sequence[Sequence[str]],
     ordered: Sequence[bool],
     weighted: bool = False,
+    marked: bool = False,
 ) -> ReleasedTable:
-    """data.csv as counts; with the weights that stand in its last column, where it is a weighted one.
+    """data.csv as counts; with the weights that stand after its columns, where it is a weighted one.
 
     Raises
     ------
@@ -125,11 +144,11 @@ def read_csv(
     """
     short, times = (content, None) if weighted else _without_repetitions(content)
     try:
-        return _table_of(_lines(short), names, labels, ordered, weighted, times)
+        return _table_of(_lines(short), names, labels, ordered, weighted, marked, times)
     except TableError:
         if times is None:
             raise
-    return _table_of(_lines(content), names, labels, ordered, weighted, None)  # for the number of the line
+    return _table_of(_lines(content), names, labels, ordered, weighted, marked, None)  # for the number of the line
 
 
 def _without_repetitions(content: bytes) -> tuple[bytes, np.ndarray | None]:
@@ -157,13 +176,16 @@ def _table_of(
     labels: Sequence[Sequence[str]],
     ordered: Sequence[bool],
     weighted: bool,
+    marked: bool,
     times: np.ndarray | None,
 ) -> ReleasedTable:
     """The table of these lines, the header before them; `times` says how often each occurs, once when it is None."""
-    if next(lines, []) != _header(names, weighted):
-        raise TableError(f"expected the columns {', '.join(_header(names, weighted))} in the header, found others")
+    header = _header(names, weighted, marked)
+    if next(lines, []) != header:
+        raise TableError(f"expected the columns {', '.join(header)} in the header, found others")
     weights: list[float] = []
-    rows, pieces = (without_weights(lines, weights) if weighted else lines), list[Sequence[np.ndarray]]()
+    rows: Iterable[Sequence[str]] = without_marks(lines) if marked else lines
+    rows, pieces = (without_weights(rows, weights) if weighted else rows), list[Sequence[np.ndarray]]()
     layout = Layout(columns=tuple(names), sizes=tuple(len(known) for known in labels))
     counts, done = Tally(layout), 0
     try:
@@ -181,7 +203,10 @@ def _table_of(
             ordered=tuple(ordered),
             counts=counts.total(),
             weights=_of_cells(counts.total(), pieces, np.array(weights)) if weighted else None,
+            marked=marked,
         )
+    if problem.is_mark:
+        raise TableError(f"expected {MARK} as {SYNTHETIC!r} in line {problem.line}, found something else")
     if problem.column is None and problem.is_weight:
         raise TableError(f"expected a number as weight in line {problem.line}, found something else")
     if problem.column is None:
@@ -215,8 +240,10 @@ def read_parquet(
     labels: Sequence[Sequence[str]],
     ordered: Sequence[bool],
     weighted: bool = False,
+    marked: bool = False,
+    says_synthetic: bool = False,
 ) -> ReleasedTable:
-    """data.parquet as counts; with the weights that stand in its last column, where it is a weighted one.
+    """data.parquet as counts; with the weights that stand after its columns, where it is a weighted one.
 
     Raises
     ------
@@ -231,13 +258,18 @@ def read_parquet(
         found = None
     if found is None:
         raise TableError("expected a Parquet file, found something else")
-    if found.column_names != _header(names, weighted):
-        raise TableError(f"expected the columns {', '.join(_header(names, weighted))}, found others")
+    header = _header(names, weighted, marked)
+    if found.column_names != header:
+        raise TableError(f"expected the columns {', '.join(header)}, found others")
+    if found.schema.metadata != (_METADATA if says_synthetic else None):
+        raise TableError("expected the metadata that the program writes, found others")
     types = [pa.dictionary(pa.int32(), pa.string(), ordered=order) for order in ordered]
-    if found.schema.types != [*types, *([pa.float64()] if weighted else [])]:
+    if found.schema.types != [*types, *([pa.float64()] if weighted else []), *([pa.int8()] if marked else [])]:
         raise TableError("expected dictionaries of labels, ordered where the bins are, found others")
     if not found.num_rows:
         raise TableError(f"expected rows of {len(names)} values, found none")
+    if marked and not np.all(found[SYNTHETIC].to_numpy() == int(MARK)):
+        raise TableError(f"expected {MARK} as {SYNTHETIC!r} in every row, found something else")
     layout = Layout(columns=tuple(names), sizes=tuple(len(known) for known in labels))
     bins = [_bins(name, column, known) for name, column, known in zip(names, found.columns[: len(names)], labels, strict=True)]
     counts = Counts.of(layout, bins)
@@ -245,7 +277,8 @@ def read_parquet(
         labels=tuple(tuple(known) for known in labels),
         ordered=tuple(ordered),
         counts=counts,
-        weights=_of_cells(counts, [bins], found.columns[-1].to_numpy()) if weighted else None,
+        weights=_of_cells(counts, [bins], found[WEIGHT].to_numpy()) if weighted else None,
+        marked=marked,
     )
 
 

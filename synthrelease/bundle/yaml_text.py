@@ -6,6 +6,8 @@ from typing import Any
 
 import yaml
 
+from synthrelease.bundle.table import NOTICE
+
 
 class _Dumper(yaml.SafeDumper):
     """The writer in pure Python, whose bytes do not depend on whether libyaml is there."""
@@ -22,5 +24,6 @@ _Dumper.add_representer(str, _text)
 
 
 def yaml_bytes(tables: dict[str, Any]) -> bytes:
+    """The tables, below a comment that says that the data are synthetic."""
     text: str = yaml.dump(tables, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100)
-    return text.encode("utf-8")
+    return f"# {NOTICE}\n{text}".encode()

@@ -18,6 +18,7 @@ from synthrelease.cli import accounting
 from synthrelease.cli.auditing import audit
 from synthrelease.cli.bounding import bound
 from synthrelease.cli.bundles import card, keygen, verify
+from synthrelease.cli.committing import commit
 from synthrelease.cli.demonstrating import demo
 from synthrelease.cli.describing import schema
 from synthrelease.cli.drafting import init
@@ -37,7 +38,7 @@ app = typer.Typer(
     "2 a mistake in the specification or the input, 3 nothing released, 4 refused because of the budget, 5 a published "
     "release that does not fit together, or a claim that an audit contradicts.",
 )
-for command in (init, schema, plan, check, simulate, rehearse, release, demo, bound, verify, card, keygen, audit):
+for command in (init, schema, plan, check, simulate, rehearse, commit, release, demo, bound, verify, card, keygen, audit):
     app.command()(command)
 app.add_typer(accounting.app, name="ledger")
 

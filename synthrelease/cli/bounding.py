@@ -10,6 +10,7 @@ import typer
 from rich.markup import escape
 
 from synthrelease.cli.terminal import out as terminal
+from synthrelease.published import load
 
 if TYPE_CHECKING:
     from synthrelease.bounds import Bound
@@ -30,6 +31,9 @@ def bound(
     acceptance: Annotated[
         float | None, typer.Option(metavar="P", help="Your word that a round is accepted with at least this probability.")
     ] = None,
+    intended: Annotated[
+        bool, typer.Option("--intended", help="Say of every question that the release is meant to answer what is stated.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs instead of text.")] = False,
 ) -> None:
     """Answer a query from a release, and bound how far the answer is from the original table's.
@@ -39,12 +43,37 @@ def bound(
     with --mean for a mean.
     """
     from synthrelease.bounds import bound as ask
+    from synthrelease.bounds.intended import verdict
+    from synthrelease.toml.queries import IntendedQueryTable
 
-    found = ask(folder, query, given=given, mean_of=mean, minus=minus, confidence=confidence, acceptance=acceptance)
+    if intended:
+        _intended(folder, as_json)
+        return
+    release = load(folder)
+    found = ask(release, query, given=given, mean_of=mean, minus=minus, confidence=confidence, acceptance=acceptance)
+    said = verdict(release, IntendedQueryTable(query=query, given=given, mean=mean, minus=minus))
     if as_json:
-        print(json.dumps(_plain(found), indent=2))
+        print(json.dumps(_plain(found) | {"stated": said.word, "because": said.because}, indent=2))
     else:
         terminal.print(escape(str(found)), highlight=False)
+        terminal.print(escape(f"Stated: {said.word} ({said.because})."), highlight=False)
+
+
+def _intended(folder: Path, as_json: bool) -> None:
+    """What is stated about every question of the release's own list."""
+    from synthrelease.bounds.intended import question, verdict
+
+    release = load(folder)
+    found = [(question(asked), verdict(release, asked)) for asked in release.intended]
+    if as_json:
+        print(
+            json.dumps([{"question": asked, "stated": said.word, "because": said.because} for asked, said in found], indent=2)
+        )
+        return
+    for asked, said in found:
+        terminal.print(escape(f"{asked}: {said.word} ({said.because})"), highlight=False)
+    if not found:
+        terminal.print("The release names no intended queries.")
 
 
 def _plain(found: Bound) -> dict[str, Any]:

@@ -39,11 +39,18 @@ def verify(
         Path | None,
         typer.Option("--public-key", metavar="FILE", help="The publisher's public key, which must have signed it."),
     ] = None,
+    earlier: Annotated[
+        list[Path] | None,
+        typer.Option("--with", metavar="DIR", help="An earlier release of the same register, or what an erratum replaces."),
+    ] = None,
+    commitment: Annotated[
+        Path | None, typer.Option("--commitment", metavar="FILE", help="What was committed to before the run (see commit).")
+    ] = None,
 ) -> None:
     """Check a published release without any private data: that the files are whole and say the same. Exit code 5 if not."""
     from synthrelease.verification import verify_bundle
 
-    report = verify_bundle(folder, public_key)
+    report = verify_bundle(folder, public_key, earlier or (), commitment)
     print_report(report)
     if not report.passed:
         raise VerificationFailed(f"{folder}: this release does not fit together. See the problems above.")
@@ -122,9 +129,14 @@ def print_report(report: Report) -> None:
 
 
 def warn_of_gaps(spec: Any) -> None:
-    """Say what the data card will lack; it can be given later, with `card --bundle`."""
+    """Say what the data card will lack, and what statistical packages will call otherwise; both can be changed later, with
+    `card --bundle`.
+    """
+    from synthrelease.bundle.statistical.names import renamings
     from synthrelease.toml.card import gaps
 
+    for line in renamings(spec.schema.names, spec.bundle):
+        out.print(escape(line), style="yellow")
     missing = gaps(spec.card, spec.schema.names)
     if missing:
         shown = ", ".join(missing[:8]) + (f" and {len(missing) - 8} more" if len(missing) > 8 else "")

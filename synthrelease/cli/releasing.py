@@ -165,7 +165,7 @@ def _report(published: Published) -> None:
     terminal.print(f"Released {result.candidate.n} synthetic rows with {spent}.")
     print_weights(out)
     terminal.print(
-        f"The data are in {escape(str(out / 'data.csv'))}; what they are and are not good for is in "
+        f"The data are in {escape(str(out / f'{result.spec.bundle.stem}.csv'))}; what they are and are not good for is in "
         f"{escape(str(out / 'README.html'))}. Check the files with synthrelease verify {escape(str(out))}."
     )
     if published.archive is not None:

@@ -3,7 +3,8 @@
 **The promise.** A document carries the number of its format, the lowest of `FORMATS` that can say what it says. Format 4 is
 format 3 with columns that have a bin of missing values or take a quarter, week or weekday from a date, or days between two,
 or with a column of weights in the table. Format 5 is format 4 with the price of a law of the number of rounds among the rules
-of the charges, with laws of finitely many values, or with criteria that the published measurements answer.
+of the charges, with laws of finitely many values, with criteria that the published measurements answer, or with a table that is
+called synthetic-data or has a column that says that it is synthetic.
 
 - Without a new number only optional fields may be added: fields with a default that says what documents without them say, and
   that are not written where they say just that. So every later version reads every document of the number, and `load` of
@@ -49,7 +50,10 @@ from synthrelease.published.costs import ChargePart, DomainPart, GuaranteePart
 from synthrelease.published.flavour import FlavourPart
 from synthrelease.published.imputation import ImputationPart
 from synthrelease.published.parts import ExactText, Number, Part, number, upwards
+from synthrelease.published.series import SeriesPart
+from synthrelease.toml.bundle import BundleTable
 from synthrelease.toml.card import CardTable
+from synthrelease.toml.queries import IntendedQueryTable
 from synthrelease.toml.reading import dotted
 
 Format = Literal[3, 4, 5]
@@ -213,7 +217,7 @@ class SelectionPart(Part):
         return SelectionRule(stop_probability=Fraction(self.stop_probability or 0), shape=shape)
 
 
-_OPTIONAL = ("calibration", "imputation", "flavour")
+_OPTIONAL = ("calibration", "imputation", "flavour", "series")
 """What is not written where it was not asked for, or (the flavour) by earlier versions."""
 
 
@@ -229,6 +233,9 @@ class ReleaseDocument(Part):
         than `schema`, the last one: "weight".
     imputation : complete copies of the table in a file of their own; absent where none were asked for.
     flavour : the guarantee by its building blocks, for machines; documents without it were written before there was one.
+    bundle : further formats that were asked for; absent where none were.
+    series : earlier releases of the same register; absent where none are named.
+    intended_queries : what the release is meant to answer; absent where nothing is stated.
     """
 
     format: Format
@@ -255,10 +262,26 @@ class ReleaseDocument(Part):
     calibration: CalibrationPart | None = None
     imputation: ImputationPart | None = None
     flavour: FlavourPart | None = None
+    bundle: Annotated[BundleTable, Field(strict=False)] = BundleTable()
+    series: SeriesPart | None = None
+    intended_queries: Annotated[list[IntendedQueryTable], Field(strict=False)] = []
 
     @model_serializer(mode="wrap")
     def _what_there_is(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        return {name: value for name, value in dump(self).items() if name not in _OPTIONAL or value is not None}
+        absent = {name for name in _OPTIONAL if getattr(self, name) is None}
+        absent |= {"bundle"} if self.bundle == BundleTable() else set()
+        absent |= set() if self.intended_queries else {"intended_queries"}
+        return {name: value for name, value in dump(self).items() if name not in absent}
+
+    @property
+    def csv(self) -> str:
+        """The name of the table as CSV."""
+        return f"{self.bundle.stem}.csv"
+
+    @property
+    def parquet(self) -> str:
+        """The name of the table as Parquet."""
+        return f"{self.bundle.stem}.parquet"
 
     @property
     def weighted(self) -> bool:
@@ -267,7 +290,7 @@ class ReleaseDocument(Part):
 
     @model_validator(mode="after")
     def _lowest_format(self) -> ReleaseDocument:
-        lowest = format_of(self.columns, self.calibration, self.charges, self.criteria)
+        lowest = format_of(self.columns, self.calibration, self.charges, self.criteria, self.bundle)
         if self.format != lowest:
             raise ValueError(f"what stands here is written in format {lowest}, not {self.format}")
         return self
@@ -297,12 +320,15 @@ def format_of(
     calibration: CalibrationPart | None,
     charges: ChargePart,
     criteria: Sequence[CriterionPart],
+    bundle: BundleTable,
 ) -> Format:
-    """The lowest format that has the words for these columns, charges and criteria, and for a table with weights."""
+    """The lowest format that has the words for these columns, charges and criteria, for a table with weights or a label."""
     if PRICED in charges.rules or any(each.answered for each in criteria):
         return 5
     of_3 = (None, "year", "month", "day")
     weighted = calibration is not None and calibration.weights is not None
+    if bundle is not None and bundle.labels_the_table:
+        return 5
     return (
         4
         if weighted or any(each.missing == "bin" or each.part not in of_3 or each.minus is not None for each in columns)

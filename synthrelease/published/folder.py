@@ -5,19 +5,19 @@ from __future__ import annotations
 import csv
 import io
 import math
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
 
-from synthrelease.accounting.charges import Charge
-from synthrelease.accounting.guarantee import Guarantee
 from synthrelease.domain.margins import WEIGHT
 from synthrelease.errors import BudgetError, InputError, Unexpected, cut, listing
 from synthrelease.published.columns import PublishedColumn
 from synthrelease.published.document import ReleaseDocument, SelectionPart, read_leniently
-from synthrelease.published.lines import WrongLine, bins_of_lines, without_weights
+from synthrelease.published.lines import MARK, WrongLine, bins_of_lines, without_marks, without_weights
 from synthrelease.published.measurements import NAME, on_released_bins, read_measurements
 from synthrelease.published.release import Evaluation, Measurements, PublishedRelease
+from synthrelease.toml.bundle import SYNTHETIC
 
 
 def load(folder: str | Path) -> PublishedRelease:
@@ -40,25 +40,55 @@ def load(folder: str | Path) -> PublishedRelease:
         found = "no such folder" if not folder.exists() else "a file"
         raise InputError(f"{folder}: expected the folder of a release, found {found}.")
     where = folder / "release.json"
-    document, guarantee, charges = _read(where)
+    document = _read(where)
     columns = tuple(part.published() for part in document.columns)
     weights: list[float] | None = [] if document.weighted else None
+    codes = _codes(folder / document.csv, columns, document, weights)
+    return release_of(
+        document,
+        codes,
+        folder=folder,
+        measurements=_measurements(folder / NAME, document, columns),
+        weights=None if weights is None else np.array(weights),
+    )
+
+
+def release_of(
+    document: ReleaseDocument,
+    codes: np.ndarray,
+    *,
+    folder: Path = Path("."),
+    measurements: Measurements | None = None,
+    weights: np.ndarray | None = None,
+) -> PublishedRelease:
+    """The release that a document describes.
+
+    Parameters
+    ----------
+    codes : (n_rows, n_columns) bins of its rows.
+
+    Raises
+    ------
+    BudgetError : for charges that cannot be.
+    """
     return PublishedRelease(
         folder=folder,
         title=document.title,
         description=document.description,
         n_rows=document.n_rows,
-        guarantee=guarantee,
+        guarantee=document.guarantee.guarantee(),
         domain=document.domain,
-        charges=charges,
+        charges=document.charges.charge(),
         criteria=tuple(table.score() for table in document.criteria),
         evaluation=_evaluation(document),
-        schema=columns,
+        schema=tuple(part.published() for part in document.columns),
         rules=tuple(document.rules),
         configuration=document.configuration,
-        measurements=_measurements(folder / NAME, document, columns),
-        codes=_codes(folder / "data.csv", columns, document.n_rows, weights),
-        weights=None if weights is None else np.array(weights),
+        measurements=measurements,
+        measured=NAME in document.files and math.isfinite(_times(document.selection)),
+        intended=tuple(document.intended_queries),
+        codes=codes,
+        weights=weights,
     )
 
 
@@ -75,11 +105,13 @@ def _text(path: Path) -> str:
     raise InputError(f"{path}: expected a file of a release, in UTF-8; found {problem}.")
 
 
-def _read(path: Path) -> tuple[ReleaseDocument, Guarantee, Charge]:
-    """release.json, and what it says about the cost as values."""
+def _read(path: Path) -> ReleaseDocument:
+    """release.json, whose cost can be a cost."""
     try:
         document = read_leniently(_text(path))
-        return document, document.guarantee.guarantee(), document.charges.charge()
+        document.guarantee.guarantee()
+        document.charges.charge()
+        return document
     except Unexpected as error:
         problem = f"{error}."
     except BudgetError as error:
@@ -128,20 +160,24 @@ def _times(selection: SelectionPart) -> float:
     return math.inf if law is None else law.mean
 
 
-def _codes(path: Path, columns: tuple[PublishedColumn, ...], n_rows: int, weights: list[float] | None) -> np.ndarray:
+def _codes(
+    path: Path, columns: tuple[PublishedColumn, ...], document: ReleaseDocument, weights: list[float] | None
+) -> np.ndarray:
     """(n_rows, n_columns) bin indices. Raises InputError for anything that the schema does not have.
 
     Where the table has a column of weights, they are put into `weights`.
     """
-    names = [column.name for column in columns]
-    stated = [*names, *([] if weights is None else [WEIGHT])]
+    names, n_rows, marked = [column.name for column in columns], document.n_rows, document.bundle.synthetic_column
+    stated = [*names, *([] if weights is None else [WEIGHT]), *([SYNTHETIC] if marked else [])]
     rows = csv.reader(io.TextIOWrapper(io.BytesIO(_text(path).encode("utf-8")), encoding="utf-8", newline=""))
     header = next(rows, [])
     if header != stated:
         raise InputError(f"{path}: expected the columns {listing(stated)}, found {listing(header) or 'none'}.")
     labels = [column.labels for column in columns]
     try:
-        lines = filter(None, rows) if weights is None else without_weights(filter(None, rows), weights)
+        lines: Iterable[Sequence[str]] = filter(None, rows)
+        lines = without_marks(lines) if marked else lines
+        lines = lines if weights is None else without_weights(lines, weights)
         pieces = list(bins_of_lines(lines, labels))
     except WrongLine as wrong:
         problem = wrong
@@ -155,6 +191,8 @@ def _codes(path: Path, columns: tuple[PublishedColumn, ...], n_rows: int, weight
         return whole
     if problem.is_weight:
         raise InputError(f"{path}: column {WEIGHT!r}: expected a number of at least 0, found {cut(problem.label or '', 40)!r}.")
+    if problem.is_mark:
+        raise InputError(f"{path}: column {SYNTHETIC!r}: expected {MARK}, found {cut(problem.label or '', 40)!r}.")
     if problem.column is None:
         raise InputError(f"{path}: expected {len(names)} fields in every row, found {problem.fields} in one.")
     name, known = names[problem.column], listing(labels[problem.column])

@@ -9,6 +9,8 @@ from itertools import islice
 import numpy as np
 
 ROWS_PER_PIECE = 50_000
+MARK = "1"
+"""What stands in every row of the column `synthetic`, where a table has one."""
 
 
 class WrongLine(Exception):
@@ -19,12 +21,21 @@ class WrongLine(Exception):
     line : its number, from 2 on: the header is the first.
     fields : how many fields it has.
     column, label : where a field is no label of its column, the column's place and the text; else None.
-    is_weight : whether the field that does not fit is the weight, `label` its text.
+    is_weight, is_mark : whether the field that does not fit is the weight, or says that the row is synthetic; `label` its text.
     """
 
-    def __init__(self, line: int, fields: int, column: int | None = None, label: str | None = None, *, is_weight: bool = False):
+    def __init__(
+        self,
+        line: int,
+        fields: int,
+        column: int | None = None,
+        label: str | None = None,
+        *,
+        is_weight: bool = False,
+        is_mark: bool = False,
+    ):
         super().__init__("a line that does not fit the schema")
-        self.is_weight = is_weight
+        self.is_weight, self.is_mark = is_weight, is_mark
         self.line, self.fields, self.column, self.label = line, fields, column, label
 
 
@@ -63,6 +74,19 @@ def without_weights(lines: Iterable[Sequence[str]], weights: list[float]) -> Ite
         if not 0 <= weight < math.inf:
             raise WrongLine(number, len(line), label=line[-1] if line else "", is_weight=True)
         weights.append(weight)
+        yield line[:-1]
+
+
+def without_marks(lines: Iterable[Sequence[str]]) -> Iterator[Sequence[str]]:
+    """The fields of every line but the last one, which says that the row is synthetic.
+
+    Raises
+    ------
+    WrongLine : at the first line that does not end with MARK.
+    """
+    for number, line in enumerate(lines, start=2):
+        if not line or line[-1] != MARK:
+            raise WrongLine(number, len(line), label=line[-1] if line else "", is_mark=True)
         yield line[:-1]
 
 

@@ -18,6 +18,7 @@ from synthrelease.domain.schema import Layout
 from synthrelease.published.columns import PublishedColumn, RulePart
 from synthrelease.published.costs import DomainPart
 from synthrelease.published.measurements import PublishedMeasurement
+from synthrelease.toml.queries import IntendedQueryTable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -93,6 +94,10 @@ class PublishedRelease:
     """(n_rows, n_columns) index of the bin of every row in every column."""
     measurements: Measurements | None = field(default=None, repr=False)
     """The noisy tables that the rows were made from; None where they are not published."""
+    measured: bool = False
+    """Whether such tables are published and limit errors: not where the search might have measured without end."""
+    intended: tuple[IntendedQueryTable, ...] = ()
+    """The questions that the release is meant to answer."""
     weights: np.ndarray | None = field(default=None, repr=False)
     """(n_rows,) for how many each row stands, where the release was calibrated to published totals; `table` leaves them out."""
 
@@ -124,7 +129,7 @@ class PublishedRelease:
         return pd.DataFrame(
             {
                 column.name: pd.Categorical.from_codes(
-                    self.codes[:, index],  # type: ignore[arg-type]
+                    self.codes[:, index],  # type: ignore[arg-type,call-overload]
                     categories=list(column.labels),
                     ordered=column.ordered,
                 )

@@ -19,8 +19,11 @@ from synthrelease.criteria import Criterion, JointTest, MeasuredAnswers, Setting
 from synthrelease.domain.margins import Calibration
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.domain.schema import Schema
+from synthrelease.specification.series import Series
+from synthrelease.toml.bundle import BundleTable
 from synthrelease.toml.card import CardTable
 from synthrelease.toml.imputation import ImputationTable
+from synthrelease.toml.queries import IntendedQueryTable
 from synthrelease.toml.tables import InputTable, RuleTable, UnitTable
 
 
@@ -36,8 +39,8 @@ class ReleaseSpec:
     limit, delta : the largest epsilon and delta of the whole release; zero-concentrated guarantees are stated at delta.
     shape : eta of a truncated negative binomial number of rounds; None for other laws.
     rounds : the law of a hidden number of rounds with finitely many values; `stop_probability` then says nothing.
-    digest : sha256 of the content of both files, comments, [card] and [calibration] apart, and of the public tables that
-        generators start from.
+    digest : sha256 of the content of both files, comments, [card], [calibration], [bundle], [series] and [[intended_queries]]
+        apart, and of the public tables that generators start from.
     joint_test : decides rounds in place of the noisy figures, which are then released after acceptance (theory 4, joint
         test).
     shared_measurements : the generators' measurements are made once, before the loop (theory 5, shared measurements).
@@ -51,6 +54,9 @@ class ReleaseSpec:
     budget_reason : the steward's words on the budget.
     calibration : what the accepted table is weighted to, over atomic bins; None where it gets no weights.
     imputation : how complete copies of it are made; None where none are.
+    bundle : further formats of the release.
+    intended_queries : questions that the release is meant to answer.
+    series : earlier releases of the same register, with the contents of their release.json; None where none are named.
     """
 
     title: str
@@ -84,6 +90,9 @@ class ReleaseSpec:
     budget_reason: str = ""
     calibration: Calibration | None = None
     imputation: ImputationTable | None = None
+    bundle: BundleTable = BundleTable()
+    series: Series | None = None
+    intended_queries: tuple[IntendedQueryTable, ...] = ()
 
     @cached_property
     def plan(self) -> Plan:

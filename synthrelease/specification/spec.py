@@ -22,17 +22,23 @@ from synthrelease.domain.schema import Binning, Column, Schema
 from synthrelease.enclave.source import Source
 from synthrelease.errors import SpecError, Unexpected, closest, listing
 from synthrelease.specification.answered import check_answered
+from synthrelease.specification.bundle import check_bundle
 from synthrelease.specification.calibration import build_calibration, check_design_weights
 from synthrelease.specification.categories import ColumnError
 from synthrelease.specification.codelists import with_codelists
 from synthrelease.specification.columns import build_column, group_binning
 from synthrelease.specification.level_rules import with_levels_written_out
+from synthrelease.specification.queries import check_queries
 from synthrelease.specification.release_spec import ReleaseSpec
+from synthrelease.specification.series import read_series
 from synthrelease.specification.space import build_space
 from synthrelease.toml.problems import Problems, located
 from synthrelease.toml.reading import ConfigurationFile, beside, read_configuration, read_toml
 from synthrelease.toml.tables import AcceptanceFile, ReleaseFile
 from synthrelease.toml.validation import validated
+
+WORDS = ("card", "calibration", "bundle", "series", "intended_queries")
+"""Tables that change nothing of what a release computes: they can be changed afterwards, and are no part of its digest."""
 
 
 def load_spec(path: str | Path) -> ReleaseSpec:
@@ -105,6 +111,9 @@ class _Builder:
         calibration = self._calibration(schema, groups, space, synthetic)
         self._check_imputation(schema)
         law = self._law_of_rounds()
+        series = read_series(self.release.series, self.configuration.file_of("series"), self.problems)
+        check_queries(self.release.intended_queries, schema, self.problems)
+        check_bundle(self.release.bundle, self.release.card, schema, self.problems)
         self.problems.stop()
         return ReleaseSpec(
             title=self.release.title,
@@ -138,6 +147,9 @@ class _Builder:
             budget_reason=self.release.budget.reason,
             calibration=calibration,
             imputation=self.release.imputation,
+            bundle=self.release.bundle,
+            series=series,
+            intended_queries=tuple(self.release.intended_queries),
         )
 
     def _check_imputation(self, schema: Schema) -> None:
@@ -296,7 +308,7 @@ class _Builder:
         return found
 
     def _digest(self, priors: Mapping[str, Path]) -> str:
-        release = self.release.model_dump(mode="json", exclude={"card", "calibration"})
+        release = self.release.model_dump(mode="json", exclude=set(WORDS))
         content: list[object] = [release, self.acceptance.model_dump(mode="json")]
         content += [[name, Source.of(path).digest()] for name, path in sorted(priors.items())]
         return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()

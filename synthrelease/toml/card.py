@@ -10,9 +10,18 @@ import re
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    field_validator,
+    model_serializer,
+    model_validator,
+)
 
 from synthrelease.errors import Unexpected
+from synthrelease.toml.catalogue import CatalogueTable
 
 LANGUAGES = ("en", "he")
 """Languages that the public part of a card can be written in; each has a file in bundle/card/words."""
@@ -102,6 +111,8 @@ class CardTable(CardTexts):
     access : who can reach the private data, and how they are secured.
         Example: `access = "Two named officers, off the network."`.
     registry_authors : who answers for the entry in the deployments registry. Example: `registry_authors = ["The office"]`.
+    catalogue : what catalogues of data ask for beyond this; its settings follow below.
+        Example: `catalogue.keywords = ["births"]`.
     en : the texts in English, where the card's own language is another. Example: `language = "he"`, `en.title = "Live births"`.
     he : the texts in Hebrew, where the card's own language is another. Example: `he.title = "לידות חי"`.
     """
@@ -120,6 +131,7 @@ class CardTable(CardTexts):
     tuning: Text = ""
     access: Text = ""
     registry_authors: tuple[Text, ...] = ()
+    catalogue: CatalogueTable = CatalogueTable()
     en: CardTexts | None = None
     he: CardTexts | None = None
 
@@ -142,6 +154,11 @@ class CardTable(CardTexts):
         if self.texts(self.language) is not self:
             raise ValueError(f"[card.{self.language}] must not be there: [card] itself is in that language")
         return self
+
+    @model_serializer(mode="wrap")
+    def _what_there_is(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        left_out = {"catalogue"} if self.catalogue == CatalogueTable() else set()
+        return {name: value for name, value in dump(self).items() if name not in left_out}
 
     def texts(self, language: str) -> CardTexts | None:
         """The texts in a language, None where there are none."""

@@ -20,6 +20,7 @@ from pydantic import (
 )
 
 from synthrelease.errors import Unexpected
+from synthrelease.toml.bundle import BundleTable
 from synthrelease.toml.calibration import CalibrationTable
 from synthrelease.toml.card import CardTable
 from synthrelease.toml.fields import FRACTION_PATTERN as FRACTION_PATTERN
@@ -27,6 +28,8 @@ from synthrelease.toml.fields import Line as Line
 from synthrelease.toml.fields import Reason as Reason
 from synthrelease.toml.fields import SpecTable as SpecTable
 from synthrelease.toml.imputation import ImputationTable
+from synthrelease.toml.queries import IntendedQueryTable
+from synthrelease.toml.series import SeriesTable
 
 Model = TypeVar("Model", bound=BaseModel)
 MAX_TABLES = 200
@@ -425,6 +428,10 @@ class ReleaseFile(SpecTable):
         `calibration.margins = [{ columns = ["sex"], totals = { F = 5100, M = 4900 } }]`.
     imputation : complete copies of the released rows, made after acceptance and at no cost; its settings follow below.
         Example: `imputation.copies = 5`.
+    bundle : further formats of the release, at no cost; its settings follow below. Example: `bundle.formats = ["r"]`.
+    series : earlier releases of the same register; its settings follow below. Example: `series.name = "Live births, yearly"`.
+    intended_queries : questions that the release is meant to answer; their settings follow below. The card says what is stated
+        about each. Example: `intended_queries = [{ query = "parity == 1", why = "Reported every year" }]`.
     card : the steward's words on the data card; its settings follow below. Example: `card.licence = "CC-BY-4.0"`.
     """
 
@@ -443,6 +450,9 @@ class ReleaseFile(SpecTable):
     unit: UnitTable = UnitTable()
     calibration: CalibrationTable | None = None
     imputation: ImputationTable | None = None
+    bundle: BundleTable = BundleTable()
+    series: SeriesTable | None = None
+    intended_queries: list[IntendedQueryTable] = Field(default_factory=list, max_length=MAX_TABLES)
     card: CardTable = Field(default_factory=CardTable)
 
     @field_validator("columns")

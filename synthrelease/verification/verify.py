@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -11,9 +12,11 @@ from synthrelease.bundle.checksums import sha256
 from synthrelease.bundle.table import ReleasedTable, TableError, csv_bytes, read_csv, read_parquet
 from synthrelease.errors import Unexpected
 from synthrelease.published.document import FORMATS, ReleaseDocument, read_strictly
+from synthrelease.toml.bundle import BundleTable
 from synthrelease.verification import measurements
 from synthrelease.verification.charges import charges
 from synthrelease.verification.checks import Check, Report
+from synthrelease.verification.commitment import committed
 from synthrelease.verification.configuration import configuration
 from synthrelease.verification.documents import documents
 from synthrelease.verification.figures import figures
@@ -21,6 +24,8 @@ from synthrelease.verification.flavour import flavour
 from synthrelease.verification.imputation import imputation
 from synthrelease.verification.reading import checksums, read_files, signature
 from synthrelease.verification.schema import Rebuilt, SchemaProblem, rebuild
+from synthrelease.verification.series import Earlier, series
+from synthrelease.verification.statistical import statistical
 from synthrelease.verification.weights import weights
 
 LATER = (
@@ -35,13 +40,20 @@ LATER = (
 )
 
 
-def verify_bundle(folder: str | Path, public_key: str | Path | None = None) -> Report:
+def verify_bundle(
+    folder: str | Path,
+    public_key: str | Path | None = None,
+    earlier: Sequence[str | Path] = (),
+    commitment: str | Path | None = None,
+) -> Report:
     """Check a published bundle without any private data.
 
     Parameters
     ----------
     folder : the bundle.
     public_key : the publisher's key, from a source other than the bundle. With it the bundle must be signed by this key.
+    earlier : folders of other releases of the same register; what this one says of them is checked.
+    commitment : a file that `synthrelease commit` wrote before the run.
 
     Raises
     ------
@@ -53,10 +65,16 @@ def verify_bundle(folder: str | Path, public_key: str | Path | None = None) -> R
     program. Some things follow from nothing: a released figure (any number on the grid of its noise), the publisher's texts.
     Against a forger who writes the whole bundle anew only the signature helps (docs/bundle.md).
     """
-    return verify_files(read_files(Path(folder)), public_key)
+    others = [(Path(each), read_files(Path(each))) for each in earlier]
+    return verify_files(read_files(Path(folder)), public_key, others, commitment)
 
 
-def verify_files(files: Mapping[str, bytes], public_key: str | Path | None = None) -> Report:
+def verify_files(
+    files: Mapping[str, bytes],
+    public_key: str | Path | None = None,
+    earlier: Sequence[Earlier] = (),
+    commitment: str | Path | None = None,
+) -> Report:
     """The same for files by name."""
     signed = signature(files, None if public_key is None else Path(public_key))
     checks = [checksums(files), signed.check]
@@ -80,6 +98,8 @@ def verify_files(files: Mapping[str, bytes], public_key: str | Path | None = Non
         checks.append(_made("weights", lambda: weights(read, table)))
     if read.imputation is not None:
         checks.append(_made("imputation", lambda: imputation(read, table, files, rebuilt.plausibility)))
+    if read.bundle.formats:
+        checks.append(_made("statistical files", lambda: statistical(read, table, files)))
     if measurements.NAME in read.files:
         checks.append(_made("measurements", lambda: measurements.measurements(read, files)))
     checks += [
@@ -88,6 +108,8 @@ def verify_files(files: Mapping[str, bytes], public_key: str | Path | None = Non
         _made("configuration", lambda: configuration(read)),
         _made("privacy charges", lambda: charges(read)),
         _made("figures", lambda: figures(read, table, rebuilt.raw, files.get(measurements.NAME, b""))),
+        *([_made("series", lambda: series(read, table, earlier))] if read.series is not None or earlier else []),
+        *([] if commitment is None else [committed(read, Path(commitment))]),
         _made("documents", lambda: documents(read, table, files)),
     ]
     return Report(checks=tuple(checks), signed_by=signed.signed_by)
@@ -137,22 +159,25 @@ def _table(document: ReleaseDocument, files: Mapping[str, bytes]) -> ReleasedTab
         if name not in files or sha256(files[name]) != stated
     ]
     problems += [
-        f"{name}: expected in release.json, not there" for name in ("data.csv", "data.parquet") if name not in document.files
+        f"{name}: expected in release.json, not there"
+        for name in (document.csv, document.parquet)
+        if name not in document.files
     ]
     names, labels = [column.name for column in document.columns], [column.labels for column in document.columns]
     ordered = [column.ordered for column in document.columns]
     table = None
-    for name, read in (("data.csv", read_csv), ("data.parquet", read_parquet)):
+    marked, says_synthetic = document.bundle.synthetic_column, document.bundle != BundleTable()
+    for name, read in ((document.csv, read_csv), (document.parquet, partial(read_parquet, says_synthetic=says_synthetic))):
         if name not in files:
             continue
         try:
-            found = read(files[name], names, labels, ordered, document.weighted)
+            found = read(files[name], names, labels, ordered, document.weighted, marked)
         except TableError as error:
             problems.append(f"{name}: {error}")
             continue
         if found.counts.total != document.n_rows:
             problems.append(f"{name}: expected {document.n_rows} rows, found {found.counts.total}")
-        elif name == "data.csv" and csv_bytes(found) != files[name]:
+        elif name == document.csv and csv_bytes(found) != files[name]:
             problems.append(f"{name}: expected sorted rows in the layout in which they were written, found another")
         elif table is not None and not _same(table, found):
             problems.append(f"{name}: expected the rows of data.csv, found others")

@@ -81,7 +81,8 @@ def test_every_link_within_the_page_leads_somewhere(name: str) -> None:
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_needs_no_other_file_and_no_network(name: str) -> None:
     found = page(name)
-    assert not {tag for tag, _ in found.elements} & {"script", "link", "iframe", "img", "object", "embed", "base", "form"}
+    assert not {tag for tag, _ in found.elements} & {"link", "iframe", "img", "object", "embed", "base", "form"}
+    assert [each.get("type") for each in found.all("script")] == ["application/ld+json"] * (name == "README.html")
     attributes = {key for _, each in found.elements for key in each}
     assert not {key for key in attributes if key in ("src", "srcset", "style", "background") or key.startswith("on")}
     assert not re.search(r"url\(|@import|expression", found.text("style"))
@@ -139,7 +140,7 @@ def test_no_text_of_a_picture_or_of_the_style_has_another_colour() -> None:
 def test_texts_are_shown_as_they_were_written_whatever_signs_they_hold() -> None:
     found = page()
     assert found.texts_of("h1") == [TITLE]
-    assert found.text("title") == TITLE
+    assert found.text("title") == f"{TITLE} (synthetic data)"
     assert not found.all("b", "i")
     assert "Mint <i>& Sons</i>" in found.texts_of("dd")
     assert "Year <of> minting (year)" in found.texts_of("h4")

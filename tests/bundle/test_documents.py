@@ -83,7 +83,7 @@ def test_frictionless_finds_a_row_that_the_schema_does_not_have(tmp_path: Path) 
 
 def test_the_data_package_states_the_schema_the_sizes_and_the_checksums() -> None:
     package = json.loads(rich_bundle()["datapackage.json"])
-    assert (package["title"], package["version"]) == (TITLE, "2.1")
+    assert (package["title"], package["version"]) == (f"{TITLE} (synthetic data)", "2.1")
     assert package["licenses"][0]["name"] == "CC-BY-4.0"
     resources = {resource["path"]: resource for resource in package["resources"]}
     assert set(resources) == {"data.csv", "data.parquet"}
@@ -117,7 +117,7 @@ def cff_problems(content: bytes) -> list[str]:
 def test_the_citation_passes_the_schema_of_its_format() -> None:
     assert cff_problems(rich_bundle()["CITATION.cff"]) == []
     found = yaml.safe_load(rich_bundle()["CITATION.cff"])
-    assert (found["title"], found["version"], found["date-released"]) == (TITLE, "2.1", "2026-03-04")
+    assert (found["title"], found["version"], found["date-released"]) == (f"{TITLE} (synthetic data)", "2.1", "2026-03-04")
     assert found["authors"] == [{"name": "Mint <i>& Sons</i>", "email": "mint@example.org"}]
 
 
@@ -206,7 +206,7 @@ def test_a_card_without_texts_gives_documents_too() -> None:
     contents = written(found, ReleasedTable.of(rich_release().candidate), {"data.csv": 1})
     record = yaml.safe_load(contents["deployment.yaml"])["deployment"]
     assert record["implementation"]["justification"] == "Not stated by the publisher."
-    assert json.loads(datapackage_bytes(found, {"data.csv": 1}))["title"] == "Coins"
+    assert json.loads(datapackage_bytes(found, {"data.csv": 1}))["title"] == "Coins (synthetic data)"
 
 
 # --- Markdown

@@ -5,6 +5,8 @@ from __future__ import annotations
 from tests.mutations.machinery import Mutation
 
 DOCUMENT = "tests/published/test_document.py"
+SERIES = "tests/verification/test_series.py"
+STATISTICAL = "tests/bundle/test_statistical.py"
 CHARGES = f"{DOCUMENT}::test_a_charge_is_the_same_after_the_way_through_the_document"
 GUARANTEES = f"{DOCUMENT}::test_a_guarantee_is_the_same_after_the_way_through_the_document"
 
@@ -64,5 +66,77 @@ OF_DOCUMENTS = (
         old='tuple(rule.never for rule in release.rules if "raw" in rule.applies_to)',
         new="tuple(rule.never for rule in release.rules)",
         tests=("tests/bounds/test_bounds.py::test_rules_for_original_rows_empty_cells_and_those_for_synthetic_rows_do_not",),
+    ),
+    Mutation(
+        name="series: an erratum counts again",
+        breaks="the sum for a person is not that of the releases which spent",
+        place="bundle.series:total",
+        old="spent.setdefault(_origin(digest, corrected), costs)",
+        new="spent.setdefault(digest, costs)",
+        tests=(f"{SERIES}::test_the_sum_counts_every_release_once_whatever_errata_it_has",),
+    ),
+    Mutation(
+        name="series: a release that promises a person nothing counts as nothing",
+        breaks="a sum is stated where there is none",
+        place="bundle.series:total",
+        old="return (None, None)",
+        new="continue",
+        tests=(f"{SERIES}::test_the_sum_counts_every_release_once_whatever_errata_it_has",),
+    ),
+    Mutation(
+        name="series: verify does not add up",
+        breaks="a sum is stated that does not follow from what is listed",
+        place="verification.series:_problems",
+        old="sums != (part.total_epsilon_exact, part.total_delta_exact)",
+        new="False",
+        tests=(f"{SERIES}::test_a_sum_that_does_not_follow_is_found_without_the_earlier_releases",),
+    ),
+    Mutation(
+        name="series: any rows are an erratum's",
+        breaks="another release, which spent, passes for an erratum",
+        place="verification.series:_not_corrected",
+        old="not rows.counts.same_as(table.counts)",
+        new="False",
+        tests=(f"{SERIES}::test_an_erratum_replaces_a_release_and_spends_nothing",),
+    ),
+    Mutation(
+        name="publish: an erratum is run",
+        breaks="what is said to spend nothing spends the budget again",
+        place="publish:check_before_spending",
+        old="spec.series is not None and spec.series.corrected is not None",
+        new="False",
+        tests=(f"{SERIES}::test_mistakes_in_a_series_are_said_before_anything_is_spent",),
+    ),
+    Mutation(
+        name="commitment: thresholds are not compared",
+        breaks="criteria can be fitted to the result",
+        place="verification.commitment:_problems",
+        old="[(one.name, one.kind, one.threshold, one.epsilon_exact) for one in document.criteria]",
+        new="[(one.name, one.kind, one.threshold, one.epsilon_exact) for one in part.criteria]",
+        tests=(f"{SERIES}::test_a_threshold_that_was_fitted_afterwards_is_found",),
+    ),
+    Mutation(
+        name="formats: the file of Stata tells when it was written",
+        breaks="when a run ended tells how many rounds there were",
+        place="bundle.statistical.files:dta_bytes",
+        old="_DTA_TIME.subn(_NO_DTA_TIME, content, count=1)",
+        new="(content, 1)",
+        tests=(f"{STATISTICAL}::test_the_files_tell_no_time_and_are_the_same_whenever_they_are_written",),
+    ),
+    Mutation(
+        name="formats: the file of SPSS tells when it was written",
+        breaks="when a run ended tells how many rounds there were",
+        place="bundle.statistical.files:sav_bytes",
+        old="content[: _SAV_TIME.start] + _NO_SAV_TIME + content[_SAV_TIME.stop :]",
+        new="content",
+        tests=(f"{STATISTICAL}::test_the_files_tell_no_time_and_are_the_same_whenever_they_are_written",),
+    ),
+    Mutation(
+        name="formats: verify does not look at the files for packages",
+        breaks="an edited file passes, with release.json written anew",
+        place="verification.statistical:_problems",
+        old="name in files and files[name] != content",
+        new="False",
+        tests=(f"{STATISTICAL}::test_an_edit_is_found_also_when_the_checksums_are_made_anew",),
     ),
 )

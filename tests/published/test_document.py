@@ -24,6 +24,7 @@ from synthrelease.published.costs import ChargePart, DomainPart, GuaranteePart
 from synthrelease.published.document import CriterionPart, ReleaseDocument, format_of, read_leniently, read_strictly
 from synthrelease.published.parts import Part
 from synthrelease.specification.columns import build_column
+from synthrelease.toml.bundle import BundleTable
 from synthrelease.toml.tables import ColumnTable, InputTable
 from synthrelease.verification import verify_bundle
 from tests.helpers.cards import rich_bundle, rich_release, write_files
@@ -234,6 +235,6 @@ def test_a_document_has_the_lowest_format_with_words_for_its_columns(
     assert {name: dumped[name] for name in ("minus", "date_format", "missing_values") if name in dumped} == written
     assert ColumnPart.model_validate_json(json.dumps(dumped)) == part
     round_ = mechanism("round", Fraction(1), "")
-    assert format_of([part], None, ChargePart.of(private_selection("s", round_)), []) == number
+    assert format_of([part], None, ChargePart.of(private_selection("s", round_)), [], BundleTable()) == number
     priced = private_selection("s", round_, SelectionRule(stop_probability=Fraction(1, 2)))
-    assert format_of([part], None, ChargePart.of(in_sequence("all", priced)), []) == 5
+    assert format_of([part], None, ChargePart.of(in_sequence("all", priced)), [], BundleTable()) == 5

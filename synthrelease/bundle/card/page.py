@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 
+from markupsafe import Markup
+
 from synthrelease.bundle.card import pictures
 from synthrelease.bundle.card.context import context
 from synthrelease.bundle.card.environment import environment
+from synthrelease.bundle.catalogues import search_engines
 from synthrelease.bundle.table import ReleasedTable
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.toml.card import direction
@@ -28,6 +31,7 @@ def page_bytes(document: ReleaseDocument, table: ReleasedTable, language: str) -
             direction=direction(language),
             protection=pictures.protection(variables["wording"].words, direction(language)),
             figures=pictures.figures(document, table) if whole else None,
+            schema_org=Markup(search_engines(document)) if whole else None,
         )
     )
     return (re.sub(r"\n{2,}", "\n", text).strip() + "\n").encode("utf-8")

@@ -16,6 +16,7 @@ from synthrelease.bundle.card.numbers import exact_epsilon, figure, rounded_up, 
 from synthrelease.bundle.card.pictures import band_columns, error_band
 from synthrelease.bundle.card.protection import right_guess
 from synthrelease.bundle.interval import LEVEL
+from synthrelease.bundle.titles import labelled
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.toml.card import CardTexts
 
@@ -35,6 +36,7 @@ class Wording:
     words: Mapping[str, str]
     texts: CardTexts
     title: str
+    labelled_title: str
     summary: str
 
     @classmethod
@@ -64,5 +66,6 @@ class Wording:
             words={key: Markup(sentence).format(**values) for key, sentence in sentences(language).items()},
             texts=texts,
             title=texts.title or document.title,
+            labelled_title=labelled(texts.title or document.title),
             summary=texts.summary or (document.description if language == card.language else ""),
         )

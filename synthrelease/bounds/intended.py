@@ -1,0 +1,115 @@
+"""What a release says about a question: a criterion covers it, its error is bounded, or nothing is stated.
+
+It is told from the kinds of the criteria and from which of their figures limit anything (`limits`), without solving a program,
+so that the card of a release and `bound` say the same on every machine.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from synthrelease.bounds.conditions import Condition, parse_condition
+from synthrelease.bounds.knowledge import Knowledge
+from synthrelease.criteria.known_errors import CellError, MeanError, RatioError, Unmatched
+from synthrelease.errors import InputError
+from synthrelease.published import PublishedColumn, PublishedRelease
+from synthrelease.toml.queries import IntendedQueryTable
+
+CONFIDENCE = 0.95
+Word = Literal["covered by a criterion", "bounded", "no statement"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """What is stated about a question.
+
+    Attributes
+    ----------
+    word : "covered by a criterion", whose figure is of this very answer among others; "bounded", by what criteria or published
+        measurements say about its columns; or "no statement".
+    because : the criteria, or what is missing.
+    """
+
+    word: Word
+    because: str
+
+
+def question(asked: IntendedQueryTable) -> str:
+    """The question in words."""
+    condition = " and ".join(
+        f"({text})" if asked.query and asked.given else text for text in (asked.query, asked.given) if text
+    )
+    if asked.mean:
+        first = f"mean of {asked.mean}" + (f" where {condition}" if condition else " over all rows")
+    else:
+        first = f"share of {asked.query} among {asked.given}" if asked.given else f"number of rows with {asked.query}"
+    return first + (f", minus that with {asked.minus}" if asked.minus else "")
+
+
+def verdict(release: PublishedRelease, asked: IntendedQueryTable) -> Verdict:
+    """What a release says about a question at 95% confidence."""
+    try:
+        query, given = parse_condition(asked.query, release), parse_condition(asked.given, release)
+        minus = None if asked.minus is None else parse_condition(asked.minus, release)
+    except InputError as error:
+        return Verdict(word="no statement", because=str(error))
+    if asked.mean and any(number is None for number in _present_numbers(release, asked.mean)):
+        return Verdict(word="no statement", because=f"the bins of {asked.mean} have no numbers")
+    try:
+        knowledge: Knowledge | None = Knowledge(replace(release, measurements=None), CONFIDENCE)
+    except InputError:
+        knowledge = None
+    if knowledge is not None and minus is None:
+        covering = _covering(knowledge, asked, query, given)
+        if covering:
+            return Verdict(word="covered by a criterion", because=covering)
+    names = _limiting(knowledge) if knowledge is not None else []
+    names += ["published measurements"] if release.measured else []
+    if names:
+        return Verdict(word="bounded", because=", ".join(names))
+    return Verdict(word="no statement", because="no released figure limits an error")
+
+
+def _covering(knowledge: Knowledge, asked: IntendedQueryTable, query: Condition, given: Condition) -> str:
+    """The criterion whose figure is of this answer; empty where there is none."""
+    names = query.columns | given.columns
+    columns = tuple(column for column in knowledge.release.schema if column.name in names)
+    met = query.mask(columns) & given.mask(columns)
+    if asked.mean is None:
+        cells = [error for error in knowledge.cells if error.holds_for([column.name for column in columns])]
+        return cells[0].criterion if cells and not given.rule and met.sum() == 1 else ""
+    for error in knowledge.means:
+        if error.column != asked.mean or not _within(knowledge.release, error):
+            continue
+        if not names and error.overall:
+            return error.criterion
+        if len(columns) == 1 and columns[0].name in error.by and _is_group(knowledge, columns[0], met):
+            return f"{error.criterion}, for groups of at least {error.size_margin:.3g} of the rows"
+    return ""
+
+
+def _within(release: PublishedRelease, error: MeanError) -> bool:
+    """Whether no number of the averaged column is clipped."""
+    return all(
+        number is not None and error.lowest <= number <= error.highest for number in _present_numbers(release, error.column)
+    )
+
+
+def _is_group(knowledge: Knowledge, column: PublishedColumn, met: np.ndarray) -> bool:
+    """Whether a condition is met exactly by the bins of one group, none of which is that of missing values."""
+    missing = column.missing is not None and bool(met[column.missing])
+    return not missing and any(np.array_equal(group, met) for group in knowledge.groups(column.name))
+
+
+def _limiting(knowledge: Knowledge) -> list[str]:
+    """The criteria that say something about every table."""
+    errors: list[CellError | RatioError | Unmatched] = [*knowledge.cells, *knowledge.ratios, *knowledge.unmatched]
+    return list(dict.fromkeys(error.criterion for error in errors))
+
+
+def _present_numbers(release: PublishedRelease, name: str) -> tuple[float | None, ...]:
+    column = release.by_name.get(name)
+    return (None,) if column is None else column.numbers[: column.present]

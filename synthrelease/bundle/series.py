@@ -1,0 +1,127 @@
+"""What a release says about earlier ones of the same register: what each cost, the sum for a person, and what has changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+
+from synthrelease.bundle.checksums import sha256
+from synthrelease.errors import InputError, Unexpected
+from synthrelease.published.columns import ColumnPart
+from synthrelease.published.costs import PersonPart
+from synthrelease.published.document import ReleaseDocument, read_leniently
+from synthrelease.published.series import CorrectedPart, EarlierPart, SeriesPart
+from synthrelease.specification.series import Series
+
+
+def series_part(series: Series | None, document: ReleaseDocument) -> SeriesPart | None:
+    """The part of release.json.
+
+    Parameters
+    ----------
+    document : this release, without the part.
+
+    Raises
+    ------
+    InputError : when a file is no release.json.
+    """
+    if series is None:
+        return None
+    earlier = [earlier_part(content, document) for content in series.earlier]
+    corrects = None
+    if series.corrected is not None:
+        old = read(series.corrected)
+        corrects = CorrectedPart(digest=sha256(series.corrected), version=old.card.version, reason=series.reason)
+    epsilon, delta = total(earlier, corrects, document.guarantee.person)
+    return SeriesPart(
+        name=series.name, earlier=earlier, corrects=corrects, total_epsilon_exact=epsilon, total_delta_exact=delta
+    )
+
+
+def read(content: bytes) -> ReleaseDocument:
+    """The release.json of another release. Raises InputError."""
+    try:
+        return read_leniently(content)
+    except Unexpected as error:
+        problem = str(error)
+    raise InputError(f"[series]: expected the file release.json of a release; {problem}.")
+
+
+def earlier_part(content: bytes, document: ReleaseDocument) -> EarlierPart:
+    """What is said of an earlier release, by its release.json alone."""
+    old = read(content)
+    person = old.guarantee.person
+    return EarlierPart(
+        title=old.card.title or old.title,
+        version=old.card.version,
+        published=old.card.published.isoformat(),
+        digest=sha256(content),
+        epsilon_exact=old.guarantee.epsilon_exact,
+        delta_exact=old.guarantee.delta_exact,
+        person_epsilon_exact=person.epsilon_exact,
+        person_delta_exact=person.delta_exact,
+        corrects=None if old.series is None or old.series.corrects is None else old.series.corrects.digest,
+        changed=list(changes(old, document)),
+    )
+
+
+def total(earlier: Sequence[EarlierPart], corrects: CorrectedPart | None, person: PersonPart) -> tuple[str | None, str | None]:
+    """Epsilon and delta for a person who is in all releases, as exact fractions; None where one promises a person nothing.
+
+    An erratum is another text of the release that it corrects: the two are one output of one mechanism, and count once.
+    """
+    own = "" if corrects is None else corrects.digest
+    corrected = {one.digest: one.corrects for one in earlier if one.corrects is not None}
+    spent: dict[str, tuple[str | None, str | None]] = {}
+    for digest, costs in [
+        *((one.digest, (one.person_epsilon_exact, one.person_delta_exact)) for one in earlier),
+        (own, (person.epsilon_exact, person.delta_exact)),
+    ]:
+        spent.setdefault(_origin(digest, corrected), costs)
+    sums = [Fraction(0), Fraction(0)]
+    for costs in spent.values():
+        for place, cost in enumerate(costs):
+            if cost is None:
+                return None, None
+            sums[place] += Fraction(cost)
+    return str(sums[0]), str(sums[1])
+
+
+def _origin(digest: str, corrected: dict[str, str]) -> str:
+    """The release that spent what this one says, through any number of errata."""
+    seen = set()
+    while digest in corrected and digest not in seen:
+        seen.add(digest)
+        digest = corrected[digest]
+    return digest
+
+
+def changes(old: ReleaseDocument, new: ReleaseDocument) -> Iterator[str]:
+    """What is otherwise in bins and rules, one sentence each."""
+    before, after = ({column.name: column for column in one.columns} for one in (old, new))
+    yield from (f"The column {name} is new." for name in after if name not in before)
+    yield from (f"The column {name} is no longer there." for name in before if name not in after)
+    for name in after:
+        if name in before:
+            yield from _changed_column(before[name], after[name])
+    rules = [{(rule.never, rule.applies_to) for rule in one.rules} for one in (old, new)]
+    yield from (f"A rule is new: never {rule.never}." for rule in new.rules if (rule.never, rule.applies_to) not in rules[0])
+    yield from (
+        f"A rule is no longer there: never {rule.never}." for rule in old.rules if (rule.never, rule.applies_to) not in rules[1]
+    )
+    if old.minimum_count != new.minimum_count:
+        yield f"Every row occurs at least {new.minimum_count} times; it was {old.minimum_count}."
+
+
+def _changed_column(old: ColumnPart, new: ColumnPart) -> Iterator[str]:
+    if [one.model_dump(exclude={"number"}) for one in old.bins] != [one.model_dump(exclude={"number"}) for one in new.bins]:
+        gone = [label for label in old.labels if label not in new.labels]
+        come = [label for label in new.labels if label not in old.labels]
+        if gone or come:
+            named = [f"{word} {', '.join(labels[:8])}{' and more' if len(labels) > 8 else ''}" for word, labels in
+                     (("without", gone), ("new:", come)) if labels]  # fmt: skip
+            yield f"{new.name} has {len(new.bins)} bins, and had {len(old.bins)}: {'; '.join(named)}."
+        else:
+            yield f"Bins of {new.name} with the same labels hold other values."
+    elif old.bounds != new.bounds:
+        yield f"The public bounds of {new.name} are others."

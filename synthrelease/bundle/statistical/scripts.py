@@ -1,0 +1,140 @@
+"""read.R and read.do: the table with ordered factors and labels, the numbers of bins, and the released figures."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from synthrelease.bundle.statistical.names import STATA, renamed
+from synthrelease.bundle.statistical.variables import Variable, further_labels, variables
+from synthrelease.bundle.table import NOTICE
+from synthrelease.bundle.titles import labelled_title
+from synthrelease.criteria.wording import words
+from synthrelease.domain.margins import WEIGHT
+from synthrelease.published.columns import ColumnPart
+from synthrelease.published.document import CriterionPart, ReleaseDocument
+from synthrelease.toml.bundle import SYNTHETIC
+
+R_NAME, STATA_NAME = "read.R", "read.do"
+
+
+def scripts(document: ReleaseDocument) -> dict[str, bytes]:
+    """The scripts for the packages that were asked for, by name."""
+    found = {}
+    if "r" in document.bundle.formats:
+        found[R_NAME] = ("\n".join(_r(document)) + "\n").encode("ascii")
+    if "stata" in document.bundle.formats:
+        found[STATA_NAME] = ("\n".join(_stata(document)) + "\n").encode("utf-8")
+    return found
+
+
+# --- R: nothing but what comes with it, and ASCII alone, whatever the machine takes for the encoding of a script
+
+
+def _r(document: ReleaseDocument) -> Iterator[str]:
+    yield f"# {NOTICE}"
+    yield f"# {_ascii(labelled_title(document))}, version {_ascii(document.card.version)}. Written from release.json."
+    yield '# source("read.R", chdir = TRUE) makes: data, the rows as factors; numbers, what stands for a bin in means and'
+    yield "# regressions; missing, the level that stands for a missing value; figures, the released figures of the criteria."
+    yield f'data <- read.csv({_text(document.csv)}, colClasses = "character", na.strings = character(0), check.names = FALSE,'
+    yield '                 fileEncoding = "UTF-8")'
+    for column in document.columns:
+        name = _text(column.name)
+        levels = _vector([_text(label) for label in column.labels])
+        ordered = "TRUE" if column.ordered else "FALSE"
+        yield f"data[[{name}]] <- factor(data[[{name}]], levels = {levels}, ordered = {ordered})"
+        yield f"stopifnot(!anyNA(data[[{name}]]))"
+        yield f'attr(data[[{name}]], "label") <- {_text(_title(document, column))}'
+    for name, label in further_labels(document).items():
+        yield f"data[[{_text(name)}]] <- as.numeric(data[[{_text(name)}]])"
+        yield f'attr(data[[{_text(name)}]], "label") <- {_text(label)}'
+    yield "numbers <- list()"
+    for column in document.columns:
+        if any(one.number is not None for one in column.bins):
+            values = ["NA" if one.number is None else repr(one.number) for one in column.bins]
+            named = f"setNames({_vector(values)}, levels(data[[{_text(column.name)}]]))"
+            yield f"numbers[[{_text(column.name)}]] <- {named}"
+    yield "missing <- character(0)"
+    for column in document.columns:
+        for one in column.bins:
+            if one.missing:
+                yield f"missing[[{_text(column.name)}]] <- {_text(one.label)}"
+    yield "figures <- data.frame("
+    yield f"  criterion = {_vector([_text(one.name) for one in document.criteria])},"
+    for name, shown in _figures(document.criteria).items():
+        end = "," if name != "high" else ""
+        yield f"  {name} = {_vector(['NA_real_' if value is None else repr(value) for value in shown])}{end}"
+    yield ")"
+
+
+def _title(document: ReleaseDocument, column: ColumnPart) -> str:
+    text = document.card.columns.get(column.name) or column.description or words(column.name)
+    return " ".join(f"{text} ({column.unit})".split()) if column.unit else " ".join(text.split())
+
+
+def _text(text: str) -> str:
+    """A text as R reads it in any encoding."""
+    plain = text.replace("\\", "\\\\").replace('"', '\\"')
+    signs = (sign if sign.isascii() and sign.isprintable() else f"\\U{{{ord(sign):x}}}" for sign in plain)
+    return f'"{"".join(signs)}"'
+
+
+def _ascii(text: str) -> str:
+    """A text for a comment."""
+    return " ".join(text.split()).encode("ascii", errors="backslashreplace").decode("ascii")
+
+
+def _vector(values: list[str]) -> str:
+    return f"c({', '.join(values)})"
+
+
+def _figures(criteria: list[CriterionPart]) -> dict[str, list[float | int | None]]:
+    """Released figures, thresholds and the intervals for the exact figures, per criterion."""
+    return {
+        "value": [one.value for one in criteria],
+        "threshold": [one.threshold for one in criteria],
+        "low": [None if one.interval is None else one.interval.low for one in criteria],
+        "high": [None if one.interval is None else one.interval.high for one in criteria],
+    }
+
+
+# --- Stata
+
+
+def _stata(document: ReleaseDocument) -> Iterator[str]:
+    known = tuple(variables(document, STATA))
+    yield f"* {NOTICE}"
+    yield f"* {_comment(labelled_title(document))}, version {_comment(document.card.version)}. Written from release.json."
+    yield "* Adds to data.dta, whose variables have their labels, the numbers that stand for bins in means and regressions"
+    yield "* (variables that end in _number), and the released figures of the criteria as the matrix figures."
+    yield "version 14"
+    yield f'use "{document.bundle.stem}.dta", clear'
+    yield f"notes: {NOTICE}"
+    yield "set type double"
+    yield from _stata_numbers(known)
+    if document.weighted:
+        yield f"svyset [pweight = {WEIGHT}]"
+    rows = [
+        ", ".join("." if value is None else repr(value) for value in row)
+        for row in zip(*_figures(document.criteria).values(), strict=True)
+    ]
+    yield "matrix figures = (" + " \\ ".join(rows) + ")"
+    yield "matrix colnames figures = value threshold low high"
+    names = renamed([one.name for one in document.criteria], STATA, ())
+    yield f"matrix rownames figures = {' '.join(names[one.name] for one in document.criteria)}"
+    yield "matrix list figures"
+
+
+def _stata_numbers(known: tuple[Variable, ...]) -> Iterator[str]:
+    """A variable of numbers for every column that has some."""
+    wanted = {f"{one.name}_number": one for one in known if any(bin_.number is not None for bin_ in one.column.bins)}
+    names = renamed(list(wanted), STATA, [one.name for one in known] + [WEIGHT, SYNTHETIC])
+    for name, one in wanted.items():
+        pairs = [(place, bin_.number) for place, bin_ in enumerate(one.column.bins, start=1)]
+        rules = " ".join(f"({place} = {number!r})" for place, number in pairs if number is not None)
+        yield f"recode {one.name} {rules} (else = .), generate({names[name]})"
+
+
+def _comment(text: str) -> str:
+    """A text in a comment: no sign that opens another one, and no macro."""
+    return re.sub(r"[`$\"'/*\\]", " ", " ".join(text.split()))

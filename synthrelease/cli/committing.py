@@ -1,0 +1,45 @@
+"""commit: write down, before the run, what a release will be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+from synthrelease.cli.terminal import Config
+from synthrelease.cli.terminal import out as terminal
+
+
+def commit(
+    config: Config,
+    file: Annotated[Path, typer.Option("--out", metavar="FILE", help="A new file for the commitment.")],
+    ledger: Annotated[
+        Path | None, typer.Option("--ledger", metavar="FILE", help="The ledger of the dataset, whose head is written down.")
+    ] = None,
+    shortlist: Annotated[
+        Path | None, typer.Option("--shortlist", metavar="FILE", help="The shortlist that the release will draw from.")
+    ] = None,
+) -> None:
+    """Commit to a release before it is run: a digest for an official gazette, and the file that has it.
+
+    Reads no data and spends nothing. `verify --commitment FILE` compares a release with it.
+    """
+    from synthrelease.bundle import check_free
+    from synthrelease.bundle.commitment import commitment
+    from synthrelease.specification.shortlist import narrowed
+    from synthrelease.specification.spec import load_spec
+
+    spec = load_spec(config)
+    spec = spec if shortlist is None else narrowed(spec, shortlist)
+    made = commitment(spec, ledger, shortlist)
+    check_free(file)
+    file.write_bytes(made.dumped())
+    head = "no ledger named" if made.ledger is None else f"ledger {made.ledger.dataset} at its head {made.ledger.head[:16]}"
+    terminal.print(f"Wrote {escape(str(file))}: keep it unchanged. Publish this digest before the release is run:")
+    terminal.print(f"SHA-256 {made.digest}", highlight=False, soft_wrap=True)
+    terminal.print(
+        f"It covers both files (digest {made.specification[:16]}...), synthrelease {escape(made.program)}, {escape(head)}, and "
+        "the planned charges, selection and criteria."
+    )

@@ -1,0 +1,40 @@
+"""The tables [[intended_queries]]: what a release is meant to answer."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field, model_validator
+
+from synthrelease.toml.fields import Line, Reason, SpecTable
+
+_Condition = Annotated[Line, Field(max_length=1000)]
+
+
+class IntendedQueryTable(SpecTable):
+    """[[intended_queries]]: a question that the release is meant to answer, as `synthrelease bound` asks it. The card says of
+    each whether a criterion covers it, whether its error is bounded, or that nothing is stated.
+
+    Attributes
+    ----------
+    query : a condition, in the grammar of the rules, with limits between released bins. It asks for the number of rows.
+        Example: `query = "mother_age >= 35 and parity == 1"`.
+    given : asks for the share of `query` among the rows that meet this. Example: `given = "mother_age >= 35"`,
+        `query = "gestation_week < 37"`.
+    mean : asks for the mean of this column over the rows that meet `query`. Example: `mean = "birth_weight"`.
+    minus : asks for the difference to this condition's answer. Example: `minus = "birth_sex == 'F'"`,
+        `mean = "birth_weight"`, `query = "birth_sex == 'M'"`.
+    why : what the answer is wanted for, for the card. Example: `why = "Reported every year"`, `query = "parity == 1"`.
+    """
+
+    query: _Condition = ""
+    given: _Condition = ""
+    mean: str | None = None
+    minus: _Condition | None = None
+    why: Reason = ""
+
+    @model_validator(mode="after")
+    def _asks_something(self) -> IntendedQueryTable:
+        if not (self.query.strip() or self.mean):
+            raise ValueError("a condition as query, or a column as mean, is needed")
+        return self

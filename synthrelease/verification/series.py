@@ -1,0 +1,70 @@
+"""Earlier releases of the same register: the sum that is stated, and what is said of each, against the releases themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from synthrelease.bundle.checksums import sha256
+from synthrelease.bundle.series import earlier_part, read, total
+from synthrelease.bundle.table import ReleasedTable, TableError, read_csv
+from synthrelease.errors import InputError
+from synthrelease.published.document import ReleaseDocument
+from synthrelease.published.series import SeriesPart
+from synthrelease.verification.checks import Check
+
+Earlier = tuple[Path, Mapping[str, bytes]]
+
+
+def series(document: ReleaseDocument, table: ReleasedTable, earlier: Sequence[Earlier]) -> Check:
+    """The sum for a person follows from what is listed; what is listed follows from the releases that were given."""
+    part = document.series
+    if part is None:
+        named = ", ".join(str(folder) for folder, _ in earlier)
+        return Check(name="series", problems=(f"release.json: names no earlier releases, so {named} cannot be one",))
+    problems = tuple(_problems(document, table, part, earlier))
+    known = f"{len(earlier)} of {len(part.earlier) + (part.corrects is not None)} other releases looked at"
+    of_all = "nothing is promised to a person" if part.total_epsilon_exact is None else f"epsilon {part.total_epsilon_exact}"
+    return Check(name="series", found=f"{part.name}: {of_all} for a person in all; {known}", problems=problems)
+
+
+def _problems(document: ReleaseDocument, table: ReleasedTable, part: SeriesPart, earlier: Sequence[Earlier]) -> Iterator[str]:
+    sums = total(part.earlier, part.corrects, document.guarantee.person)
+    if sums != (part.total_epsilon_exact, part.total_delta_exact):
+        yield f"release.json: series: expected {sums[0]} and {sums[1]} as the sum, found others"
+    listed = {one.digest: one for one in part.earlier}
+    for folder, files in earlier:
+        content = files.get("release.json", b"")
+        try:
+            old = read(content)
+            expected = earlier_part(content, document)
+        except InputError as error:
+            yield f"{folder}: {error}"
+            continue
+        digest = sha256(content)
+        if part.corrects is not None and digest == part.corrects.digest:
+            yield from (f"{folder}: {problem}" for problem in _not_corrected(document, table, old, files))
+        elif digest not in listed:
+            yield f"{folder}: release.json: names no release with its checksum {digest}"
+        elif listed[digest] != expected:
+            wrong = [name for name in type(expected).model_fields if getattr(listed[digest], name) != getattr(expected, name)]
+            yield f"release.json: series: {', '.join(wrong)} of {folder}: expected what follows from it, found something else"
+
+
+def _not_corrected(
+    document: ReleaseDocument, table: ReleasedTable, old: ReleaseDocument, files: Mapping[str, bytes]
+) -> Iterator[str]:
+    """What shows that this is no erratum of a release, but another one, which would have spent."""
+    for name in ("specification", "n_rows", "guarantee", "charges", "criteria", "configuration", "columns"):
+        if getattr(document, name) != getattr(old, name):
+            yield f"expected the same {name} in an erratum, found another"
+            return
+    names, labels = [column.name for column in old.columns], [column.labels for column in old.columns]
+    ordered = [column.ordered for column in old.columns]
+    try:
+        rows = read_csv(files.get(old.csv, b""), names, labels, ordered, old.weighted, old.bundle.synthetic_column)
+    except TableError as error:
+        yield f"{old.csv}: {error}"
+        return
+    if not rows.counts.same_as(table.counts):
+        yield f"{old.csv}: expected the same rows in an erratum, found others"

@@ -1,0 +1,127 @@
+"""What is stated about a question: a criterion covers it, its error is bounded, or nothing is."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from synthrelease.bounds import bound
+from synthrelease.bounds.intended import question, verdict
+from synthrelease.bundle.contents import release_files, written
+from synthrelease.bundle.folder import _sealed
+from synthrelease.errors import SpecError
+from synthrelease.published import PublishedRelease, load
+from synthrelease.specification.spec import load_spec
+from synthrelease.toml.queries import IntendedQueryTable
+from synthrelease.verification.verify import verify_files
+from tests.helpers.cards import rich_release, write_files
+from tests.helpers.published import category_column, integer_column, published, score
+from tests.helpers.tiny import write_config
+
+CELLS = (score("cells", "absolute_marginal_error", 0.01), {"name": "cells", "kind": "absolute_marginal_error"})
+MEAN = (
+    score("mean year", "conditional_mean", 0.1),
+    {
+        "name": "mean year",
+        "kind": "conditional_mean",
+        "column": "year",
+        "by": ["face"],
+        "overall": True,
+        "range": [0, 9],
+        "size_margin": 0.05,
+    },
+)
+LUCKY = (score("lucky", "absolute_marginal_error", 0.5, threshold=0.5, noise_sd=1.0), {"kind": "absolute_marginal_error"})
+
+
+def coins(*criteria: object) -> PublishedRelease:
+    columns = [category_column("face", {"head": ["head"], "tail": ["tail"]}), integer_column("year", [1, 3, 5, 7])]
+    codes = np.array([[face, year] for face in (0, 1) for year in (0, 1, 2) for _ in range(100)])
+    return published(columns, codes, list(criteria))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("asked", "criteria", "word"),
+    [
+        ({"query": "face == 'head'"}, (CELLS,), "covered by a criterion"),
+        ({"query": "face == 'head' and year < 3"}, (CELLS,), "covered by a criterion"),
+        ({"query": "year >= 3"}, (CELLS,), "bounded"),  # two bins
+        ({"query": "year < 3", "given": "face == 'head'"}, (CELLS,), "bounded"),
+        ({"query": "face == 'head'", "minus": "face == 'tail'"}, (CELLS,), "bounded"),
+        ({"mean": "year"}, (CELLS, MEAN), "covered by a criterion"),
+        ({"mean": "year", "query": "face == 'head'"}, (CELLS, MEAN), "covered by a criterion"),
+        ({"mean": "year", "query": "year < 3"}, (CELLS, MEAN), "bounded"),
+        ({"mean": "year", "query": "face == 'head'"}, (CELLS,), "bounded"),
+        ({"query": "face == 'head'"}, (LUCKY,), "no statement"),
+        ({"query": "face == 'head'"}, (), "no statement"),
+        ({"query": "year < 2"}, (CELLS,), "no statement"),  # cuts a bin
+        ({"mean": "face"}, (CELLS,), "no statement"),  # has no numbers
+        ({"query": "face == 'edge'"}, (CELLS,), "no statement"),
+    ],
+)
+def test_the_word_for_a_question(asked: dict[str, str], criteria: tuple[object, ...], word: str) -> None:
+    found = verdict(coins(*criteria), IntendedQueryTable(**asked))
+    assert found.word == word, found.because
+
+
+def test_a_mean_of_clipped_numbers_is_not_covered() -> None:
+    clipped = (MEAN[0], MEAN[1] | {"range": [3, 9]})
+    assert verdict(coins(CELLS, clipped), IntendedQueryTable(mean="year")).word == "bounded"
+    assert verdict(coins(CELLS, MEAN), IntendedQueryTable(mean="year")).because == "mean year"
+
+
+def test_published_measurements_bound_a_question() -> None:
+    release = replace(coins(LUCKY), measured=True)
+    assert verdict(release, IntendedQueryTable(query="face == 'head'")).because == "published measurements"
+
+
+@pytest.mark.parametrize("asked", [{"query": "face == 'head'"}, {"query": "year >= 3"}, {"mean": "year"}])
+def test_what_is_covered_or_bounded_has_a_range_narrower_than_what_is_known_without_any_figure(asked: dict[str, str]) -> None:
+    release = coins(CELLS, MEAN)
+    assert verdict(release, IntendedQueryTable(**asked)).word != "no statement"
+    found = bound(release, asked.get("query", ""), mean_of=asked.get("mean"))
+    trivial = 4 if "mean" in asked else 600
+    assert found.high - found.low < trivial / 2
+
+
+def test_the_card_and_the_loaded_release_say_the_same(tmp_path: Path) -> None:
+    release = rich_release()
+    asked = (
+        IntendedQueryTable(query="face == 'head'", why="Asked <every> day"),
+        IntendedQueryTable(query="year < 4"),
+        IntendedQueryTable(mean="year", query="face == 'head'", minus="face == 'tail'"),
+    )
+    table, document, data = release_files(replace(release, spec=replace(release.spec, intended_queries=asked)))
+    documents = written(document, table, {name: len(content) for name, content in data.items()})
+    files = _sealed(data | {"release.json": document.dumped()} | documents, None)
+    assert all(check.passed for check in verify_files(files).checks)
+    loaded = load(write_files(files, tmp_path / "bundle"))
+    assert loaded.intended == asked
+    page, plain = files["README.html"].decode(), files["README.md"].decode()
+    for one in asked:
+        said = verdict(loaded, one)
+        assert f"<td>{said.word}</td>" in page
+        assert f"| {said.word} |" in plain
+    assert "Asked &lt;every&gt; day" in page
+    assert question(asked[2]) == "mean of year where face == 'head', minus that with face == 'tail'"
+    assert verdict(loaded, asked[1]).word == "no statement"
+    without = json.loads(release_files(release)[1].dumped())
+    assert "intended_queries" not in without
+    assert without["specification"] == json.loads(files["release.json"])["specification"]
+
+
+def test_questions_that_nobody_can_ask_are_refused_before_anything_is_spent(tmp_path: Path) -> None:
+    def spec(lines: str) -> None:
+        end = "stop_probability = 0.001\n"
+        load_spec(write_config(tmp_path, {end: f"{end}[[intended_queries]]\n{lines}\n"}))
+
+    with pytest.raises(SpecError, match=r"intended_queries\[0\].query: .*'fase'"):
+        spec("query = \"fase == 'head'\"")
+    with pytest.raises(SpecError, match=r"intended_queries\[0\].mean: expected a column .*Did you mean 'year'"):
+        spec('mean = "yaer"')
+    with pytest.raises(SpecError, match="a condition as query, or a column as mean, is needed"):
+        spec('why = "For nothing."')
