@@ -70,7 +70,7 @@ OF_ANSWERS = (
         place="criteria.measured_sums:_narrowest",
         old="noise_limit(_joined(combined), risk)",
         new="noise_limit(_joined(combined[:1]), risk)",
-        tests=(f"{BOUNDS}::test_limits_of_several_tables_cover_by_simulation",),
+        tests=(f"{BOUNDS}::test_the_width_of_a_sum_from_two_tables_is_that_of_the_sum_of_their_noise",),
         core=True,
     ),
     Mutation(

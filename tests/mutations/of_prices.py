@@ -152,11 +152,11 @@ OF_PRICES = (
         tests=(LAWS,),
     ),
     Mutation(
-        name="hidden number: the stop coin of the default is tossed instead",
+        name="hidden number: a stop coin is tossed instead",
         breaks="a search that the charge does not cover",
         place="releasing.selection:select_by",
-        old="rule.rounds is not None",
-        new="rule.rounds is not None and rule.shape is not None",
+        old="select_hidden(run_round, rule.rounds, jobs)",
+        new="select(run_round, Fraction(1, 2), jobs)",
         tests=(LAWS, LOOP),
     ),
 )
