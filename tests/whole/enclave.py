@@ -19,6 +19,8 @@ from tests.helpers.tiny import ACCEPTANCE, EPSILON, PIPELINE
 
 CHARGED = EPSILON + Fraction(1, 20)
 """What a run charges: the plan of the tiny release, and the number of rows, counted."""
+CHARGED_FOR_ONE_ROUND = Fraction("10.55")
+"""Where the stop coin always ends the search after one round."""
 
 SHARED = Path("/dev/shm")
 

@@ -9,6 +9,7 @@ import struct
 import subprocess
 import sys
 from collections.abc import Iterator
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ if sys.platform == "win32":
 
 from tests.conftest import ROOT
 from tests.whole import crashes
-from tests.whole.enclave import CHARGED, Enclave
+from tests.whole.enclave import CHARGED, CHARGED_FOR_ONE_ROUND, Enclave
 from tests.whole.kills import MARK, kills
 from tests.whole.talker import Talker, talking
 
@@ -42,7 +43,7 @@ def accounts(tmp_path: Path) -> Enclave:
     return Enclave(tmp_path, rows=400)
 
 
-def assert_tight(accounts: Enclave, spent: int, published: str = "none") -> None:
+def assert_tight(accounts: Enclave, spent: Fraction, published: str = "none") -> None:
     """No token, nothing that others may read, the budget charged, and a whole release or none; nothing else is left."""
     assert accounts.leaks() == []
     assert accounts.too_open() == []
@@ -70,7 +71,7 @@ def test_an_end_without_a_release_shows_nothing(tmp_path: Path, talker: Talker) 
     never = {'kind = "face_privacy"\nminimum_count = 2': 'kind = "face_privacy"\nminimum_count = 400'}
     accounts = Enclave(tmp_path, never | {"stop_probability = 0.001": "stop_probability = 1"}, rows=400)
     assert talker.release(accounts).code == 3
-    assert_tight(accounts, CHARGED)
+    assert_tight(accounts, CHARGED_FOR_ONE_ROUND)
 
 
 # --- Files that do not fit
@@ -238,7 +239,7 @@ def test_the_death_of_a_worker_shows_nothing(tmp_path: Path, talker: Talker, act
         accounts, "--jobs", 2, before=IN_WORKERS.format(action=action.format(token=accounts.tokens.cells[0]))
     )
     assert outcome.code == 1, outcome.err
-    assert_tight(accounts, CHARGED)
+    assert_tight(accounts, CHARGED_FOR_ONE_ROUND)
 
 
 FULL = """
