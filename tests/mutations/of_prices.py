@@ -43,7 +43,6 @@ OF_PRICES = (
         old="here / (1 + high * ((ratio - 1) / ratio))",
         new="here / (1 + low * ((ratio - 1) / ratio))",
         tests=(CELLS, NOT_BELOW),
-        core=True,
     ),
     Mutation(
         name="price of a law: no cell is halved",
@@ -84,7 +83,6 @@ OF_PRICES = (
         old="_ln_up((ratio + gamma) / (1 + gamma * ratio))",
         new="0",
         tests=(NOT_BELOW,),
-        core=True,
     ),
     Mutation(
         name="price of a negative binomial: accepted outputs left out",
