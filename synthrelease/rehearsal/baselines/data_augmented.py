@@ -1,0 +1,142 @@
+"""Data-augmented multiple imputation (DA-MI): quasi-identifiers are drawn anew, with a noisy copy of each as a predictor.
+
+Partially synthetic data (Jiang 2025): columns X are replaced by draws from p(x | z, theta) p(w | x), theta drawn from its
+posterior, W a noisy copy of X; the other columns Z are published as they are. What W tells sets where between the imputation
+of Rubin (no noisy copy) and the original itself the copies are, by group of risk if wanted. **It has no guarantee**: Z is
+published. A baseline for public data; a release refuses it.
+
+Everything is a table here: p(x | z) is the posterior of the frequencies of the finest group that is large enough. Several columns
+are drawn in turn, each given all others as they stand, in some sweeps (chained equations). Drawn once, in an order, columns
+would lose what ties them: W of a later column says nothing of an earlier one then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from synthrelease.domain.counts import Counts
+from synthrelease.domain.plausibility import Plausibility
+from synthrelease.rehearsal.baselines.back_off import LEAST_ROWS, MOST_PREDICTORS, ConditionalTable, draw_weighted
+from synthrelease.rehearsal.baselines.masks import Mask
+
+PRIOR = 0.5
+"""Of each bin, Jeffreys' prior of the shares of a group."""
+
+ROWS_PER_PRIOR = 10
+"""Rows of a group that is used, for each that the prior weighs: of 32 bins it weighs 16, as much as a group of 20 rows has."""
+
+SWEEPS = 5
+_TRIES = 20
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class DataAugmented:
+    """One public table, ready to be masked and imputed.
+
+    Attributes
+    ----------
+    table : public counts.
+    predictors : for each column of X that is drawn anew, the other columns in the order in which they are to make groups.
+    masks : for each group of risk, the mask of each column of X.
+    risk : (n_cells,) the group of risk of each cell of the table, from 0; all in group 0 where None.
+    plausibility : rules for the copies; a row that breaks one is drawn again.
+    """
+
+    table: Counts
+    predictors: Mapping[int, Sequence[int]]
+    masks: Sequence[Mapping[int, Mask]]
+    risk: np.ndarray | None = None
+    plausibility: Plausibility | None = None
+    sweeps: int = SWEEPS
+    _rows: list[np.ndarray] = field(init=False)
+    _tables: dict[int, ConditionalTable] = field(init=False)
+    _groups: np.ndarray = field(init=False)
+
+    def __post_init__(self) -> None:
+        if not self.predictors:
+            raise ValueError("expected at least one column to draw anew, found none.")
+        layout = self.table.layout
+        rows = [self.table.rows(column) for column in range(len(layout.sizes))]
+        risk = np.zeros(len(self.table), dtype=np.int64) if self.risk is None else self.risk
+        tables = {
+            column: ConditionalTable.of(
+                rows[column],
+                layout.sizes[column],
+                [rows[z] for z in others],
+                [layout.sizes[z] for z in others],
+                least=max(LEAST_ROWS, round(ROWS_PER_PRIOR * PRIOR * layout.sizes[column])),
+            )
+            for column, others in self.predictors.items()
+        }
+        object.__setattr__(self, "_rows", rows)
+        object.__setattr__(self, "_tables", tables)
+        object.__setattr__(self, "_groups", np.repeat(risk, self.table.counts))
+
+    def masked(self, generator: np.random.Generator) -> dict[int, np.ndarray]:
+        """W of each column: drawn once, for all copies, or anew for each, which tells more."""
+        found = {}
+        for column in self.predictors:
+            copy = np.empty(len(self._groups))
+            for group, masks in enumerate(self.masks):
+                rows = self._groups == group
+                copy[rows] = masks[column].draw(self._rows[column][rows].astype(np.int64), generator)
+            found[column] = copy
+        return found
+
+    def copy(self, masked: Mapping[int, np.ndarray], generator: np.random.Generator) -> Counts:
+        """One copy, of the same size: theta and X drawn given Z and W. Rows that break a rule after some tries stay as drawn."""
+        shares = {column: table.posterior(PRIOR, generator) for column, table in self._tables.items()}
+        drawn = [rows.astype(np.int64) if column in self.predictors else rows for column, rows in enumerate(self._rows)]
+        wanted = np.arange(len(self._groups))
+        for _ in range(_TRIES):
+            self._impute(drawn, wanted, shares, masked, generator)
+            if self.plausibility is None:
+                break
+            wanted = wanted[self.plausibility.forbidden([rows[wanted] for rows in drawn])]
+            if not len(wanted):
+                break
+        return Counts.of(self.table.layout, drawn)
+
+    def _impute(
+        self,
+        drawn: list[np.ndarray],
+        rows: np.ndarray,
+        shares: Mapping[int, np.ndarray],
+        masked: Mapping[int, np.ndarray],
+        generator: np.random.Generator,
+    ) -> None:
+        """Draw X of these rows: first each column without the others, then in turn."""
+        sweeps = self.sweeps if len(self.predictors) > 1 else 1
+        if len(self.predictors) > 1:
+            for column in self.predictors:
+                alone = np.zeros(len(rows), dtype=np.int64)
+                drawn[column][rows] = self._draw(column, alone, rows, shares, masked, generator)
+        for _ in range(sweeps):
+            for column, others in self.predictors.items():
+                groups = self._tables[column].groups([drawn[z][rows] for z in others[:MOST_PREDICTORS]], len(rows))
+                drawn[column][rows] = self._draw(column, groups, rows, shares, masked, generator)
+
+    def _draw(
+        self,
+        column: int,
+        groups: np.ndarray,
+        rows: np.ndarray,
+        shares: Mapping[int, np.ndarray],
+        masked: Mapping[int, np.ndarray],
+        generator: np.random.Generator,
+    ) -> np.ndarray:
+        risk, copy = self._groups[rows], masked[column][rows]
+
+        def likelihood(part: slice) -> np.ndarray:
+            known = np.empty((len(copy[part]), shares[column].shape[1]))
+            for group, masks in enumerate(self.masks):
+                inside = risk[part] == group
+                told = copy[part][inside]
+                mask = masks[column]
+                known[inside] = mask.likelihood(told if mask.continuous else told.astype(np.int64))
+            return known
+
+        return draw_weighted(shares[column], groups, likelihood, generator)
