@@ -322,7 +322,7 @@ def _judged(
     forbidden = [copy.total - workshop.plausibility.filter(copy).total for copy in copies]
     broken = sum(forbidden) / sum(copy.total for copy in copies)
     utility, risk = compared(counts, workshop.configuration, copies, workshop.comparison, made.rule)
-    notes = (*made.notes, *((f"{broken:.2%} of the rows break a rule, which a release's rows never do",) if broken else ()))
+    notes = (*made.notes, *((f"{_share(broken)} of the rows break a rule, which a release's rows never do",) if broken else ()))
     return BaselineFigures(
         method=method,
         name=made.name,
@@ -334,3 +334,7 @@ def _judged(
         utility=utility,
         risk=risk,
     )
+
+
+def _share(value: float) -> str:
+    return f"{value:.1%}" if value >= 0.001 else "under 0.1%"

@@ -5,9 +5,10 @@ posterior, W a noisy copy of X; the other columns Z are published as they are. W
 of Rubin (no noisy copy) and the original itself the copies are, by group of risk if wanted. **It has no guarantee**: Z is
 published. A baseline for public data; a release refuses it.
 
-Everything is a table here: p(x | z) is the posterior of the frequencies of the finest group that is large enough. Several columns
-are drawn in turn, each given all others as they stand, in some sweeps (chained equations). Drawn once, in an order, columns
-would lose what ties them: W of a later column says nothing of an earlier one then.
+Everything is a table here: p(x | z) is the posterior of the frequencies of the finest group that is large enough, less the bins
+that rules forbid beside the other columns. Several columns are drawn in an order, each given Z and the earlier ones, and then in turn,
+each given all others as they stand, in some sweeps (chained equations). Drawn once alone, columns would lose what ties them: W
+of a later column says nothing of an earlier one then.
 """
 
 from __future__ import annotations
@@ -52,7 +53,8 @@ class DataAugmented:
     plausibility: Plausibility | None = None
     sweeps: int = SWEEPS
     _rows: list[np.ndarray] = field(init=False)
-    _tables: dict[int, ConditionalTable] = field(init=False)
+    _first: dict[int, _Step] = field(init=False)
+    _again: dict[int, _Step] = field(init=False)
     _groups: np.ndarray = field(init=False)
 
     def __post_init__(self) -> None:
@@ -61,18 +63,16 @@ class DataAugmented:
         layout = self.table.layout
         rows = [self.table.rows(column) for column in range(len(layout.sizes))]
         risk = np.zeros(len(self.table), dtype=np.int64) if self.risk is None else self.risk
-        tables = {
-            column: ConditionalTable.of(
-                rows[column],
-                layout.sizes[column],
-                [rows[z] for z in others],
-                [layout.sizes[z] for z in others],
-                least=max(LEAST_ROWS, round(ROWS_PER_PRIOR * PRIOR * layout.sizes[column])),
-            )
+        order = list(self.predictors)
+        unknown = {column: set(order[place:]) - {column} for place, column in enumerate(order)}
+        first = {
+            column: _Step.of(self, rows, column, [z for z in others if z not in unknown[column]], unknown[column])
             for column, others in self.predictors.items()
         }
+        again = {column: _Step.of(self, rows, column, others, set()) for column, others in self.predictors.items()}
         object.__setattr__(self, "_rows", rows)
-        object.__setattr__(self, "_tables", tables)
+        object.__setattr__(self, "_first", first)
+        object.__setattr__(self, "_again", again if len(order) > 1 else {})
         object.__setattr__(self, "_groups", np.repeat(risk, self.table.counts))
 
     def masked(self, generator: np.random.Generator) -> dict[int, np.ndarray]:
@@ -88,11 +88,14 @@ class DataAugmented:
 
     def copy(self, masked: Mapping[int, np.ndarray], generator: np.random.Generator) -> Counts:
         """One copy, of the same size: theta and X drawn given Z and W. Rows that break a rule after some tries stay as drawn."""
-        shares = {column: table.posterior(PRIOR, generator) for column, table in self._tables.items()}
         drawn = [rows.astype(np.int64) if column in self.predictors else rows for column, rows in enumerate(self._rows)]
+        steps = [self._first, *[self._again] * (self.sweeps if self._again else 0)]
+        shares = {id(step): step.table.posterior(PRIOR, generator) for each in (self._first, self._again) for step in each.values()}
         wanted = np.arange(len(self._groups))
         for _ in range(_TRIES):
-            self._impute(drawn, wanted, shares, masked, generator)
+            for sweep in steps:
+                for column, step in sweep.items():
+                    drawn[column][wanted] = self._draw(step, drawn, wanted, shares[id(step)], masked[column], generator)
             if self.plausibility is None:
                 break
             wanted = wanted[self.plausibility.forbidden([rows[wanted] for rows in drawn])]
@@ -100,43 +103,68 @@ class DataAugmented:
                 break
         return Counts.of(self.table.layout, drawn)
 
-    def _impute(
-        self,
-        drawn: list[np.ndarray],
-        rows: np.ndarray,
-        shares: Mapping[int, np.ndarray],
-        masked: Mapping[int, np.ndarray],
-        generator: np.random.Generator,
-    ) -> None:
-        """Draw X of these rows: first each column without the others, then in turn."""
-        sweeps = self.sweeps if len(self.predictors) > 1 else 1
-        if len(self.predictors) > 1:
-            for column in self.predictors:
-                alone = np.zeros(len(rows), dtype=np.int64)
-                drawn[column][rows] = self._draw(column, alone, rows, shares, masked, generator)
-        for _ in range(sweeps):
-            for column, others in self.predictors.items():
-                groups = self._tables[column].groups([drawn[z][rows] for z in others[:MOST_PREDICTORS]], len(rows))
-                drawn[column][rows] = self._draw(column, groups, rows, shares, masked, generator)
-
     def _draw(
         self,
-        column: int,
-        groups: np.ndarray,
+        step: _Step,
+        drawn: Sequence[np.ndarray],
         rows: np.ndarray,
-        shares: Mapping[int, np.ndarray],
-        masked: Mapping[int, np.ndarray],
+        shares: np.ndarray,
+        masked: np.ndarray,
         generator: np.random.Generator,
     ) -> np.ndarray:
-        risk, copy = self._groups[rows], masked[column][rows]
+        """The bins of one column for these rows, given the others as they stand."""
+        groups = step.table.groups([drawn[z][rows] for z in step.predictors], len(rows))
+        risk, copy = self._groups[rows], masked[rows]
 
         def likelihood(part: slice) -> np.ndarray:
-            known = np.empty((len(copy[part]), shares[column].shape[1]))
+            known = np.empty((len(copy[part]), shares.shape[1]))
             for group, masks in enumerate(self.masks):
                 inside = risk[part] == group
-                told = copy[part][inside]
-                mask = masks[column]
+                told, mask = copy[part][inside], masks[step.column]
                 known[inside] = mask.likelihood(told if mask.continuous else told.astype(np.int64))
-            return known
+            allowed = known.copy()
+            for columns, forbidden in step.rules:
+                allowed[forbidden[tuple(drawn[z][rows[part]] for z in columns)]] = 0.0
+            return np.where(allowed.any(axis=1, keepdims=True), allowed, known)
 
-        return draw_weighted(shares[column], groups, likelihood, generator)
+        return draw_weighted(shares, groups, likelihood, generator)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Step:
+    """One column, given others.
+
+    Attributes
+    ----------
+    column : the column. predictors : the columns that make groups, the one that tells most first. table : their frequencies.
+    rules : for each rule with the column, the other columns of it, and what it forbids: an array over their bins and, last, the
+        column's.
+    """
+
+    column: int
+    predictors: tuple[int, ...]
+    table: ConditionalTable
+    rules: tuple[tuple[tuple[int, ...], np.ndarray], ...]
+
+    @classmethod
+    def of(
+        cls, method: DataAugmented, rows: Sequence[np.ndarray], column: int, others: Sequence[int], unknown: set[int]
+    ) -> _Step:
+        """`unknown` are columns that have no bins yet."""
+        sizes, others = method.table.layout.sizes, tuple(others[:MOST_PREDICTORS])
+        table = ConditionalTable.of(
+            rows[column],
+            sizes[column],
+            [rows[z] for z in others],
+            [sizes[z] for z in others],
+            least=max(LEAST_ROWS, round(ROWS_PER_PRIOR * PRIOR * sizes[column])),
+        )
+        rules = [
+            (
+                tuple(z for z in mask.columns if z != column),
+                np.moveaxis(mask.forbidden, mask.columns.index(column), -1),
+            )
+            for mask in (method.plausibility.masks if method.plausibility else ())
+            if column in mask.columns and not unknown & set(mask.columns)
+        ]
+        return cls(column=column, predictors=others, table=table, rules=tuple(rules))

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from scipy import sparse
+from scipy.linalg import qr
 from scipy.special import expit
 
 from synthrelease.domain.counts import Counts
@@ -20,6 +21,7 @@ from synthrelease.rehearsal.baselines.back_off import LEAST_ROWS, MOST_PREDICTOR
 from synthrelease.rehearsal.logit import fit_logit
 
 _TRIES = 100
+_RANK_TOLERANCE = 1e-9
 
 Draw = Callable[[Sequence[np.ndarray], int, np.random.Generator], np.ndarray]
 """(n_rows,) bins of a column, from the (n_rows,) bins of all earlier columns, and their number."""
@@ -35,8 +37,9 @@ def saturated(
     predictors : for each column, earlier ones in the order in which they are to make groups.
     plausibility : rules; rows that break one are drawn again, and left out where that does not help after many tries.
     """
-    rows = _rows(table)
-    return _drawn(table, [_by_table(table, rows, column, predictors[column]) for column in range(len(rows))], plausibility, generator)
+    rows, sizes = _rows(table), table.layout.sizes
+    draws = [_by_table(rows[column], sizes[column], rows, sizes, predictors[column]) for column in range(len(rows))]
+    return _drawn(table, draws, plausibility, generator)
 
 
 def norm_and_logit(
@@ -52,13 +55,13 @@ def norm_and_logit(
     ----------
     numbers : for each column the (n_bins,) numbers of its bins, NaN for missing values, or None where values have none.
     """
-    rows, draws, by_table = _rows(table), list[Draw](), list[int]()
+    rows, sizes, draws, by_table = _rows(table), table.layout.sizes, list[Draw](), list[int]()
     for column in range(len(rows)):
         earlier = tuple(predictors[column][:MOST_PREDICTORS])
-        design = _Design.of([rows[z] for z in earlier], [table.layout.sizes[z] for z in earlier], [numbers[z] for z in earlier])
-        draw = _by_regression(rows[column], numbers[column], earlier, design, rows, generator) if earlier else None
+        design = _Design.of([rows[z] for z in earlier], [sizes[z] for z in earlier], [numbers[z] for z in earlier])
+        draw = _by_regression(rows[column], numbers[column], earlier, sizes, design, rows, generator) if earlier else None
         if draw is None:
-            draw = _by_table(table, rows, column, earlier)
+            draw = _by_table(rows[column], sizes[column], rows, sizes, earlier)
             by_table.append(column)
         draws.append(draw)
     return _drawn(table, draws, plausibility, generator), tuple(by_table)
@@ -82,9 +85,11 @@ def _drawn(table: Counts, draws: Sequence[Draw], plausibility: Plausibility, gen
     return found
 
 
-def _by_table(table: Counts, rows: Sequence[np.ndarray], column: int, earlier: Sequence[int]) -> Draw:
-    sizes = table.layout.sizes
-    known = ConditionalTable.of(rows[column], sizes[column], [rows[z] for z in earlier], [sizes[z] for z in earlier])
+def _by_table(
+    bins: np.ndarray, size: int, rows: Sequence[np.ndarray], sizes: Sequence[int], earlier: Sequence[int]
+) -> Draw:
+    earlier = tuple(earlier[:MOST_PREDICTORS])
+    known = ConditionalTable.of(bins, size, [rows[z] for z in earlier], [sizes[z] for z in earlier])
 
     def draw(made: Sequence[np.ndarray], n_rows: int, generator: np.random.Generator) -> np.ndarray:
         return known.draw(known.groups([made[z] for z in earlier], n_rows), generator)
@@ -131,32 +136,45 @@ def _by_regression(
     bins: np.ndarray,
     numbers: np.ndarray | None,
     earlier: Sequence[int],
+    sizes: Sequence[int],
     design: _Design,
     rows: Sequence[np.ndarray],
     generator: np.random.Generator,
 ) -> Draw | None:
     """How to draw a column; None where none is fitted: more than two values without numbers, or rows that do not determine it."""
-    matrix = design.matrix([rows[z] for z in earlier], len(bins))
     occurring = np.unique(bins)
-    if len(occurring) == 1:
+    if len(occurring) == 1 or (len(occurring) > 2 and numbers is None):
         return None
-    if len(occurring) == 2:
+    matrix = design.matrix([rows[z] for z in earlier], len(bins))
+    if len(occurring) == 2 or numbers is None:
         return _logit(matrix, bins, occurring, earlier, design, generator)
-    if numbers is None:
-        return None
     gap = np.flatnonzero(~np.isfinite(numbers))
     present = ~np.isin(bins, gap)
-    line = _norm(matrix[present], bins[present], numbers, earlier, design, generator)
+    line = _norm(matrix[np.flatnonzero(present)], bins[present], numbers, earlier, design, generator)
     if line is None or present.all():
         return line
-    whether = _logit(matrix, present.astype(np.int64), np.array([0, 1]), earlier, design, generator)
-    if whether is None:
-        return None
+    flag = present.astype(np.int64)
+    whether = _logit(matrix, flag, np.array([0, 1]), earlier, design, generator)
+    if whether is None:  # a question that was not asked: whether there is a value follows from other columns
+        whether = _by_table(flag, 2, rows, sizes, earlier)
+    return _with_gaps(whether, line, int(gap[0]))
 
+
+def _with_gaps(whether: Draw, line: Draw, gap: int) -> Draw:
     def draw(made: Sequence[np.ndarray], n_rows: int, generator: np.random.Generator) -> np.ndarray:
-        return np.where(whether(made, n_rows, generator) == 1, line(made, n_rows, generator), gap[0])
+        return np.where(whether(made, n_rows, generator) == 1, line(made, n_rows, generator), gap)
 
     return draw
+
+
+def _independent(matrix: sparse.csr_matrix) -> np.ndarray:
+    """Numbers of columns that are no linear functions of each other, as many as there are; increasing."""
+    gram = (matrix.T @ matrix).toarray()
+    scale = np.sqrt(np.diag(gram))
+    some = np.flatnonzero(scale > 0)
+    standard = gram[np.ix_(some, some)] / np.outer(scale[some], scale[some])
+    _, triangle, order = qr(standard, mode="economic", pivoting=True)
+    return np.sort(some[order[np.abs(np.diag(triangle)) > _RANK_TOLERANCE]])
 
 
 def _logit(
@@ -167,13 +185,14 @@ def _logit(
     design: _Design,
     generator: np.random.Generator,
 ) -> Draw | None:
-    fit = fit_logit(matrix, np.ones(len(bins)), (bins == values[1]).astype(float))
+    used = _independent(matrix)
+    fit = fit_logit(matrix[:, used], np.ones(len(bins)), (bins == values[1]).astype(float))
     if fit is None:
         return None
     drawn = fit.estimates + np.linalg.cholesky(fit.covariance) @ generator.standard_normal(len(fit.estimates))
 
     def draw(made: Sequence[np.ndarray], n_rows: int, generator: np.random.Generator) -> np.ndarray:
-        second = generator.random(n_rows) < expit(design.matrix([made[z] for z in earlier], n_rows) @ drawn)
+        second = generator.random(n_rows) < expit(design.matrix([made[z] for z in earlier], n_rows)[:, used] @ drawn)
         return values[second.astype(np.int64)]
 
     return draw
@@ -188,10 +207,12 @@ def _norm(
     generator: np.random.Generator,
 ) -> Draw | None:
     """Bayesian linear regression under a flat prior; what it draws counts as the bin with the nearest number."""
+    used = _independent(matrix)
+    matrix = matrix[:, used]
     n, k = matrix.shape
-    gram = (matrix.T @ matrix).toarray()
-    if n <= k or not np.linalg.eigvalsh(gram / n)[0] > 1e-10:
+    if n <= k:
         return None
+    gram = (matrix.T @ matrix).toarray()
     response = numbers[bins]
     inverse = np.linalg.inv(gram)
     estimates = inverse @ (matrix.T @ response)
@@ -203,7 +224,7 @@ def _norm(
     middles = (numbers[order][1:] + numbers[order][:-1]) / 2
 
     def draw(made: Sequence[np.ndarray], n_rows: int, generator: np.random.Generator) -> np.ndarray:
-        line = design.matrix([made[z] for z in earlier], n_rows) @ drawn
+        line = design.matrix([made[z] for z in earlier], n_rows)[:, used] @ drawn
         return order[np.searchsorted(middles, line + np.sqrt(variance) * generator.standard_normal(n_rows))]
 
     return draw
