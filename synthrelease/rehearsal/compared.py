@@ -290,7 +290,7 @@ def compare_baseline(
     values = workshop.table.total * len(workshop.table.layout.sizes)
     if values > MOST_VALUES:
         return (
-            _without(
+            not_made(
                 method,
                 f"it works row by row, and the table has {workshop.table.total:,} rows of {len(workshop.table.layout.sizes)} columns, "
                 f"more than {MOST_VALUES:,} values; rehearse on a random sample to have it",
@@ -299,14 +299,15 @@ def compare_baseline(
     try:
         made = _MAKERS[method](workshop)
     except (ValueError, np.linalg.LinAlgError) as error:
-        return (_without(method, str(error)),)
+        return (not_made(method, str(error)),)
     except MemoryError:
-        return (_without(method, "this machine's memory is too small for it; rehearse on a random sample to have it"),)
+        return (not_made(method, "this machine's memory is too small for it; rehearse on a random sample to have it"),)
     judge = PublicJudge(spec, counts, workshop.configuration)
     return tuple(_judged(spec, counts, workshop, judge, method, one) for one in made)
 
 
-def _without(method: str, why: str) -> BaselineFigures:
+def not_made(method: str, why: str) -> BaselineFigures:
+    """A method without a table, and why."""
     return BaselineFigures(method=method, name=method, guarantee=NO_GUARANTEE, not_made=why, utility={}, risk={})
 
 
@@ -315,7 +316,7 @@ def _judged(
 ) -> BaselineFigures:
     copies = [copy for copy in made.copies if copy.total]
     if not copies:
-        return _without(method, "no row of it is plausible")
+        return not_made(method, "no row of it is plausible")
     every = np.array([judge.figures(copy) for copy in copies])
     figures = tuple(math.nan if np.isnan(column).any() else float(np.median(column)) for column in every.T)
     met = tuple(figure <= criterion.threshold for figure, criterion in zip(figures, spec.criteria, strict=True))
