@@ -187,8 +187,7 @@ class _Workshop:
             _Made(
                 name=f"swapping at {float(self.wanted.rate):.3g}",
                 guarantee=(
-                    f"nominal: epsilon {nominal:.2f} for each record that differs, {pairwise:.2f} between the closest tables that "
-                    "agree on what is published exactly"
+                    f"nominal: epsilon {nominal:.2f} for each record that differs, {pairwise:.2f} between the closest tables"
                 ),
                 copies=[method.swap(self.table, self.generator(0, number)) for number in range(self.copies)],
                 notes=(

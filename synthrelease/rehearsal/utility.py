@@ -87,8 +87,14 @@ class UtilityReport:
             "worst_pair_ratio": self.worst_pair.ratio if self.worst_pair else math.nan,
             "mean_interval_overlap": self.mean_interval_overlap,
             "mean_standardised_difference": self.mean_standardised_difference,
-            "odds_interval_overlap": _mean([slope.interval_overlap for slope in _slopes(self.odds)]),
-            "odds_standardised_difference": _mean([slope.standardised_difference for slope in _slopes(self.odds)]),
+            **({} if not self.odds else self._odds_figures()),
+        }
+
+    def _odds_figures(self) -> dict[str, float]:
+        slopes = _slopes(self.odds)
+        return {
+            "odds_interval_overlap": _mean([slope.interval_overlap for slope in slopes]),
+            "odds_standardised_difference": _mean([slope.standardised_difference for slope in slopes]),
         }
 
 

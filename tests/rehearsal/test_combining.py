@@ -142,23 +142,49 @@ def test_overlap_is_the_mean_of_both_shares(original, synthetic, expected: float
 PUBLISHED = [
     # estimate and 95% interval of the original, the same of the synthetic data, overlap and standardised difference
     ((0.318, 0.071, 0.564), (0.311, 0.065, 0.556), 0.986, 0.058),
-    ((0.318, 0.071, 0.564), (0.096, -0.138, 0.330), 0.539, 1.762),
-    ((0.178, 0.061, 0.296), (0.120, -0.018, 0.257), 0.775, 0.970),
-    ((0.178, 0.061, 0.296), (0.073, -0.041, 0.187), 0.545, 1.750),
-    ((-1.298, -2.457, -0.138), (0.174, -0.895, 1.244), 0.340, 2.491),
-    ((1.325, 0.965, 1.684), (1.290, 0.931, 1.649), 0.952, 0.191),
+    ((0.318, 0.071, 0.564), (0.096, -0.138, 0.33), 0.539, 1.762),
+    ((-0.022, -0.312, 0.267), (-0.035, -0.325, 0.254), 0.978, 0.09),
+    ((-0.022, -0.312, 0.267), (0.064, -0.198, 0.326), 0.845, 0.581),
+    ((0.178, 0.061, 0.296), (0.12, -0.018, 0.257), 0.775, 0.97),
+    ((0.178, 0.061, 0.296), (0.073, -0.041, 0.187), 0.545, 1.75),
+    ((-1.298, -2.457, -0.138), (-1.3, -2.449, -0.15), 0.996, 0.003),
+    ((-1.298, -2.457, -0.138), (0.174, -0.895, 1.244), 0.34, 2.491),
+    ((0.142, -0.587, 0.87), (0.146, -0.558, 0.849), 0.983, 0.01),
+    ((0.142, -0.587, 0.87), (-0.246, -0.895, 0.404), 0.722, 1.054),
+    ((0.499, -0.711, 1.708), (0.456, -0.731, 1.643), 0.982, 0.07),
+    ((0.499, -0.711, 1.708), (0.001, -1.107, 1.11), 0.787, 0.81),
+    ((-0.548, -1.111, 0.016), (-0.561, -1.123, 0.001), 0.988, 0.045),
+    ((-0.548, -1.111, 0.016), (-0.114, -0.646, 0.418), 0.605, 1.507),
+    ((1.325, 0.965, 1.684), (1.29, 0.931, 1.649), 0.952, 0.191),
     ((1.325, 0.965, 1.684), (0.029, -0.255, 0.313), -1.026, 7.043),
 ]
-"""Jiang (2025), slide "Utility of synthetic datasets: predict work disability": all inputs rounded to three digits."""
+"""Jiang (2025), slide "Utility of synthetic datasets: predict work disability": all inputs rounded to three digits. Eight
+variables, each with data-augmented imputation and with CART."""
 
 
 @pytest.mark.parametrize(("original", "synthetic", "overlap", "difference"), PUBLISHED)
 def test_published_figures_are_found_again(original, synthetic, overlap: float, difference: float) -> None:
-    assert interval_overlap(interval(*original[1:]), interval(*synthetic[1:])) == pytest.approx([overlap], abs=0.004)
-    standard_error = np.array([(original[2] - original[1]) / 2 / 1.959964])
+    """Within what rounding leaves: 0.003 of an overlap; of a difference 0.5%, or 0.012."""
+    assert interval_overlap(interval(*original[1:]), interval(*synthetic[1:])) == pytest.approx([overlap], abs=0.003)
+    standard_error = np.array([(original[2] - original[1]) / 2 / 1.96])
     found = standardised_difference(np.array([original[0]]), np.array([synthetic[0]]), standard_error)
-    # the three digits leave each estimate uncertain by 0.0005
-    assert found == pytest.approx([difference], rel=0.01, abs=0.001 / standard_error[0])
+    assert found == pytest.approx([difference], rel=0.005, abs=0.012)
+
+
+def test_the_standard_error_of_the_synthetic_estimate_would_not_give_the_published_differences() -> None:
+    """A known fault: the difference in units of the copy's own standard error."""
+    wrong = []
+    for original, synthetic, _, difference in PUBLISHED:
+        error = np.array([(synthetic[2] - synthetic[1]) / 2 / 1.96])
+        found = standardised_difference(np.array([original[0]]), np.array([synthetic[0]]), error)
+        wrong.append(abs(found[0] - difference) > max(0.005 * difference, 0.012))
+    assert sum(wrong) > 8
+
+
+def test_disjoint_intervals_overlap_by_less_than_nothing() -> None:
+    """A known fault: an overlap cut off at 0 would give 0 for the last one printed, -1.026."""
+    assert min(overlap for _, _, overlap, _ in PUBLISHED) < -1
+    assert (interval_overlap(interval(0.965, 1.684), interval(-0.255, 0.313)) < -1).all()
 
 
 def test_intervals_without_width_or_with_nan_have_no_overlap_figure() -> None:

@@ -88,6 +88,10 @@ class DataAugmented:
 
     def copy(self, masked: Mapping[int, np.ndarray], generator: np.random.Generator) -> Counts:
         """One copy, of the same size: theta and X drawn given Z and W. Rows that break a rule after some tries stay as drawn."""
+        return Counts.of(self.table.layout, self.rows(masked, generator))
+
+    def rows(self, masked: Mapping[int, np.ndarray], generator: np.random.Generator) -> list[np.ndarray]:
+        """The copy's (n_rows,) bins of each column, row by row as in `table.expand()`."""
         drawn = [rows.astype(np.int64) if column in self.predictors else rows for column, rows in enumerate(self._rows)]
         steps = [self._first, *[self._again] * (self.sweeps if self._again else 0)]
         shares = {id(step): step.table.posterior(PRIOR, generator) for each in (self._first, self._again) for step in each.values()}
@@ -101,7 +105,7 @@ class DataAugmented:
             wanted = wanted[self.plausibility.forbidden([rows[wanted] for rows in drawn])]
             if not len(wanted):
                 break
-        return Counts.of(self.table.layout, drawn)
+        return drawn
 
     def _draw(
         self,
