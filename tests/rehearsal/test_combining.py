@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synthrelease.rehearsal.combining import combine
+from synthrelease.rehearsal.combining import Rule, combine, nested
 from synthrelease.rehearsal.confidence import Interval, interval_overlap, student_interval
 from synthrelease.rehearsal.regression import standardised_difference
+from tests.helpers.copies_of_samples import TRUTH, Sample, known_noise, partial, simple, twice
 
 estimate_and_variance = st.tuples(st.floats(-1e3, 1e3), st.floats(1e-3, 1e3))
 
@@ -203,3 +204,70 @@ def test_wrong_intervals_are_refused() -> None:
     for confidence in (0, 1, 95, math.nan):
         with pytest.raises(ValueError, match="expected a number between 0 and 1"):
             student_interval(np.zeros(1), np.ones(1), np.ones(1), confidence)
+
+
+# --- a rule for each kind of copy ---
+
+
+def test_the_other_rules_are_as_by_hand() -> None:
+    """q = 1, 2, 3, 6 and v_bar = 2 as above: b = 14/3. k/n = 1/2: T_s = (1/2 + 1/4) 2 = 3/2; noise-aware 5/4 14/3 + 2 = 47/6."""
+    q, v = np.array([1, 2, 3, 6]), np.array([1, 1, 2, 4])
+    one = combine(q, v, "simple", 0.5)
+    assert one.total_variance == pytest.approx(3 / 2)
+    assert math.isinf(one.degrees_of_freedom)
+    aware = combine(q, v, "noise_aware")
+    assert aware.total_variance == pytest.approx(47 / 6)
+    assert aware.degrees_of_freedom == pytest.approx(3 * (1 + 2 / (35 / 6)) ** 2)
+
+
+def test_nested_copies_are_combined_as_by_hand() -> None:
+    """Two imputations of two copies: q = 1, 3 and 5, 9, v = 2 throughout. Means 2 and 7: B = 25/2. Inside: 2 and 8, W = 5. U = 2.
+
+    T = (3/2)(25/2) - 5/2 + 2 = 18.25; 1/nu = (18.75/18.25)^2 / 1 + (2.5/18.25)^2 / 2.
+    """
+    found = nested(np.array([[1.0, 3.0], [5.0, 9.0]]), np.full((2, 2), 2.0))
+    assert found.estimate == pytest.approx(4.5)
+    assert found.total_variance == pytest.approx(18.25)
+    assert found.degrees_of_freedom == pytest.approx(1 / ((18.75 / 18.25) ** 2 + (2.5 / 18.25) ** 2 / 2))
+    negative = nested(np.array([[0.0, 8.0], [0.0, 8.0]]), np.ones((2, 2)))  # B = 0, W = 32: T would be -15
+    assert negative.total_variance == pytest.approx(1)
+    with pytest.raises(ValueError, match="at least two imputations of two copies"):
+        nested(np.ones((1, 2)), np.ones((1, 2)))
+
+
+@pytest.mark.parametrize(("rule", "ratio"), [("reiter", 1.0), ("simple", 0.0), ("simple", math.nan)])
+def test_unknown_rules_and_sizes_are_refused(rule: Rule, ratio: float) -> None:
+    with pytest.raises(ValueError, match="expected (one of the rules|a ratio of sizes above 0)"):
+        combine(np.ones(2), np.ones(2), rule, ratio)
+
+
+COVERED = [
+    # kind of copies, k/n, the rule that belongs to it, and one that does not
+    (partial, 1.0, "partial", None),
+    (simple(4.0), 4.0, "simple", "partial"),
+    (simple(1.0, "own"), 1.0, "partial", None),
+    (simple(1.0, "one"), 1.0, None, "partial"),
+    (simple(1.0, "one"), 1.0, None, "simple"),
+    (known_noise, 1.0, "noise_aware", "partial"),
+]
+
+
+@pytest.mark.parametrize(("make", "ratio", "right", "wrong"), COVERED)
+def test_intervals_hold_the_truth_where_the_rule_belongs_to_the_copies_and_else_not(make, ratio, right, wrong) -> None:
+    """300 samples; 95% is within four standard errors, 5%. All kinds and rules: tests/benchmarks/combining.py."""
+    random = np.random.default_rng(11)
+    held = {right: 0, wrong: 0}
+    for _ in range(300):
+        estimates, variances = make(Sample.draw(200, random), 5, random)
+        for rule in held:
+            if rule is not None:
+                found = combine(estimates, variances, rule, ratio).interval()
+                held[rule] += bool(found.lower <= TRUTH <= found.upper)
+    assert right is None or held[right] > 0.9 * 300
+    assert wrong is None or held[wrong] < 0.88 * 300
+
+
+def test_nested_intervals_hold_the_truth() -> None:
+    random = np.random.default_rng(12)
+    found = [nested(*twice(3)(Sample.draw(200, random), 3, random)).interval() for _ in range(300)]
+    assert 0.9 < np.mean([one.lower <= TRUTH <= one.upper for one in found]) < 0.99
