@@ -51,9 +51,7 @@ def baseline_words(rehearsal: Rehearsal) -> list[str]:
         if one.not_made:
             found.append(f"{one.name}: not made. Reason: {one.not_made}.")
             continue
-        missed = [
-            criterion.name for criterion, met in zip(rehearsal.spec.criteria, one.met, strict=True) if not met
-        ]
+        missed = [criterion.name for criterion, met in zip(rehearsal.spec.criteria, one.met, strict=True) if not met]
         kept = f"meets {sum(one.met)} of {len(one.met)} criteria" + (f", not {', '.join(missed)}" if missed else "")
         risk = one.risk.get("mean_risk", math.nan)
         told = f"; mean match risk {short(risk)}" if math.isfinite(risk) else ""

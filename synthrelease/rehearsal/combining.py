@@ -81,9 +81,7 @@ class Combined:
         return student_interval(self.estimate, self.total_variance, self.degrees_of_freedom, confidence)
 
 
-def combine(
-    estimates: np.ndarray, variances: np.ndarray, rule: Rule = "partial", size_ratio: float = 1.0
-) -> Combined:
+def combine(estimates: np.ndarray, variances: np.ndarray, rule: Rule = "partial", size_ratio: float = 1.0) -> Combined:
     """Combine the same estimate from M synthetic copies.
 
     Parameters

@@ -82,7 +82,8 @@ class Wanted:
                 if name not in known:
                     guess = closest(name, known)
                     raise InputError(
-                        f"{option}: expected one of {listing(known)}, found {name!r}." + (f" Did you mean {guess!r}?" if guess else "")
+                        f"{option}: expected one of {listing(known)}, found {name!r}."
+                        + (f" Did you mean {guess!r}?" if guess else "")
                     )
         if not 0 < rate < 1:
             raise InputError(f"--swap-rate: expected a number above 0 and below 1, found {rate:g}.")
@@ -224,7 +225,9 @@ class _Workshop:
         fewest = min(table.total for table in tables)
         if fewest == self.table.total:
             return ()
-        return (f"{1 - fewest / self.table.total:.2%} of the rows are lacking: the model gives too little mass to plausible ones",)
+        return (
+            f"{1 - fewest / self.table.total:.2%} of the rows are lacking: the model gives too little mass to plausible ones",
+        )
 
     def dami(self) -> list[_Made]:
         columns = range(len(self.table.layout.sizes))
@@ -261,7 +264,9 @@ class _Workshop:
 
     def independent(self) -> list[_Made]:
         copies = [independent_columns(self.table, self.generator(5, number)) for number in range(self.copies)]
-        return [_Made(name="independent columns", guarantee=NO_GUARANTEE, copies=copies, notes=("every column is exact by itself",))]
+        return [
+            _Made(name="independent columns", guarantee=NO_GUARANTEE, copies=copies, notes=("every column is exact by itself",))
+        ]
 
 
 _MAKERS = {

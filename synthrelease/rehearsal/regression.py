@@ -156,9 +156,7 @@ def _fitting(
     return lambda table: fit_odds(public, table, target, positive, features)
 
 
-def fit_odds(
-    public: PublicTable, table: Counts, target: str, positive: Sequence[str], features: Sequence[str]
-) -> Line:
+def fit_odds(public: PublicTable, table: Counts, target: str, positive: Sequence[str], features: Sequence[str]) -> Line:
     """Maximum likelihood of the log odds of `positive`, every cell of the columns' own table weighted by its count.
 
     Exactly the logistic regression of the rows in which no column of it is missing, with standard errors from the inverse of

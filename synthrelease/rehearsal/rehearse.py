@@ -143,9 +143,7 @@ def rehearse(
     }
     _make_folder(out)
     with open_store(out / STORE, about) as store, running(workers) as run:
-        course = _Course(
-            spec, public, known, store, run, goal, deadline, noise_level, nothing, comparison, baselines, progress
-        )
+        course = _Course(spec, public, known, store, run, goal, deadline, noise_level, nothing, comparison, baselines, progress)
         return course.run_all()
 
 
@@ -229,9 +227,7 @@ class _Course:
             return ()
         phase = "methods to compare with"
         self.progress(phase, 0, len(methods))
-        arguments = [
-            (self.spec, self.counts, self.seed, index, self.comparison, self.wanted, method) for method in methods
-        ]
+        arguments = [(self.spec, self.counts, self.seed, index, self.comparison, self.wanted, method) for method in methods]
         try:
             with closing(self.run(compare_baseline, arguments)) as made:
                 for one in made:

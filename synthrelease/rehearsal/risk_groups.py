@@ -66,9 +66,7 @@ def risk_groups(
     return np.where(close >= least_others, 0, np.where(alike >= least_others, 1, 2))
 
 
-def group_risks(
-    groups: np.ndarray, persons: np.ndarray, risks: np.ndarray, correct: np.ndarray
-) -> tuple[GroupRisk, ...]:
+def group_risks(groups: np.ndarray, persons: np.ndarray, risks: np.ndarray, correct: np.ndarray) -> tuple[GroupRisk, ...]:
     """The figures of each group, from (n_cells,) arrays: the group, the persons, their I_i and their correct attribution."""
     found = []
     for number, name in enumerate(GROUPS):

@@ -136,11 +136,17 @@ def utility_report(
     -------
     None: the figures are exact functions of the original. That is why it must be a `PublicTable`.
     """
-    coefficients = () if target is None else compare_regressions(
-        public, copies, target=target, features=features, rule=rule, confidence=confidence
+    coefficients = (
+        ()
+        if target is None
+        else compare_regressions(public, copies, target=target, features=features, rule=rule, confidence=confidence)
     )
-    second = () if odds is None else compare_regressions(
-        public, copies, target=odds.target, features=odds.features, positive=odds.positive, rule=rule, confidence=confidence
+    second = (
+        ()
+        if odds is None
+        else compare_regressions(
+            public, copies, target=odds.target, features=odds.features, positive=odds.positive, rule=rule, confidence=confidence
+        )
     )
     return UtilityReport(
         public_because=public.public_because,

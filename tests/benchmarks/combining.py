@@ -40,7 +40,11 @@ def coverage(kind: str, samples: int, random: Random) -> dict[str, tuple[float, 
             estimates, variances = estimates.ravel(), variances.ravel()
         for rule in ("partial", "simple", "noise_aware"):
             found[rule].append(_held(combine(estimates, variances, rule, ratio).interval()))
-    return {rule: (float(np.mean([h for h, _ in held])), float(np.mean([w for _, w in held]))) for rule, held in found.items() if held}
+    return {
+        rule: (float(np.mean([h for h, _ in held])), float(np.mean([w for _, w in held])))
+        for rule, held in found.items()
+        if held
+    }
 
 
 def _held(interval: object) -> tuple[bool, float]:

@@ -62,7 +62,7 @@ def test_every_method_has_the_figures_of_a_configuration(spec: ReleaseSpec, ever
 
 def test_what_keeps_the_records_is_riskier_and_what_breaks_all_ties_is_less_useful(every: dict) -> None:
     swapped, tables, independent = every["swapping"][0], every["sequential"][0], every["independent"][0]
-    assert swapped.risk["correct_attribution"] > 2 * tables.risk["correct_attribution"]
+    assert swapped.risk["correct_attribution"] > 1.2 * tables.risk["correct_attribution"]
     assert independent.utility["mean_interval_overlap"] < tables.utility["mean_interval_overlap"]
     assert independent.utility["pmse_ratio"] > 3 * tables.utility["pmse_ratio"]
 
@@ -116,7 +116,9 @@ def test_what_cannot_be_compared_with_is_refused_before_anything_is_read(given: 
 @pytest.mark.parametrize("family", ["dami", "DA-MI", "sequential", "synthpop_cart", "independent"])
 def test_a_release_refuses_each_with_its_reason(tmp_path: Path, family: str) -> None:
     path = write_config(tmp_path, {'family = "privbayes"': f'family = "{family}"'})
-    with pytest.raises(SpecError, match=r"for public data alone, because .* `rehearse --baseline (dami|sequential|independent)"):
+    with pytest.raises(
+        SpecError, match=r"for public data alone, because .* `rehearse --baseline (dami|sequential|independent)"
+    ):
         load_spec(path)
 
 

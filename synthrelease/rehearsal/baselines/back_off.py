@@ -65,9 +65,7 @@ class ConditionalTable:
             children.append(number[large])
             group = number[place]
             rows, group = rows[group >= 0], group[group >= 0]
-            counts.append(
-                np.bincount((group - first) * size + x[rows], minlength=int(large.sum()) * size).reshape(-1, size)
-            )
+            counts.append(np.bincount((group - first) * size + x[rows], minlength=int(large.sum()) * size).reshape(-1, size))
             first += int(large.sum())
         return cls(sizes=sizes, keys=tuple(keys), children=tuple(children), counts=np.concatenate(counts))
 

@@ -94,7 +94,9 @@ class DataAugmented:
         """The copy's (n_rows,) bins of each column, row by row as in `table.expand()`."""
         drawn = [rows.astype(np.int64) if column in self.predictors else rows for column, rows in enumerate(self._rows)]
         steps = [self._first, *[self._again] * (self.sweeps if self._again else 0)]
-        shares = {id(step): step.table.posterior(PRIOR, generator) for each in (self._first, self._again) for step in each.values()}
+        shares = {
+            id(step): step.table.posterior(PRIOR, generator) for each in (self._first, self._again) for step in each.values()
+        }
         wanted = np.arange(len(self._groups))
         for _ in range(_TRIES):
             for sweep in steps:

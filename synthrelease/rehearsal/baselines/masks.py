@@ -45,7 +45,9 @@ class MatrixMask:
         if pi.ndim != 2 or pi.shape[0] != pi.shape[1]:
             raise ValueError(f"expected a square matrix of probabilities, found one of shape {pi.shape}.")
         if not ((pi >= 0).all() and np.allclose(pi.sum(axis=0), 1, rtol=0, atol=1e-9)):
-            raise ValueError("expected probabilities of a masked value given the true one: columns of at least 0 that sum to 1.")
+            raise ValueError(
+                "expected probabilities of a masked value given the true one: columns of at least 0 that sum to 1."
+            )
 
     @classmethod
     def keeping(cls, n_bins: int, share: float) -> MatrixMask:
@@ -122,7 +124,9 @@ class OrderedMask:
         if not self.missing:
             return values
         inside = (place > -0.5) & (place < self.present - 0.5)
-        scaled = np.exp(np.minimum(nearest[:, 0] ** 2 / (2 * self.sd**2), 600.0)) * math.sqrt(2 * math.pi) * self.sd / self.present
+        scaled = (
+            np.exp(np.minimum(nearest[:, 0] ** 2 / (2 * self.sd**2), 600.0)) * math.sqrt(2 * math.pi) * self.sd / self.present
+        )
         of_value = np.where(told[:, None], 1 - self.kept, self.kept * values)
         of_gap = np.where(told, self.kept, (1 - self.kept) * np.where(inside, scaled, 0.0))
         return np.column_stack([of_value, of_gap])

@@ -85,9 +85,7 @@ def _drawn(table: Counts, draws: Sequence[Draw], plausibility: Plausibility, gen
     return found
 
 
-def _by_table(
-    bins: np.ndarray, size: int, rows: Sequence[np.ndarray], sizes: Sequence[int], earlier: Sequence[int]
-) -> Draw:
+def _by_table(bins: np.ndarray, size: int, rows: Sequence[np.ndarray], sizes: Sequence[int], earlier: Sequence[int]) -> Draw:
     earlier = tuple(earlier[:MOST_PREDICTORS])
     known = ConditionalTable.of(bins, size, [rows[z] for z in earlier], [sizes[z] for z in earlier])
 
