@@ -40,7 +40,7 @@ def rehearse(
         list[str] | None,
         typer.Option(
             metavar="METHOD",
-            help="Compare with swapping, sequential, dami or independent (repeat it). No release can use these: docs/baselines.md.",
+            help="Compare with swapping, sequential, dami or independent; repeat it. No release uses them: docs/baselines.md.",
         ),
     ] = None,
     swap: Annotated[str | None, typer.Option(metavar="A,B,...", help="Columns whose values are swapped, together.")] = None,

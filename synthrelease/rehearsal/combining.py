@@ -1,7 +1,7 @@
 """The combining rules: one estimate and one variance from the same analysis of M synthetic copies.
 
-Each kind of copy has its own (`Rule`, and `nested` for copies of imputations); docs/rehearsal.md has how often their intervals hold
-the truth (`python -m tests.benchmarks.combining`).
+Each kind of copy has its own (`Rule`, and `nested` for copies of imputations); docs/rehearsal.md has how often their intervals
+hold the truth (`python -m tests.benchmarks.combining`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ import numpy as np
 from synthrelease.errors import listing
 from synthrelease.rehearsal.confidence import Interval, student_interval
 
-
 Rule = Literal["partial", "simple", "noise_aware"]
 """Which variance belongs to copies of k rows that come from an original of n rows, v the mean variance inside them.
 
@@ -22,7 +21,7 @@ partial : v + b / M. Copies that are independent given the original: partially s
     posterior (Reiter 2003), and whole runs of a generator, each with noise of its own, as a rehearsal makes them, where k = n.
     Proof of the latter: the variance of the mean is that of what the copies estimate in common, the original's v, plus that of
     one copy about it over M, which b estimates.
-simple : (k / n + 1 / M) v. Fully synthetic copies that are drawn from one fitted model, without posterior draws and without noise:
+simple : (k / n + 1 / M) v. Fully synthetic copies that are drawn from one fitted model, without posterior draws or noise:
     k v / n is the variance of the original's estimate, v that of a copy about it (Raab, Nowok & Dibben 2017). b does not count.
 noise_aware : (1 + 1 / M) b + v. Copies that are draws of the true table given noisy measurements whose noise is known (Raisa et
     al. 2023): b is all that is not known of the true table, and stays however many copies there are.
@@ -68,8 +67,8 @@ class Combined:
     def degrees_of_freedom(self) -> np.ndarray:
         """(k,) nu = (M - 1) (1 + 1 / r)^2 with r = (b / M) / v_bar, (1 + 1 / M) b / v_bar for the rule "noise_aware".
 
-        At least M - 1; infinite where b is 0, and for the rule "simple". Computed as (M - 1) (T / (r v_bar))^2, the same number,
-        which needs no division by v_bar.
+        At least M - 1; infinite where b is 0, and for the rule "simple". Computed as (M - 1) (T / (r v_bar))^2, the same, which
+        needs no division by v_bar.
         """
         between = self._between
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -93,15 +92,15 @@ def combine(estimates: np.ndarray, variances: np.ndarray, rule: Rule = "partial"
 
     Raises
     ------
-    ValueError : for an unknown rule, a ratio that is not above 0, fewer than two copies (one copy says nothing about the variance between copies), different shapes,
-        infinite values, or a negative variance.
+    ValueError : for an unknown rule, a ratio that is not above 0, fewer than two copies (one copy says nothing about
+        the variance between copies), different shapes, infinite values, or a negative variance.
 
     Notes
     -----
     A rule for another kind of copies gives intervals that are too short, seldom too long. Of differentially private copies from
     **one** noisy measurement b does not see its noise: none of "partial" and "simple" is right there, and what a release
-    publishes is such a table. Runs with a noise of their own (rehearsals) show the noise in b. A bias of the generator is seen by
-    nothing; interval overlap in a rehearsal shows how much it is.
+    publishes is such a table. Runs with a noise of their own (rehearsals) show the noise in b. A bias of the generator is seen
+    by nothing; interval overlap in a rehearsal shows how much it is.
 
     Source
     ------
@@ -140,8 +139,8 @@ class Nested:
 
     Attributes
     ----------
-    estimate, total_variance, degrees_of_freedom : (k,) the mean, T = (1 + 1/m) B - W / r + U and its degrees of freedom. B is the
-        variance of the means of the imputations, W the mean variance among the copies of one, U the mean variance inside a copy.
+    estimate, total_variance, degrees_of_freedom : (k,) the mean, T = (1 + 1/m) B - W / r + U and its degrees of freedom. B is
+        the variance of the means of the imputations, W the mean variance among the copies of one, U that inside a copy.
     """
 
     estimate: np.ndarray
@@ -154,7 +153,7 @@ class Nested:
 
 
 def nested(estimates: np.ndarray, variances: np.ndarray) -> Nested:
-    """Combine copies in which missing values were imputed and then values replaced: b would also hold the imputation's variance.
+    """Combine copies in which missing values were imputed and then values replaced: b would hold the imputation's variance.
 
     Parameters
     ----------
@@ -162,7 +161,7 @@ def nested(estimates: np.ndarray, variances: np.ndarray) -> Nested:
 
     Notes
     -----
-    T can be negative by chance; it then counts as U + (1 + 1/m) B, which is larger (Reiter 2004 proposes an adjustment as well).
+    T can be negative by chance; it then counts as U + (1 + 1/m) B, which is larger (Reiter 2004 has an adjustment, too).
     The rule "partial" on the same copies counts the imputation variance 1 / (m r) times where 1 + 1/m is right.
 
     Source
@@ -172,7 +171,7 @@ def nested(estimates: np.ndarray, variances: np.ndarray) -> Nested:
     estimates, variances = np.asarray(estimates, dtype=float), np.asarray(variances, dtype=float)
     if estimates.ndim not in (2, 3) or estimates.shape != variances.shape or min(estimates.shape[:2]) < 2:
         raise ValueError(
-            "expected estimates and variances of one shape (m, r) or (m, r, k), with at least two imputations of two copies, found "
+            "expected estimates and variances of one shape (m, r) or (m, r, k), at least two imputations of two copies, found "
             f"{estimates.shape} and {variances.shape}."
         )
     m, r = estimates.shape[:2]

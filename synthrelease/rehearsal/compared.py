@@ -192,7 +192,8 @@ class _Workshop:
                 ),
                 copies=[method.swap(self.table, self.generator(0, number)) for number in range(self.copies)],
                 notes=(
-                    f"values of {told} are swapped {within}; all tables without {told}, and that of {told} with the key, are exact; "
+                    f"values of {told} are swapped {within}; all tables without {told}, and that of {told} with the key, are "
+                    "exact; "
                     f"largest stratum {method.largest_stratum(self.table):,}, itself published",
                 ),
             )
@@ -250,7 +251,8 @@ class _Workshop:
                 copies=[method.copy(masked, self.generator(4, number)) for number in range(self.copies)],
                 notes=(
                     f"{kept}; masks of low, medium and high risk keep a value with probability "
-                    f"{', '.join(f'{share:g}' for share in KEPT_SHARES)}, or are off by {', '.join(f'{sd:g}' for sd in SPREADS)} bins in "
+                    f"{', '.join(f'{share:g}' for share in KEPT_SHARES)}, or are off by "
+                    f"{', '.join(f'{sd:g}' for sd in SPREADS)} bins in "
                     "standard deviation; one mask for all copies",
                 ),
             )
@@ -291,12 +293,13 @@ def compare_baseline(
     counts : the public rows over atomic cells.
     """
     workshop = _Workshop(spec, counts, index, comparison, wanted, seed)
-    values = workshop.table.total * len(workshop.table.layout.sizes)
+    columns = len(workshop.table.layout.sizes)
+    values = workshop.table.total * columns
     if values > MOST_VALUES:
         return (
             not_made(
                 method,
-                f"it works row by row, and the table has {workshop.table.total:,} rows of {len(workshop.table.layout.sizes)} columns, "
+                f"it works row by row, and the table has {workshop.table.total:,} rows of {columns} columns, "
                 f"more than {MOST_VALUES:,} values; rehearse on a random sample to have it",
             ),
         )

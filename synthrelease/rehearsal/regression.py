@@ -28,8 +28,8 @@ class CoefficientComparison:
     Attributes
     ----------
     name : the feature, or `(intercept)`.
-    original, original_se : estimate and standard error on the original, in units of the target (of a logistic regression: in log
-        odds) per unit of the feature.
+    original, original_se : estimate and standard error on the original, in units of the target (of a logistic regression: in
+        log odds) per unit of the feature.
     synthetic, synthetic_se : the same on the synthetic data, combined over the copies where there are several.
     original_interval, synthetic_interval : (lower, upper) confidence bounds.
     interval_overlap : at most 1, which is best; negative when the intervals are disjoint (`confidence.interval_overlap`).
@@ -87,10 +87,10 @@ def compare_regressions(
 ) -> tuple[CoefficientComparison, ...]:
     """A regression of `target` on `features` and an intercept, on the original and on M synthetic copies.
 
-    Features stand for the numbers of their bins; so does the target of a linear regression (least squares). With `positive` it is
-    a logistic regression (maximum likelihood) of whether the target is in one of these bins. With two or more copies the
-    synthetic interval follows the combining rules (`combining.combine`); with one it is that of the copy, analysed as if it were
-    the original.
+    Features stand for the numbers of their bins; so does the target of a linear regression (least squares). With `positive` it
+    is a logistic regression (maximum likelihood) of whether the target is in one of these bins. With two or more copies the
+    synthetic interval follows the combining rules (`combining.combine`); with one it is that of the copy, analysed as if it
+    were the original.
 
     Parameters
     ----------
@@ -164,8 +164,8 @@ def fit_odds(public: PublicTable, table: Counts, target: str, positive: Sequence
 
     Returns
     -------
-    A line of NaN where the rows do not determine it: no more rows than coefficients, a feature that is constant or a linear function
-    of the others, and outcomes that a line separates.
+    A line of NaN where the rows do not determine it: no more rows than coefficients, a feature that is constant or a linear
+    function of the others, and outcomes that a line separates.
 
     Raises
     ------

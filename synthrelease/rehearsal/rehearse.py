@@ -61,8 +61,8 @@ class Rehearsal:
     proposal : the law of the number of rounds, and the generation budget, that cost least in all; None where none is offered.
     copies : utility and risk figures of the shortlisted configurations, without noise, by `comparison`.
     look : a closer look at the most typical configuration; None where the time was used up before.
-    baselines, baselines_on : methods to compare with, and the index of the configuration over whose bins they were made; empty and
-        None where none was asked for, or the time was used up before.
+    baselines, baselines_on : methods to compare with, and the index of the configuration over whose bins they were made; empty
+        and None where none was asked for, or the time was used up before.
     data : digests of the public file, for the shortlist.
     complete : False when the time was used up or the user stopped it; everything then rests on fewer attempts.
     """
@@ -103,7 +103,7 @@ def rehearse(
     quasi_identifiers: Sequence[str] | None = None,
     noise_level: float = 0.05,
     nothing: float = 0.05,
-    baselines: Wanted = Wanted(),
+    baselines: Wanted | None = None,
     progress: Progress = lambda phase, done, total: None,
 ) -> Rehearsal:
     """Rehearse a release on public data. Reads nothing private and promises no privacy.
@@ -143,7 +143,9 @@ def rehearse(
     }
     _make_folder(out)
     with open_store(out / STORE, about) as store, running(workers) as run:
-        course = _Course(spec, public, known, store, run, goal, deadline, noise_level, nothing, comparison, baselines, progress)
+        course = _Course(
+            spec, public, known, store, run, goal, deadline, noise_level, nothing, comparison, baselines or Wanted(), progress
+        )
         return course.run_all()
 
 

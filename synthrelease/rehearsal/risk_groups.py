@@ -44,14 +44,14 @@ def risk_groups(
 ) -> np.ndarray:
     """(n_cells,) 0, 1 or 2, low, medium or high risk, of the persons in each cell of `public.counts`.
 
-    Let c be the number of other persons with equal categorical quasi-identifiers, and d the number of those whose continuous ones
-    are in range. Low: d >= k_0. Medium: c >= k_0 > d. High: c < k_0. The source words it informally; this is the rule here. Where no
-    quasi-identifier is categorical c counts all other persons.
+    Let c be the number of other persons with equal categorical quasi-identifiers, and d the number of those whose continuous
+    ones are in range. Low: d >= k_0. Medium: c >= k_0 > d. High: c < k_0. The source is informal; this is the rule here.
+    Where no quasi-identifier is categorical c counts all other persons.
 
     Parameters
     ----------
-    within : for each continuous quasi-identifier, how far its number may be off, in the unit of the column. By default those with
-        numbers are continuous, and only the same bin is in range.
+    within : for each continuous quasi-identifier, how far its number may be off, in the unit of the column. By default those
+        with numbers are continuous, and only the same bin is in range.
     least_others : k_0, at least 1.
 
     Source: Jiang (2025), Short Course on Data Privacy, data-augmented multiple imputation (the text has no page numbers).

@@ -122,9 +122,8 @@ def _table(spec: ReleaseSpec, figures: Sequence[float], own: CopyFigures, made: 
         print(f"| {criterion.name} | {criterion.threshold:g} | {mine} | {' | '.join(cells)} |")
     for key, label in UTILITY:
         if np.isfinite(own.utility.get(key, np.nan)):
-            print(
-                f"| *{label}* | | {_cell(own.utility[key])} | {' | '.join(_cell(one.utility.get(key, np.nan)) for one in made)} |"
-            )
+            cells = [_cell(one.utility.get(key, np.nan)) for one in made]
+            print(f"| *{label}* | | {_cell(own.utility[key])} | {' | '.join(cells)} |")
     for key, label in RISK:
         if np.isfinite(own.risk[key]):
             print(f"| *{label}* | | {_cell(own.risk[key])} | {' | '.join(_cell(one.risk[key]) for one in made)} |")

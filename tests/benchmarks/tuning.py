@@ -1,4 +1,4 @@
-"""Tuning curves of data-augmented imputation on the simulated births: error and risk against the noise. Picture of docs/baselines.md.
+"""Tuning curves of data-augmented imputation on the simulated births: error and risk by noise. Picture of docs/baselines.md.
 
     python -m tests.benchmarks.tuning [--picture docs/baselines-tuning.svg]
 
@@ -79,22 +79,22 @@ def draw(curves: dict[str, list[tuple[float, float, float, float]]], path: Path)
     figure, axes = pyplot.subplots(1, 2, figsize=(8.2, 3.2), layout="constrained")
     labels = {
         "pi": "probability that W is the value (parity)",
-        "sigma": "standard deviation of W, in bins (mother's age)",
+        "sigma": "standard deviation of W in bins (mother's age)",
     }
     for axis, (name, points) in zip(axes, curves.items(), strict=True):
         x, error, _, right = zip(*points, strict=True)
         axis.plot(x, np.array(error) * 1e4, "o-", color="#1f5fa8", label="error of shares (left, in 1/10,000)")
         axis.set_xlabel(labels[name])
-        axis.set_ylim(bottom=0)
+        axis.set_ylim(0, 1.1e4 * max(error))
         twin = axis.twinx()
         twin.plot(x, np.array(right) * 100, "s--", color="#b5501b", label="right birth weight of a match (right, %)")
-        twin.set_ylim(bottom=0)
+        twin.set_ylim(0, 110 * max(right))
         if name == "sigma":
             axis.set_xscale("log")
         lines = [*axis.get_lines(), *twin.get_lines()]
-        axis.legend(lines, [str(line.get_label()) for line in lines], loc="lower center", fontsize=7.5, frameon=False)
         axis.spines["top"].set_visible(False)
         twin.spines["top"].set_visible(False)
+    figure.legend(lines, [str(line.get_label()) for line in lines], loc="outside upper center", ncols=2, frameon=False)
     figure.savefig(path, metadata={"Date": None})
 
 

@@ -1,7 +1,7 @@
-"""Known populations, samples of them and copies of each kind, to see how often the intervals of a combining rule hold the truth.
+"""Known populations, samples of them and copies of each kind, to see how often intervals of a combining rule hold the truth.
 
-A person has a group g (0, 1, 2; known shares) and y, normal with mean 1 + g and standard deviation 1. The estimand is the mean of
-y, 2. What is made of a sample of n persons:
+A person has a group g (0, 1, 2; known shares) and y, normal with mean 1 + g and standard deviation 1. The estimand is the mean
+of y, 2. What is made of a sample of n persons:
 
 - `partial`: y of the persons of group 2 is replaced by draws from its posterior predictive law;
 - `simple`: k new persons are drawn from the law that was fitted to the sample, without a posterior draw;

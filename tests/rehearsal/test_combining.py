@@ -210,7 +210,7 @@ def test_wrong_intervals_are_refused() -> None:
 
 
 def test_the_other_rules_are_as_by_hand() -> None:
-    """q = 1, 2, 3, 6 and v_bar = 2 as above: b = 14/3. k/n = 1/2: T_s = (1/2 + 1/4) 2 = 3/2; noise-aware 5/4 14/3 + 2 = 47/6."""
+    """q = 1, 2, 3, 6 and v_bar = 2 as above: b = 14/3. k/n = 1/2: T_s = (1/2 + 1/4) 2 = 3/2; else 5/4 14/3 + 2 = 47/6."""
     q, v = np.array([1, 2, 3, 6]), np.array([1, 1, 2, 4])
     one = combine(q, v, "simple", 0.5)
     assert one.total_variance == pytest.approx(3 / 2)
@@ -221,7 +221,7 @@ def test_the_other_rules_are_as_by_hand() -> None:
 
 
 def test_nested_copies_are_combined_as_by_hand() -> None:
-    """Two imputations of two copies: q = 1, 3 and 5, 9, v = 2 throughout. Means 2 and 7: B = 25/2. Inside: 2 and 8, W = 5. U = 2.
+    """Two imputations of two copies: q = 1, 3 and 5, 9, v = 2 throughout. Means 2, 7: B = 25/2. Inside: 2 and 8, W = 5. U = 2.
 
     T = (3/2)(25/2) - 5/2 + 2 = 18.25; 1/nu = (18.75/18.25)^2 / 1 + (2.5/18.25)^2 / 2.
     """

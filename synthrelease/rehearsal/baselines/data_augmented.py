@@ -6,9 +6,9 @@ of Rubin (no noisy copy) and the original itself the copies are, by group of ris
 published. A baseline for public data; a release refuses it.
 
 Everything is a table here: p(x | z) is the posterior of the frequencies of the finest group that is large enough, less the bins
-that rules forbid beside the other columns. Several columns are drawn in an order, each given Z and the earlier ones, and then in turn,
-each given all others as they stand, in some sweeps (chained equations). Drawn once alone, columns would lose what ties them: W
-of a later column says nothing of an earlier one then.
+that rules forbid beside the other columns. Several columns are drawn in an order, each given Z and the earlier ones, and
+then in turn, each given all others as they stand, in some sweeps (chained equations). Drawn once alone, columns would lose what
+ties them: W of a later column says nothing of an earlier one then.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class DataAugmented:
         return found
 
     def copy(self, masked: Mapping[int, np.ndarray], generator: np.random.Generator) -> Counts:
-        """One copy, of the same size: theta and X drawn given Z and W. Rows that break a rule after some tries stay as drawn."""
+        """One copy, of the same size: theta and X drawn given Z and W. Rows that break a rule after many tries stay."""
         return Counts.of(self.table.layout, self.rows(masked, generator))
 
     def rows(self, masked: Mapping[int, np.ndarray], generator: np.random.Generator) -> list[np.ndarray]:

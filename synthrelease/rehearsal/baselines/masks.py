@@ -87,7 +87,7 @@ class MatrixMask:
 
 @dataclass(frozen=True)
 class OrderedMask:
-    """W is the number of the bin with Gaussian noise, of `sd` bins. A last bin of missing values is told by randomised response.
+    """W is the number of the bin with Gaussian noise, of `sd` bins. A last bin of gaps is told by randomised response.
 
     Attributes
     ----------

@@ -2,8 +2,8 @@
 
 What packages for synthetic data do by default. *Saturated tables*: a value is that of a random record of the finest group of
 earlier columns with at least 20 records, like a leaf of a tree. *Norm and logit*: linear regression of a column with numbers,
-logistic regression of one with two values, both with coefficients drawn from their posterior; other columns from tables. Neither
-has a guarantee: what a model was fitted to shows through. For public data alone; a release refuses it.
+logistic regression of one with two values, both with coefficients drawn from their posterior; other columns from tables.
+Neither has a guarantee: what a model was fitted to shows through. For public data alone; a release refuses it.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ def _by_regression(
     rows: Sequence[np.ndarray],
     generator: np.random.Generator,
 ) -> Draw | None:
-    """How to draw a column; None where none is fitted: more than two values without numbers, or rows that do not determine it."""
+    """How to draw a column; None where none is fitted: more than two values without numbers, or too few rows."""
     occurring = np.unique(bins)
     if len(occurring) == 1 or (len(occurring) > 2 and numbers is None):
         return None

@@ -75,7 +75,7 @@ def test_saturated_tables_keep_ties_and_rules() -> None:
 
 
 def test_regressions_keep_lines_gaps_and_odds() -> None:
-    """x is a number, y a number near x that is missing where x is 0, s one of two values, likelier for a large x; c has names."""
+    """x is a number, y a number near x that is missing where x is 0, s one of two values, likelier for large x; c has names."""
     random = RANDOM(5)
     x = random.integers(0, 6, 6000)
     y = np.where(x == 0, 8, np.clip(np.round(x + random.standard_normal(6000)), 0, 7).astype(np.int64))
