@@ -1,6 +1,6 @@
 """Births and a coded register: a release's configurations beside the methods to compare with. Tables of docs/baselines.md.
 
-    python -m tests.benchmarks.baselines [--attempts 12] [--copies 3]
+    python -m tests.benchmarks.baselines [--only births] [--attempts 6] [--copies 3]
 
 Needs only what is in public_data/. Of each release: the configuration that is accepted most often in some attempts of each, its
 median figures, and each method on the same public rows.
@@ -74,10 +74,11 @@ RISK = (
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--attempts", type=int, default=12)
+    parser.add_argument("--attempts", type=int, default=6)
     parser.add_argument("--copies", type=int, default=3)
+    parser.add_argument("--only", default="", help="part of a configuration's name")
     options = parser.parse_args()
-    for release in RELEASES:
+    for release in (each for each in RELEASES if options.only in each.config):
         _show(release, options.attempts, options.copies)
 
 
