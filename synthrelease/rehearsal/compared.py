@@ -32,6 +32,9 @@ from synthrelease.specification.release_spec import ReleaseSpec
 
 NO_GUARANTEE = "no guarantee"
 
+LOOSE = 0.5
+"""Cramer's V of a swap variable and a key that is chosen here, at most: values that follow from the key would stay as they are."""
+
 MOST_VALUES = 2**28
 """Rows times columns of the largest table that is handled row by row; some numbers of 8 bytes each are held."""
 
@@ -177,7 +180,8 @@ class _Workshop:
             variables = (next((c for c in ranked if self.wanted.key is None or names[c] not in self.wanted.key), ranked[0]),)
         if self.wanted.key is None:
             free = [c for c in range(len(sizes)) if c not in variables and 1 < sizes[c] <= 20]
-            key = self.by_strength(variables[0], free)[:1]
+            loose = [c for c in free if self.strength(variables[0], c) <= LOOSE]
+            key = self.by_strength(variables[0], loose)[:1]
         else:
             key = tuple(map(names.index, self.wanted.key))
         method = PermutationSwapping(key=key, variables=variables, rate=self.wanted.rate)
@@ -243,7 +247,7 @@ class _Workshop:
         )
         masked = method.masked(self.generator(3))
         rest = [name for name in self.table.layout.columns if name not in self.comparison.quasi_identifiers]
-        kept = f"{listing(rest)} stay as they are" if rest else "every column is drawn anew, so nothing is left as it is"
+        kept = f"published as it is: {listing(rest)}" if rest else "every column is drawn anew, so nothing is left as it is"
         return [
             _Made(
                 name="DA-MI",

@@ -76,6 +76,17 @@ def test_the_guarantee_of_swapping_has_twice_the_nominal_epsilon(spec: ReleaseSp
     assert "among all records" in one.notes[0]
 
 
+def test_a_key_that_is_chosen_does_not_tell_the_swapped_value(
+    spec: ReleaseSpec, survey: Counts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Sectors that followed from regions would be swapped for themselves, and the method would look as good as the file."""
+    tied = {"sector": 0.95, "education": 0.3}
+    names = spec.schema.names
+    monkeypatch.setattr(compared._Workshop, "strength", lambda self, one, other: tied.get(names[other], 0.1))
+    (one,) = figures(spec, survey, "swapping", variables=["region"])
+    assert "among records with the same 'education'" in one.notes[0]
+
+
 def test_the_same_seed_gives_the_same_figures(spec: ReleaseSpec, survey: Counts, every: dict) -> None:
     def text(found: tuple[BaselineFigures, ...]) -> str:
         return repr(found)  # NaN is not equal to itself

@@ -145,7 +145,7 @@ def _by_regression(
         return None
     matrix = design.matrix([rows[z] for z in earlier], len(bins))
     if len(occurring) == 2 or numbers is None:
-        return _logit(matrix, bins, occurring, earlier, design, generator)
+        return _logit(matrix, bins, occurring, earlier, design, generator, augmented=True)
     gap = np.flatnonzero(~np.isfinite(numbers))
     present = ~np.isin(bins, gap)
     line = _norm(matrix[np.flatnonzero(present)], bins[present], numbers, earlier, design, generator)
@@ -182,9 +182,13 @@ def _logit(
     earlier: Sequence[int],
     design: _Design,
     generator: np.random.Generator,
+    augmented: bool = False,
 ) -> Draw | None:
     used = _independent(matrix)
-    fit = fit_logit(matrix[:, used], np.ones(len(bins)), (bins == values[1]).astype(float))
+    matrix, second = matrix[:, used], (bins == values[1]).astype(float)
+    fit = fit_logit(matrix, np.ones(len(bins)), second)
+    if fit is None and augmented:
+        fit = fit_logit(*_augmented(matrix, second))
     if fit is None:
         return None
     drawn = fit.estimates + np.linalg.cholesky(fit.covariance) @ generator.standard_normal(len(fit.estimates))
@@ -194,6 +198,21 @@ def _logit(
         return values[second.astype(np.int64)]
 
     return draw
+
+
+def _augmented(matrix: sparse.csr_matrix, second: np.ndarray) -> tuple[sparse.csr_matrix, np.ndarray, np.ndarray]:
+    """Design, rows and positives with made-up rows of a total weight of k, so that no line separates the outcomes any more.
+
+    For each column a row one standard deviation above and one below the means, each with both outcomes: what packages for
+    multiple imputation do (White, Daniel & Royston 2010).
+    """
+    n, k = matrix.shape
+    means = np.asarray(matrix.mean(axis=0)).ravel()
+    spreads = np.sqrt(np.maximum(np.asarray(matrix.multiply(matrix).mean(axis=0)).ravel() - means**2, 0.0))
+    extra = np.vstack([means + np.diag(spreads), means - np.diag(spreads)])
+    weights = np.full(2 * k, 0.5)
+    design = sparse.vstack([matrix, sparse.csr_matrix(extra)], format="csr")
+    return design, np.concatenate([np.ones(n), weights]), np.concatenate([second, weights / 2])
 
 
 def _norm(

@@ -101,5 +101,6 @@ def test_two_columns_that_say_the_same_leave_a_regression_determined() -> None:
     table = Counts.of(layout_of(2, 2, 4), [x, x, x + random.integers(0, 3, 500)])
     numbers = [np.arange(2.0), np.arange(2.0), np.arange(4.0)]
     made, by_table = norm_and_logit(table, {0: (), 1: (0,), 2: (0, 1)}, numbers, no_rules(table), random)
-    assert 2 not in by_table
-    assert made.marginal([0, 1])[0, 1] == made.marginal([0, 1])[1, 0] == 0  # separated: from its table
+    assert by_table == (0,)
+    pairs = made.marginal([0, 1])
+    assert np.trace(pairs) > 0.97 * pairs.sum()  # separated, so made-up rows of the weight of two keep the odds finite
