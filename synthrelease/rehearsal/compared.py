@@ -33,7 +33,7 @@ from synthrelease.specification.release_spec import ReleaseSpec
 NO_GUARANTEE = "no guarantee"
 
 LOOSE = 0.5
-"""Cramer's V of a swap variable and a key that is chosen here, at most: values that follow from the key would stay as they are."""
+"""Cramer's V of a swap variable and a key that is chosen here, at most: values that follow from the key would stay."""
 
 MOST_VALUES = 2**28
 """Rows times columns of the largest table that is handled row by row; some numbers of 8 bytes each are held."""

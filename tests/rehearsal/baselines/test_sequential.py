@@ -103,4 +103,4 @@ def test_two_columns_that_say_the_same_leave_a_regression_determined() -> None:
     made, by_table = norm_and_logit(table, {0: (), 1: (0,), 2: (0, 1)}, numbers, no_rules(table), random)
     assert by_table == (0,)
     pairs = made.marginal([0, 1])
-    assert np.trace(pairs) > 0.97 * pairs.sum()  # separated, so made-up rows of the weight of two keep the odds finite
+    assert np.trace(pairs) > 0.9 * pairs.sum()  # separated, so made-up rows of the weight of two keep the odds finite
