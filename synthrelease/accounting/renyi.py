@@ -84,6 +84,15 @@ def of_pure(epsilon: Fraction) -> RenyiCurve:
     return zcdp(epsilon**2 / 2)
 
 
+def above(*curves: RenyiCurve) -> RenyiCurve:
+    """The least curve of this form that is nowhere below any of these: the largest of each coefficient."""
+    return RenyiCurve(
+        rho=max(curve.rho for curve in curves),
+        constant=max(curve.constant for curve in curves),
+        log_mean=max(curve.log_mean for curve in curves),
+    )
+
+
 def selected(one_round: RenyiCurve, shape: Fraction, stop_probability: Fraction) -> RenyiCurve:
     """The curve of the best of K independent rounds, K truncated negative binomial and hidden.
 

@@ -7,6 +7,8 @@ fall into. No probability is computed, so nothing is rounded.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from synthrelease.domain.counts import Counts
@@ -33,8 +35,40 @@ def uniform_subset(table: Counts, size: int, entropy: SystemEntropy = SYSTEM) ->
     rows = table.total
     if not 0 <= size <= rows:
         raise ValueError("a subset has at least 0 rows and at most those of the table")
+    return table.with_counts(_drawn(table, size, entropy))
+
+
+def random_pieces(table: Counts, sizes: Sequence[int], entropy: SystemEntropy = SYSTEM) -> tuple[Counts, ...]:
+    """The rows of a table, put into a uniformly random order and cut into pieces of these sizes, in exact law.
+
+    Parameters
+    ----------
+    sizes : rows of each piece, each at least 1, with the sum of all rows. They must not depend on what the rows hold.
+
+    Raises
+    ------
+    ValueError : for other sizes.
+
+    Notes
+    -----
+    The first piece of a random order is a uniform subset, and given it the second is one of the rest, and so on. Their counts
+    follow the multivariate hypergeometric law (theory 11.11, counts of random pieces). The last piece is what is left.
+    """
+    if min(sizes, default=0) < 1 or sum(sizes) != table.total:
+        raise ValueError("pieces have at least one row each, and all rows together")
+    found, left = [], table
+    for size in sizes[:-1]:
+        drawn = _drawn(left, size, entropy)
+        found.append(left.with_counts(drawn))
+        left = left.with_counts(left.counts - drawn)
+    return (*found, left)
+
+
+def _drawn(table: Counts, size: int, entropy: SystemEntropy) -> np.ndarray:
+    """(n_cells,) how many rows of each cell are in a uniform subset."""
+    rows = table.total
     drawn = _counts_of(table, _distinct(rows, min(size, rows - size), entropy))
-    return table.with_counts(drawn if 2 * size <= rows else table.counts - drawn)
+    return drawn if 2 * size <= rows else table.counts - drawn
 
 
 def _distinct(bound: int, size: int, entropy: SystemEntropy) -> np.ndarray:
