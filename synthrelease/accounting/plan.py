@@ -59,8 +59,10 @@ class Plan:
             total = in_sequence("release", *once, *_rounds_and_after(per_round, after, rule))
         else:
             whole = of_piece(once, None)
-            pieces = [_piece(f"piece: {piece}", *(of_piece(each, piece) for each in (once, per_round, after)), rule=rule)
-                      for piece in PIECES]
+            pieces = [
+                _piece(f"piece: {piece}", *(of_piece(each, piece) for each in (once, per_round, after)), rule=rule)
+                for piece in PIECES
+            ]
             total = in_sequence("release", *whole, in_parallel("pieces", *pieces))
         return cls(once=once, per_round=per_round, after=after, total=stated_at(total, delta))
 

@@ -26,6 +26,7 @@ from synthrelease.published.document import (
 )
 from synthrelease.published.flavour import FlavourPart
 from synthrelease.published.imputation import ImputationPart
+from synthrelease.published.partition import PartitionPart
 from synthrelease.published.parts import number
 from synthrelease.releasing.release import Release
 from synthrelease.specification.release_spec import ReleaseSpec
@@ -68,8 +69,9 @@ def release_document(
         card=spec.card,
         calibration=calibration,
         imputation=imputation,
-        flavour=FlavourPart.of(release.guarantee, spec.rows.way, calibration is not None),
+        flavour=FlavourPart.of(release.guarantee, spec.rows.way, calibration is not None, spec.partition is not None),
         bundle=spec.bundle,
+        partition=None if spec.partition is None else PartitionPart.of(spec.partition, release.n or release.candidate.n),
         intended_queries=list(spec.intended_queries),
     )
     return document.model_copy(update={"series": series_part(spec.series, document)})

@@ -49,15 +49,14 @@ def preview(spec: ReleaseSpec) -> dict[str, bytes]:
         for criterion in spec.criteria
     )
     spec = replace(spec, card=spec.card.model_copy(update={"title": f"PREVIEW {spec.card.title or spec.title}"}))
-    worked_with = table.total if spec.partition is None else rows_before(table.total, spec.partition)
     release = Release(
         spec=spec,
-        guarantee=stated_guarantee(spec, worked_with, worked_with),
-        n_file=None if spec.rows.way == "exact" else worked_with,
+        guarantee=stated_guarantee(spec, table.total, table.total),
+        n_file=None if spec.rows.way == "exact" else table.total,
         charges=spec.plan.total,
         candidate=Candidate(configuration=configuration, counts=table),
         scores=scores,
-        n=worked_with,
+        n=table.total,
     )
     document = release_document(release, {}, _weighting(spec, configuration), _copies(spec))
     made = replace(ReleasedTable.of(release.candidate), marked=spec.bundle.synthetic_column)

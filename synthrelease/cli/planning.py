@@ -97,7 +97,7 @@ def warnings_without_data(spec: ReleaseSpec, rows: int | None) -> list[tuple[str
     from synthrelease.releasing.estimates import usual_rows
     from synthrelease.specification.answered import least_bounds
 
-    n = rows or usual_rows(spec)
+    n = spec.scored_rows(rows or usual_rows(spec))
     least = least_bounds(spec, n)
     unanswered = [(each.name, text) for each in spec.setting.answered for text in unanswerable(each, least[each.name])]
     return unanswered + [

@@ -26,9 +26,7 @@ class PrivatePieces:
 
     def with_plan(self, planned: Sequence[Charge]) -> PrivatePieces:
         """The same pieces with fresh meters: each gets those of the charges that read it."""
-        return PrivatePieces(
-            self.fit.with_plan(of_piece(planned, "fit")), self.score.with_plan(of_piece(planned, "score"))
-        )
+        return PrivatePieces(self.fit.with_plan(of_piece(planned, "fit")), self.score.with_plan(of_piece(planned, "score")))
 
     def merge(self, layout: Layout, maps: Sequence[np.ndarray]) -> PrivatePieces:
         """Both on coarser public bins, behind the same meters."""

@@ -34,7 +34,7 @@ class Release:
 
     Attributes
     ----------
-    n : rows that the release worked with; more than those of the table where they were divided into pieces.
+    n : rows that the release worked with, where they were divided into pieces; otherwise they are those of the table.
     n_file : rows of the private file; None where the number of kept rows is published instead.
     measured : the noisy marginals that the table was made from, where the specification publishes them.
     """
@@ -44,9 +44,9 @@ class Release:
     charges: Charge
     candidate: Candidate
     scores: tuple[Score, ...]
-    n: int
     n_file: int | None = None
     measured: NoisyMarginals | None = None
+    n: int | None = None
 
 
 def release(
@@ -105,7 +105,7 @@ def release(
         charges=spec.plan.total,
         candidate=accepted.candidate,
         scores=scores,
-        n=private.n,
+        n=None if spec.partition is None else private.n,
         measured=(prepared.measured or accepted.candidate.measured) if spec.publish_measurements else None,
     )
 

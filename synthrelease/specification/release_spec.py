@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 
 from synthrelease.accounting.charges import Charge, decimal_text, mechanism, zero_concentrated
+from synthrelease.accounting.pieces import PartitionRule
 from synthrelease.accounting.plan import Plan, pure_epsilon
 from synthrelease.accounting.rows import RowsRule
 from synthrelease.accounting.selection import SelectionRule
@@ -48,6 +49,7 @@ class ReleaseSpec:
     publish_measurements : they become part of the release.
     priors : the public tables that generators start from, by the name in the configuration.
     rows : how many rows a release works with, and what that costs.
+    partition : how the rows are divided into a piece for the generator and one for the criteria; None where they are not.
     exact_domain : where the number of kept rows is published exactly, a digest of all that decides which rows are kept;
         None otherwise. Exact releases of one dataset on different domains would give away an exact difference.
     unit : what a record is, and in how many records a person can stand.
@@ -85,6 +87,7 @@ class ReleaseSpec:
     bound_risk: Fraction = Fraction(1, 100)
     priors: Mapping[str, Path] = field(default_factory=dict)
     rows: RowsRule = RowsRule()
+    partition: PartitionRule | None = None
     exact_domain: str | None = None
     unit: UnitTable = UnitTable()
     budget_reason: str = ""
@@ -114,6 +117,7 @@ class ReleaseSpec:
             after=tuple(after),
             rule=self.selection_rule,
             delta=self.delta,
+            partition=self.partition,
         )
 
     def answers(self, measured: NoisyMarginals | None) -> MeasuredAnswers | None:
@@ -126,6 +130,10 @@ class ReleaseSpec:
             risk=self.bound_risk,
             transformations=len(self.space.transformations),
         )
+
+    def scored_rows(self, n: int) -> int:
+        """Of n rows that a release works with, those that criteria ask: as many as the released table has."""
+        return n if self.partition is None else self.partition.sizes(n)[1]
 
     @property
     def selection_rule(self) -> SelectionRule:

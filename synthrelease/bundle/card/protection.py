@@ -15,7 +15,7 @@ from synthrelease.published.document import ReleaseDocument
 
 def domain_text(document: ReleaseDocument) -> str:
     """Which files the guarantee is about, and how many of their rows the release worked with."""
-    domain, n = document.domain, figure(document.n_rows)
+    domain, n = document.domain, figure(document.rows_worked_with)
     if domain.way == "exact":
         return (
             f"Files of which exactly {n} rows are complete, in range and plausible (below: rows that were left out). A record "
