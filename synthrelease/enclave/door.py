@@ -108,7 +108,7 @@ class Door:
     def _check_whole(self) -> None:
         if self._divided:
             raise BudgetError(
-                "Refused: the table was divided into pieces, and only these may be asked. No private count was read."
+                "Refused: the table was divided, and only its pieces may be asked. No private count was read."
             )
 
     def _changed(self, change: Callable[[Counts], Counts]) -> PrivateCounts:
