@@ -152,6 +152,12 @@ def exp_up(exponent: Fraction) -> Fraction:
         return Fraction(_decimal(exponent).exp()) * (1 + Fraction(1, 10**40))
 
 
+def log_up(value: Fraction) -> Fraction:
+    """The natural logarithm of a number of at least 1, rounded up to a multiple of 1e-9."""
+    with localcontext(Context(prec=_DIGITS)):
+        return _up(Fraction(_ln(value))) if value != 1 else Fraction(0)
+
+
 def _orders(objective: Callable[[Fraction], Fraction]) -> list[Fraction]:
     """Orders a = 1 + 2^t on ever finer grids of t around the best so far."""
     centre, width, tried = Fraction(8), Fraction(32), []

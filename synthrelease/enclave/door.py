@@ -107,9 +107,7 @@ class Door:
 
     def _check_whole(self) -> None:
         if self._divided:
-            raise BudgetError(
-                "Refused: the table was divided, and only its pieces may be asked. No private count was read."
-            )
+            raise BudgetError("Refused: the table was divided, and only its pieces may be asked. No private count was read.")
 
     def _changed(self, change: Callable[[Counts], Counts]) -> PrivateCounts:
         """What becomes of the counts, behind the same meter. Reveals nothing but the number of rows."""

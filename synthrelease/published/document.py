@@ -52,6 +52,7 @@ from synthrelease.published.flavour import FlavourPart
 from synthrelease.published.imputation import ImputationPart
 from synthrelease.published.partition import PartitionPart
 from synthrelease.published.parts import ExactText, Number, Part, number, upwards
+from synthrelease.published.population import PopulationPart
 from synthrelease.published.series import SeriesPart
 from synthrelease.toml.bundle import BundleTable
 from synthrelease.toml.card import CardTable
@@ -219,7 +220,7 @@ class SelectionPart(Part):
         return SelectionRule(stop_probability=Fraction(self.stop_probability or 0), shape=shape)
 
 
-_OPTIONAL = ("calibration", "imputation", "flavour", "series", "partition")
+_OPTIONAL = ("calibration", "imputation", "flavour", "series", "partition", "population")
 """What is not written where it was not asked for, or (the flavour) by earlier versions."""
 
 
@@ -236,6 +237,7 @@ class ReleaseDocument(Part):
     imputation : complete copies of the table in a file of their own; absent where none were asked for.
     flavour : the guarantee by its building blocks, for machines; documents without it were written before there was one.
     partition : random pieces of the rows; absent where the generator and the criteria worked with the same rows.
+    population : what the file is a simple random sample of; absent where nothing is said.
     bundle : further formats that were asked for; absent where none were.
     series : earlier releases of the same register; absent where none are named.
     intended_queries : what the release is meant to answer; absent where nothing is stated.
@@ -268,6 +270,7 @@ class ReleaseDocument(Part):
     bundle: Annotated[BundleTable, Field(strict=False)] = BundleTable()
     series: SeriesPart | None = None
     partition: PartitionPart | None = None
+    population: PopulationPart | None = None
     intended_queries: Annotated[list[IntendedQueryTable], Field(strict=False)] = []
 
     @model_serializer(mode="wrap")

@@ -20,10 +20,12 @@ from synthrelease.criteria import Criterion, JointTest, MeasuredAnswers, Setting
 from synthrelease.domain.margins import Calibration
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.domain.schema import Schema
+from synthrelease.errors import InputError
 from synthrelease.specification.series import Series
 from synthrelease.toml.bundle import BundleTable
 from synthrelease.toml.card import CardTable
 from synthrelease.toml.imputation import ImputationTable
+from synthrelease.toml.population import PopulationTable
 from synthrelease.toml.queries import IntendedQueryTable
 from synthrelease.toml.tables import InputTable, RuleTable, UnitTable
 
@@ -54,6 +56,7 @@ class ReleaseSpec:
         None otherwise. Exact releases of one dataset on different domains would give away an exact difference.
     unit : what a record is, and in how many records a person can stand.
     budget_reason : the steward's words on the budget.
+    population : what the file is a simple random sample of; None where nothing is said.
     calibration : what the accepted table is weighted to, over atomic bins; None where it gets no weights.
     imputation : how complete copies of it are made; None where none are.
     bundle : further formats of the release.
@@ -92,6 +95,7 @@ class ReleaseSpec:
     unit: UnitTable = UnitTable()
     budget_reason: str = ""
     calibration: Calibration | None = None
+    population: PopulationTable | None = None
     imputation: ImputationTable | None = None
     bundle: BundleTable = BundleTable()
     series: Series | None = None
@@ -130,6 +134,11 @@ class ReleaseSpec:
             risk=self.bound_risk,
             transformations=len(self.space.transformations),
         )
+
+    def check_sampled(self, n_file: int) -> None:
+        """Raises InputError for a file of more rows, a public number, than the population that it is said to be a sample of."""
+        if self.population is not None and n_file > self.population.size:
+            raise InputError(f"expected a file of at most {self.population.size} rows, as [population] states, found {n_file}.")
 
     def scored_rows(self, n: int) -> int:
         """Of n rows that a release works with, those that criteria ask: as many as the released table has."""

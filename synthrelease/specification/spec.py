@@ -29,6 +29,7 @@ from synthrelease.specification.codelists import with_codelists
 from synthrelease.specification.columns import build_column, group_binning
 from synthrelease.specification.level_rules import with_levels_written_out
 from synthrelease.specification.pieces import check_partition, partition_rule
+from synthrelease.specification.population import check_population
 from synthrelease.specification.queries import check_queries
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.series import read_series
@@ -114,6 +115,7 @@ class _Builder:
         self._check_imputation(schema)
         law = self._law_of_rounds()
         series = read_series(self.release.series, self.configuration.file_of("series"), self.problems)
+        check_population(self.release, self.problems)
         check_queries(self.release.intended_queries, schema, self.problems)
         check_bundle(self.release.bundle, self.release.card, schema, self.problems)
         self.problems.stop()
@@ -149,6 +151,7 @@ class _Builder:
             unit=self.release.unit,
             budget_reason=self.release.budget.reason,
             calibration=calibration,
+            population=self.release.population,
             imputation=self.release.imputation,
             bundle=self.release.bundle,
             series=series,

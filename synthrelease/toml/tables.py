@@ -29,6 +29,7 @@ from synthrelease.toml.fields import Reason as Reason
 from synthrelease.toml.fields import SpecTable as SpecTable
 from synthrelease.toml.imputation import ImputationTable
 from synthrelease.toml.partition import PartitionTable
+from synthrelease.toml.population import PopulationTable
 from synthrelease.toml.queries import IntendedQueryTable
 from synthrelease.toml.series import SeriesTable
 
@@ -426,6 +427,8 @@ class ReleaseFile(SpecTable):
     unit : how records belong to persons; its settings follow below. Example: `unit.name = "birth"`.
     partition : random pieces of the rows, one for the generator and one for the criteria; its settings follow below. Left out,
         both work with all rows. Example: `partition = { fit = 0.5, score = 0.5 }`.
+    population : what the private file is a simple random sample of; its settings follow below. Example:
+        `population = { size = 2000000, sample = "simple random, without replacement", source = "Register, 2024" }`.
     calibration : published totals that the released rows are weighted to, after acceptance and at no cost; its settings follow
         below. Example: `calibration.source = "Population register, 1 January 2024, table 3"`,
         `calibration.margins = [{ columns = ["sex"], totals = { F = 5100, M = 4900 } }]`.
@@ -452,6 +455,7 @@ class ReleaseFile(SpecTable):
     selection: SelectionTable = SelectionTable()
     unit: UnitTable = UnitTable()
     partition: PartitionTable | None = None
+    population: PopulationTable | None = None
     calibration: CalibrationTable | None = None
     imputation: ImputationTable | None = None
     bundle: BundleTable = BundleTable()
