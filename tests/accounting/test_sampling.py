@@ -1,4 +1,4 @@
-"""The sentence for a member of the population: by enumeration of all samples, exact, and the printed table with its tight values."""
+"""The sentence for a member of the population: by enumeration of all samples, exact, and the printed table."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TINY = Fraction(1, 10**8)
 
 
 def law(population: tuple[int, ...], sampled: int, bases: tuple[int, ...]) -> dict[tuple[int, ...], Fraction]:
-    """Noisy counts of ones in one uniform subset, one count with each base: two-sided geometric noise, clamped to the sample."""
+    """Noisy counts of ones in one uniform subset, one count with each base: geometric noise, clamped to the sample."""
     found: Counter[tuple[int, ...]] = Counter()
     ways = math.comb(len(population), sampled)
     for subset in combinations(population, sampled):
@@ -91,7 +91,6 @@ def test_the_printed_table_and_its_tight_values(epsilon: str, printed: float, ti
     """Merrill 2021, Table 5.1, at a tenth. At 0.1 nothing is printed: the bound there is above epsilon itself."""
     found = printed_bound(Fraction(epsilon), Fraction(1, 10))
     assert found == pytest.approx(printed, abs=0.0051 if printed != 0.1158 else 0.00005)
-    assert printed_bound(Fraction(epsilon), Fraction(largest_share(Fraction(epsilon)))) == pytest.approx(
-        float(Fraction(epsilon))
-    )
+    share = Fraction(largest_share(Fraction(epsilon)))  # up to which the printed bound is below epsilon
+    assert printed_bound(Fraction(epsilon), share) == pytest.approx(float(epsilon))
     assert float(tight_bound(Fraction(epsilon), Fraction(1, 10))) == pytest.approx(tight, abs=0.00005)
