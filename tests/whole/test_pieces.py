@@ -21,6 +21,8 @@ from synthrelease.enclave.pieces import PrivatePieces, divided
 from synthrelease.errors import BudgetError, InputError, SpecError
 from synthrelease.published.document import ReleaseDocument, read_strictly
 from synthrelease.rehearsal.attempts import run_attempts
+from synthrelease.rehearsal.pieces import partition_words
+from synthrelease.rehearsal.proposing import one_round, shares_luck
 from synthrelease.releasing.dry_run import dry_run
 from synthrelease.releasing.release import release
 from synthrelease.specification.release_spec import ReleaseSpec
@@ -172,6 +174,7 @@ MEASURED = "publish_measurements = true\n"
 MARGINALS = {
     'family = "privbayes"\nflavour = "degree"\ndegree = 1\nepsilon_split = 0.5': 'family = "marginals"\ntables = "face:year"'
 }
+SHARED = 'measurements = "shared"\npublish_measurements = true\n'
 ANSWERED = {"threshold = 0.9\nepsilon = 0.5": 'threshold = 0.9\nanswered_by = "measurements"'}
 REFUSED = {
     "answers of measurements": (
@@ -225,6 +228,19 @@ def test_each_piece_pays_its_own_charges_alone(tmp_path: Path) -> None:
     assert [counts.total for counts in read] == [3, 2]
     whole = world.private((0, 1), ())
     assert divided(whole, None, ()) is whole
+
+
+def test_a_rehearsal_offers_pieces_where_they_cost_less(tmp_path: Path) -> None:
+    whole, halves = spec_of(tmp_path, "", **{"generation = 10": "generation = 1"}), "generation = 1"
+    (told,) = partition_words(whole)
+    assert "epsilon = 1.998 in place of 2.996" in told  # e + ln((E + 0.001) / (1 + 0.001 E)) for e = 1 and 1.5
+    cheap = spec_of(tmp_path, PARTITION, **{"generation = 10": halves})
+    assert cheap.plan.total.epsilon <= Fraction("1.998")
+    assert partition_words(cheap) == []
+    assert partition_words(spec_of(tmp_path, "", **{"generation = 10": "generation = 20"})) == []  # 2% less is not worth it
+    assert (one_round(whole, Fraction(1)), one_round(cheap, Fraction(1))) == (Fraction(3, 2), 1)
+    assert one_round(cheap, Fraction(1, 4)) == Fraction(1, 2)  # the criteria are dearer
+    assert shares_luck(cheap) > shares_luck(whole)
 
 
 def test_a_dry_run_and_a_rehearsal_divide_public_rows(tmp_path: Path) -> None:
