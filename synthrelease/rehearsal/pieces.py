@@ -18,14 +18,15 @@ def partition_words(spec: ReleaseSpec) -> list[str]:
     alone = spec.partition is None and not spec.publish_measurements and not spec.intended_queries
     if not alone or spec.setting.answered or spec.setting.measured_lines:
         return []
-    now, then = spec.plan.total.epsilon, replace(spec, partition=PartitionRule(fit=Fraction(1, 2))).plan.total.epsilon
+    divided = replace(spec, partition=PartitionRule(fit=Fraction(1, 2)))
+    now, then = spec.plan.total.epsilon, divided.plan.total.epsilon
     if then > _PAYS * now:
         return []
     return [
-        f"With [partition] fit = 0.5, score = 0.5 this specification would cost epsilon = {_up(then)} in place of {_up(now)}, and "
-        "with any other shares as much: the generator is fitted to one random piece of the rows and the criteria ask the other. "
-        "The released table has as many rows as the latter, and the figures are about it. Thresholds must bear how it differs "
-        "from the whole: rehearse with these lines first."
+        f"With [partition] fit = 0.5, score = 0.5 this specification would cost epsilon = {_up(then)} in place of {_up(now)}, "
+        "and with any other shares as much: the generator is fitted to one random piece of the rows and the criteria ask the "
+        "other. The released table has as many rows as the latter, and the figures are about it. Thresholds must bear how it "
+        "differs from the whole: rehearse with these lines first."
     ]
 
 

@@ -428,7 +428,7 @@ class ReleaseFile(SpecTable):
     partition : random pieces of the rows, one for the generator and one for the criteria; its settings follow below. Left out,
         both work with all rows. Example: `partition = { fit = 0.5, score = 0.5 }`.
     population : what the private file is a simple random sample of; its settings follow below. Example:
-        `population = { size = 2000000, sample = "simple random, without replacement", source = "Register, 2024" }`.
+        `population = { size = 2000000, sample = "simple random, without replacement", source = "Population register" }`.
     calibration : published totals that the released rows are weighted to, after acceptance and at no cost; its settings follow
         below. Example: `calibration.source = "Population register, 1 January 2024, table 3"`,
         `calibration.margins = [{ columns = ["sex"], totals = { F = 5100, M = 4900 } }]`.
