@@ -14,6 +14,9 @@ import numpy as np
 from synthrelease.domain.counts import Counts
 from synthrelease.randomness import SYSTEM, SystemEntropy
 
+_AT_ONCE = 2**20
+"""Numbers that are drawn at once, for the memory."""
+
 
 def uniform_subset(table: Counts, size: int, entropy: SystemEntropy = SYSTEM) -> Counts:
     """A uniformly random set of `size` rows of a table, without replacement.
@@ -28,9 +31,10 @@ def uniform_subset(table: Counts, size: int, entropy: SystemEntropy = SYSTEM) ->
 
     Notes
     -----
-    The smaller of the subset and its complement is drawn (the complement of a uniform subset is one), so time and memory grow
-    with min(size, rows - size). Numbers are drawn independently and uniformly, and the first `size` different ones are kept:
-    given those before, the next different one is uniform over the rest, so every set of that size is equally likely.
+    The smaller of the subset and its complement is drawn (the complement of a uniform subset is one), so time grows with
+    min(size, rows - size); memory is a byte for each row. Numbers are drawn independently and uniformly, and the first `size`
+    different ones are kept: given those before, the next different one is uniform over the rest, so every set of that size is
+    equally likely.
     """
     rows = table.total
     if not 0 <= size <= rows:
@@ -67,21 +71,22 @@ def random_pieces(table: Counts, sizes: Sequence[int], entropy: SystemEntropy = 
 def _drawn(table: Counts, size: int, entropy: SystemEntropy) -> np.ndarray:
     """(n_cells,) how many rows of each cell are in a uniform subset."""
     rows = table.total
-    drawn = _counts_of(table, _distinct(rows, min(size, rows - size), entropy))
+    few = min(size, rows - size)
+    if not few:
+        drawn = np.zeros(len(table), dtype=np.int64)
+    else:  # every cell has a row, so that none begins where another does
+        firsts = np.cumsum(table.counts) - table.counts
+        drawn = np.add.reduceat(_distinct(rows, few, entropy), firsts, dtype=np.int64)
     return drawn if 2 * size <= rows else table.counts - drawn
 
 
 def _distinct(bound: int, size: int, entropy: SystemEntropy) -> np.ndarray:
-    """(size,) different whole numbers below `bound`, size <= bound / 2; every set of them is equally likely."""
-    found = np.zeros(0, dtype=np.int64)
-    while len(found) < size:
-        drawn = np.concatenate([found, entropy.picks(np.full(size - len(found), bound))])
-        _, first = np.unique(drawn, return_index=True)
-        found = drawn[np.sort(first)]  # the first time that each was drawn, in the order of drawing
-    return found
+    """(bound,) True at `size` different places, size <= bound / 2; every set of them is equally likely.
 
-
-def _counts_of(table: Counts, rows: np.ndarray) -> np.ndarray:
-    """(n_cells,) how many of the rows with these numbers lie in each cell."""
-    cells = np.searchsorted(np.cumsum(table.counts), rows, side="right")
-    return np.bincount(cells, minlength=len(table.counts)).astype(np.int64)
+    At most as many numbers are drawn at once as are still missing, so all different ones are kept.
+    """
+    taken, missing = np.zeros(bound, dtype=bool), size
+    while missing:
+        taken[entropy.picks(np.full(min(missing, _AT_ONCE), bound))] = True
+        missing = size - int(np.count_nonzero(taken))
+    return taken

@@ -86,7 +86,7 @@ OF_PIECES = (
         name="pieces: the rows are not drawn but cut in the order of their cells",
         breaks="pieces by value",
         place="enclave.subsets:_distinct",
-        old="entropy.picks(np.full(size - len(found), bound))",
+        old="entropy.picks(np.full(min(missing, _AT_ONCE), bound))",
         new="np.arange(size)",
         tests=(LAW,),
     ),
