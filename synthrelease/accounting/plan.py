@@ -59,10 +59,9 @@ class Plan:
             total = in_sequence("release", *once, *_rounds_and_after(per_round, after, rule))
         else:
             whole = of_piece(once, None)
-            pieces = [
-                _piece(f"piece: {piece}", *(of_piece(each, piece) for each in (once, per_round, after)), rule=rule)
-                for piece in PIECES
-            ]
+            by_piece = [tuple(of_piece(each, piece) for each in (once, per_round, after)) for piece in PIECES]
+            alone = [_piece(f"piece: {piece}", *charges, rule=rule) for piece, charges in zip(PIECES, by_piece, strict=True)]
+            pieces = [stated_at(each, delta) for each in alone]  # the largest epsilon is less than that of a curve above both
             total = in_sequence("release", *whole, in_parallel("pieces", *pieces))
         return cls(once=once, per_round=per_round, after=after, total=stated_at(total, delta))
 

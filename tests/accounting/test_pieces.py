@@ -11,7 +11,7 @@ from math import comb, prod
 import numpy as np
 import pytest
 
-from synthrelease.accounting.charges import IN_PARALLEL, exact, in_parallel, in_sequence, mechanism, zero_concentrated
+from synthrelease.accounting.charges import IN_PARALLEL, STATED, exact, in_parallel, in_sequence, mechanism, zero_concentrated
 from synthrelease.accounting.pieces import PartitionRule
 from synthrelease.accounting.plan import Plan
 from synthrelease.accounting.renyi import RenyiCurve, above
@@ -21,7 +21,9 @@ from synthrelease.domain.counts import Counts
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.subsets import random_pieces
 from synthrelease.errors import BudgetError, InputError, PrivateFailure
+from synthrelease.published.costs import ChargePart
 from synthrelease.randomness import SystemEntropy
+from synthrelease.verification.charges import _node_problems
 from tests.helpers.small import World
 
 WORLD = World({"a": 1})
@@ -184,10 +186,13 @@ def test_curves_in_two_pieces_are_stated_once() -> None:
     generation = zero_concentrated("generation", Fraction(1, 20), "")
     plan = plan_of(per_round=(generation, FIGURES), rule=rule, delta=Fraction(1, 10**6))
     alone = private_selection("s", generation, rule).curve()
-    asked = private_selection("s", in_sequence("r", FIGURES), rule).epsilon
-    beside = (FIT.epsilon**2 + asked**2) / 2  # each pure mechanism of a sum by itself
-    assert plan.total.parts[1].renyi == RenyiCurve(rho=beside, constant=alone.constant, log_mean=alone.log_mean)
-    assert plan.total.delta == Fraction(1, 10**6)
+    fit, score = plan.total.parts[1].parts
+    assert (fit.epsilon, fit.delta, fit.rule) == (alone.epsilon(Fraction(1, 10**6)), Fraction(1, 10**6), STATED)
+    assert (score.epsilon, score.delta) == (FIT.epsilon + private_selection("s", in_sequence("r", FIGURES), rule).epsilon, 0)
+    assert (plan.total.epsilon, plan.total.delta) == (ROWS.epsilon + max(fit.epsilon, score.epsilon), Fraction(1, 10**6))
+    assert list(_node_problems(ChargePart.of(plan.total), rule)) == []  # as `verify` recomputes it
+    with pytest.raises(BudgetError, match="Set delta"):
+        plan_of(per_round=(generation, FIGURES), rule=rule)
 
 
 @pytest.mark.parametrize(("n", "sizes"), [(2, (1, 1)), (3, (1, 2)), (10, (5, 5)), (11, (5, 6))])
