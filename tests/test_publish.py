@@ -39,10 +39,10 @@ PRIVBAYES = 'family = "privbayes"\nflavour = "degree"\ndegree = 1\nepsilon_split
 PRIOR = {PRIVBAYES: 'family = "marginals"\ntables = "face + year + 0 face:year"\nprior = "public.csv"'}
 
 
-def spent(folder: Path) -> int:
+def spent(folder: Path) -> Fraction:
     """Epsilon in the ledger beside the output."""
     path = folder / "out.ledger"
-    return int(load_ledger(path).statement().epsilon) if path.exists() else 0
+    return Fraction(load_ledger(path).statement().epsilon) if path.exists() else Fraction(0)
 
 
 def refused(folder: Path, kind: type[SynthreleaseError], **more: object) -> str:

@@ -12,16 +12,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Context, Decimal, localcontext
 from fractions import Fraction
-from typing import Protocol, TypeVar
-
-import numpy as np
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from synthrelease.accounting.charges import decimal_text
-from synthrelease.accounting.law_prices import LARGEST_EPSILON, MOST_ROUNDS, largest_log_ratio
 from synthrelease.accounting.renyi import exp_up, mean_rounds
 from synthrelease.errors import BudgetError, Unexpected
 
-Number = TypeVar("Number", Fraction, float, np.ndarray)
+if TYPE_CHECKING:
+    import numpy as np
+
+Number = TypeVar("Number", Fraction, float, "np.ndarray")
 
 _STEPS = 10**7
 """Prices are multiples of one over this."""
@@ -119,6 +119,8 @@ class NegativeBinomial:
 
     def nothing(self, rejection: Number) -> Number:
         """((1 - (1 - gamma) x)^-eta - 1) / (gamma^-eta - 1); for eta = 0 the limit. In floating point."""
+        import numpy as np  # here, as the ledger starts without it
+
         stop, shape = float(self.stop_probability), float(self.shape)
         left = 1 - (1 - stop) * np.asarray(rejection, dtype=float)
         if not shape:
@@ -155,6 +157,8 @@ class FiniteLaw:
     atoms: tuple[tuple[int, Fraction], ...]
 
     def __post_init__(self) -> None:
+        from synthrelease.accounting.law_prices import MOST_ROUNDS  # here, as the ledger starts without numpy
+
         rounds = [k for k, _ in self.atoms]
         if not (rounds and rounds == sorted(set(rounds)) and rounds[0] >= 1 and rounds[-1] <= MOST_ROUNDS):
             found = ", ".join(map(str, rounds[:10])) or "none"
@@ -195,6 +199,8 @@ class FiniteLaw:
         ------
         BudgetError : for rounds above the epsilon for which its rounding errors are bounded.
         """
+        from synthrelease.accounting.law_prices import LARGEST_EPSILON, largest_log_ratio
+
         most = self.atoms[-1][0] * epsilon  # the rounds of the longest search, one after the other
         if not epsilon or len(self.atoms) == 1:
             return most

@@ -132,11 +132,13 @@ def warn_of_gaps(spec: Any) -> None:
     """Say what the data card will lack, and what statistical packages will call otherwise; both can be changed later, with
     `card --bundle`.
     """
-    from synthrelease.bundle.statistical.names import renamings
     from synthrelease.toml.card import gaps
 
-    for line in renamings(spec.schema.names, spec.bundle):
-        out.print(escape(line), style="yellow")
+    if spec.bundle.formats:
+        from synthrelease.bundle.statistical.names import renamings
+
+        for line in renamings(spec.schema.names, spec.bundle):
+            out.print(escape(line), style="yellow")
     missing = gaps(spec.card, spec.schema.names)
     if missing:
         shown = ", ".join(missing[:8]) + (f" and {len(missing) - 8} more" if len(missing) > 8 else "")

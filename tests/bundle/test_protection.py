@@ -23,10 +23,12 @@ from synthrelease.published.document import ReleaseDocument
 from synthrelease.releasing.release import Release, release
 from synthrelease.specification.spec import load_spec
 from synthrelease.verification.charges import charges as check_charges
-from tests.helpers.tiny import write_config, write_data
+from tests.helpers.tiny import EPSILON, write_config, write_data
 
 WHY = "Two tosses of each."
 BUDGET, CRITERION = "Agreed with the mint.", "A mean off by more is of no use."
+TOTAL = EPSILON + Fraction(1, 2)  # the number of rows, and what CHANGES leaves as it is
+
 CHANGES = {
     "rows = 400": "",
     "generation = 10": f'generation = 10\nrows = 0.5\nreason = "{BUDGET}"',
@@ -69,7 +71,7 @@ def test_the_unit_and_the_reasons_stand_in_every_document(made: Release, tmp_pat
             assert said in text, (name, said)
     told = json.loads((folder / "release.json").read_text(encoding="utf-8"))
     assert told["guarantee"]["person"] == {
-        "unit": "toss", "records": 2, "why": WHY, "epsilon_exact": "43", "delta_exact": "0"}  # fmt: skip
+        "unit": "toss", "records": 2, "why": WHY, "epsilon_exact": str(2 * TOTAL), "delta_exact": "0"}  # fmt: skip
     assert told["domain"]["rows"] == "counted"
     assert (told["domain"]["file_rows"], told["domain"]["margin"]) == (
         401,
@@ -77,7 +79,7 @@ def test_the_unit_and_the_reasons_stand_in_every_document(made: Release, tmp_pat
     )
     assert told["guarantee"]["invariants"][0] == "the number of rows of the file, N = 401"
     for name in ("README.md", "README.html"):
-        assert "at most 99.9999999" in in_words((folder / name).read_text(encoding="utf-8"))
+        assert "at most 99.99999" in in_words((folder / name).read_text(encoding="utf-8"))
 
 
 def test_the_plan_shows_the_unit_and_the_reasons(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -96,7 +98,7 @@ def test_the_plan_shows_the_unit_and_the_reasons(tmp_path: Path, monkeypatch: py
         CRITERION,
         "differ in one toss that is replaced",
         "at most 2 records",
-        "at epsilon = 43",
+        f"at epsilon = {float(2 * TOTAL)}",
         "minus 12",
     ):
         assert text in said
@@ -224,6 +226,6 @@ def test_a_number_that_needs_a_count_may_not_go_without(document: ReleaseDocumen
 
 
 def test_the_guarantee_of_a_release_has_its_unit(made: Release) -> None:
-    assert made.guarantee.of_a_person == (43, 0)
-    assert replace(made.guarantee, records_per_person=5).of_a_person == (Fraction(215, 2), 0)
-    assert comb(2, 1) * made.guarantee.epsilon == 43
+    assert made.guarantee.of_a_person == (2 * TOTAL, 0)
+    assert replace(made.guarantee, records_per_person=5).of_a_person == (5 * TOTAL, 0)
+    assert comb(2, 1) * made.guarantee.epsilon == 2 * TOTAL

@@ -19,7 +19,7 @@ QUOTED = (("no", 'so "called"'), ("0,4", "5\n9", "ten"))
 
 def line_by_line(content: bytes, labels: tuple[tuple[str, ...], ...]) -> ReleasedTable:
     """Without leaving repetitions out: the reference."""
-    return tables._table_of(tables._lines(content), LAYOUT.columns, labels, (False, True), False, None)
+    return tables._table_of(tables._lines(content), LAYOUT.columns, labels, (False, True), False, False, None)
 
 
 def outcome(read: ReleasedTable | TableError) -> object:

@@ -71,7 +71,6 @@ OF_CRITERIA = (
         old="sensitivity=1 / n",
         new="sensitivity=0.5 / n",
         tests=(f"{NEIGHBOURS}[conditional_median-n3-case1]",),
-        core=True,
     ),
     Mutation(
         name="medians: rows above the window are not looked at",

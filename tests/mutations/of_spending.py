@@ -24,8 +24,15 @@ OF_SPENDING = (
         name="publish: tried after the charge",
         breaks="what fails for sure is paid for",
         place="publish:publish",
-        old=("listener.tried(dry_run(spec, checked.priors, request.jobs))\nreserve(spec, request, listener)"),
-        new=("reserve(spec, request, listener)\nlistener.tried(dry_run(spec, checked.priors, request.jobs))"),
+        old="listener.tried(dry_run(spec, checked.priors, request.jobs))",
+        new="pass",
+        also=(
+            (
+                "publish:publish",
+                "reserve(spec, request, listener)",
+                "reserve(spec, request, listener)\nlistener.tried(dry_run(spec, checked.priors, request.jobs))",
+            ),
+        ),
         tests=(f"{OF_PUBLISH}::test_everything_is_done_once_and_in_this_order", OF_DRY),
     ),
     Mutation(
@@ -34,9 +41,12 @@ OF_SPENDING = (
         place="publish:_spent",
         old=(
             "release(checked.spec, request.data, jobs=request.jobs, progress=listener.phase, priors=checked.priors, "
-            "public=checked.public_tables)"
+            "public=checked.public_tables, run=run)"
         ),
-        new=("release(checked.spec, request.data, jobs=request.jobs, progress=listener.phase, public=checked.public_tables)"),
+        new=(
+            "release(checked.spec, request.data, jobs=request.jobs, progress=listener.phase, "
+            "public=checked.public_tables, run=run)"
+        ),
         tests=(f"{OF_PUBLISH}::test_everything_is_done_once_and_in_this_order",),
     ),
     Mutation(
@@ -96,8 +106,8 @@ OF_SPENDING = (
         name="publish: a call from Python is not protected",
         breaks="messages on the screen, core files on the disk",
         place="publish:publish",
-        old=("with protected():\n    return _spent(checked, request, listener)"),
-        new=("if True:\n    return _spent(checked, request, listener)"),
+        old=("with protected():\n    return _spent(checked, request, listener, run)"),
+        new=("if True:\n    return _spent(checked, request, listener, run)"),
         tests=(CALLED,),
     ),
     Mutation(

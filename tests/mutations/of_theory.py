@@ -640,8 +640,8 @@ OF_THE_THEORY = (
         name="marginals: rules left out of the size of cliques",
         breaks="memory runs out in the enclave, after the charge",
         place="candidates.generators.marginals:Marginals.mistakes",
-        old="[*self.shares(layout), *tied]",
-        new="self.shares(layout)",
+        old="[*self.structure(layout), *tied]",
+        new="self.structure(layout)",
         tests=(FORMULA,),
     ),
     Mutation(

@@ -24,7 +24,7 @@ OUTPUTS = {
     "files": "checksums of the released rows",
 }
 WORDS = {"format", "title", "description", "synthetic", "guarantee", "charges", "selection", "specification", "versions",
-         "written_by", "card", "flavour"}  # fmt: skip
+         "written_by", "card", "flavour", "bundle", "series", "intended_queries"}  # fmt: skip
 """What says nothing about the private file, whatever it is: it was fixed before the file was read."""
 
 

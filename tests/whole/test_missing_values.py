@@ -49,7 +49,7 @@ alternatives.four = ["<6", "6-11", "12-23", ">=24"]
 never = "reason is missing and not hours is missing and hours < 6"
 applies_to = ["synthetic"]
 """
-    + PIPELINE
+    + PIPELINE.replace("stop_probability = 0.001", "stop_probability = 0")  # so that no price asks for a later format
 )
 GROUPS = """
 [groups]
