@@ -70,7 +70,13 @@ def release_document(
         card=spec.card,
         calibration=calibration,
         imputation=imputation,
-        flavour=FlavourPart.of(release.guarantee, spec.rows.way, calibration is not None, spec.partition is not None),
+        flavour=FlavourPart.of(
+            release.guarantee,
+            spec.rows.way,
+            calibration is not None,
+            divided=spec.partition is not None,
+            sampled=spec.population is not None,
+        ),
         bundle=spec.bundle,
         partition=None if spec.partition is None else PartitionPart.of(spec.partition, release.n or release.candidate.n),
         population=None

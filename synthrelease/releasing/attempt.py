@@ -161,6 +161,6 @@ def released_figures(spec: ReleaseSpec, accepted: Attempt, private: PrivateTable
     if spec.joint_test is None:
         return accepted.scores
     transformation = accepted.candidate.transformation
-    merged = private.score.with_plan(spec.plan.after).merge(transformation.layout, transformation.maps)
+    merged = private.with_plan(spec.plan.after).score.merge(transformation.layout, transformation.maps)
     scores = scores_of(spec.criteria, merged, accepted.candidate, spec.setting, prepared.fitted)
     return tuple(replace(score, passed=True, decides=score.noise_sd is None) for score in scores)

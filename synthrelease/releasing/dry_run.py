@@ -144,7 +144,7 @@ def _attempt(spec: ReleaseSpec, configuration: Configuration, table: Counts, pre
         merged, candidate = generate(spec, configuration, private, prepared)
     except RejectedRound:
         transformation = configuration.transformation
-        merged = private.score.with_plan(spec.plan.per_round).merge(transformation.layout, transformation.maps)
+        merged = private.with_plan(spec.plan.per_round).score.merge(transformation.layout, transformation.maps)
         own = _scored(spec, table).merge(transformation.layout, transformation.maps)
         candidate = Candidate(configuration=configuration, counts=own)
     try:
