@@ -84,6 +84,15 @@ def of_pure(epsilon: Fraction) -> RenyiCurve:
     return zcdp(epsilon**2 / 2)
 
 
+def above(*curves: RenyiCurve) -> RenyiCurve:
+    """The least curve of this form that is nowhere below any of these: the largest of each coefficient."""
+    return RenyiCurve(
+        rho=max(curve.rho for curve in curves),
+        constant=max(curve.constant for curve in curves),
+        log_mean=max(curve.log_mean for curve in curves),
+    )
+
+
 def selected(one_round: RenyiCurve, shape: Fraction, stop_probability: Fraction) -> RenyiCurve:
     """The curve of the best of K independent rounds, K truncated negative binomial and hidden.
 
@@ -141,6 +150,12 @@ def exp_up(exponent: Fraction) -> Fraction:
     """e^exponent, rounded up in the 40th digit or so."""
     with localcontext(Context(prec=_DIGITS)):
         return Fraction(_decimal(exponent).exp()) * (1 + Fraction(1, 10**40))
+
+
+def log_up(value: Fraction) -> Fraction:
+    """The natural logarithm of a number of at least 1, rounded up to a multiple of 1e-9."""
+    with localcontext(Context(prec=_DIGITS)):
+        return _up(Fraction(_ln(value))) if value != 1 else Fraction(0)
 
 
 def _orders(objective: Callable[[Fraction], Fraction]) -> list[Fraction]:

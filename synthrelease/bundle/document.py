@@ -26,7 +26,9 @@ from synthrelease.published.document import (
 )
 from synthrelease.published.flavour import FlavourPart
 from synthrelease.published.imputation import ImputationPart
+from synthrelease.published.partition import PartitionPart
 from synthrelease.published.parts import number
+from synthrelease.published.population import PopulationPart
 from synthrelease.releasing.release import Release
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.toml.bundle import BundleTable
@@ -68,8 +70,18 @@ def release_document(
         card=spec.card,
         calibration=calibration,
         imputation=imputation,
-        flavour=FlavourPart.of(release.guarantee, spec.rows.way, calibration is not None),
+        flavour=FlavourPart.of(
+            release.guarantee,
+            spec.rows.way,
+            calibration is not None,
+            divided=spec.partition is not None,
+            sampled=spec.population is not None,
+        ),
         bundle=spec.bundle,
+        partition=None if spec.partition is None else PartitionPart.of(spec.partition, release.n or release.candidate.n),
+        population=None
+        if spec.population is None or release.n_file is None
+        else PopulationPart.of(spec.population, release.guarantee, release.n_file),
         intended_queries=list(spec.intended_queries),
     )
     return document.model_copy(update={"series": series_part(spec.series, document)})

@@ -30,6 +30,7 @@ from synthrelease.rehearsal.baseline_report import (
 from synthrelease.rehearsal.copies import CopyFigures
 from synthrelease.rehearsal.intervals import Estimate
 from synthrelease.rehearsal.look_report import criterion_row, look_document, pair_rows, projection_rows, yardstick_rows
+from synthrelease.rehearsal.pieces import partition_words
 from synthrelease.rehearsal.proposal_words import lines, offer_rows, proposal_document, proposal_words
 from synthrelease.rehearsal.rehearse import Rehearsal
 from synthrelease.rehearsal.unguarded import WEAKEST
@@ -194,7 +195,7 @@ def page(rehearsal: Rehearsal, noise_level: float) -> str:
         cheapest=None if best is None else (decimal_text(best.generation), decimal_text(best.total)),
         proposal=proposal,
         proposal_generation=decimal_text(chosen.generation) if chosen else "",
-        proposal_words=proposal_words(rehearsal),
+        proposal_words=[*proposal_words(rehearsal), *partition_words(rehearsal.spec)],
         proposal_lines=lines(chosen),
         copies=sorted((_copies_row(rows, shown, one) for one in rehearsal.copies), key=lambda row: int(row["label"])),
         baselines=made(rehearsal),

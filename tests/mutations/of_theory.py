@@ -27,6 +27,7 @@ from tests.mutations.of_leaks import OF_LEAKS
 from tests.mutations.of_ledger import OF_THE_LEDGER
 from tests.mutations.of_networks import OF_NETWORKS
 from tests.mutations.of_noise import OF_NOISE
+from tests.mutations.of_pieces import OF_PIECES
 from tests.mutations.of_prices import OF_PRICES
 from tests.mutations.of_public_facts import OF_PUBLIC_FACTS
 from tests.mutations.of_rows import OF_THE_ROWS
@@ -1069,6 +1070,7 @@ MUTATIONS = (
     + OF_NETWORKS
     + OF_PRICES
     + OF_NOISE
+    + OF_PIECES
 )
 
 if __name__ == "__main__":
