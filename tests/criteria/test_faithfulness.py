@@ -95,7 +95,7 @@ def flow_of_whole_numbers(left: Counts, right: Counts, steps: tuple[Step, ...]) 
 counts = st.lists(st.integers(0, 2**20) | st.integers(0, 40), min_size=LAYOUT.n_cells, max_size=LAYOUT.n_cells)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(counts, counts, st.sampled_from([9, 10]))
 def test_capacities_in_units_have_the_flow_of_whole_numbers(left: list[int], right: list[int], bits: int) -> None:
     """Networks of capacities below 2^9 and 2^10 stand for those of scipy, so that two to twelve of them are needed."""
@@ -118,7 +118,7 @@ def test_a_trillion_rows_are_matched_exactly(power: int) -> None:
             for _ in range(2)
         )
         wanted = flow_of_whole_numbers(a, b, steps)
-        assert maximum_matching(a, b, steps) == from_nothing(a, b, steps) == wanted < 2**power
+        assert maximum_matching(a, b, steps) == wanted < 2**power
 
 
 def test_a_large_matching_has_the_size_of_one_flow() -> None:
