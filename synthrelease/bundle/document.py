@@ -47,13 +47,14 @@ def release_document(
     criteria = {criterion.name: criterion for criterion in spec.criteria}
     columns, charges = column_parts(release.candidate.transformation), ChargePart.of(release.charges)
     selection = selection_part(spec)
-    judged = [criterion_part(score, criteria[score.name], selection.bounds) for score in release.scores]
+    n = release.candidate.n
+    judged = [criterion_part(score, criteria[score.name], n, selection.bounds) for score in release.scores]
     document = ReleaseDocument(
         format=format_of(columns, calibration, charges, judged, spec.bundle),
         title=spec.title,
         description=spec.description.strip(),
         synthetic=True,
-        n_rows=release.candidate.n,
+        n_rows=n,
         guarantee=GuaranteePart.of(release.guarantee),
         domain=DomainPart.of(spec.rows, release.n_file, spec.input.missing_values),
         charges=charges,
@@ -124,16 +125,16 @@ _NO_PARAMETERS = {"name", "kind", "threshold", "epsilon", "reason"}
 """Fields of a criterion that stand elsewhere in release.json."""
 
 
-def criterion_part(score: Score, criterion: Criterion, bounds: BoundsPart | None = None) -> CriterionPart:
+def criterion_part(score: Score, criterion: Criterion, n: int, bounds: BoundsPart | None = None) -> CriterionPart:
     """A criterion with its figure, and what follows from the figure and its noise."""
     parameters = criterion.model_dump(mode="json", exclude=_NO_PARAMETERS, exclude_none=True)
     part = CriterionPart.of(score, criterion.figure_range, parameters)
-    return part.model_copy(update={"interval": interval_part(part, bounds)})
+    return part.model_copy(update={"interval": interval_part(part, n, bounds)})
 
 
-def interval_part(part: CriterionPart, bounds: BoundsPart | None = None) -> IntervalPart | None:
-    """What the released figure says about the exact one; from the other fields of the criterion, and from `bounds` where
-    measurements answer.
+def interval_part(part: CriterionPart, n: int, bounds: BoundsPart | None = None) -> IntervalPart | None:
+    """What the released figure says about the exact one; from the other fields of the criterion, from n, the number of released
+    rows, and from `bounds` where measurements answer.
 
     A figure without noise is exact. One whose noise is not added to it has an interval from redrawn noise, an estimate;
     None where there is no such estimate.
@@ -149,6 +150,7 @@ def interval_part(part: CriterionPart, bounds: BoundsPart | None = None) -> Inte
             float(part.value),
             sensitivity=float(part.sensitivity),
             epsilon=Fraction(epsilon),
+            rows=n,
             best=float(part.best),
             worst=None if part.worst is None else float(part.worst),
             passed_below=float(part.threshold) if part.decides else None,

@@ -91,7 +91,7 @@ def _run(spec: ReleaseSpec, public: PrivateTable, seed: int, index: int, number:
     if not scores:
         passed, accepted, likely = (False,) * len(spec.criteria), False, 0.0
     elif spec.joint_test is None:
-        passed = tuple(_passes(each, score, entropy) for each, score in zip(spec.criteria, scores, strict=True))
+        passed = tuple(_passes(each, score, public.n, entropy) for each, score in zip(spec.criteria, scores, strict=True))
         accepted, likely = all(passed), chance(spec.criteria, figures, sensitivities)
     else:
         passed = tuple(slack >= spec.joint_test.margin for slack in slacks)
@@ -143,11 +143,11 @@ def _joint(test: JointTest, slack: float, entropy: SeededEntropy) -> tuple[bool,
     return noisy.value >= test.margin, passing(test.margin, slack, 1.0, test.epsilon)
 
 
-def _passes(criterion: Criterion, score: Score, entropy: SeededEntropy) -> bool:
+def _passes(criterion: Criterion, score: Score, n: int, entropy: SeededEntropy) -> bool:
     """Whether the figure passes once it has its noise: the same draw as in a release, because grid points stay put."""
     if not criterion.figure_gets_noise or score.sensitivity is None or not math.isfinite(score.value):
         return score.passed
-    noisy = laplace_figure(score.value, sensitivity=score.sensitivity, epsilon=criterion.epsilon, entropy=entropy)
+    noisy = laplace_figure(score.value, sensitivity=score.sensitivity, epsilon=criterion.epsilon, rows=n, entropy=entropy)
     return noisy.value <= criterion.threshold
 
 

@@ -22,6 +22,7 @@ from synthrelease.enclave.resizing import resize
 from synthrelease.enclave.source import Source
 from synthrelease.errors import BudgetError
 from synthrelease.releasing.attempt import Attempt, Prepared, attempt, prepare, read_priors, released_figures
+from synthrelease.releasing.row_limits import check_rows
 from synthrelease.releasing.selection import select_by
 from synthrelease.specification.release_spec import ReleaseSpec
 
@@ -123,7 +124,7 @@ def read_private(
     Raises
     ------
     InputError : when the file does not fit the specification.
-    BudgetError : when the kept rows are those of a public table.
+    BudgetError : when the kept rows are those of a public table, or more than a part of the specification takes.
 
     Privacy
     -------
@@ -137,7 +138,9 @@ def read_private(
             "whole planned budget counts as spent."
         )
     spec.check_sampled(rows.n_file)
-    return resize(rows, spec.rows, spec.raw, spec.plan.once)
+    private = resize(rows, spec.rows, spec.raw, spec.plan.once)
+    check_rows(spec, private.n, spent=True)
+    return private
 
 
 def stated_guarantee(spec: ReleaseSpec, n_file: int, n: int) -> Guarantee:

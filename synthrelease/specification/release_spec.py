@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -123,6 +123,13 @@ class ReleaseSpec:
             delta=self.delta,
             partition=self.partition,
         )
+
+    def row_limits(self) -> Iterator[tuple[str, int]]:
+        """What takes a limited number of rows, in words, and how many (docs/known-limitations.md)."""
+        if self.joint_test is not None:
+            yield "a joint test", self.joint_test.most_rows
+        for generator in self.space.generators:
+            yield f"the generator {generator.family!r}", generator.most_rows
 
     def answers(self, measured: NoisyMarginals | None) -> MeasuredAnswers | None:
         """What the shared measurements answer; None where nothing is measured before the rounds."""

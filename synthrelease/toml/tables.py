@@ -98,7 +98,7 @@ class Mistake:
     suggestion: str | None = None
 
 
-MAX_STATED_ROWS = 2**30
+MAX_STATED_ROWS = 2**40
 """The largest number of rows that [input] rows may state: that of a file."""
 
 

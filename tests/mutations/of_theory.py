@@ -23,6 +23,7 @@ from tests.mutations.of_criteria import OF_CRITERIA
 from tests.mutations.of_documents import OF_DOCUMENTS
 from tests.mutations.of_floats import OF_FLOATS
 from tests.mutations.of_formats import OF_FORMATS
+from tests.mutations.of_large_counts import OF_LARGE_COUNTS
 from tests.mutations.of_leaks import OF_LEAKS
 from tests.mutations.of_ledger import OF_THE_LEDGER
 from tests.mutations.of_networks import OF_NETWORKS
@@ -344,13 +345,13 @@ OF_THE_THEORY = (
         place="criteria.base:Criterion._release",
         old=(
             "noisy = private.spend(self.charge, lambda counts: laplace_figure(query.figure(counts), "
-            "sensitivity=query.sensitivity, epsilon=self.epsilon, entropy=private.entropy))"
+            "sensitivity=query.sensitivity, epsilon=self.epsilon, rows=private.n, entropy=private.entropy))"
         ),
         new=(
             "if query.void:\n"
             "    return self._judged(math.nan, 'Laplace', 1.0, 1.0, self.epsilon)\n"
             "noisy = private.spend(self.charge, lambda counts: laplace_figure(query.figure(counts), "
-            "sensitivity=query.sensitivity, epsilon=self.epsilon, entropy=private.entropy))"
+            "sensitivity=query.sensitivity, epsilon=self.epsilon, rows=private.n, entropy=private.entropy))"
         ),
         tests=(VALUES,),
     ),
@@ -1071,6 +1072,7 @@ MUTATIONS = (
     + OF_PRICES
     + OF_NOISE
     + OF_PIECES
+    + OF_LARGE_COUNTS
 )
 
 if __name__ == "__main__":

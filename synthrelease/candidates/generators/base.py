@@ -16,6 +16,7 @@ from synthrelease.domain.counts import Counts
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.domain.schema import Layout
 from synthrelease.enclave.door import PrivateCounts
+from synthrelease.randomness import MOST_ROWS
 from synthrelease.toml.tables import Mistake, SpecTable
 
 Guaranteed = Literal["pure", "zCDP", "approximate"]
@@ -74,6 +75,9 @@ class Generator(SpecTable):
 
     library_megabytes: ClassVar[int] = 0
     """What the libraries of this family add to the memory of a process, measured (docs/benchmarks.md)."""
+
+    most_rows: ClassVar[int] = MOST_ROWS
+    """Rows for which its privacy is proved: its docstring says where the bound comes from."""
 
     packages: ClassVar[tuple[str, ...]] = ()
     """Libraries that this family alone uses, by the names of their packages."""

@@ -73,6 +73,7 @@ class LibraryGenerator(Generator):
 
     guarantee: ClassVar[Guaranteed] = "zCDP"
     library_megabytes: ClassVar[int] = 1200
+    most_rows: ClassVar[int] = 2**30  # `Randomness.choose`
     usual_seconds: ClassVar[float] = 5.0
     """Of a fit of the births, six columns; nearly all of it is the library's optimiser, whose work grows with the columns."""
     packages: ClassVar[tuple[str, ...]] = ("smartnoise-synth", "mbi", "jax")
