@@ -23,8 +23,8 @@ def measured_line(
     """The least-squares line of the last column on the others. Total: a line exists for every input.
 
     Means and products are taken from the measured table with the least noise that has the column or the pair, without bins of
-    missing values. A pair with a measured sum has the correlation of the sum's scores: that of the numbers, where scores rise with
-    them evenly. A pair that neither has counts as uncorrelated.
+    missing values. A pair with a measured sum has the correlation of the sum's scores: that of the numbers, where scores rise
+    with them evenly. A pair that neither has counts as uncorrelated.
 
     Parameters
     ----------
@@ -64,7 +64,10 @@ def measured_line(
 
 def _correlation(measured: NoisyMarginals, one: NoisySum) -> float:
     """The correlation of the scores of two columns; each score is a product of one of either, up to a shift by its corner."""
-    rows = [np.maximum(_counts(measured, column, size), 0.0) + 1e-9 for column, size in zip(one.columns, one.scores.shape, strict=True)]
+    rows = [
+        np.maximum(_counts(measured, column, size), 0.0) + 1e-9
+        for column, size in zip(one.columns, one.scores.shape, strict=True)
+    ]
     shares = [each / each.sum() for each in rows]
     scores = one.scores - shares[0] @ one.scores - (one.scores @ shares[1])[:, None] + shares[0] @ one.scores @ shares[1]
     spread = float(np.sqrt(shares[0] @ scores**2 @ shares[1]))  # of a product of centred scores: that of one times the other's

@@ -83,10 +83,10 @@ class Marginals(MeasuringGenerator):
     only_measured : marginals that are measured, too, and that the model leaves aside: for criteria that measurements answer,
         and for readers of the published measurements. Their weights share the budget with those of `tables`.
         Example: `only_measured = "birth_sex:birth_weight + 0.5 birth_month"`.
-    sums : sums of public scores over the rows that are measured, each as one number, and that the model matches: "parity[0 0 0 1]"
-        counts the rows of the last of four bins, "age[-20..20]:weight[-2 0 3]" adds up products of scores, evenly spaced from -20
-        to 20 in the first column. There is a score for every bin on which the column is measured; where a configuration's bins
-        are coarser, the mean score stands for them. Weights as in `tables`, in the same budget; the noise of a sum is that of one
+    sums : sums of public scores over the rows, each measured as one number, which the model matches: "parity[0 0 0 1]" counts
+        the rows of the last of four bins, "age[-20..20]:weight[-2 0 3]" adds up products of scores, evenly spaced in the first
+        column. There is a score for every bin on which the column is measured; where a configuration's bins are
+        coarser, the mean score stands for them. Weights as in `tables`, in the same budget; the noise of a sum is that of one
         number, of sensitivity highest minus lowest score. Example: `sums = "2 parity[0 0 0 1] + age[-20..20]:weight[-2 0 3]"`.
     prior : a public file with the columns of the private one, relative to the configuration; the model is the nearest table to
         it that matches the measurements. A wrong one costs accuracy, never privacy. Example: `prior = "../public.csv"`.
@@ -155,7 +155,7 @@ class Marginals(MeasuringGenerator):
         return list(dict.fromkeys([*tables, *(one.columns(layout) for one in self.scored_sums)]))
 
     def shares(self, layout: Layout) -> dict[tuple[int, ...], Fraction]:
-        """Every table, by increasing column indices, with its share of the budget (0: not measured); with sums they add up to 1."""
+        """Every table, by increasing column indices, with its share of the budget (0: not measured); with sums they make 1."""
         weights: dict[tuple[int, ...], Fraction] = {}
         for term in (*self.terms, *self.other_terms):
             for columns in term.sets(layout):
@@ -197,6 +197,9 @@ class Marginals(MeasuringGenerator):
     def charge(self, epsilon: Fraction) -> Charge:
         return mechanism("generation", epsilon, "discrete Laplace noise on a fixed set of marginals")
 
+    def no_publication(self) -> str:
+        return "" if self.sums is None else "measured sums have no place in measurements.json, which holds tables"
+
     def same_measurements(self, other: Generator) -> bool:
         return isinstance(other, Marginals) and other._measured() == self._measured()
 
@@ -210,14 +213,17 @@ class Marginals(MeasuringGenerator):
         -------
         eps-DP, eps = pure_epsilon(charge), neighbours replace one record. Which tables are measured is public. Replacing one
         record moves one count down and one up in each table: l1 sensitivity 2, so discrete Laplace noise of scale 2 / eps_j
-        makes table j eps_j-DP. A sum of public whole scores moves by at most the highest minus the lowest of them, so discrete Laplace
-        noise of that over eps_i makes it eps_i-DP (theory 12.15, scored sums). The eps_j and eps_i add up to eps (sequential
-        composition).
+        makes table j eps_j-DP. A sum of public whole scores moves by at most the highest minus the lowest of them, so discrete
+        Laplace noise of that over eps_i makes it eps_i-DP (theory 12.12, scored sums). The eps_j and eps_i add up to eps
+        (sequential composition).
         """
         epsilon, layout = pure_epsilon(charge), private.layout
         tables = list(self.measured_tables(layout, epsilon).items())
         shares = self.sum_shares(layout)
-        asked = [(one, one.columns(layout), one.scores(layout), share * epsilon) for one, share in zip(self.scored_sums, shares, strict=True)]
+        asked = [
+            (one, one.columns(layout), one.scores(layout), share * epsilon)
+            for one, share in zip(self.scored_sums, shares, strict=True)
+        ]
 
         def measured(counts: Counts) -> tuple[tuple[NoisyMarginal, ...], tuple[NoisySum, ...]]:
             return _measure(counts, tables, private.entropy), _measure_sums(counts, asked, private.entropy)
@@ -271,6 +277,8 @@ def _measure_sums(
         sensitivity = int(np.ptp(scores))
         noisy = discrete_laplace(exact, sensitivity=sensitivity, epsilon=epsilon, entropy=entropy)
         measured.append(
-            NoisySum(text=one.text, columns=columns, scores=scores, value=int(noisy[0]), epsilon=epsilon, sensitivity=sensitivity)
+            NoisySum(
+                text=one.text, columns=columns, scores=scores, value=int(noisy[0]), epsilon=epsilon, sensitivity=sensitivity
+            )
         )
     return tuple(measured)

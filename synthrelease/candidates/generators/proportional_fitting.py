@@ -83,7 +83,9 @@ class ProportionalFit:
         self._at = [
             [number for number, home in enumerate(self._homes) if home == clique] for clique in range(len(tree.cliques))
         ]
-        self._tilts = [[tilt for tilt in self._sums if tree.home(tilt.columns) == clique] for clique in range(len(tree.cliques))]
+        self._tilts = [
+            [tilt for tilt in self._sums if tree.home(tilt.columns) == clique] for clique in range(len(tree.cliques))
+        ]
 
     def margin(self, number: int) -> np.ndarray:
         """The share of every cell of a target."""
@@ -105,7 +107,10 @@ class ProportionalFit:
         -------
         Whether that was reached.
         """
-        self.aims = consistent(self.targets, self.possible, self.tree.sizes, self.n)
+        sums = [tilt.target for tilt in self._sums]
+        self.aims, of_sums = consistent(self.targets, self.possible, self.tree.sizes, self.n, sums)
+        for tilt, aim in zip(self._sums, of_sums, strict=True):
+            tilt.aim_at(aim)
         moved: list[float] = []
         for _ in range(sweeps):
             moved.append(self.sweep(tolerances))
@@ -178,8 +183,8 @@ class ProportionalFit:
         return moved**2
 
     def sum_parameters(self) -> np.ndarray:
-        """One for every sum, of its scores in highest scores."""
-        return np.array([tilt.parameter for tilt in self._sums])
+        """One for every sum, of its scores in highest scores, for the sum as it was measured."""
+        return np.array([tilt.original_parameter for tilt in self._sums])
 
     def _margin(self, clique: int, columns: Sequence[int]) -> np.ndarray:
         axes = tuple(i for i, column in enumerate(self.tree.cliques[clique]) if column not in columns)

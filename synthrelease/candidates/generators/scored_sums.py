@@ -1,8 +1,8 @@
 """Sums of public scores over the rows: one number in place of a table of many noisy cells.
 
-A regression slope, a mean or the size of one rare bin is a sum over all rows of a score that each row's bins have. Measured as one
-number it has the noise of one number; added up from a measured table it has that of all cells of the table, and in cells far
-from the middle it counts most.
+A product moment, a mean or the size of one rare bin is a sum over all rows of a score that each row's bins have. Measured as
+one number it has the noise of one number; added up from a measured table it has that of all cells of the table, and in cells
+far from the middle it counts most.
 """
 
 from __future__ import annotations
@@ -77,7 +77,9 @@ class ScoredSum:
     def scores(self, layout: Layout) -> np.ndarray:
         """(sizes of its columns) whole numbers from 0 to STEPS: what a row of each cell adds. Exact, and public."""
         columns = self.columns(layout)
-        by_column = {layout.index(factor.column): factor.of_bins(layout.sizes[layout.index(factor.column)]) for factor in self.factors}
+        by_column = {
+            layout.index(factor.column): factor.of_bins(layout.sizes[layout.index(factor.column)]) for factor in self.factors
+        }
         cells = [Fraction(1)]
         for column in columns:
             cells = [before * score for before in cells for score in by_column[column]]
@@ -96,7 +98,9 @@ class ScoredSum:
                 return
             size = layout.sizes[layout.index(factor.column)]
             if not factor.spread and len(factor.scores) != size:
-                expected = f"{size} scores of {factor.column!r}, one for each bin on which it is measured, or two with .. between"
+                expected = (
+                    f"{size} scores of {factor.column!r}, one for each bin on which it is measured, or two with .. between"
+                )
                 yield Mistake(field="sums", expected=expected, found=str(len(factor.scores)))
                 return
         if not np.ptp(self.scores(layout)):

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from synthrelease.candidates.generators.consistent_tables import SumTarget
 from synthrelease.candidates.generators.measurements import NoisySum
 
 _FARTHEST = 60.0
@@ -26,9 +27,22 @@ class Tilt:
     def __init__(self, measured: NoisySum, n: int, weight: float):
         self.columns = measured.columns
         self.scores = measured.scores / measured.sensitivity
-        self.aim = min(max(measured.value / measured.sensitivity, 0.0), n * float(self.scores.max()))
+        self.aim = self.given = measured.value / measured.sensitivity
         self.variance = measured.variance / measured.sensitivity**2
         self.ridge, self.n, self.parameter = weight * self.variance / n, n, 0.0
+
+    @property
+    def target(self) -> SumTarget:
+        return SumTarget(columns=self.columns, scores=self.scores, value=self.given, variance=self.variance)
+
+    def aim_at(self, value: float) -> None:
+        """Take this value, which agrees with other targets, in place of the measured one."""
+        self.aim = value
+
+    @property
+    def original_parameter(self) -> float:
+        """The parameter of the same table for the measured value."""
+        return self.parameter + (self.given - self.aim) / self.ridge
 
     def step(self, margin: np.ndarray) -> tuple[np.ndarray, float]:
         """What every cell's share is multiplied by, up to a factor, and how far the sum was moved, in its tolerance.
