@@ -110,16 +110,16 @@ class _LeastSquares:
         self._scale = self._gather @ (1 / cells)
         self._n_cells = len(self._values)
         self._all_sums = [each.value for each in sums]
-        self._placed = []
+        self._placed: list[int] = []
         starts_of = np.cumsum([0, *(target.values.size for target in targets)])
         for number, each in enumerate(sums):
-            holding = [place for place, target in enumerate(targets) if set(each.columns) <= set(target.columns)]
+            holding = [index for index, target in enumerate(targets) if set(each.columns) <= set(target.columns)]
             if not holding:
                 continue
-            place = min(holding, key=lambda one: targets[one].values.size)
-            shape = targets[place].values.shape
-            scores = np.broadcast_to(spread(each.scores, each.columns, targets[place].columns), shape).ravel()
-            rows = slice(int(starts_of[place]), int(starts_of[place + 1]))
+            home = min(holding, key=lambda one: targets[one].values.size)
+            shape = targets[home].values.shape
+            scores = np.broadcast_to(spread(each.scores, each.columns, targets[home].columns), shape).ravel()
+            rows = slice(int(starts_of[home]), int(starts_of[home + 1]))
             self._placed.append(number)
             self._spread = vstack([self._spread, csr_matrix(scores[None, :]) @ self._spread[rows]]).tocsr()
             self._even = np.append(self._even, scores @ self._even[rows])
