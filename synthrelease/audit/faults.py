@@ -65,6 +65,7 @@ def faulty_cases() -> Iterator[Case]:
     yield network_case("DPCTGAN", "a lone record moves", Fraction(1, 100), spent=Fraction(400))
     yield votes_case("a lone record moves", Fraction(1, 100), spent=Fraction(40))
     yield measured_case("a:b + 2 b", "a lone record moves", Fraction(1), spent=Fraction(2))
+    yield measured_case("a", "a lone record moves", Fraction(1), spent=Fraction(2), sums="2 a[0..1]:b[0..1]")
     yield _published_rounds()
     yield chosen_law_case()
     yield first_to_finish_case()

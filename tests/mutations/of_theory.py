@@ -45,6 +45,7 @@ TREE = "tests/candidates/generators/test_junction_tree.py"
 ENTROPY = "tests/candidates/generators/test_maximum_entropy.py"
 MINIMUM = f"{ENTROPY}::test_the_fit_meets_the_conditions_of_the_minimum"
 FORMULA = "tests/candidates/generators/test_marginals.py"
+SUMS = "tests/candidates/generators/test_scored_sums.py"
 MEASURED = "tests/candidates/generators/test_measurements.py"
 JOINT = "tests/criteria/test_joint.py"
 ONE_STEP = "tests/criteria/test_regression_one_step.py"
@@ -636,6 +637,38 @@ OF_THE_THEORY = (
         old="values=noisy",
         new="values=exact",
         tests=(FORMULA,),
+    ),
+    Mutation(
+        name="scored sums: half the sensitivity",
+        breaks="epsilon of every sum doubled",
+        place="candidates.generators.marginals:_measure_sums",
+        old="int(np.ptp(scores))",
+        new="max(1, int(np.ptp(scores)) // 2)",
+        tests=(f"{SUMS}::test_a_sum_has_the_noise_of_its_widest_scores_over_its_own_epsilon",),
+    ),
+    Mutation(
+        name="scored sums: every sum gets what all of them share",
+        breaks="epsilons add up to more than is charged",
+        place="candidates.generators.marginals:Marginals.sum_shares",
+        old="left * one.weight / self._weight_of_sums",
+        new="left",
+        tests=(SUMS,),
+    ),
+    Mutation(
+        name="scored sums: without noise",
+        breaks="private sums are the model's",
+        place="candidates.generators.marginals:_measure_sums",
+        old="value=int(noisy[0])",
+        new="value=int(exact[0])",
+        tests=(SUMS,),
+    ),
+    Mutation(
+        name="scored sums: measurements that lack them are published as all",
+        breaks="a reader takes the published noisy tables for all that was charged",
+        place="candidates.generators.marginals:Marginals.no_publication",
+        old="if self.sums is None",
+        new="if True",
+        tests=(SUMS,),
     ),
     Mutation(
         name="marginals: rules left out of the size of cliques",

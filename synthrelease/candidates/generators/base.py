@@ -156,6 +156,10 @@ class MeasuringGenerator(Generator):
     def fixed_tables(self, layout: Layout) -> Iterable[tuple[int, ...]]:
         return self.measured_tables(layout, Fraction(1))
 
+    def no_publication(self) -> str:
+        """Why measurements.json cannot hold all that is measured; empty where it can."""
+        return ""
+
     def model(self, measured: NoisyMarginals, background: Background) -> BayesianNetwork:
         """The model of measurements over the background's layout: a function of these, without any randomness.
 
