@@ -91,7 +91,7 @@ def _run(spec: ReleaseSpec, public: PrivateTable, seed: int, index: int, number:
     if not scores:
         passed, accepted, likely = (False,) * len(spec.criteria), False, 0.0
     elif spec.joint_test is None:
-        passed = tuple(_passes(each, score, public.n, entropy) for each, score in zip(spec.criteria, scores, strict=True))
+        passed = tuple(_passes(each, score, public.score.n, entropy) for each, score in zip(spec.criteria, scores, strict=True))
         accepted, likely = all(passed), chance(spec.criteria, figures, sensitivities)
     else:
         passed = tuple(slack >= spec.joint_test.margin for slack in slacks)
