@@ -109,8 +109,8 @@ OF_CRITERIA = (
         name="proportions: the share of the private group itself",
         breaks="a group of one record moves by as much as a share can",
         place="criteria.proportions:_Shares.excess",
-        old="hits * self.rows - self.hits * rows",
-        new="(hits * self.rows - self.hits * rows) * self.rows // np.maximum(rows, 1)",
+        old="hits * ours - self.hits * rows",
+        new="(hits * ours - self.hits * rows) * ours // np.maximum(rows, 1)",
         tests=(f"{NEIGHBOURS}[difference_in_proportions-n3-case1]",),
     ),
     Mutation(

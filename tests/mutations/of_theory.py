@@ -666,8 +666,8 @@ OF_THE_THEORY = (
         name="scored sums: measurements that lack them are published as all",
         breaks="a reader takes the published noisy tables for all that was charged",
         place="candidates.generators.marginals:Marginals.no_publication",
-        old="if self.sums is None",
-        new="if True",
+        old="self.sums is None",
+        new="True",
         tests=(SUMS,),
     ),
     Mutation(
@@ -842,7 +842,7 @@ OF_THE_THEORY = (
     Mutation(
         name="plan: charges after acceptance forgotten",
         breaks="epsilon is spent and not charged",
-        place="accounting.plan:Plan.of",
+        place="accounting.plan:_rounds_and_after",
         old='(in_sequence("figures of the accepted dataset", *after),) if after else ()',
         new="()",
         tests=("tests/accounting/test_plan.py",),

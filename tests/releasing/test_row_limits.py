@@ -37,7 +37,7 @@ def test_stated_rows_are_refused_before_anything_is_charged(root: Path, tmp_path
 
 def test_counted_rows_are_refused_before_a_round(monkeypatch: pytest.MonkeyPatch, root: Path) -> None:
     spec = load_spec(root / "configs/births-low-epsilon.toml")
-    counted = SimpleNamespace(is_public=lambda public: False)
+    counted = SimpleNamespace(is_public=lambda public: False, n_file=2**31)
     monkeypatch.setattr(releasing, "ingest", lambda *given: counted)
     monkeypatch.setattr(releasing, "resize", lambda *given: SimpleNamespace(n=2**30 + 1))
     with pytest.raises(BudgetError, match="takes at most"):

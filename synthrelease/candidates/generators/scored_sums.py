@@ -25,7 +25,7 @@ STEPS = 2**12
 _NUMBER = r"-?[0-9]+(?:\.[0-9]+)?"
 _FACTOR = re.compile(rf"\s*(?P<column>\w+)\s*\[\s*(?P<scores>{_NUMBER}\s*\.\.\s*{_NUMBER}|{_NUMBER}(?:\s+{_NUMBER})*)\s*\]\s*")
 _WEIGHT = re.compile(r"\s*(?P<weight>[0-9]+(?:\.[0-9]+)?)\s+(?P<factors>.*)", re.DOTALL)
-_EXPECTED = "terms such as 'parity[0 0 0 1]' or '2 age[18 25 40]:weight[-2000..2000]', joined by +, of different columns"
+_EXPECTED = "terms such as 'children[0 0 0 1]' or '2 age[18 25 40]:weight[-2000..2000]', joined by +, of different columns"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,7 +57,7 @@ class ScoredSum:
 
     @classmethod
     def of(cls, text: str) -> ScoredSum:
-        """Read "parity[0 0 0 1]" or "2 age[18 25 40]:weight[-2000..2000]". Raises Unexpected for anything else."""
+        """Read "children[0 0 0 1]" or "2 age[18 25 40]:weight[-2000..2000]". Raises Unexpected for anything else."""
         weighted = _WEIGHT.fullmatch(text)
         weight = Fraction(weighted["weight"]) if weighted else Fraction(1)
         matches = [_FACTOR.fullmatch(part) for part in (weighted["factors"] if weighted else text).split(":")]
