@@ -65,6 +65,8 @@ def fit_logit(design: np.ndarray | sparse.csr_matrix, rows: np.ndarray, positive
         if not np.isfinite(moved).all():
             return None
         if np.abs(moved).max() < _SMALL_STEP:
+            if not np.linalg.eigvalsh(information)[0] > _RANK_TOLERANCE * rows.sum():
+                return None  # the likelihood is flat as far as doubles tell: it grew until nothing more could be seen
             return LogitFit(estimates=estimates / scale, covariance=np.linalg.inv(information) / np.outer(scale, scale))
         while (gained := _likelihood(line + moved, rows, positive)) < reached and np.abs(moved).max() > _SMALL_STEP:
             step, moved = step / 2, moved / 2
