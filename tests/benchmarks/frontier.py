@@ -146,9 +146,7 @@ def picture(results: Sequence[dict[str, Any]], path: Path) -> None:
             [one["epsilon"] for one in shown], share, yerr=[below, above], fmt=f"-{marker}", capsize=3, label=way.title
         )
     axis.axhline(0.9, color="0.6", linestyle=":", linewidth=1)
-    axis.set(
-        xscale="log", xlabel="epsilon", ylabel="success: released, all true errors allowed", ylim=(-0.03, 1.03)
-    )
+    axis.set(xscale="log", xlabel="epsilon", ylabel="success: released, all true errors allowed", ylim=(-0.03, 1.03))
     axis.set_xticks([0.2, 0.5, 1, 2, 5, 10], labels=["0.2", "0.5", "1", "2", "5", "10"])
     axis.minorticks_off()
     axis.grid(alpha=0.3)
