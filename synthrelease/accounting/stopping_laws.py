@@ -15,7 +15,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from synthrelease.accounting.charges import decimal_text
-from synthrelease.accounting.renyi import exp_up, mean_rounds
+from synthrelease.accounting.renyi import SLACK, decimal_of, exp_up, mean_rounds
 from synthrelease.errors import BudgetError, Unexpected
 
 if TYPE_CHECKING:
@@ -25,8 +25,6 @@ Number = TypeVar("Number", Fraction, float, "np.ndarray")
 
 _STEPS = 10**7
 """Prices are multiples of one over this."""
-_SLACK = Fraction(1, 10**30)
-"""More than the rounding errors of a logarithm with 50 digits."""
 _PRECISE = 1000
 """Above this epsilon, the closed forms are replaced by bounds that need no e^epsilon."""
 
@@ -133,14 +131,14 @@ class NegativeBinomial:
         if epsilon > _PRECISE:
             return most
         with localcontext(Context(prec=60 + int(epsilon))):
-            ratio = _decimal(exp_up(epsilon))
+            ratio = decimal_of(exp_up(epsilon))
             here, there = self._none(ratio / (1 + ratio)), self._none(1 / (1 + ratio))
             accepted = ratio * ratio * (1 - here) / (1 - there)
             found = Fraction(max(accepted, here / there).ln())
-        return min(most, _up(found + _SLACK))
+        return min(most, _up(found + SLACK))
 
     def _none(self, rejection: Decimal) -> Decimal:
-        stop, shape = _decimal(self.stop_probability), _decimal(self.shape)
+        stop, shape = decimal_of(self.stop_probability), decimal_of(self.shape)
         left = (1 - (1 - stop) * rejection).ln()
         return ((-shape * left).exp() - 1) / ((-shape * stop.ln()).exp() - 1) if self.shape else left / stop.ln()
 
@@ -220,13 +218,9 @@ def _shown(probability: Fraction) -> str:
     return text if Fraction(text) == probability else str(probability)
 
 
-def _decimal(value: Fraction) -> Decimal:
-    return Decimal(value.numerator) / Decimal(value.denominator)
-
-
 def _ln_up(value: Fraction) -> Fraction:
     with localcontext(Context(prec=50)):
-        return Fraction(_decimal(value).ln()) + _SLACK if value != 1 else Fraction(0)
+        return Fraction(decimal_of(value).ln()) + SLACK if value != 1 else Fraction(0)
 
 
 def _up(value: Fraction) -> Fraction:

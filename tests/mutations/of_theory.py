@@ -222,8 +222,8 @@ OF_THE_THEORY = (
         name="hidden number of rounds: the shape is left out of the cost",
         breaks="the loop costs more than the claim",
         place="accounting.renyi:selected",
-        old="(1 + shape) * (Fraction(middle) + _SLACK)",
-        new="Fraction(middle) + _SLACK",
+        old="(1 + shape) * (Fraction(middle) + SLACK)",
+        new="Fraction(middle) + SLACK",
         tests=("tests/accounting/test_renyi.py",),
     ),
     Mutation(
