@@ -21,6 +21,8 @@ _MOST_DIGITS = 330
 
 MECHANISM, SUM, SELECTION = "mechanism", "sum", "private selection: 2 x"
 HIDDEN_ROUNDS, STATED = "private selection: hidden number of rounds", "sum of curves, stated at delta"
+GENERATION = "generation"
+"""The name of the charge of a fit, or of measurements that all rounds share: what it pays for is told by it."""
 PRICED = "private selection: price of the law of the number of rounds"
 REPLACING = "replacing a record: removing one and adding one"
 IN_PARALLEL = "in parallel: the largest over random pieces"

@@ -7,12 +7,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
-from synthrelease.accounting.charges import Charge
+from synthrelease.accounting.charges import GENERATION, Charge
 from synthrelease.accounting.rows import NUMBER_OF_ROWS
 from synthrelease.errors import InputError
-
-GENERATION = "generation"
-"""The name of the charge of a fit, or of measurements that all rounds share."""
 
 Piece = Literal["fit", "score"]
 PIECES: tuple[Piece, Piece] = ("fit", "score")

@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 
-from synthrelease.accounting.charges import Charge, decimal_text, mechanism, zero_concentrated
+from synthrelease.accounting.charges import GENERATION, Charge, decimal_text, mechanism, zero_concentrated
 from synthrelease.accounting.pieces import PartitionRule
 from synthrelease.accounting.plan import Plan, pure_epsilon
 from synthrelease.accounting.rows import RowsRule
@@ -165,12 +165,12 @@ class ReleaseSpec:
         if families in LIBRARIES:
             return self.space.generators[0].charge(self.generation_budget)  # its own charge shows the library's part
         if self.generation_unit == "rho":
-            charge = zero_concentrated("generation", self.generation_budget, because)
+            charge = zero_concentrated(GENERATION, self.generation_budget, because)
             if pure := sorted({each.family for each in self.space.generators if each.guarantee == "pure"}):
                 beside = f"{charge.because}; {', '.join(pure)} at epsilon = {decimal_text(pure_epsilon(charge))}"
                 return replace(charge, because=beside)
             return charge
-        return mechanism("generation", self.generation_budget, because, self.generation_delta)
+        return mechanism(GENERATION, self.generation_budget, because, self.generation_delta)
 
     @property
     def generation_unit(self) -> str:

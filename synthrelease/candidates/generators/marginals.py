@@ -17,7 +17,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import Field, field_validator, model_validator
 
-from synthrelease.accounting.charges import Charge, mechanism
+from synthrelease.accounting.charges import GENERATION, Charge, mechanism
 from synthrelease.accounting.plan import pure_epsilon
 from synthrelease.candidates.generators.base import Background, Generator, Guaranteed, MeasuringGenerator
 from synthrelease.candidates.generators.bayesian_network import BayesianNetwork
@@ -195,7 +195,7 @@ class Marginals(MeasuringGenerator):
             )
 
     def charge(self, epsilon: Fraction) -> Charge:
-        return mechanism("generation", epsilon, "discrete Laplace noise on a fixed set of marginals")
+        return mechanism(GENERATION, epsilon, "discrete Laplace noise on a fixed set of marginals")
 
     def no_publication(self) -> str:
         return "" if self.sums is None else "measured sums have no place in measurements.json, which holds tables"

@@ -18,7 +18,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
-from synthrelease.accounting.charges import Charge, exact, mechanism
+from synthrelease.accounting.charges import GENERATION, Charge, exact, mechanism
 from synthrelease.accounting.plan import pure_epsilon
 from synthrelease.candidates.generators.base import Background, Generator, Guaranteed
 from synthrelease.candidates.generators.bayesian_network import BayesianNetwork, NoisyTable, build_network
@@ -75,7 +75,7 @@ class PrivBayes(Generator):
 
     def charge(self, epsilon: Fraction) -> Charge:
         return mechanism(
-            "generation",
+            GENERATION,
             epsilon,
             f"PrivBayes: structure {float(self.epsilon_split):g} of it by {self.selector.replace('_', ' ')}, "
             "the rest for noisy tables (Zhang et al. 2014)",

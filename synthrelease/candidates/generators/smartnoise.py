@@ -26,7 +26,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from synthrelease.accounting.charges import Charge
+from synthrelease.accounting.charges import GENERATION, Charge
 from synthrelease.accounting.neighbours import library_charge, replacing_one
 from synthrelease.candidates.generators.base import Background, Generator, Guaranteed
 from synthrelease.candidates.generators.bayesian_network import BayesianNetwork, margin_of
@@ -99,7 +99,7 @@ class LibraryGenerator(Generator):
         return replacing_one(self._by_library(epsilon))
 
     def _by_library(self, rho: Fraction) -> Charge:
-        return library_charge("generation", self.guarantee, rho, f"{self.family.upper()} ({self.paper})")
+        return library_charge(GENERATION, self.guarantee, rho, f"{self.family.upper()} ({self.paper})")
 
     def fit(self, private: PrivateCounts, charge: Charge, background: Background) -> BayesianNetwork:
         """Run the library behind the door, and build a network of what it fitted.
