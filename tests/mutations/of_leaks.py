@@ -28,7 +28,6 @@ OF_LEAKS = (
         place="enclave.values:_bin_of_text",
         old="OUTSIDE if column.unlisted is None else column.unlisted",
         new="OUTSIDE",
-        also=((("enclave.counting:_forbidden_kinds"), 'column.outside != "drop"', 'column.outside not in ("drop", "bin")'),),
         tests=("tests/whole/test_unlisted_texts.py::test_a_text_that_is_not_listed_becomes_the_category_of_all_others",),
     ),
     Mutation(
