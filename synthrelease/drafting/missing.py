@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 
@@ -37,13 +38,15 @@ _NO_DATE = re.compile(
 _NINES = re.compile(r"-?(9{2,}|[789]|9+[6789]|8{2,}|7{2,})(\.0*)?")
 _FAR = 5
 """How many times the largest other number a 99 or 999 must be, where a column holds many numbers."""
+_GAP, _MANY = 2, 20
+"""How many times the range of at least 20 other numbers lies between them and a 777, 888 or 999."""
 
 
 def missing_texts(texts: Mapping[str, int], entry: Entry) -> tuple[str, ...]:
     """The texts of a column that stand for no answer, in the order of the file's texts.
 
     Beside what the codebook says: words such as "?" and "unknown"; "N" or "U" among numbers; dates such as 9999-99-99; codes of
-    nines (97, 98, 99, 999; also -9) far from all other numbers of the column, unless the codebook gives them a meaning.
+    nines (97, 98, 99, 999; also -9, 777, 888) far from all other numbers of the column, unless the codebook gives them a meaning.
 
     Parameters
     ----------
@@ -87,6 +90,7 @@ def _far_codes(texts: Mapping[str, int], entry: Entry, unnamed: list[str]) -> fr
         return frozenset()
     low, high = min(others), max(others)
     few = len(others) <= 60 and high < 80
+    gap = _GAP * (high - low) if len(others) >= _MANY else math.inf
     spikes = _spikes(texts, values)
     return frozenset(
         text
@@ -95,4 +99,5 @@ def _far_codes(texts: Mapping[str, int], entry: Entry, unnamed: list[str]) -> fr
         or (low >= 0 and values[text] < 0)
         or (abs(values[text]) >= 10 and few and values[text] > high + 5 and values[text] > 1.5 * high)
         or (values[text] >= 99 and values[text] > _FAR * max(high, 1))
+        or (values[text] >= 777 and values[text] - high > gap)
     )

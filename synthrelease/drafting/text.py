@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from synthrelease.drafting.bins import bin_texts
-from synthrelease.drafting.columns import ColumnDraft, LeftOut
+from synthrelease.drafting.column_draft import ColumnDraft, LeftOut
 from synthrelease.drafting.criteria import OTHERS, AcceptanceDraft
 from synthrelease.drafting.public_file import PublicFile
 from synthrelease.drafting.suggestions import Suggestion
@@ -264,7 +264,15 @@ def _column(release: str, column: ColumnDraft) -> list[str]:
         if bins.fine != bins.coarse:
             lines.append(f"alternatives.fine = {toml(bin_texts(bins.fine, whole=whole))}")
         return lines
-    lines.append('outside = "drop"                # a row with another text is left out; or "error"')
+    if column.characters:
+        lines.append(f"characters = {column.characters}".ljust(31) + " # of a text in the file are its code")
+    if column.common:
+        lines.append(
+            'outside = "bin"                 # a text that is not listed is counted under this label; or "drop", "error"'
+        )
+        lines.append(f"outside_label = {toml(OTHERS)}")
+    else:
+        lines.append('outside = "drop"                # a row with another text is left out; or "bin", "error"')
     if column.kind == "category":
         labels = {draft.label: [text] for text, draft in column.codes.items()}
         plain = all(label == texts[0] for label, texts in labels.items())

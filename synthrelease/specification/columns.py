@@ -75,7 +75,7 @@ def _numeric_column(name: str, table: ColumnTable, policy: InputTable, rules: Se
         raise ColumnError("bounds", "[lowest, highest] for a numeric column", "nothing")
     bounds = table.bounds
     if table.outside == "bin":
-        raise ColumnError("outside", "'clip', 'drop' or 'error' in a numeric column, which has bounds and no list", "'bin'")
+        raise ColumnError("outside", "'clip', 'drop' or 'error' in a numeric column, which has no list", "'bin'")
     for field in ("categories", "codes", "numbers", "characters"):
         if getattr(table, field):
             raise ColumnError(field, f"no {field} in a numeric column", "some")

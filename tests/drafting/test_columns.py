@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from synthrelease.drafting.codebook import Entry
-from synthrelease.drafting.columns import Answers, ColumnDraft, LeftOut, draft_column
+from synthrelease.drafting.column_draft import Answers, ColumnDraft, LeftOut
+from synthrelease.drafting.columns import draft_column
 
 RANDOM = np.random.default_rng(7)
 
@@ -97,6 +98,8 @@ def test_a_column_that_is_only_called_weight_is_told_by_its_numbers() -> None:
         ("id", np.arange(5000), "may identify persons"),
         ("PERSON_ID", np.arange(5000), "may identify persons"),
         ("remark", np.array([f"text {i}" for i in range(5000)]), "may identify persons"),
+        ("lopnr", np.arange(70_000, 75_000), "no two rows have the same number"),
+        ("folk", np.arange(5000) * 7919 + 10**11, "no two rows have the same number"),
         ("empty", {"?": 5000}, "no values"),
         ("country", {"IL": 5000}, "one value only"),
         ("flag", {"1": 4999, "?": 1}, "nearly all rows have one value"),
@@ -116,6 +119,52 @@ def test_of_many_codes_the_rare_ones_stand_together() -> None:
     assert set(found.common) == {f"0{100 + code}" for code in range(30)}
     assert found.n_bins == 31
     assert found.alternative == "common"
+
+
+def test_amounts_that_happen_to_differ_are_amounts() -> None:
+    incomes = np.unique(RANDOM.integers(0, 10**6, 400))[:300]
+    assert column("income", incomes).kind == "integer"
+
+
+def spread_out(codes: list[str]) -> dict[str, int]:
+    """None is frequent, so that of the 39 most frequent ones most rows would say nothing."""
+    return dict.fromkeys(codes, 10)
+
+
+@pytest.mark.parametrize(
+    ("codes", "characters"),
+    [
+        ([f"{letter}{number:02d}.{digit}" for letter in "ACIJ" for number in range(90) for digit in range(3)], 1),  # diagnoses
+        ([f"{county:02d}{place:02d}" for county in range(1, 27) for place in range(10, 30)], 2),  # municipalities
+        ([f"01{group}{unit}" for group in range(10) for unit in range(10)], 3),  # all begin with 01
+        ([f"{group}{unit}" for group in range(10, 80) for unit in range(10, 20)], None),  # 70 groups
+        ([f"{division:02d}.{group}" for division in range(1, 50) for group in range(1, 8)], 2),  # activities
+        ([f"{number}" for number in range(1000, 1090)], 2),
+        ([f"{number:03d}" for number in range(300)], None),  # three digits may be a mere number
+        ([str(number) for number in range(980, 1700)], None),  # zeros may be lost
+        ([f"S{number:03d}" for number in range(300)], None),  # one group
+        ([f"{letter}{number}" for letter in ["A", "BC"] for number in range(60)], None),
+    ],
+)
+def test_codes_of_a_classification_are_told_by_their_first_characters(codes: list[str], characters: int | None) -> None:
+    if all(code.isdigit() for code in codes):  # numbers are taken for codes where one begins with a 0
+        codes = [f"0{code[1:]}" if code == codes[0] else code for code in codes]
+    found = column("code", spread_out(codes))
+    assert found.characters == characters
+    if characters:
+        assert {text: draft.rows for text, draft in found.codes.items()} == {
+            begin: 10 * sum(code.startswith(begin) for code in codes) for begin in {code[:characters] for code in codes}
+        }
+        assert not found.common
+
+
+def test_codes_that_are_frequent_or_named_are_told_by_themselves() -> None:
+    codes = spread_out([f"{letter}{number:02d}" for letter in "ACIJ" for number in range(30)])
+    frequent = codes | {f"A{number:02d}": 5000 for number in range(10)}
+    assert column("diagnosis", frequent).characters is None
+    assert len(column("diagnosis", frequent).common) == 10
+    named = Entry(labels={code: f"Illness {code}" for code in codes})
+    assert column("diagnosis", codes, named).characters is None
 
 
 def test_missing_values_are_a_bin_where_they_are_more_than_a_few() -> None:

@@ -22,6 +22,8 @@ MARRIED = {"1": 500, "2": 300, "3": 80}
         ({**MARRIED, "99": 1}, set()),  # once: it may be a slip, and a column of its own is not made of it
         ({**AGES, "99": 4}, set()),  # somebody may be 99
         ({**AGES, "999": 4}, {"999"}),
+        ({**{str(pressure): 50 for pressure in range(90, 215)}, "888": 3, "999": 700}, {"888", "999"}),
+        ({**{str(price): 50 for price in range(500)}, "999": 9}, set()),  # not far from the others
         ({**{str(hours): 400 // (1 + abs(hours - 40)) for hours in range(97)}, "98": 60, "99": 90}, {"98", "99"}),
         ({**{str(hours): 400 // (1 + abs(hours - 40)) for hours in range(97)}, "98": 9, "99": 8}, set()),
         ({str(share): 100 + (share == 99) * 900 for share in range(101)}, set()),  # per cent

@@ -92,7 +92,11 @@ def test_the_first_characters_are_the_code_and_the_whole_text_says_what_is_missi
 
 
 def test_of_a_number_that_was_written_with_a_point_the_digits_count(tmp_path: Path) -> None:
-    digits = PLACE.replace('"01" =', '"12" =').replace('["01"', '["12"').replace('outside = "bin"', 'characters = 2\noutside = "bin"')
+    digits = (
+        PLACE.replace('"01" =', '"12" =')
+        .replace('["01"', '["12"')
+        .replace('outside = "bin"', 'characters = 2\noutside = "bin"')
+    )
     column = load_spec(config(tmp_path, digits + DIAGNOSIS)).schema["place"]
     assert read_as(tmp_path, column, ["12", "12.0", "1234", "1234.0", "1.0", "99.5"]) == [
         *["Aach"] * 4,
@@ -138,7 +142,7 @@ MISTAKES = [
     ),
     (
         PLACE + '[columns.age]\nkind = "integer"\nbounds = [0, 9]\noutside = "bin"\nalternatives.each = ["0..9"]\n',
-        "columns.age.outside: expected 'clip', 'drop' or 'error' in a numeric column, which has bounds and no list; found 'bin'.",
+        "columns.age.outside: expected 'clip', 'drop' or 'error' in a numeric column, which has no list; found 'bin'.",
     ),
     (
         PLACE + '[columns.size]\nkind = "category"\ncategories = ["S", "M"]\nordered = true\noutside = "bin"\n',
