@@ -46,7 +46,8 @@ def missing_texts(texts: Mapping[str, int], entry: Entry) -> tuple[str, ...]:
     """The texts of a column that stand for no answer, in the order of the file's texts.
 
     Beside what the codebook says: words such as "?" and "unknown"; "N" or "U" among numbers; dates such as 9999-99-99; codes of
-    nines (97, 98, 99, 999; also -9, 777, 888) far from all other numbers of the column, unless the codebook gives them a meaning.
+    nines (97, 98, 99, 999; also -9, 777, 888) far from all other numbers of the column, unless the codebook says what they
+    mean.
 
     Parameters
     ----------
