@@ -17,13 +17,13 @@ COMMON = 0.0025
 """Share of the rows from which on a category stays by itself where there are too many of them."""
 MOST_TOGETHER = 0.2
 """Share of the rows of which no more than "all others" is told; above, the first characters of structured codes tell more."""
-MAX_BEGINNINGS = 60
+MAX_BEGINNINGS = 100
 _LETTERS_FIRST = re.compile(r"([A-Za-z]{1,2})\d[0-9A-Za-z]*([.\-/][0-9A-Za-z]+)*", re.ASCII)
 _DOTTED = re.compile(r"(\d{1,3})\.[0-9A-Za-z.]+", re.ASCII)
 
 
 def draft_by_beginning(answers: Answers, taken: Collection[str]) -> ColumnDraft | None:
-    """Codes of a classification by their first characters, where these make at most 60 groups.
+    """Codes of a classification by their first characters, where these make at most 100 groups.
 
     Such are the chapters of diagnoses (I21.4: I), groups of occupations (2310: 23), the counties of municipalities. Codes that
     the public file does not have lie in one of the groups, too.
@@ -36,19 +36,20 @@ def draft_by_beginning(answers: Answers, taken: Collection[str]) -> ColumnDraft 
     texts = answers.texts
     if len(texts) <= MAX_CATEGORIES or answers.entry.labels:
         return None
-    characters, named = _beginning(texts), sum(texts[text] for text in _frequent(texts)) / answers.rows
+    characters, named = _beginning(texts), share_of_frequent(texts)
     if not characters or named >= 1 - MOST_TOGETHER:
         return None
     groups = Counter[str]()
     for text, times in texts.items():
         groups[text[:characters]] += times
     first = "first character" if characters == 1 else f"first {characters} characters"
-    remark = f"the {first} of {len(texts)} codes, of which the most frequent have {named:.0%} of its rows"
+    frequent = f"the most frequent have {named:.0%} of its rows" if named else "none is frequent"
+    remark = f"the {first} of {len(texts)} codes, of which {frequent}"
     return replace(draft_codes(replace(answers, texts=groups), taken, remark, apart=True), kind="code", characters=characters)
 
 
 def _beginning(texts: Collection[str]) -> int:
-    """How many first characters say what a code is about; 0 where they do not tell, or make more than 60 groups.
+    """How many first characters say what a code is about; 0 where they do not tell, or make more than 100 groups.
 
     The letters before digits, the digits before a point, or the first two of at least four digits (more where all begin so).
     """
@@ -62,6 +63,11 @@ def _beginning(texts: Collection[str]) -> int:
     groups = {k: len({text[:k] for text in texts}) for k in range(2, min(lengths))}
     first = next((k for k, n in groups.items() if n > 1), 0)
     return first if first and groups[first] <= MAX_BEGINNINGS else 0
+
+
+def share_of_frequent(texts: Mapping[str, int]) -> float:
+    """Share of the rows that have one of the codes that would stay by themselves."""
+    return sum(texts[text] for text in _frequent(texts)) / sum(texts.values())
 
 
 def _frequent(texts: Mapping[str, int]) -> list[str]:

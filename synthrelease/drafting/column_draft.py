@@ -100,10 +100,16 @@ class ColumnDraft:
 
 @dataclass(frozen=True, kw_only=True)
 class LeftOut:
-    """A column that is not drafted, and why."""
+    """A column that is not drafted, and why.
+
+    Attributes
+    ----------
+    rows_of_one : of a key whose values come again, the most rows of the public file that have the same one; 0 for all others.
+    """
 
     source: str
     because: str
+    rows_of_one: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)

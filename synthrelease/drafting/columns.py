@@ -10,21 +10,19 @@ from itertools import pairwise
 import numpy as np
 
 from synthrelease.drafting.bins import number_bins
-from synthrelease.drafting.codes import draft_by_beginning, draft_codes
+from synthrelease.drafting.codes import MAX_CATEGORIES, draft_by_beginning, draft_codes, share_of_frequent
 from synthrelease.drafting.column_draft import Answers, ColumnDraft, LeftOut, plain_name
+from synthrelease.drafting.keys import left_out_as_key
 from synthrelease.drafting.missing import NUMBER
 
 MAX_CODES = 20_000
+LEAST_NAMED = 0.2
+"""Share of the rows that frequent codes have, at least, where there are more than 40: "all others" alone is no column."""
 _MANY = 50
 """Rows for each different number from which on numbers with gaps are taken for codes."""
-_CHANCE = 10
-"""Pairs of rows that would have the same number by chance, from which on it is none that no two have."""
 _FEW = 20
 """Different whole numbers that are taken for codes where they have gaps."""
 _WHOLE = re.compile(r"[+-]?\d{1,15}(\.0*)?", re.ASCII)
-_IDENTIFIER = re.compile(
-    r"(^|_)(id|ids|number|no|nr|num|key|code|serial|ssn|name|address|phone|email)($|_)|Id$|ID$", re.IGNORECASE
-)
 _WEIGHT = re.compile(
     r"(^|[_. ])([a-z]*we?i?g?h?ts?|wt|wgt|fnlwgt|[ph]?wgtp|factor|fac_?exp|fexp|expansion|poids|gewicht|peso_?exp\w*)"
     r"(\d*)($|[_. ])",
@@ -50,17 +48,21 @@ def draft_column(answers: Answers, taken: Collection[str]) -> ColumnDraft | Left
         return draft_codes(answers, taken, "one value, or none")
     if len(texts) == 1:
         return LeftOut(source=source, because="nearly all rows have one value")
-    numeric = all(NUMBER.fullmatch(text) for text in texts)
-    own = len(texts) > 50 and len(texts) > answers.rows / 2
-    if own and (_IDENTIFIER.search(source) or not numeric) and not answers.entry.number:
-        return LeftOut(source=source, because="nearly every row has a value of its own: it may identify persons")
-    if numeric:
+    if key := left_out_as_key(answers):
+        return key
+    if all(NUMBER.fullmatch(text) for text in texts):
         return _numeric(answers, taken)
+    return _grouped(answers, taken, f"{len(texts)} categories in the public file")
+
+
+def _grouped(answers: Answers, taken: Collection[str], remark: str) -> ColumnDraft | LeftOut:
+    """Codes or categories: by their first characters where these tell more, each by itself, or the frequent ones."""
     if by_beginning := draft_by_beginning(answers, taken):
         return by_beginning
-    if len(texts) > MAX_CODES or (len(texts) > 1000 and answers.rows < 5 * len(texts)):
-        return LeftOut(source=source, because=f"it has {len(texts)} different texts: group them into categories first")
-    return draft_codes(answers, taken, f"{len(texts)} categories in the public file")
+    n = len(answers.texts)
+    if n > MAX_CODES or (n > MAX_CATEGORIES and share_of_frequent(answers.texts) < LEAST_NAMED):
+        return LeftOut(source=answers.source, because=f"it has {n} different texts, few of them frequent: group them first")
+    return draft_codes(answers, taken, remark)
 
 
 def _numeric(answers: Answers, taken: Collection[str]) -> ColumnDraft | LeftOut:
@@ -69,25 +71,11 @@ def _numeric(answers: Answers, taken: Collection[str]) -> ColumnDraft | LeftOut:
     whole = all(_WHOLE.fullmatch(text) for text in answers.texts)
     weight = _is_weight(answers, values)
     why = "" if weight or answers.entry.number else _why_codes(answers, values, whole)
-    if why and (by_beginning := draft_by_beginning(answers, taken)):
-        return by_beginning
-    if not answers.entry.number and whole and _are_record_numbers(answers, values):
-        return LeftOut(source=answers.source, because="no two rows have the same number: it may identify persons")
-    if why and len(answers.texts) <= MAX_CODES:
-        return draft_codes(answers, taken, f"{len(answers.texts)} codes, not numbers: {why}")
+    if why:
+        return _grouped(answers, taken, f"{len(answers.texts)} codes, not numbers: {why}")
     if max(abs(values[0]), abs(values[-1])) > 1e14:
         return LeftOut(source=answers.source, because="its numbers are too large: it may be a code")
     return numbers(answers, answers.source, taken, weight=weight)
-
-
-def _are_record_numbers(answers: Answers, values: np.ndarray) -> bool:
-    """Whether numbers differ because somebody saw to it: by chance at least ten pairs of rows would have the same one, or all
-    have nine digits or more."""
-    rows = answers.rows
-    if answers.missing_rows or len(answers.texts) < rows or rows < _MANY:
-        return False
-    pairs = rows * (rows - 1) / 2 / (values[-1] - values[0] + 1)
-    return pairs >= _CHANCE or (values[0] >= 1e8 and len({len(text) for text in answers.texts}) == 1)
 
 
 def _is_weight(answers: Answers, values: np.ndarray) -> bool:

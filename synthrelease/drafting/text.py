@@ -71,6 +71,7 @@ def configuration_text(
         *_heading("Columns: public bounds and bins. Nothing here may be learned from the private file."),
         "",
     ]
+    lines += _unit(left_out)
     for column in columns:
         lines += [*_column(name, column), ""]
     for column_left in left_out:
@@ -111,6 +112,26 @@ def configuration_text(
         "stop_probability = 0.01         # a search that never finds anything ends after about 100 rounds",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _unit(left_out: Sequence[LeftOut]) -> list[str]:
+    """What a key tells about persons in several rows, as a table to be decided about."""
+    keys = [column for column in left_out if column.rows_of_one > 1]
+    if not keys:
+        return []
+    named = ", ".join(f"{column.source!r} (up to {column.rows_of_one} rows)" for column in keys)
+    return [
+        *_comment(
+            f"The file has keys that several rows share: {named}. Where one stands for a person, all rows of the person have "
+            "to be protected together: say below in how many one can stand at most, and see to it, by a public rule, that "
+            "nobody stands in more; or prepare a file of one row per person. A person's guarantee is so many times epsilon."
+        ),
+        "# [unit]",
+        '# name = "record"',
+        f"# records_per_person = {max(column.rows_of_one for column in keys)}",
+        '# why = "..."',
+        "",
+    ]
 
 
 def _rules(rules: Sequence[Suggestion], columns: Sequence[ColumnDraft], n_rows: int) -> list[str]:
