@@ -13,6 +13,8 @@ from synthrelease.drafting.missing import NUMBER
 
 MAX_CATEGORIES = 40
 """Categories that are released each by itself; of more, the frequent ones, and the others together."""
+MAX_WELL_FILLED, WELL_FILLED = 100, 100
+"""Categories that are released each by itself where they have at least so many rows on average."""
 COMMON = 0.0025
 """Share of the rows from which on a category stays by itself where there are too many of them."""
 MOST_TOGETHER = 0.2
@@ -34,7 +36,7 @@ def draft_by_beginning(answers: Answers, taken: Collection[str]) -> ColumnDraft 
     tell more.
     """
     texts = answers.texts
-    if len(texts) <= MAX_CATEGORIES or answers.entry.labels:
+    if not are_too_many(texts) or texts.keys() & answers.entry.labels.keys():
         return None
     characters, named = _beginning(texts), share_of_frequent(texts)
     if not characters or named >= 1 - MOST_TOGETHER:
@@ -63,6 +65,12 @@ def _beginning(texts: Collection[str]) -> int:
     groups = {k: len({text[:k] for text in texts}) for k in range(2, min(lengths))}
     first = next((k for k, n in groups.items() if n > 1), 0)
     return first if first and groups[first] <= MAX_BEGINNINGS else 0
+
+
+def are_too_many(texts: Mapping[str, int]) -> bool:
+    """Whether categories are too many to stand by themselves."""
+    well_filled = len(texts) <= MAX_WELL_FILLED and sum(texts.values()) >= WELL_FILLED * len(texts)
+    return len(texts) > MAX_CATEGORIES and not well_filled
 
 
 def share_of_frequent(texts: Mapping[str, int]) -> float:
@@ -98,7 +106,7 @@ def draft_codes(answers: Answers, taken: Collection[str], remark: str, *, apart:
     rows = answers.rows
     rare = [draft.label for draft in codes.values() if draft.rows < 0.01 * rows]
     common: tuple[str, ...] = ()
-    if len(codes) > MAX_CATEGORIES and not apart:
+    if not apart and are_too_many({text: draft.rows for text, draft in codes.items()}):
         frequent = set(_frequent({text: draft.rows for text, draft in codes.items()}))
         common = tuple(text for text in order if text in frequent)
         remark += f"; the {len(common)} with at least {COMMON:.2%} of its rows, and all others together"

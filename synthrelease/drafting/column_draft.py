@@ -133,10 +133,11 @@ class Answers:
     def of(cls, source: str, texts: Mapping[str, int], empty: int, entry: Entry) -> Answers:
         """Tell apart what is no answer; `empty` rows have none to begin with."""
         gone = missing_texts(texts, entry)
+        unseen = tuple(code for code in entry.labels if code in entry.missing and code not in texts)
         return cls(
             source=source,
             texts={text: times for text, times in texts.items() if text not in gone},
-            missing_values=gone,
+            missing_values=gone + unseen,
             missing_rows=empty + sum(texts[text] for text in gone),
             entry=entry,
         )

@@ -10,7 +10,7 @@ from itertools import pairwise
 import numpy as np
 
 from synthrelease.drafting.bins import number_bins
-from synthrelease.drafting.codes import MAX_CATEGORIES, draft_by_beginning, draft_codes, share_of_frequent
+from synthrelease.drafting.codes import are_too_many, draft_by_beginning, draft_codes, share_of_frequent
 from synthrelease.drafting.column_draft import Answers, ColumnDraft, LeftOut, plain_name
 from synthrelease.drafting.keys import left_out_as_key
 from synthrelease.drafting.missing import NUMBER
@@ -22,6 +22,14 @@ _MANY = 50
 """Rows for each different number from which on numbers with gaps are taken for codes."""
 _FEW = 20
 """Different whole numbers that are taken for codes where they have gaps."""
+_SCALE = 7
+"""Points of a scale, at least, that is no list of answers."""
+_CLASSIFICATION = re.compile(
+    r"(^|_)(icd|isco|isic|nace|naics|isced|coicop|nuts|fips|zip|plz|post(al|leit)?_?(code|zahl)|municip\w*|kommun\w*|gemeinde)"
+    r"(code|nr)?\d*r?\d*($|_)",
+    re.IGNORECASE,
+)
+"""Names of columns whose numbers are codes."""
 _WHOLE = re.compile(r"[+-]?\d{1,15}(\.0*)?", re.ASCII)
 _WEIGHT = re.compile(
     r"(^|[_. ])([a-z]*we?i?g?h?ts?|wt|wgt|fnlwgt|[ph]?wgtp|factor|fac_?exp|fexp|expansion|poids|gewicht|peso_?exp\w*)"
@@ -60,7 +68,7 @@ def _grouped(answers: Answers, taken: Collection[str], remark: str) -> ColumnDra
     if by_beginning := draft_by_beginning(answers, taken):
         return by_beginning
     n = len(answers.texts)
-    if n > MAX_CODES or (n > MAX_CATEGORIES and share_of_frequent(answers.texts) < LEAST_NAMED):
+    if n > MAX_CODES or (are_too_many(answers.texts) and share_of_frequent(answers.texts) < LEAST_NAMED):
         return LeftOut(source=answers.source, because=f"it has {n} different texts, few of them frequent: group them first")
     return draft_codes(answers, taken, remark)
 
@@ -91,9 +99,9 @@ def _is_weight(answers: Answers, values: np.ndarray) -> bool:
 
 def _why_codes(answers: Answers, values: np.ndarray, whole: bool) -> str:
     """Why numbers are taken for codes; empty where they are taken for numbers."""
-    texts, entry = answers.texts, answers.entry
-    named = sum(times for text, times in texts.items() if text in entry.labels)
-    if named >= 0.9 * answers.rows:
+    texts = answers.texts
+    labels = {text: label for text, label in answers.entry.labels.items() if text in texts and label != text}
+    if sum(texts[text] for text in labels) >= 0.9 * answers.rows:
         return "the codebook names them"
     if any(re.fullmatch(r"0\d+", text) for text in texts) or _are_dotted_codes(texts):
         return "some start with a 0"
@@ -102,11 +110,25 @@ def _why_codes(answers: Answers, values: np.ndarray, whole: bool) -> str:
     if len(values) <= 2:
         return "two values"
     filled = len(values) / (values[-1] - values[0] + 1)
+    if len(values) >= _SCALE and filled == 1 and 0 < len(labels) < len(values) / 2:
+        return ""  # a scale of which the ends have names
     if len(values) <= _FEW:
         counting = values[0] in (0, 1, 2) and filled > 0.75 and len(values) > 5 and _falls(texts)
         return "" if counting else "few, and each often"
-    often = answers.rows / len(values) >= _MANY
-    return "few of the numbers between occur, and those often" if often and filled < 0.2 and values[0] > 0 else ""
+    if _CLASSIFICATION.search(answers.source):
+        return "it is named like a classification"
+    steps = (values[-1] - values[0]) / math.gcd(*map(int, values)) + 1  # of rents in steps of 50 hardly one is left out
+    if len(values) / steps < 0.2 and values[0] > 0 and (answers.rows / len(values) >= _MANY or _come_again(answers, values)):
+        return "few of the numbers between occur, and those often"
+    return ""
+
+
+def _come_again(answers: Answers, values: np.ndarray) -> bool:
+    """Whether numbers of at least three digits come again far oftener than numbers without gaps would, and are not rounded."""
+    rows, span = answers.rows, values[-1] - values[0] + 1
+    expected = span * -math.expm1(-rows / span)
+    rounded = sum(times for text, times in answers.texts.items() if float(text) % 5 == 0) / rows
+    return bool(values[0] >= 100 and len(values) < 0.2 * expected and rounded < 0.6)
 
 
 def _are_dotted_codes(texts: Collection[str]) -> bool:

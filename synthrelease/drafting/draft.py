@@ -21,7 +21,7 @@ import numpy as np
 from synthrelease.accounting.rows import SHORTFALL
 from synthrelease.criteria.drafts import MOST_UNIQUE, CriterionDraft
 from synthrelease.domain.counts import Counts
-from synthrelease.drafting.codebook import Entry, read_codebook
+from synthrelease.drafting.codebook import Entry, no_answers, read_codebook
 from synthrelease.drafting.column_draft import Answers, ColumnDraft, LeftOut
 from synthrelease.drafting.columns import draft_column
 from synthrelease.drafting.criteria import AcceptanceDraft, draft_acceptance, settle
@@ -144,8 +144,9 @@ def _answers(file: PublicFile, source: str, texts: Mapping[str | None, int], ent
         else:
             present[text.strip()] += times
     if notes:
-        declared = frozenset(text for text in present if notes.means_missing(text))
-        entry = entry.or_else(Entry(description=notes.label, labels=dict(notes.value_labels), missing=declared))
+        labels = dict(notes.value_labels)
+        declared = frozenset(text for text in {**present, **labels} if notes.means_missing(text))
+        entry = entry.or_else(Entry(description=notes.label, labels=labels, missing=declared | no_answers(labels)))
     return Answers.of(source, present, empty, entry)
 
 

@@ -183,6 +183,32 @@ def test_codes_that_are_frequent_or_named_are_told_by_themselves() -> None:
     assert column("diagnosis", codes, named).characters is None
 
 
+def test_a_scale_whose_ends_have_names_is_a_number_and_a_list_of_answers_is_not() -> None:
+    rows = RANDOM.binomial(10, 0.6, 5000)
+    ends = {"0": "Not at all", "10": "Completely", **{str(point): str(point) for point in range(1, 10)}}
+    assert column("trust", rows, Entry(labels=ends)).kind == "integer"
+    assert column("trust", rows, Entry(labels={code: f"Answer {code}" for code in ends})).kind == "code"
+
+
+def test_occupations_are_codes_and_rounded_amounts_are_none() -> None:
+    groups = RANDOM.choice([1120, 1211, 2310, 2411, 3111, 4110, 5120, 5221, 7231, 9112], 5400)
+    assert column("job", groups + RANDOM.integers(0, 9, 5400)).kind == "code"
+    assert column("isco08", RANDOM.integers(1000, 2000, 5400)).kind == "code"  # by its name
+    assert column("rent", 50 * RANDOM.integers(4, 60, 5400)).kind == "integer"
+
+
+def test_categories_that_are_well_filled_stand_by_themselves() -> None:
+    assert not column("region", {f"AT{number}": 100 for number in range(100)}).common
+    assert column("region", {f"AT{number}": 99 for number in range(60)}).common
+
+
+def test_a_code_for_no_answer_that_no_public_row_has_means_so_in_the_private_file() -> None:
+    entry = Entry(labels={"1": "yes", "2": "no", "8": "Refused", "9": "Don't know"}, missing=frozenset(["8", "9"]))
+    found = column("smokes", {"1": 60, "2": 900, "9": 40}, entry)
+    assert found.missing_values == ("9", "8")
+    assert set(found.codes) == {"1", "2"}
+
+
 def test_missing_values_are_a_bin_where_they_are_more_than_a_few() -> None:
     few, many = (column("age", texts_of(RANDOM.integers(0, 80, 9000)), empty=rows) for rows in (20, 21))
     assert not few.keeps_missing
