@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import statistics
 from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import replace
@@ -14,7 +15,7 @@ from synthrelease.drafting.missing import NUMBER
 MAX_CATEGORIES = 40
 """Categories that are released each by itself; of more, the frequent ones, and the others together."""
 MAX_WELL_FILLED, WELL_FILLED = 100, 100
-"""Categories that are released each by itself where they have at least so many rows on average."""
+"""Categories that are released each by itself where at least half of them have so many rows."""
 COMMON = 0.0025
 """Share of the rows from which on a category stays by itself where there are too many of them."""
 MOST_TOGETHER = 0.2
@@ -69,7 +70,7 @@ def _beginning(texts: Collection[str]) -> int:
 
 def are_too_many(texts: Mapping[str, int]) -> bool:
     """Whether categories are too many to stand by themselves."""
-    well_filled = len(texts) <= MAX_WELL_FILLED and sum(texts.values()) >= WELL_FILLED * len(texts)
+    well_filled = len(texts) <= MAX_WELL_FILLED and statistics.median(texts.values()) >= WELL_FILLED
     return len(texts) > MAX_CATEGORIES and not well_filled
 
 

@@ -200,6 +200,8 @@ def test_occupations_are_codes_and_rounded_amounts_are_none() -> None:
 def test_categories_that_are_well_filled_stand_by_themselves() -> None:
     assert not column("region", {f"AT{number}": 100 for number in range(100)}).common
     assert column("region", {f"AT{number}": 99 for number in range(60)}).common
+    countries = {f"country {number}": 10**6 if not number else 5 for number in range(60)}
+    assert len(column("nationality", countries).common) == 1
 
 
 def test_a_code_for_no_answer_that_no_public_row_has_means_so_in_the_private_file() -> None:
