@@ -21,6 +21,7 @@ COMMON = 0.0025
 MOST_TOGETHER = 0.2
 """Share of the rows of which no more than "all others" is told; above, the first characters of structured codes tell more."""
 MAX_BEGINNINGS = 100
+_WITH_POINT = re.compile(r"\d+(\.0+)?", re.ASCII)
 _LETTERS_FIRST = re.compile(r"([A-Za-z]{1,2})\d[0-9A-Za-z]*([.\-/][0-9A-Za-z]+)*", re.ASCII)
 _DOTTED = re.compile(r"(\d{1,3})\.[0-9A-Za-z.]+", re.ASCII)
 
@@ -93,6 +94,7 @@ def draft_codes(answers: Answers, taken: Collection[str], remark: str, *, apart:
     ----------
     apart : whether each stays apart, however many there are.
     """
+    answers, spellings = _in_one_spelling(answers)
     known = {**{text: text for text in answers.texts}, **answers.entry.labels}
     order = [text for text in known if text not in answers.missing_values and text.isprintable() and len(text) <= 200]
     unwritten = len(set(answers.texts) - set(order))
@@ -103,7 +105,7 @@ def draft_codes(answers: Answers, taken: Collection[str], remark: str, *, apart:
     codes = {}
     for text, label in zip(order, used, strict=True):
         shown = label if used.count(label) == 1 else plain_label(f"{label} ({text})")
-        codes[text] = CodeDraft(label=shown, rows=answers.texts.get(text, 0))
+        codes[text] = CodeDraft(label=shown, rows=answers.texts.get(text, 0), spellings=spellings.get(text, ()))
     rows = answers.rows
     rare = [draft.label for draft in codes.values() if draft.rows < 0.01 * rows]
     common: tuple[str, ...] = ()
@@ -126,6 +128,24 @@ def draft_codes(answers: Answers, taken: Collection[str], remark: str, *, apart:
         missing_label=answers.label_of_missing,
         missing_rows=answers.missing_rows,
     )
+
+
+def _in_one_spelling(answers: Answers) -> tuple[Answers, Mapping[str, tuple[str, ...]]]:
+    """The answers with one text for all that differ by capitals or spaces ("Ja", "ja", "JA "), the most frequent one, and the
+    others of each; 1.0 is 1. Codes of a codebook stay as they are, and so do texts of which there are many."""
+    texts = answers.texts
+    if all(map(_WITH_POINT.fullmatch, texts)) and not texts.keys() & answers.entry.labels.keys():
+        whole = Counter[str]()
+        for text, times in texts.items():
+            whole[text.partition(".")[0]] += times
+        return replace(answers, texts=whole), {}
+    of_word: dict[str, list[str]] = {}
+    for text in sorted(texts, key=lambda text: -texts[text]):
+        of_word.setdefault(" ".join(text.casefold().split()), []).append(text)
+    if answers.entry.labels or len(of_word) == len(texts) or len(texts) > MAX_CATEGORIES:
+        return answers, {}
+    merged = {group[0]: sum(texts[text] for text in group) for group in of_word.values()}
+    return replace(answers, texts=merged), {group[0]: tuple(group[1:]) for group in of_word.values()}
 
 
 def _in_order(text: str) -> tuple[int, float, str]:

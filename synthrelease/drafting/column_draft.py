@@ -24,10 +24,11 @@ _RESERVED = {"and", "or", "not", "in"}
 
 @dataclass(frozen=True, kw_only=True)
 class CodeDraft:
-    """A code or category: what it means in the release, and how often it occurs in the public file."""
+    """A code or category: what it means in the release, how often it occurs in the public file, and how else it is written."""
 
     label: str
     rows: int
+    spellings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -30,6 +30,10 @@ _CLASSIFICATION = re.compile(
     re.IGNORECASE,
 )
 """Names of columns whose numbers are codes."""
+_DECORATED = re.compile(
+    r"[-+(]?\s?([€$£¥]|[A-Z]{3})?\s?-?\d+([,.'\u2019\s]\d{3})*([.,]\d+)?\s?(%|‰|€|\$|£|[A-Z]{3}|kr|kg|g|cm|m|km|h|min)?\)?"
+)
+_TIME = re.compile(r"\d{1,2}:\d{2}(:\d{2})?", re.ASCII)
 _WHOLE = re.compile(r"[+-]?\d{1,15}(\.0*)?", re.ASCII)
 _WEIGHT = re.compile(
     r"(^|[_. ])([a-z]*we?i?g?h?ts?|wt|wgt|fnlwgt|[ph]?wgtp|factor|fac_?exp|fexp|expansion|poids|gewicht|peso_?exp\w*)"
@@ -56,11 +60,25 @@ def draft_column(answers: Answers, taken: Collection[str]) -> ColumnDraft | Left
         return draft_codes(answers, taken, "one value, or none")
     if len(texts) == 1:
         return LeftOut(source=source, because="nearly all rows have one value")
+    if untidy := _untidy(answers):
+        return LeftOut(source=source, because=untidy)
     if key := left_out_as_key(answers):
         return key
     if all(NUMBER.fullmatch(text) for text in texts):
         return _numeric(answers, taken)
     return _grouped(answers, taken, f"{len(texts)} categories in the public file")
+
+
+def _untidy(answers: Answers) -> str:
+    """What keeps texts from being numbers, where that is how they are written; empty for all others."""
+    texts = answers.texts
+    if all(map(NUMBER.fullmatch, texts)) or len(texts) <= _FEW:
+        return ""
+    if all(map(_DECORATED.fullmatch, texts)):
+        return "its numbers are written with marks between thousands, units or signs: write plain numbers first"
+    if all(map(_TIME.fullmatch, texts)):
+        return "its texts are times of day: write the hour as a number first"
+    return ""
 
 
 def _grouped(answers: Answers, taken: Collection[str], remark: str) -> ColumnDraft | LeftOut:

@@ -29,6 +29,8 @@ _WORDS = frozenset(
         ),
         *("not stated", "not known", "not available", "not applicable", "not specified", "not answered", "not reported"),
         *("no answer", "don't know", "dk"),
+        *("k.a.", "keine angabe", "unbekannt", "n.d.", "s/d", "sin dato", "no especificado", "se ignora", "ignorado"),
+        *("non renseigné", "inconnu", "sconosciuto", "onbekend", "okänd", "ukjent", "ukendt", "uppgift saknas"),
     ]
 )
 _AMONG_NUMBERS = frozenset(["n", "u", "x", "none"])
@@ -38,6 +40,7 @@ _NO_DATE = re.compile(
 _NINES = re.compile(r"-?(9{2,}|[789]|9+[6789]|8{2,}|7{2,})(\.0*)?")
 _FAR = 5
 """How many times the largest other number a 99 or 999 must be, where a column holds many numbers."""
+_FEW_WORDS = 3
 _GAP, _MANY = 2, 20
 """How many times the range of at least 20 other numbers lies between them and a 777, 888 or 999."""
 
@@ -59,8 +62,17 @@ def missing_texts(texts: Mapping[str, int], entry: Entry) -> tuple[str, ...]:
     known = _MARKS | _WORDS | (_AMONG_NUMBERS if _mostly_numbers(texts) else frozenset())
     words = {text for text in rest if text.lower() in known}
     dates = {text for text in rest if _NO_DATE.fullmatch(text)}
-    found = said | words | dates | _far_codes(texts, entry, numbers)
+    found = said | words | dates | _words_among_numbers(rest, texts) | _far_codes(texts, entry, numbers)
     return tuple(text for text in texts if text in found)
+
+
+def _words_among_numbers(rest: list[str], texts: Mapping[str, int]) -> frozenset[str]:
+    """At most three words without a digit in a column of many numbers; "<5" and "100+" say something."""
+    others = [text for text in rest if not NUMBER.fullmatch(text)]
+    numbers = len(texts) - len(others)
+    words = len(others) <= _FEW_WORDS and all(re.fullmatch(r"\D*[^\W\d_]\D*", text) for text in others)
+    rare = sum(texts[text] for text in others) < sum(texts.values()) / 4
+    return frozenset(others) if words and rare and numbers >= _MANY else frozenset()
 
 
 def _spikes(texts: Mapping[str, int], values: Mapping[str, float]) -> frozenset[str]:

@@ -295,8 +295,8 @@ def _column(release: str, column: ColumnDraft) -> list[str]:
     else:
         lines.append('outside = "drop"                # a row with another text is left out; or "bin", "error"')
     if column.kind == "category":
-        labels = {draft.label: [text] for text, draft in column.codes.items()}
-        plain = all(label == texts[0] for label, texts in labels.items())
+        labels = {draft.label: [text, *draft.spellings] for text, draft in column.codes.items()}
+        plain = all([label] == texts for label, texts in labels.items())
         return [*lines, f"categories = {toml(list(labels) if plain else labels)}"]
     if codelist_name(release, column):
         return [*lines, f"codes = {toml(codelist_name(release, column))}"]

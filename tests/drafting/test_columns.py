@@ -104,6 +104,10 @@ def test_a_column_that_is_only_called_weight_is_told_by_its_numbers() -> None:
         ("prescriber", RANDOM.integers(100_000, 101_000, 9000), "as a key"),
         ("household", RANDOM.integers(10**8, 10**9, 800).repeat(3), "as a key"),
         ("ward", {f"ward {number}": 12 for number in range(300)}, "few of them frequent"),
+        ("turnover", {f"{thousands},{rest:03d}.50": 3 for thousands in range(1, 30) for rest in range(100)}, "plain numbers"),
+        ("share", {f"{share}%": 30 for share in range(60)}, "plain numbers"),
+        ("price", {f"€ {cents / 100:.2f}": 5 for cents in range(300)}, "plain numbers"),
+        ("time", {f"{hour:02d}:{minute:02d}": 4 for hour in range(24) for minute in range(60)}, "times of day"),
         ("empty", {"?": 5000}, "no values"),
         ("country", {"IL": 5000}, "one value only"),
         ("flag", {"1": 4999, "?": 1}, "nearly all rows have one value"),
@@ -209,6 +213,21 @@ def test_a_code_for_no_answer_that_no_public_row_has_means_so_in_the_private_fil
     found = column("smokes", {"1": 60, "2": 900, "9": 40}, entry)
     assert found.missing_values == ("9", "8")
     assert set(found.codes) == {"1", "2"}
+
+
+def test_spellings_of_a_word_are_one_category_and_codes_keep_theirs() -> None:
+    found = column("answer", {"Ja": 500, "ja": 300, "JA": 20, "Nein": 400, "weiß  nicht": 9, "Weiß nicht": 30})
+    assert {draft.label: (text, *draft.spellings) for text, draft in found.codes.items()} == {
+        "Ja": ("Ja", "ja", "JA"),
+        "Nein": ("Nein",),
+        "Weiß nicht": ("Weiß nicht", "weiß  nicht"),
+    }
+    assert found.codes["Ja"].rows == 820
+    assert set(column("answer", {"a": 50, "A": 70}, Entry(labels={"a": "small", "A": "large"})).codes) == {"a", "A"}
+    assert {text: draft.label for text, draft in column("class", {"1.0": 50, "1": 5, "2.0": 60}).codes.items()} == {
+        "1": "1",
+        "2": "2",
+    }
 
 
 def test_missing_values_are_a_bin_where_they_are_more_than_a_few() -> None:

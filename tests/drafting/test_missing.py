@@ -17,6 +17,9 @@ MARRIED = {"1": 500, "2": 300, "3": 80}
         ({"Private": 9, "?": 3, "Unknown": 2, "unknown": 1, "not known": 1, "Unknown-city": 1},
          {"?", "Unknown", "unknown", "not known"}),
         ({"1": 9, "2": 3, "N": 5}, {"N"}),
+        ({**AGES, "not asked yet": 40, "bald": 2}, {"not asked yet", "bald"}),
+        ({**AGES, "<5": 40, "100+": 2}, set()),
+        ({**AGES, "many": 90_000}, set()),  # most rows have no number
         ({"N": 9, "S": 3, "E": 5, "W": 1}, set()),  # points of the compass
         ({**MARRIED, "9": 4, "97": 3, "98": 2, "99": 5}, {"97", "98", "99"}),
         ({**MARRIED, "99": 1}, set()),  # once: it may be a slip, and a column of its own is not made of it
