@@ -33,6 +33,7 @@ from tests.mutations.of_prices import OF_PRICES
 from tests.mutations.of_public_facts import OF_PUBLIC_FACTS
 from tests.mutations.of_rows import OF_THE_ROWS
 from tests.mutations.of_spending import OF_SPENDING
+from tests.mutations.of_split import OF_THE_SPLIT
 from tests.mutations.of_weights import OF_WEIGHTS
 from tests.mutations.of_width import OF_WIDTH
 
@@ -1092,6 +1093,7 @@ MUTATIONS = (
     + OF_FLOATS
     + OF_THE_ROWS
     + OF_SPENDING
+    + OF_THE_SPLIT
     + OF_DOCUMENTS
     + OF_PUBLIC_FACTS
     + OF_WIDTH

@@ -180,6 +180,14 @@ def test_what_does_not_go_together_is_refused(tmp_path: Path, more: str, changes
         load_spec(config_of(tmp_path, more=more, **({"piece": 1} | changes)))
 
 
+def test_without_rules_too_the_number_of_rows_of_a_piece_is_counted(tmp_path: Path) -> None:
+    """Without pieces nothing would be left out, and all rows of the file would be used for nothing."""
+    rule = "[[rules]]\nnever = \"face == 'tail' and year > 6\"\n"
+    for more, way in ((split_table(1), "counted"), ("", "whole")):
+        spec = load_spec(write_config(tmp_path, {SELECTION: SELECTION + more, ROWS: "", rule: ""}))
+        assert spec.rows.way == way
+
+
 # --- Refused before anything is charged
 
 
