@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -98,9 +99,13 @@ def _print_pieces(statement: Statement, split: Split) -> None:
     """What the records of each piece have paid, and what is compared with the limit."""
     spent, deltas = statement.epsilons, statement.deltas
     read = sorted(spent.of_pieces)
-    each = [f"piece {piece}: epsilon {decimal_text(spent.before(piece))}" for piece in read]
+
+    def told(amount: Fraction) -> str:
+        return f"epsilon {decimal_text(amount)}, left {float(statement.epsilon_limit - amount):g}"
+
+    each = [f"piece {piece}: {told(spent.before(piece))}" for piece in read]
     if unread := split.pieces - len(read):
-        each.append(f"{unread} that no release read alone: {decimal_text(spent.of_all)}")
+        each.append(f"{unread} that no release read alone: {told(spent.of_all)}")
     terminal.print(f"The register is split into {split.pieces} pieces (key {split.key[:16]}). Spent on {'; '.join(each)}.")
     delta = f", delta {float(deltas.most_renumbered):g}" if deltas.most_renumbered else ""
     terminal.print(

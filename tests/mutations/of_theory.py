@@ -19,6 +19,7 @@ from tests.mutations.of_adaptive import OF_ADAPTIVE
 from tests.mutations.of_answers import OF_ANSWERS
 from tests.mutations.of_baselines import OF_BASELINES
 from tests.mutations.of_columns import OF_COLUMNS
+from tests.mutations.of_copies import OF_COPIES
 from tests.mutations.of_criteria import OF_CRITERIA
 from tests.mutations.of_documents import OF_DOCUMENTS
 from tests.mutations.of_floats import OF_FLOATS
@@ -1102,6 +1103,7 @@ MUTATIONS = (
     + OF_CRITERIA
     + OF_WEIGHTS
     + OF_BASELINES
+    + OF_COPIES
     + OF_ADAPTIVE
     + OF_NETWORKS
     + OF_PRICES

@@ -23,9 +23,9 @@ _AT_ONCE = 2**22
 """Numbers of rows times bins that are held at once."""
 
 
-def least_rows(size: int) -> int:
+def least_rows(size: int, prior: float = PRIOR) -> int:
     """Rows of the smallest group whose shares of so many bins are used, so that the prior does not drown them."""
-    return max(LEAST_ROWS, round(ROWS_PER_PRIOR * PRIOR * size))
+    return max(LEAST_ROWS, round(ROWS_PER_PRIOR * prior * size))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -93,17 +93,18 @@ class ConditionalTable:
             group[rows] = children[at]
         return group
 
-    def draw(self, groups: np.ndarray, generator: np.random.Generator) -> np.ndarray:
+    def draw(self, groups: np.ndarray, generator: np.random.Generator, prior: float = PRIOR) -> np.ndarray:
         """(n_rows,) bins, each drawn with the posterior mean of the shares of its group: counts, and the prior for each bin."""
         n_bins = self.counts.shape[1]
         sums = np.cumsum(self.counts.ravel())
         totals = self.counts.sum(axis=1)
         before = np.cumsum(totals) - totals
-        aim = generator.random(len(groups)) * (totals[groups] + PRIOR * n_bins)
-        of_prior = np.minimum((aim - totals[groups]) / PRIOR, n_bins - 1).astype(np.int64)
+        aim = generator.random(len(groups)) * (totals[groups] + prior * n_bins)
         at = before[groups] + np.minimum(aim.astype(np.int64), totals[groups] - 1)
-        of_records = np.searchsorted(sums, at, side="right") - groups * n_bins
-        return np.where(aim < totals[groups], of_records, of_prior)
+        found = np.searchsorted(sums, at, side="right") - groups * n_bins
+        of_prior = aim >= totals[groups]
+        found[of_prior] = np.minimum((aim - totals[groups])[of_prior] / prior, n_bins - 1).astype(np.int64)
+        return found
 
     def posterior(self, generator: np.random.Generator) -> np.ndarray:
         """(n_groups, n_bins) shares of each group, drawn from their posterior: Dirichlet, the prior and the counts."""

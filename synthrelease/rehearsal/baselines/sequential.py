@@ -18,7 +18,7 @@ from scipy.special import expit
 
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.plausibility import Plausibility
-from synthrelease.rehearsal.baselines.back_off import LEAST_ROWS, MOST_PREDICTORS, ConditionalTable, least_rows
+from synthrelease.rehearsal.baselines.back_off import LEAST_ROWS, MOST_PREDICTORS, PRIOR, ConditionalTable, least_rows
 from synthrelease.rehearsal.logit import fit_logit
 
 _TRIES = 100
@@ -29,7 +29,11 @@ Draw = Callable[[Sequence[np.ndarray], int, np.random.Generator], np.ndarray]
 
 
 def saturated(
-    table: Counts, predictors: Mapping[int, Sequence[int]], plausibility: Plausibility, generator: np.random.Generator
+    table: Counts,
+    predictors: Mapping[int, Sequence[int]],
+    plausibility: Plausibility,
+    generator: np.random.Generator,
+    prior: float = PRIOR,
 ) -> Counts:
     """As many rows as the public table has, from saturated tables.
 
@@ -37,9 +41,10 @@ def saturated(
     ----------
     predictors : for each column, earlier ones in the order in which they are to make groups.
     plausibility : rules; rows that break one are drawn again, and left out where that does not help after many tries.
+    prior : of each bin; 0 draws the value of a random record of the group.
     """
     rows, sizes = _rows(table), table.layout.sizes
-    draws = [_by_table(rows[column], sizes[column], rows, sizes, predictors[column]) for column in range(len(rows))]
+    draws = [_by_table(rows[column], sizes[column], rows, sizes, predictors[column], prior) for column in range(len(rows))]
     return _drawn(table, draws, plausibility, generator)
 
 
@@ -86,12 +91,19 @@ def _drawn(table: Counts, draws: Sequence[Draw], plausibility: Plausibility, gen
     return found
 
 
-def _by_table(bins: np.ndarray, size: int, rows: Sequence[np.ndarray], sizes: Sequence[int], earlier: Sequence[int]) -> Draw:
-    earlier = tuple(earlier[:MOST_PREDICTORS])
-    known = ConditionalTable.of(bins, size, [rows[z] for z in earlier], [sizes[z] for z in earlier], least=least_rows(size))
+def _by_table(
+    bins: np.ndarray,
+    size: int,
+    rows: Sequence[np.ndarray],
+    sizes: Sequence[int],
+    earlier: Sequence[int],
+    prior: float = PRIOR,
+) -> Draw:
+    earlier, least = tuple(earlier[:MOST_PREDICTORS]), least_rows(size, prior)
+    known = ConditionalTable.of(bins, size, [rows[z] for z in earlier], [sizes[z] for z in earlier], least=least)
 
     def draw(made: Sequence[np.ndarray], n_rows: int, generator: np.random.Generator) -> np.ndarray:
-        return known.draw(known.groups([made[z] for z in earlier], n_rows), generator)
+        return known.draw(known.groups([made[z] for z in earlier], n_rows), generator, prior)
 
     return draw
 
