@@ -21,7 +21,7 @@ from synthrelease.enclave.pieces import PrivateTable, divided
 from synthrelease.enclave.record_numbers import PieceOfRegister
 from synthrelease.enclave.resizing import resize
 from synthrelease.enclave.source import Source
-from synthrelease.errors import BudgetError
+from synthrelease.errors import BudgetError, InputError
 from synthrelease.releasing.attempt import Attempt, Prepared, attempt, prepare, read_priors, released_figures
 from synthrelease.releasing.row_limits import check_rows
 from synthrelease.releasing.selection import select_by
@@ -141,7 +141,7 @@ def read_private(
     if (None if piece is None else piece.rule) != spec.split:
         raise BudgetError("Refused: expected the piece that [split] names, found another or none. No private count was read.")
     rows = ingest(data, spec.schema, spec.input, spec.raw, run, piece)
-    if rows.is_public(public):
+    if rows.is_public(public) or (piece is not None and public and _whole_is_public(spec, data, public)):
         raise BudgetError(
             f"Refused: {data} holds the rows of a table that is said to be public: a prior, or what the shortlist was "
             "rehearsed on. A release that starts from the private rows themselves protects nobody. Nothing was published; the "
@@ -151,6 +151,17 @@ def read_private(
     private = resize(rows, spec.rows, spec.raw, spec.plan.once)
     check_rows(spec, private.n, spent=True)
     return private
+
+
+def _whole_is_public(spec: ReleaseSpec, data: str | Path | Source, public: Collection[str]) -> bool:
+    """Whether the whole register, of which a piece is read, is a public table. Other pieces are looked at for this alone.
+
+    Only equality has a consequence (`same_file`): a register that does not fit the specification is no public table, which did.
+    """
+    try:
+        return ingest(data, spec.schema, spec.input, spec.raw).is_public(public)
+    except InputError:
+        return False
 
 
 def stated_guarantee(spec: ReleaseSpec, n_file: int, n: int) -> Guarantee:

@@ -17,6 +17,8 @@ from typer.testing import CliRunner
 from synthrelease.accounting.ledger_pieces import MOST_PIECES
 from synthrelease.bounds import bound
 from synthrelease.cli import app
+from synthrelease.enclave.ingest import read_public
+from synthrelease.enclave.pieces import PrivatePieces, divided
 from synthrelease.enclave.source import Source
 from synthrelease.enclave.split_key import SplitKey, key_beside, read_key, write_key
 from synthrelease.errors import BudgetError, InputError, SpecError
@@ -138,6 +140,23 @@ def test_the_pieces_are_those_of_the_key(years: Path) -> None:
     assert 152 - 320 < sum(sizes) < 152 + 320
     with pytest.raises(BudgetError, match="expected the piece that"):
         read_private(spec, data)
+
+
+def test_a_register_that_is_said_to_be_public_is_found_by_its_counts_also_when_a_piece_is_read(years: Path) -> None:
+    spec, data = load_spec(config_of(years, 1)), Source.of(years / "coins.csv")
+    piece = piece_to_read(spec, data, KnownSplit(ledger=years / "coins.ledger"))
+    whole = read_public(data, spec.schema, spec.input, spec.raw)
+    with pytest.raises(BudgetError, match="holds the rows of a table that is said to be public"):
+        read_private(spec, data, {whole.digest()}, piece=piece)
+    assert read_private(spec, data, {"another digest"}, piece=piece).n_file == 401
+
+
+def test_a_piece_can_be_divided_again(years: Path) -> None:
+    spec, data = load_spec(config_of(years, 1, more="[partition]\nfit = 0.5\nscore = 0.5\n")), Source.of(years / "coins.csv")
+    private = read_private(spec, data, piece=piece_to_read(spec, data, KnownSplit(ledger=years / "coins.ledger")))
+    table = divided(private, spec.partition, spec.plan.once)
+    assert isinstance(table, PrivatePieces)
+    assert table.fit.n + table.score.n == private.n < 300
 
 
 def other_piece(document: ReleaseDocument) -> ReleaseDocument:
