@@ -227,8 +227,9 @@ def check_before_spending(spec: ReleaseSpec, request: ReleaseRequest) -> Checked
         dataset=request.dataset,
         expect_head=request.expect_head,
     )
+    key = _key(request)
     piece = piece_to_read(spec, data, known, on_a_cluster=request.address is not None)
-    return Checked(spec=spec, priors=priors, public_tables=tuple(tables), key=_key(request), piece=piece)
+    return Checked(spec=spec, priors=priors, public_tables=tuple(tables), key=key, piece=piece)
 
 
 def _key(request: ReleaseRequest) -> Ed25519PrivateKey | None:

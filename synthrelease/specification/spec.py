@@ -190,11 +190,12 @@ class _Builder:
 
     def _rows_rule(self, schema: Schema, raw: Plausibility) -> RowsRule:
         """Whether rows can be left out at all, and what then is public about how many."""
-        dropped = self.release.split is not None or any("drop" in (each.missing, each.outside) for each in schema.columns)
+        dropped = any("drop" in (column.missing, column.outside) for column in schema.columns)
         stated = self.release.input.rows
         if isinstance(stated, int):
             return RowsRule(way="stated", stated=stated)
-        if not dropped and not raw.masks:
+        every = not dropped and not raw.masks
+        if every and self.release.split is None:
             return RowsRule(way="whole")
         if stated == "exact":
             return RowsRule(way="exact")

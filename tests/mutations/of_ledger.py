@@ -86,7 +86,7 @@ OF_THE_LEDGER = (
         name="release: nothing is reserved",
         breaks="a run that no ledger knows of",
         place="publish:publish",
-        old="reserve(spec, request, listener)",
+        old="reserve(spec, request, listener, checked.piece)",
         new="pass",
         tests=(IN_THE_LEDGER,),
         core=True,
@@ -95,10 +95,13 @@ OF_THE_LEDGER = (
         name="release: the budget is reserved after the run",
         breaks="a run that is stopped has cost nothing",
         place="publish:publish",
-        old="reserve(spec, request, listener)\nwith protected():\n    return _spent(checked, request, listener, run)",
+        old=(
+            "reserve(spec, request, listener, checked.piece)\nwith protected():\n"
+            "    return _spent(checked, request, listener, run)"
+        ),
         new=(
             "with protected():\n    found = _spent(checked, request, listener, run)\n"
-            "reserve(spec, request, listener)\nreturn found"
+            "reserve(spec, request, listener, checked.piece)\nreturn found"
         ),
         tests=(IN_THE_LEDGER,),
     ),
