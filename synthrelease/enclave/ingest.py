@@ -26,7 +26,7 @@ from synthrelease.toml.tables import InputTable
 ADVICE = (
     "Neither rows nor values are shown, and how many rows it concerns is not told. What this message says comes from the "
     "private file and is not paid for: do not change bounds, bins or categories because of it. What works for any file: "
-    'outside = "clip" or "drop", missing = "bin" or "drop".'
+    'outside = "clip", "bin" or "drop", missing = "bin" or "drop".'
 )
 
 

@@ -3,9 +3,9 @@
 **The promise.** A document carries the number of its format, the lowest of `FORMATS` that can say what it says. Format 4 is
 format 3 with columns that have a bin of missing values or take a quarter, week or weekday from a date, or days between two,
 or with a column of weights in the table. Format 5 is format 4 with the price of a law of the number of rounds among the rules
-of the charges, with laws of finitely many values, with charges of random pieces,
-with criteria that the published measurements answer, or with a table that is
-called synthetic-data or has a column that says that it is synthetic.
+of the charges, with laws of finitely many values, with charges of random pieces, with criteria that the published measurements
+answer, with columns that have a category of all texts that are not listed or whose codes are the first characters of a text,
+or with a table that is called synthetic-data or has a column that says that it is synthetic.
 
 - Without a new number only optional fields may be added: fields with a default that says what documents without them say, and
   that are not written where they say just that. So every later version reads every document of the number, and `load` of
@@ -348,6 +348,8 @@ def format_of(
     of_3 = (None, "year", "month", "day")
     weighted = calibration is not None and calibration.weights is not None
     if bundle is not None and bundle.labels_the_table:
+        return 5
+    if any(each.outside == "bin" or each.characters is not None for each in columns):
         return 5
     return (
         4

@@ -34,9 +34,10 @@ from synthrelease.specification.queries import check_queries
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.series import read_series
 from synthrelease.specification.space import build_space
+from synthrelease.specification.unlisted import unlisted_label
 from synthrelease.toml.problems import Problems, located
 from synthrelease.toml.reading import ConfigurationFile, beside, read_configuration, read_toml
-from synthrelease.toml.tables import AcceptanceFile, ReleaseFile
+from synthrelease.toml.tables import AcceptanceFile, ColumnTable, ReleaseFile
 from synthrelease.toml.validation import validated
 
 WORDS = ("card", "calibration", "bundle", "series", "intended_queries")
@@ -61,6 +62,13 @@ def load_spec(path: str | Path) -> ReleaseSpec:
     if isinstance(release, list) or isinstance(acceptance, list):
         raise SpecError(located(problems, file) + (acceptance if isinstance(acceptance, list) else []))
     return _Builder(file, release, acceptance_path, acceptance).build()
+
+
+def _labels_of(table: ColumnTable) -> tuple[str, ...]:
+    """The categories that rules may name."""
+    listed = table.codes.values() if isinstance(table.codes, dict) else table.categories or ()
+    unlisted = unlisted_label(table)
+    return tuple(listed) if unlisted is None else tuple(dict.fromkeys([*listed, unlisted]))
 
 
 def _texts_of(column: Column) -> list[tuple[str, str]]:
@@ -224,6 +232,7 @@ class _Builder:
         read: list[list[object]] = [
             [each.name, each.source, each.part, each.kind, each.bounds, _texts_of(each), each.missing, each.outside]
             + [more for more in (sorted(each.missing_values), each.minus, each.dates and each.dates.text) if more]
+            + [[name, how] for name, how in (("unlisted", each.outside_label), ("characters", each.characters)) if how]
             for each in schema.columns
         ]
         raw = sorted(rule.never for rule in self.release.rules if "raw" in rule.applies_to)
@@ -245,7 +254,7 @@ class _Builder:
             name: Domain(
                 kind="category" if table.kind == "code" else table.kind,
                 bounds=table.bounds,
-                categories=tuple(table.codes.values() if isinstance(table.codes, dict) else table.categories or ()),
+                categories=_labels_of(table),
                 missing=(table.missing or policy) == "bin",
             )
             for name, table in self.release.columns.items()
