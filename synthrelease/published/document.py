@@ -54,6 +54,7 @@ from synthrelease.published.partition import PartitionPart
 from synthrelease.published.parts import ExactText, Number, Part, number, upwards
 from synthrelease.published.population import PopulationPart
 from synthrelease.published.series import SeriesPart
+from synthrelease.published.split import SplitPart
 from synthrelease.toml.bundle import BundleTable
 from synthrelease.toml.card import CardTable
 from synthrelease.toml.queries import IntendedQueryTable
@@ -220,7 +221,7 @@ class SelectionPart(Part):
         return SelectionRule(stop_probability=Fraction(self.stop_probability or 0), shape=shape)
 
 
-_OPTIONAL = ("calibration", "imputation", "flavour", "series", "partition", "population")
+_OPTIONAL = ("calibration", "imputation", "flavour", "series", "partition", "split", "population")
 """What is not written where it was not asked for, or (the flavour) by earlier versions."""
 
 
@@ -237,6 +238,7 @@ class ReleaseDocument(Part):
     imputation : complete copies of the table in a file of their own; absent where none were asked for.
     flavour : the guarantee by its building blocks, for machines; documents without it were written before there was one.
     partition : random pieces of the rows; absent where the generator and the criteria worked with the same rows.
+    split : the piece of the register that the release read; absent where it read all rows.
     population : what the file is a simple random sample of; absent where nothing is said.
     bundle : further formats that were asked for; absent where none were.
     series : earlier releases of the same register; absent where none are named.
@@ -270,6 +272,7 @@ class ReleaseDocument(Part):
     bundle: Annotated[BundleTable, Field(strict=False)] = BundleTable()
     series: SeriesPart | None = None
     partition: PartitionPart | None = None
+    split: SplitPart | None = None
     population: PopulationPart | None = None
     intended_queries: Annotated[list[IntendedQueryTable], Field(strict=False)] = []
 
@@ -302,7 +305,9 @@ class ReleaseDocument(Part):
 
     @model_validator(mode="after")
     def _lowest_format(self) -> ReleaseDocument:
-        lowest = format_of(self.columns, self.calibration, self.charges, self.criteria, self.bundle)
+        lowest = format_of(
+            self.columns, self.calibration, self.charges, self.criteria, self.bundle, split=self.split is not None
+        )
         if self.format != lowest:
             raise ValueError(f"what stands here is written in format {lowest}, not {self.format}")
         return self
@@ -333,9 +338,12 @@ def format_of(
     charges: ChargePart,
     criteria: Sequence[CriterionPart],
     bundle: BundleTable,
+    *,
+    split: bool = False,
 ) -> Format:
-    """The lowest format that has the words for these columns, charges and criteria, for a table with weights or a label."""
-    if {PRICED, IN_PARALLEL} & charges.rules or any(each.answered for each in criteria):
+    """The lowest format that has the words for these columns, charges and criteria, for a table with weights or a label, and
+    for figures that are about a piece of a register."""
+    if split or {PRICED, IN_PARALLEL} & charges.rules or any(each.answered for each in criteria):
         return 5
     of_3 = (None, "year", "month", "day")
     weighted = calibration is not None and calibration.weights is not None

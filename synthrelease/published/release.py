@@ -19,6 +19,7 @@ from synthrelease.published.columns import PublishedColumn, RulePart
 from synthrelease.published.costs import DomainPart
 from synthrelease.published.measurements import PublishedMeasurement
 from synthrelease.published.partition import PartitionPart
+from synthrelease.published.split import SplitPart
 from synthrelease.toml.queries import IntendedQueryTable
 
 if TYPE_CHECKING:
@@ -104,6 +105,8 @@ class PublishedRelease:
 
     partition: PartitionPart | None = None
     """How the original rows were divided; the figures of the criteria are then about one of the pieces."""
+    split: SplitPart | None = None
+    """The piece of a register that was read; figures, noise and table are then about it."""
 
     def __repr__(self) -> str:
         return (

@@ -28,7 +28,7 @@ from synthrelease.specification.categories import ColumnError
 from synthrelease.specification.codelists import with_codelists
 from synthrelease.specification.columns import build_column, group_binning
 from synthrelease.specification.level_rules import with_levels_written_out
-from synthrelease.specification.pieces import check_partition, partition_rule
+from synthrelease.specification.pieces import check_partition, check_split, partition_rule, split_rule
 from synthrelease.specification.population import check_population
 from synthrelease.specification.queries import check_queries
 from synthrelease.specification.release_spec import ReleaseSpec
@@ -117,6 +117,7 @@ class _Builder:
         self.problems.stop()
         check_answered(self.release.selection, space, criteria, setting, self.problems, self.acceptance_file)
         check_partition(self.release, criteria, self.problems, self.acceptance_file)
+        check_split(self.release, schema, self.problems)
         rows = self._rows_rule(schema, raw)
         self._check_stated(rows, space, criteria)
         calibration = self._calibration(schema, groups, space, synthetic)
@@ -155,6 +156,7 @@ class _Builder:
             card=self.release.card,
             rows=rows,
             partition=partition_rule(self.release),
+            split=split_rule(self.release),
             exact_domain=self._domain(schema) if rows.way == "exact" else None,
             unit=self.release.unit,
             budget_reason=self.release.budget.reason,
@@ -200,7 +202,8 @@ class _Builder:
         stated = self.release.input.rows
         if isinstance(stated, int):
             return RowsRule(way="stated", stated=stated)
-        if not dropped and not raw.masks:
+        every = not dropped and not raw.masks
+        if every and self.release.split is None:
             return RowsRule(way="whole")
         if stated == "exact":
             return RowsRule(way="exact")

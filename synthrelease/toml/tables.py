@@ -32,6 +32,7 @@ from synthrelease.toml.partition import PartitionTable
 from synthrelease.toml.population import PopulationTable
 from synthrelease.toml.queries import IntendedQueryTable
 from synthrelease.toml.series import SeriesTable
+from synthrelease.toml.split import SplitTable
 
 Model = TypeVar("Model", bound=BaseModel)
 MAX_TABLES = 200
@@ -435,6 +436,8 @@ class ReleaseFile(SpecTable):
     unit : how records belong to persons; its settings follow below. Example: `unit.name = "birth"`.
     partition : random pieces of the rows, one for the generator and one for the criteria; its settings follow below. Left out,
         both work with all rows. Example: `partition = { fit = 0.5, score = 0.5 }`.
+    split : which piece of the register this release reads, where the ledger has split it; its settings follow below. Left out,
+        it reads all rows. Example: `split = { by = "certificate", piece = 1, of = 2 }`.
     population : what the private file is a simple random sample of; its settings follow below. Example:
         `population = { size = 2000000, sample = "simple random, without replacement", source = "Population register" }`.
     calibration : published totals that the released rows are weighted to, after acceptance and at no cost; its settings follow
@@ -463,6 +466,7 @@ class ReleaseFile(SpecTable):
     selection: SelectionTable = SelectionTable()
     unit: UnitTable = UnitTable()
     partition: PartitionTable | None = None
+    split: SplitTable | None = None
     population: PopulationTable | None = None
     calibration: CalibrationTable | None = None
     imputation: ImputationTable | None = None

@@ -37,7 +37,7 @@ def domain_text(document: ReleaseDocument) -> str:
 
 def left_out_text(document: ReleaseDocument) -> str:
     """What became of rows with missing values, with values outside, and against the rules for original rows."""
-    columns = document.columns
+    columns, split = document.columns, document.split
     sentences = [
         ("Rows with a missing value were left out: {}.", [one.name for one in columns if one.missing == "drop"]),
         ("A missing value was counted as a bin of its own, under a label that is no value: {}.", _missing_bins(document)),
@@ -47,6 +47,7 @@ def left_out_text(document: ReleaseDocument) -> str:
         ("Texts that no category lists were counted as one of their own: {}.", _unlisted(document)),
         ("Files with a value outside bounds or categories were refused: {}.", _outside(document, "error")),
         ("Rows were left out in which one of these occurred: {}.", document.raw_rules),
+        ("Rows of other pieces of the register were left out ({}).", [f"{split.of - 1} of {split.of}"] if split else []),
     ]
     return " ".join(text.format("; ".join(names)) for text, names in sentences if names)
 
