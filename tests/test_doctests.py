@@ -49,7 +49,7 @@ def test_every_public_name_is_there_and_explained(name: str) -> None:
     assert name in dir(synthrelease)
 
 
-@pytest.mark.parametrize("name", ["plan", "rehearse", "release", "load", "bound"])
+@pytest.mark.parametrize("name", ["plan", "rehearse", "release", "load", "bound", "estimate"])
 def test_every_public_function_has_an_example_and_explains_every_parameter(name: str) -> None:
     function = getattr(synthrelease, name)
     text = function.__doc__

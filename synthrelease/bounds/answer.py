@@ -88,7 +88,7 @@ class _Measure:
         self.mean_of, self.given, self.query, self.minus = mean_of, given, query, minus
         self.kind = "mean" if mean_of else "share" if given.rule else "count"
         if mean_of is not None:
-            _check_numbers(self.release, mean_of)
+            check_numbers(self.release, mean_of)
         self.unit = self.release.by_name[mean_of].unit if mean_of else "rows" if self.kind == "count" else ""
         if not self._columns(query, minus):
             raise InputError("expected a condition on columns, or a column to average; found neither.")
@@ -153,7 +153,8 @@ class _Measure:
         return one(self.query) + (f", minus {one(self.minus)}" if self.minus else "")
 
 
-def _check_numbers(release: PublishedRelease, name: str) -> None:
+def check_numbers(release: PublishedRelease, name: str) -> None:
+    """Raises InputError for a column that is not there, or that has a bin of values without a number."""
     if name not in release.by_name:
         hint = closest(name, release.by_name)
         raise InputError(

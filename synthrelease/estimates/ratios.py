@@ -1,0 +1,95 @@
+"""An interval of a ratio of two noisy sums: all ratios that their noise does not contradict (theory 13.8, measured ratios)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from synthrelease.estimates.laws import Noises, half_width
+
+_REPEATS = 3
+"""How often the quantile is computed anew at the end that it led to."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Ratio:
+    """numerator / denominator, each a sum over the rows plus noise.
+
+    Attributes
+    ----------
+    numerator, denominator : values with their noise.
+    weights : (2, n_cells) of the noises in numerator and denominator.
+    sampling : (2, 2) covariance matrix of both sums over samples of rows; 0 where the rows themselves are meant.
+    lowest, highest : what the ratio can be.
+    """
+
+    numerator: float
+    denominator: float
+    weights: np.ndarray
+    noises: Noises
+    lowest: float = -math.inf
+    highest: float = math.inf
+    sampling: np.ndarray = field(default_factory=lambda: np.zeros((2, 2)))
+
+    @property
+    def estimate(self) -> float:
+        """NaN where the denominator is not above 0."""
+        return self._within(self.numerator / self.denominator) if self.denominator > 0 else math.nan
+
+    @property
+    def standard_error(self) -> float:
+        """By the delta method."""
+        if not self.denominator > 0:
+            return math.nan
+        return math.sqrt(self._variance(self.numerator / self.denominator)) / self.denominator
+
+    def interval(self, confidence: float) -> tuple[float, float]:
+        """Both ends; everything that is possible where the denominator may be 0 as far as the noise tells."""
+        if not self.denominator > 0:
+            return self.lowest, self.highest
+        low, high = self._end(confidence, 0), self._end(confidence, 1)
+        return self._within(low), self._within(high)
+
+    def _end(self, confidence: float, which: int) -> float:
+        """The lower (0) or upper (1) ratio at which numerator - ratio * denominator is as large as its noise gets."""
+        ratio = self.numerator / self.denominator
+        covariance = self._covariance
+        for _ in range(_REPEATS):
+            spread = self._variance(ratio)
+            if not spread > 0:
+                return ratio
+            normal = float(self._along(ratio) @ self.sampling @ self._along(ratio))
+            width = half_width(self.noises, self._along(ratio) @ self.weights, max(normal, 0.0), confidence)
+            factor = width**2 / spread
+            square = self.denominator**2 - factor * covariance[1, 1]
+            middle = self.numerator * self.denominator - factor * covariance[0, 1]
+            constant = self.numerator**2 - factor * covariance[0, 0]
+            inside = middle**2 - square * constant
+            if not (square > 0 and inside >= 0):
+                return math.inf if which else -math.inf
+            ratio = (middle + (2 * which - 1) * math.sqrt(inside)) / square
+        return ratio
+
+    @property
+    def _covariance(self) -> np.ndarray:
+        return np.asarray(self.noises.covariance(self.weights, self.weights) + self.sampling)
+
+    def _variance(self, ratio: float) -> float:
+        """Of numerator - ratio * denominator."""
+        along = self._along(ratio)
+        return max(0.0, float(along @ self._covariance @ along))
+
+    @staticmethod
+    def _along(ratio: float) -> np.ndarray:
+        return np.array([1.0, -ratio])
+
+    def _within(self, ratio: float) -> float:
+        return min(self.highest, max(self.lowest, ratio))
+
+
+def possible(covariance: np.ndarray) -> np.ndarray:
+    """The nearest covariance matrix: noise can make an estimate of one have eigenvalues below 0, which become 0."""
+    values, vectors = np.linalg.eigh(covariance)
+    return np.asarray((vectors * np.maximum(values, 0.0)) @ vectors.T)
