@@ -106,8 +106,7 @@ def _share(tables: NoisyTables, read: Condition, group: Condition, confidence: f
     return Estimate(
         question=question,
         kind="share",
-        unit="",
-        terms=(_term("share", exact, sampled, level),),
+        terms=(_term("share", "", exact, sampled, level),),
         confidence=confidence,
         n_rows=tables.release.n_rows,
         tables=tables.number(names),
@@ -131,8 +130,7 @@ def _mean(tables: NoisyTables, name: str, group: Condition, confidence: float, l
     return Estimate(
         question=f"mean of {name}" + (f" where {group.text}" if group.text else " over all rows"),
         kind="mean",
-        unit=column.unit,
-        terms=(_term("mean", exact, sampled, level, middle),),
+        terms=(_term("mean", column.unit, exact, sampled, level, middle),),
         confidence=confidence,
         n_rows=tables.release.n_rows,
         tables=tables.number(names),
@@ -151,8 +149,10 @@ def _slopes(
     return Estimate(
         question=f"slopes of {target} on {listing(on)}" + (f" where {group.text}" if group.text else " over all rows"),
         kind="slopes",
-        unit=tables.release.by_name[target].unit,
-        terms=tuple(_term(name, *both, level) for name, *both in zip(on, exact, sampled, strict=True)),
+        terms=tuple(
+            _term(name, _unit(tables.release, target, name), *both, level)
+            for name, *both in zip(on, exact, sampled, strict=True)
+        ),
         confidence=confidence,
         n_rows=tables.release.n_rows,
         tables=len([table for table in tables.tables if set(table.columns) & {target, *on}]),
@@ -189,11 +189,12 @@ def _ratios(
     return exact, sampled
 
 
-def _term(name: str, exact: Ratio, sampled: Ratio, level: float, middle: float = 0.0) -> Term:
+def _term(name: str, unit: str, exact: Ratio, sampled: Ratio, level: float, middle: float = 0.0) -> Term:
     low, high = exact.interval(level)
     population_low, population_high = sampled.interval(level)
     return Term(
         name=name,
+        unit=unit,
         estimate=exact.estimate + middle,
         standard_error=exact.standard_error,
         low=low + middle,
@@ -201,6 +202,11 @@ def _term(name: str, exact: Ratio, sampled: Ratio, level: float, middle: float =
         population_low=min(low, population_low) + middle,
         population_high=max(high, population_high) + middle,
     )
+
+
+def _unit(release: PublishedRelease, target: str, name: str) -> str:
+    """Of a slope: that of the target per one of the column."""
+    return f"{release.by_name[target].unit} per {release.by_name[name].unit or 'unit'} of {name}".strip()
 
 
 def _both(first: Condition, second: Condition, release: PublishedRelease) -> Condition:

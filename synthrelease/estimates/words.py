@@ -12,6 +12,7 @@ class Term:
     Attributes
     ----------
     name : "share", "mean", or the column whose slope it is.
+    unit : "" for shares, the column's unit for means, that of the target per unit of the column for slopes.
     estimate : from the noisy tables.
     standard_error : of their noise alone (delta method).
     low, high : the interval for the rows that the release worked with.
@@ -19,6 +20,7 @@ class Term:
     """
 
     name: str
+    unit: str
     estimate: float
     standard_error: float
     low: float
@@ -35,7 +37,6 @@ class Estimate:
     ----------
     question : what was asked, in words.
     kind : "share", "mean" or "slopes".
-    unit : "" for shares, the column's unit for means, the target's for slopes.
     terms : the estimated numbers: one share, one mean, or one slope of each column.
     confidence : of each interval by itself.
     n_rows : of the release.
@@ -45,7 +46,6 @@ class Estimate:
 
     question: str
     kind: str
-    unit: str
     terms: tuple[Term, ...]
     confidence: float
     n_rows: int
@@ -62,11 +62,10 @@ def explained(found: Estimate) -> str:
     lines = [found.question]
     for term in found.terms:
         name = f"slope of {term.name}" if found.kind == "slopes" else term.name
-        low, high = _value(found, term.low), _value(found, term.high)
         lines += [
-            f"  {name:24} {_value(found, term.estimate)}   (standard error of the noise {_error(found, term.standard_error)})",
-            f"    original table         {low} to {high}",
-            f"    population             {_value(found, term.population_low)} to {_value(found, term.population_high)}",
+            f"  {name}: {_value(found, term, term.estimate)}",
+            f"    original table   {_value(found, term, term.low)} to {_value(found, term, term.high)}",
+            f"    population       {_value(found, term, term.population_low)} to {_value(found, term, term.population_high)}",
         ]
     lines += [
         "",
@@ -81,13 +80,7 @@ def explained(found: Estimate) -> str:
     return "\n".join(lines)
 
 
-def _value(found: Estimate, number: float) -> str:
+def _value(found: Estimate, term: Term, number: float) -> str:
     if found.kind == "share":
         return f"{number:.3%}"
-    return f"{number:,.6g}" + (f" {found.unit}" if found.unit else "")
-
-
-def _error(found: Estimate, number: float) -> str:
-    if found.kind == "share":
-        return f"{100 * number:.2g} percentage points"
-    return f"{number:,.2g}" + (f" {found.unit}" if found.unit else "")
+    return f"{number:,.6g}" + (f" {term.unit}" if term.unit else "")
