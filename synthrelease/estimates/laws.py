@@ -7,13 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-_STEPS = 256
-"""Weights are rounded to this part of the largest, so that equal ones are counted together; the variance is kept."""
+_STEPS = 64
+"""Weights are rounded to this part of the largest, so that equal ones are counted together; the variance is kept. Those that
+would become 0, each less than a hundredth of the largest, count together as a normal error."""
 
-_PERIOD = 80.0
-"""Standard deviations: the law is folded onto such a stretch. Beyond half of it lies less than e^(-50)."""
+_PERIOD = 60.0
+"""Standard deviations: the law is folded onto such a stretch. Beyond half of it lies less than e^(-40)."""
 
-_HIGHEST = 200.0
+_HIGHEST = 60.0
 """Highest frequency, per standard deviation, at which the characteristic function is used."""
 
 
@@ -41,11 +42,11 @@ class Noises:
 
 
 def half_width(noises: Noises, weights: np.ndarray, normal_variance: float, confidence: float) -> float:
-    """A t with Pr[|sum of weights * noises + a normal error| <= t] = confidence, rounded up by half a step of the largest weight.
+    """A t with Pr[|Z| <= t] >= confidence, Z = sum of weights * noises + a normal error.
 
     The probability is (2 / pi) times the integral over u > 0 of sin(u t) phi(u) / u, phi the characteristic function, which is
-    known (theory 13.5, limits of noise), because the law is symmetric. A law on a lattice is smoothed by less than half of its
-    step, which is added.
+    known (theory 13.5, limits of noise), because the law is symmetric. It is computed for Z + U, U uniform within half of the
+    largest weight w, so that the law has no steps; |Z| <= |Z + U| + w/2, so w/2 is added to the limit.
 
     Parameters
     ----------
@@ -53,36 +54,30 @@ def half_width(noises: Noises, weights: np.ndarray, normal_variance: float, conf
     normal_variance : of an independent normal error with mean 0.
     """
     used = (weights != 0) & (noises.count > 0)
-    variance = float((weights[used] ** 2 * noises.variances[used]).sum())
-    whole = math.sqrt(variance + normal_variance)
+    size, noise = np.abs(weights[used]), noises.variances[used]
+    whole = math.sqrt(float((size**2 * noise).sum()) + normal_variance)
     if not whole > 0:
         return 0.0
-    largest = float(np.abs(weights[used]).max()) if used.any() else 0.0
-    highest = min(_HIGHEST, math.pi * whole / largest) if largest else 10.0
-    angles = (np.arange(math.ceil(highest * _PERIOD / (2 * np.pi))) + 0.5) * (2 * np.pi / _PERIOD)
-    log_law = -(angles**2) * (normal_variance / whole**2) / 2
-    if used.any():
-        log_law -= _log_noise(noises, weights, used, variance, angles / whole)
-    parts = np.exp(log_law) / angles * (4 / _PERIOD)
+    largest = float(size.max()) if used.any() else 0.0
+    angles = (np.arange(math.ceil(_HIGHEST * _PERIOD / (2 * np.pi))) + 0.5) * (2 * np.pi / _PERIOD)
+    steps = np.rint(size * (_STEPS / largest)).astype(np.int64) if largest else np.zeros(0, dtype=np.int64)
+    lesser = normal_variance + float((size**2 * noise)[steps == 0].sum())
+    log_law = -(angles**2) * (lesser / whole**2) / 2
+    for scale in np.unique(noises.scale[used]):
+        ours = (noises.scale[used] == scale) & (steps > 0)
+        counts = np.bincount(steps[ours], weights=noises.count[used][ours])
+        # of all noises whose weight is rounded to the same step, the mean weight that keeps their variance
+        squares = np.bincount(steps[ours], weights=size[ours] ** 2 * noises.count[used][ours])
+        for count, square in zip(counts[counts > 0], squares[counts > 0], strict=True):
+            weight = math.sqrt(square / count)
+            log_law -= count * np.log1p(_spread(scale) * np.sin(angles * (weight / whole / 2)) ** 2)
+    uniform = np.sinc(angles * (largest / whole / (2 * np.pi)))
+    parts = np.exp(log_law) * uniform / angles * (4 / _PERIOD)
     low, high = 0.0, _PERIOD / 2
     for _ in range(40):
         middle = (low + high) / 2
         low, high = (middle, high) if float(parts @ np.sin(angles * middle)) < confidence else (low, middle)
     return high * whole + largest / 2
-
-
-def _log_noise(noises: Noises, weights: np.ndarray, used: np.ndarray, variance: float, angles: np.ndarray) -> np.ndarray:
-    """- log of the characteristic function of the weighted noises, at each angle."""
-    size = np.abs(weights[used])
-    steps = np.maximum(np.rint(size * (_STEPS / size.max())), 1.0)
-    kinds, places = np.unique(np.stack([noises.scale[used], steps]), axis=1, return_inverse=True)
-    counts = np.bincount(np.ravel(places), weights=noises.count[used])
-    scales, rounded = kinds
-    rounded = rounded * math.sqrt(variance / float((rounded**2 * counts * _spread(scales) / 2).sum()))
-    found = np.zeros_like(angles)
-    for scale, weight, count in zip(scales, rounded, counts, strict=True):
-        found += count * np.log1p(_spread(scale) * np.sin(angles * (weight / 2)) ** 2)
-    return found
 
 
 def _spread(scale: np.ndarray) -> np.ndarray:

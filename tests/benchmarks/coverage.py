@@ -1,6 +1,6 @@
 """How often the intervals of `synthrelease estimate` hold the true numbers, beside those that take synthetic rows for real ones.
 
-    python -m tests.benchmarks.coverage births|labour [--runs 1000] [--naive 200] [--seed 1] [--rows N]
+    python -m tests.benchmarks.coverage births|labour [--runs 1000] [--naive 200] [--seed 1] [--rows N] [--minutes M]
 
 Every run draws a confidential table as a simple random sample (with replacement) of n rows from the public surrogate, which is
 the population, measures the tables of the configuration on it with the noise of a release, and asks for estimates. Nothing is
@@ -135,14 +135,18 @@ def main() -> None:
     parser.add_argument("--naive", type=int, default=200, help="in how many runs synthetic rows are drawn as well")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--rows", type=int, help="of each confidential table; as many as the surrogate has if not given")
+    parser.add_argument("--minutes", type=float, default=1e6, help="begin no runs after so many")
     options = parser.parse_args()
     study, found = Study(options.name, options.rows), dict[tuple[int, int], Found]()
     start = time.process_time()
-    for number in range(options.runs):
-        study.run(number, options.seed, number < options.naive, found)
+    last = time.monotonic() + 60 * options.minutes
+    runs = 0
+    while runs < options.runs and time.monotonic() < last:
+        study.run(runs, options.seed, runs < options.naive, found)
+        runs += 1
     seconds = time.process_time() - start
-    chance = clopper_pearson(round(0.95 * options.runs), options.runs)
-    print(f"{options.runs} tables of {study.n:,} rows, {options.naive} of them with synthetic rows; {seconds:,.0f} processor seconds.")
+    chance = clopper_pearson(round(0.95 * runs), runs)
+    print(f"{runs} tables of {study.n:,} rows, {min(runs, options.naive)} of them with synthetic rows; {seconds:,.0f} processor seconds.")
     print(f"Of 95% in so many runs, {100 * chance.low:.1f}% to {100 * chance.high:.1f}% is what chance does.\n")
     print("| estimate | table: held | width | population: held | width | synthetic rows as real: table held | population held | width |")
     print("|---|---|---|---|---|---|---|---|")
