@@ -39,7 +39,23 @@ app = typer.Typer(
     "2 a mistake in the specification or the input, 3 nothing released, 4 refused because of the budget, 5 a published "
     "release that does not fit together, or a claim that an audit contradicts.",
 )
-for command in (init, schema, plan, check, simulate, rehearse, commit, release, demo, bound, estimate, verify, card, keygen, audit):
+for command in (
+    init,
+    schema,
+    plan,
+    check,
+    simulate,
+    rehearse,
+    commit,
+    release,
+    demo,
+    bound,
+    estimate,
+    verify,
+    card,
+    keygen,
+    audit,
+):
     app.command()(command)
 app.add_typer(accounting.app, name="ledger")
 

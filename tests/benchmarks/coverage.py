@@ -71,9 +71,7 @@ class Study:
         pairs = zip(self.common.binnings, self.bins.binnings, strict=True)
         self.maps = [finer.map_to(coarser) for finer, coarser in pairs]
         columns = zip(self.spec.schema.columns, self.bins.binnings, strict=True)
-        rules = [
-            RulePart(never=rule.never, applies_to=rule.applies_to, why=rule.why) for rule in self.spec.rules
-        ]
+        rules = [RulePart(never=rule.never, applies_to=rule.applies_to, why=rule.why) for rule in self.spec.rules]
         self.empty = published(
             [ColumnPart.of(column, binning).published() for column, binning in columns],
             np.zeros((self.n, len(self.bins.layout.sizes)), dtype=np.int64),
@@ -106,9 +104,7 @@ class Study:
         release = with_tables(self.empty, tables)
         rows = None
         if naive:
-            background = Background(
-                plausibility=self.spec.synthetic.merge(self.bins), prior=None, ordered=self.bins.ordered
-            )
+            background = Background(plausibility=self.spec.synthetic.merge(self.bins), prior=None, ordered=self.bins.ordered)
             rows = self.generator.model(measured, background).sample(self.n, random)
         for place, question in enumerate(self.questions):
             truth, answer = self.true(question, drawn), estimate(release, **question.arguments)
@@ -146,9 +142,13 @@ def main() -> None:
         runs += 1
     seconds = time.process_time() - start
     chance = clopper_pearson(round(0.95 * runs), runs)
-    print(f"{runs} tables of {study.n:,} rows, {min(runs, options.naive)} of them with synthetic rows; {seconds:,.0f} processor seconds.")
+    print(
+        f"{runs} tables of {study.n:,} rows, {min(runs, options.naive)} of them with synthetic rows; {seconds:,.0f} processor seconds."
+    )
     print(f"Of 95% in so many runs, {100 * chance.low:.1f}% to {100 * chance.high:.1f}% is what chance does.\n")
-    print("| estimate | table: held | width | population: held | width | synthetic rows as real: table held | population held | width |")
+    print(
+        "| estimate | table: held | width | population: held | width | synthetic rows as real: table held | population held | width |"
+    )
     print("|---|---|---|---|---|---|---|---|")
     for (place, index), one in found.items():
         print(f"| {study.questions[place].names[index]} | " + " | ".join(cells(one, study.questions[place].percent)) + " |")

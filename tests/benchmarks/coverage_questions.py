@@ -27,11 +27,15 @@ class Question:
 
 
 def share(query: str, given: str = "") -> Question:
-    return Question(arguments={"query": query, "given": given}, names=(f"share {query}" + (f", given {given}" if given else ""),))
+    return Question(
+        arguments={"query": query, "given": given}, names=(f"share {query}" + (f", given {given}" if given else ""),)
+    )
 
 
 def mean(column: str, given: str = "") -> Question:
-    return Question(arguments={"mean_of": column, "given": given}, names=(f"mean {column}" + (f", given {given}" if given else ""),))
+    return Question(
+        arguments={"mean_of": column, "given": given}, names=(f"mean {column}" + (f", given {given}" if given else ""),)
+    )
 
 
 def slopes(target: str, *on: str, given: str = "") -> Question:
