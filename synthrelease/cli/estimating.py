@@ -1,4 +1,4 @@
-"""estimate: numbers of the original table with intervals, from published noisy tables. Reads nothing private, spends nothing."""
+"""estimate: numbers of the original table with intervals, from noisy tables. Reads nothing private, spends nothing."""
 
 from __future__ import annotations
 

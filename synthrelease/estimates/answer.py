@@ -45,7 +45,7 @@ def estimate(
     on: Sequence[str] = (),
     confidence: float = 0.95,
 ) -> Estimate:
-    """Estimate a number of the original table from the noisy tables that a release publishes. Needs no private data, costs nothing.
+    """Estimate a number of the original table from published noisy tables. Needs no private data, costs nothing.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The law of a weighted sum of many independent discrete Laplace noises and of a normal error (theory 13.8, measured ratios)."""
+"""The law of a weighted sum of discrete Laplace noises and of a normal error (theory 13.8, measured ratios)."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""How often the intervals of `synthrelease estimate` hold the true numbers, beside those that take synthetic rows for real ones.
+"""How often intervals of `synthrelease estimate` hold the true numbers, beside those that take synthetic rows for real ones.
 
     python -m tests.benchmarks.coverage births|labour [--runs 1000] [--naive 200] [--seed 1] [--rows N] [--minutes M]
 
 Every run draws a confidential table as a simple random sample (with replacement) of n rows from the public surrogate, which is
 the population, measures the tables of the configuration on it with the noise of a release, and asks for estimates. Nothing is
 released: the noisy tables are all that the estimates use. In the first --naive runs the model is fitted to them as well, n
-synthetic rows are drawn from it (no rejection, no projection), and the usual 95% interval is computed as if these rows were real.
+synthetic rows are drawn from it (no rejection, no projection), and the usual 95% interval is computed as if they were real.
 Both kinds are held against the number of the confidential table and that of the population. Prints Markdown.
 """
 
@@ -147,7 +147,7 @@ def main() -> None:
     )
     print(f"Of 95% in so many runs, {100 * chance.low:.1f}% to {100 * chance.high:.1f}% is what chance does.\n")
     print(
-        "| estimate | table: held | width | population: held | width | synthetic rows as real: table held | population held | width |"
+        "| estimate | table: held | width | population: held | width | rows as real: table held | population held | width |"
     )
     print("|---|---|---|---|---|---|---|---|")
     for (place, index), one in found.items():
