@@ -29,6 +29,7 @@ from synthrelease.releasing.attempt import read_priors
 from synthrelease.releasing.dry_run import DryRun, dry_run
 from synthrelease.releasing.memory import check_memory
 from synthrelease.releasing.release import Release, release
+from synthrelease.releasing.row_limits import check_rows
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.shortlist import narrowed, rehearsed_on
 from synthrelease.specification.spec import load_spec
@@ -156,7 +157,8 @@ def check_before_spending(spec: ReleaseSpec, request: ReleaseRequest) -> Checked
     Raises
     ------
     OutputError : when the output exists, or cannot be made.
-    BudgetError : when the plan costs more than the limit, or a delta that no number of rows allows.
+    BudgetError : when the plan costs more than the limit, a delta that no number of rows allows, or more stated rows than the
+        specification takes.
     ResourceError : when the run does not fit into the memory of this machine.
     InputError : when there is no private file, it is one that is said to be public, a public table does not fit, a library is
         missing, or jobs is below 1.
@@ -182,6 +184,7 @@ def check_before_spending(spec: ReleaseSpec, request: ReleaseRequest) -> Checked
     preview(spec)
     spec.plan.check_limit(spec.limit)
     check_delta(spec.plan.total.delta, 1)
+    check_rows(spec, spec.rows.stated or 1)
     check_memory(spec, request.jobs)
     for generator in spec.space.generators:
         generator.load()

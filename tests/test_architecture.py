@@ -147,7 +147,8 @@ def test_mistakes_are_values_and_no_message_is_taken_apart() -> None:
 
 def test_epsilon_is_spent_only_by_generators_and_criteria() -> None:
     counting = {"enclave/resizing.py"}  # the number of rows that are kept
-    assert {folder(path) for path in files_where(calls("spend")) - counting} == {"candidates/generators", "criteria"}
+    made_up = {"audit/piece_cases.py"}  # counts of pieces of made-up tables
+    assert {folder(path) for path in files_where(calls("spend")) - counting - made_up} == {"candidates/generators", "criteria"}
 
 
 def test_only_the_command_line_prints() -> None:
@@ -320,7 +321,8 @@ def test_the_doubling_is_in_one_place() -> None:
 
 
 def test_noise_that_protects_nobody_is_for_public_data_alone() -> None:
-    assert {room(path) for path in files_where(calls("rehearsed"))} <= {"rehearsal"}
+    both = {"enclave/pieces.py"}  # whose own method hands on to both of its tables
+    assert {room(path) for path in files_where(calls("rehearsed")) - both} <= {"rehearsal"}
     assert {room(path) for path in files_where(calls("NoNoise"))} <= {"rehearsal", "simulation"}
     # and to draw the made-up rows of a dry run, which are always the same: the noise on them is that of a release
     seeded = files_where(calls("SeededEntropy")) - {"releasing/dry_run.py"}
@@ -344,7 +346,7 @@ def test_noise_that_protects_nobody_is_for_public_data_alone() -> None:
 def test_a_meter_is_filled_by_the_code_of_a_round_alone() -> None:
     """`with_plan` and `Meter` can mint any charge. A round, its criteria after acceptance, and what has no private data may."""
     of_releases = {path for path in files_where(calls("with_plan")) if room(path) not in {"rehearsal", "audit"}}
-    assert of_releases == {"releasing/attempt.py", "releasing/dry_run.py", "enclave/resizing.py"}
+    assert of_releases == {"releasing/attempt.py", "releasing/dry_run.py", "enclave/resizing.py", "enclave/pieces.py"}
     assert files_where(calls("Meter")) == {
         "enclave/door.py", "releasing/dry_run.py", "rehearsal/rehearse.py", "rehearsal/judging.py", "drafting/criteria.py",
         "audit/worlds.py",

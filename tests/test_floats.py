@@ -247,12 +247,13 @@ def test_a_range_in_which_floats_cannot_tell_means_apart_is_refused(wide: tuple[
 # --- Sums over the records of a regression
 
 
-def test_large_gaps_that_hardly_differ_leave_room_for_the_rounding_of_their_sum() -> None:
+@pytest.mark.parametrize("n", [2**30, 2**40])
+def test_large_gaps_that_hardly_differ_leave_room_for_the_rounding_of_their_sum(n: int) -> None:
     """Rules allow targets above both lines alone: every record has nearly the same gap of 25.9, and their sum is rounded.
 
     The sensitivity by lines was 2^-20 of the range here, at which a figure of 2^30 records was refused behind the door.
     """
-    world, n = World({"a": 1, "b": 30}), 2**30
+    world = World({"a": 1, "b": 30})
     line = criterion("regression_coefficients", target="b", features=("a",), representation={"a": "single", "b": "single"})
     judged = criterion("regression_prediction", coefficients=line.name, range=(0, 30), bound="lines")
     setting, made = world.setting(line, judged), world.candidate([29] * 8 + [31 + 29] * 8)
@@ -271,8 +272,8 @@ def test_large_gaps_that_hardly_differ_leave_room_for_the_rounding_of_their_sum(
         table[possible] = random.multinomial(n, random.dirichlet(np.ones(4)))
         found = query.figure(Counts(world.layout, np.arange(62), table))
         exact = abs(sum(int(count) * Fraction(float(gap)) for count, gap in zip(table, gaps, strict=True))) / n
-        assert abs(Fraction(found) - exact) <= Fraction(noise_grid(query.sensitivity).step) / 4
-        laplace_figure(found, sensitivity=query.sensitivity, epsilon=Fraction(1))
+        assert abs(Fraction(found) - exact) <= Fraction(noise_grid(query.sensitivity, n).step) / 4
+        laplace_figure(found, sensitivity=query.sensitivity, epsilon=Fraction(1), rows=n)
 
 
 def test_the_sums_of_one_step_are_correctly_rounded() -> None:

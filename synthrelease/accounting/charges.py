@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 
-from synthrelease.accounting.renyi import RenyiCurve, of_pure, zcdp
+from synthrelease.accounting.renyi import RenyiCurve, above, of_pure, zcdp
 from synthrelease.errors import BudgetError, Unexpected
 
 _MOST_DIGITS = 330
@@ -21,8 +21,11 @@ _MOST_DIGITS = 330
 
 MECHANISM, SUM, SELECTION = "mechanism", "sum", "private selection: 2 x"
 HIDDEN_ROUNDS, STATED = "private selection: hidden number of rounds", "sum of curves, stated at delta"
+GENERATION = "generation"
+"""The name of the charge of a fit, or of measurements that all rounds share: what it pays for is told by it."""
 PRICED = "private selection: price of the law of the number of rounds"
 REPLACING = "replacing a record: removing one and adding one"
+IN_PARALLEL = "in parallel: the largest over random pieces"
 """How a node of the charge tree follows from its parts, for programs (`Charge.rule`)."""
 
 
@@ -148,3 +151,28 @@ def in_sequence(name: str, *parts: Charge, because: str = "sequential compositio
         )
     curve = sum((part.curve() for part in parts), RenyiCurve())
     return Charge(name=name, epsilon=Fraction(0), renyi=curve, because=because, rule=SUM, parts=parts)
+
+
+def in_parallel(name: str, *parts: Charge, because: str = "each record is in one random piece: the largest part") -> Charge:
+    """Mechanisms on random pieces of the records, one part for each piece: the largest epsilon and the largest delta.
+
+    Theory 11.1, random partition: sizes and assignment must not depend on the values of the records. Where one part is a curve,
+    all count as curves, and the node is the curve with the largest of each coefficient, which is nowhere below any of them.
+
+    Raises
+    ------
+    BudgetError : without parts, or for a delta beside a curve.
+    """
+    if not parts:
+        raise BudgetError(f"The charge {name!r} is the largest of its parts, and there are none.")
+    if all(part.renyi is None for part in parts):
+        return Charge(
+            name=name,
+            epsilon=max(part.epsilon for part in parts),
+            delta=max(part.delta for part in parts),
+            because=because,
+            rule=IN_PARALLEL,
+            parts=parts,
+        )
+    curve = above(*(part.curve() for part in parts))
+    return Charge(name=name, epsilon=Fraction(0), renyi=curve, because=because, rule=IN_PARALLEL, parts=parts)

@@ -8,7 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from synthrelease.accounting.charges import STATED, Charge, decimal_text, in_sequence
+from synthrelease.accounting.charges import STATED, Charge, decimal_text, in_parallel, in_sequence
+from synthrelease.accounting.pieces import PIECES, PartitionRule, of_piece
 from synthrelease.accounting.renyi import RenyiCurve, root_down
 from synthrelease.accounting.selection import SelectionRule, private_selection
 from synthrelease.errors import BudgetError
@@ -40,10 +41,12 @@ class Plan:
         after: tuple[Charge, ...] = (),
         rule: SelectionRule | None = None,
         delta: Fraction = Fraction(0),
+        partition: PartitionRule | None = None,
     ) -> Plan:
-        """Compose: once + selection of rounds + after, stated at `delta`.
+        """Compose: once + selection of rounds + after, stated at `delta`. With a partition: so for each piece, and the largest.
 
-        Theory 1.1, sequential composition; theory 2, selection; theory 4.3, figures afterwards.
+        Theory 1.1, sequential composition; theory 2, selection; theory 4.3, figures afterwards; theory 11.10, release from two
+        pieces.
 
         Raises
         ------
@@ -52,10 +55,14 @@ class Plan:
         names = [charge.name for charge in once + per_round + after]
         if len(set(names)) != len(names):
             raise BudgetError("Two planned charges have the same name; names of criteria must differ.")
-        # rounds without charges are post-processing of what was paid for before them
-        rounds = (private_selection("selection", in_sequence("one round", *per_round), rule),) if per_round else ()
-        figures = (in_sequence("figures of the accepted dataset", *after),) if after else ()
-        total = in_sequence("release", *once, *rounds, *figures)
+        if partition is None:
+            total = in_sequence("release", *once, *_rounds_and_after(per_round, after, rule))
+        else:
+            whole = of_piece(once, None)
+            by_piece = [tuple(of_piece(each, piece) for each in (once, per_round, after)) for piece in PIECES]
+            alone = [_piece(f"piece: {piece}", *charges, rule=rule) for piece, charges in zip(PIECES, by_piece, strict=True)]
+            pieces = [stated_at(each, delta) for each in alone]  # the largest epsilon is less than that of a curve above both
+            total = in_sequence("release", *whole, in_parallel("pieces", *pieces))
         return cls(once=once, per_round=per_round, after=after, total=stated_at(total, delta))
 
     def check_limit(self, limit: Fraction | None) -> None:
@@ -65,6 +72,21 @@ class Plan:
                 f"Refused: the plan costs epsilon = {decimal_text(self.total.epsilon)}, which is more than the limit "
                 f"of {decimal_text(limit)} in [budget]. Nothing was read and nothing was spent."
             )
+
+
+def _rounds_and_after(
+    per_round: tuple[Charge, ...], after: tuple[Charge, ...], rule: SelectionRule | None
+) -> tuple[Charge, ...]:
+    # rounds without charges are post-processing of what was paid for before them
+    rounds = (private_selection("selection", in_sequence("one round", *per_round), rule),) if per_round else ()
+    return (*rounds, *((in_sequence("figures of the accepted dataset", *after),) if after else ()))
+
+
+def _piece(
+    name: str, once: tuple[Charge, ...], per_round: tuple[Charge, ...], after: tuple[Charge, ...], *, rule: SelectionRule | None
+) -> Charge:
+    """What a release costs a record of one piece: the other piece is the same for both neighbours, and costs it nothing."""
+    return in_sequence(name, *once, *_rounds_and_after(per_round, after, rule))
 
 
 def pure_epsilon(charge: Charge) -> Fraction:

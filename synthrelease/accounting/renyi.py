@@ -21,7 +21,7 @@ from fractions import Fraction
 _DIGITS = 50
 _STATED = 10**9
 """Epsilons are rounded up to multiples of 1e-9."""
-_SLACK = Fraction(1, 10**30)
+SLACK = Fraction(1, 10**30)
 """More than all rounding errors of a few dozen operations with 50 digits on numbers below 1e12."""
 
 
@@ -70,7 +70,7 @@ class RenyiCurve:
 
     def _epsilon_at(self, order: Fraction, delta: Fraction) -> Fraction:
         with localcontext(Context(prec=_DIGITS)):
-            rest = (-_ln(delta) - _ln(order)) / _decimal(order - 1) + _ln(1 - 1 / order)
+            rest = (-_ln(delta) - _ln(order)) / decimal_of(order - 1) + _ln(1 - 1 / order)
         return self.at(order) + Fraction(rest)
 
 
@@ -82,6 +82,15 @@ def zcdp(rho: Fraction) -> RenyiCurve:
 def of_pure(epsilon: Fraction) -> RenyiCurve:
     """The curve of an epsilon-DP mechanism: epsilon^2 / 2 zero-concentrated (Bun & Steinke 2016, Proposition 1.4)."""
     return zcdp(epsilon**2 / 2)
+
+
+def above(*curves: RenyiCurve) -> RenyiCurve:
+    """The least curve of this form that is nowhere below any of these: the largest of each coefficient."""
+    return RenyiCurve(
+        rho=max(curve.rho for curve in curves),
+        constant=max(curve.constant for curve in curves),
+        log_mean=max(curve.log_mean for curve in curves),
+    )
 
 
 def selected(one_round: RenyiCurve, shape: Fraction, stop_probability: Fraction) -> RenyiCurve:
@@ -103,13 +112,13 @@ def selected(one_round: RenyiCurve, shape: Fraction, stop_probability: Fraction)
         raise ValueError("a round of a selection must be zero-concentrated")
     with localcontext(Context(prec=_DIGITS)):
         log_inverse = -_ln(stop_probability)
-        rho = _decimal(one_round.rho)
+        rho = decimal_of(one_round.rho)
         middle = 2 * (rho * log_inverse).sqrt() - rho if rho <= log_inverse else log_inverse
         log_mean = _ln(Fraction(mean_rounds(shape, stop_probability)))
     return RenyiCurve(
         rho=one_round.rho,
-        constant=(1 + shape) * (Fraction(middle) + _SLACK),
-        log_mean=max(Fraction(0), Fraction(log_mean)) + _SLACK,
+        constant=(1 + shape) * (Fraction(middle) + SLACK),
+        log_mean=max(Fraction(0), Fraction(log_mean)) + SLACK,
     )
 
 
@@ -121,7 +130,7 @@ def mean_rounds(shape: Fraction, stop_probability: Fraction) -> Decimal:
     if not (shape > -1 and 0 < stop_probability < 1):
         raise ValueError("a truncated negative binomial law needs a shape above -1 and a stop probability in (0, 1)")
     with localcontext(Context(prec=_DIGITS)):
-        gamma, eta = _decimal(stop_probability), _decimal(shape)
+        gamma, eta = decimal_of(stop_probability), decimal_of(shape)
         if shape == 0:
             return (1 / gamma - 1) / -gamma.ln()
         return eta * (1 - gamma) / (gamma * (1 - (eta * gamma.ln()).exp()))
@@ -140,7 +149,13 @@ def root_down(value: Fraction) -> Fraction:
 def exp_up(exponent: Fraction) -> Fraction:
     """e^exponent, rounded up in the 40th digit or so."""
     with localcontext(Context(prec=_DIGITS)):
-        return Fraction(_decimal(exponent).exp()) * (1 + Fraction(1, 10**40))
+        return Fraction(decimal_of(exponent).exp()) * (1 + Fraction(1, 10**40))
+
+
+def log_up(value: Fraction) -> Fraction:
+    """The natural logarithm of a number of at least 1, rounded up to a multiple of 1e-9."""
+    with localcontext(Context(prec=_DIGITS)):
+        return _up(Fraction(_ln(value))) if value != 1 else Fraction(0)
 
 
 def _orders(objective: Callable[[Fraction], Fraction]) -> list[Fraction]:
@@ -158,13 +173,14 @@ def _power_of_two(exponent: Fraction) -> Fraction:
     return Fraction(2.0 ** float(exponent))
 
 
-def _decimal(value: Fraction) -> Decimal:
+def decimal_of(value: Fraction) -> Decimal:
+    """The fraction to as many digits as the context has."""
     return Decimal(value.numerator) / Decimal(value.denominator)
 
 
 def _ln(value: Fraction) -> Decimal:
-    return _decimal(value).ln()
+    return decimal_of(value).ln()
 
 
 def _up(value: Fraction) -> Fraction:
-    return Fraction(-((-(value + _SLACK) * _STATED) // 1), _STATED)
+    return Fraction(-((-(value + SLACK) * _STATED) // 1), _STATED)

@@ -12,21 +12,19 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Context, Decimal, localcontext
 from fractions import Fraction
-from typing import Protocol, TypeVar
-
-import numpy as np
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from synthrelease.accounting.charges import decimal_text
-from synthrelease.accounting.law_prices import LARGEST_EPSILON, MOST_ROUNDS, largest_log_ratio
-from synthrelease.accounting.renyi import exp_up, mean_rounds
+from synthrelease.accounting.renyi import SLACK, decimal_of, exp_up, mean_rounds
 from synthrelease.errors import BudgetError, Unexpected
 
-Number = TypeVar("Number", Fraction, float, np.ndarray)
+if TYPE_CHECKING:
+    import numpy as np
+
+Number = TypeVar("Number", Fraction, float, "np.ndarray")
 
 _STEPS = 10**7
 """Prices are multiples of one over this."""
-_SLACK = Fraction(1, 10**30)
-"""More than the rounding errors of a logarithm with 50 digits."""
 _PRECISE = 1000
 """Above this epsilon, the closed forms are replaced by bounds that need no e^epsilon."""
 
@@ -119,6 +117,8 @@ class NegativeBinomial:
 
     def nothing(self, rejection: Number) -> Number:
         """((1 - (1 - gamma) x)^-eta - 1) / (gamma^-eta - 1); for eta = 0 the limit. In floating point."""
+        import numpy as np  # here, as the ledger starts without it
+
         stop, shape = float(self.stop_probability), float(self.shape)
         left = 1 - (1 - stop) * np.asarray(rejection, dtype=float)
         if not shape:
@@ -131,14 +131,14 @@ class NegativeBinomial:
         if epsilon > _PRECISE:
             return most
         with localcontext(Context(prec=60 + int(epsilon))):
-            ratio = _decimal(exp_up(epsilon))
+            ratio = decimal_of(exp_up(epsilon))
             here, there = self._none(ratio / (1 + ratio)), self._none(1 / (1 + ratio))
             accepted = ratio * ratio * (1 - here) / (1 - there)
             found = Fraction(max(accepted, here / there).ln())
-        return min(most, _up(found + _SLACK))
+        return min(most, _up(found + SLACK))
 
     def _none(self, rejection: Decimal) -> Decimal:
-        stop, shape = _decimal(self.stop_probability), _decimal(self.shape)
+        stop, shape = decimal_of(self.stop_probability), decimal_of(self.shape)
         left = (1 - (1 - stop) * rejection).ln()
         return ((-shape * left).exp() - 1) / ((-shape * stop.ln()).exp() - 1) if self.shape else left / stop.ln()
 
@@ -155,6 +155,8 @@ class FiniteLaw:
     atoms: tuple[tuple[int, Fraction], ...]
 
     def __post_init__(self) -> None:
+        from synthrelease.accounting.law_prices import MOST_ROUNDS  # here, as the ledger starts without numpy
+
         rounds = [k for k, _ in self.atoms]
         if not (rounds and rounds == sorted(set(rounds)) and rounds[0] >= 1 and rounds[-1] <= MOST_ROUNDS):
             found = ", ".join(map(str, rounds[:10])) or "none"
@@ -195,6 +197,8 @@ class FiniteLaw:
         ------
         BudgetError : for rounds above the epsilon for which its rounding errors are bounded.
         """
+        from synthrelease.accounting.law_prices import LARGEST_EPSILON, largest_log_ratio
+
         most = self.atoms[-1][0] * epsilon  # the rounds of the longest search, one after the other
         if not epsilon or len(self.atoms) == 1:
             return most
@@ -214,13 +218,9 @@ def _shown(probability: Fraction) -> str:
     return text if Fraction(text) == probability else str(probability)
 
 
-def _decimal(value: Fraction) -> Decimal:
-    return Decimal(value.numerator) / Decimal(value.denominator)
-
-
 def _ln_up(value: Fraction) -> Fraction:
     with localcontext(Context(prec=50)):
-        return Fraction(_decimal(value).ln()) + _SLACK if value != 1 else Fraction(0)
+        return Fraction(decimal_of(value).ln()) + SLACK if value != 1 else Fraction(0)
 
 
 def _up(value: Fraction) -> Fraction:

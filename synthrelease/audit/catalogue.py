@@ -11,6 +11,7 @@ from synthrelease.audit.faults import faulty_cases
 from synthrelease.audit.model_cases import model_cases
 from synthrelease.audit.noise_cases import noise_cases
 from synthrelease.audit.parallel_cases import parallel_cases
+from synthrelease.audit.piece_cases import piece_cases
 from synthrelease.audit.pipeline_cases import pipeline_cases
 from synthrelease.audit.selection_cases import selection_cases
 
@@ -30,6 +31,7 @@ def all_cases() -> list[Case]:
             criterion_cases(),
             selection_cases(),
             parallel_cases(),
+            piece_cases(),
             pipeline_cases(),
             faulty_cases(),
         )

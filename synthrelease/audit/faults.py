@@ -28,6 +28,7 @@ from synthrelease.audit.model_cases import (
 )
 from synthrelease.audit.noise_cases import even_draws, figure_case, laplace_case, laplace_vectors, low_bits_case
 from synthrelease.audit.parallel_cases import first_to_finish_case
+from synthrelease.audit.piece_cases import by_value_case, same_piece_case
 from synthrelease.audit.pipeline_cases import FAULTY_DRAWS, pipeline_case
 from synthrelease.audit.pipelines import ANSWERED_BY, LEFT_OUT, left_out, pipelines
 from synthrelease.audit.selection_cases import FiniteRound, chosen_law_case
@@ -64,9 +65,12 @@ def faulty_cases() -> Iterator[Case]:
     yield network_case("DPCTGAN", "a lone record moves", Fraction(1, 100), spent=Fraction(400))
     yield votes_case("a lone record moves", Fraction(1, 100), spent=Fraction(40))
     yield measured_case("a:b + 2 b", "a lone record moves", Fraction(1), spent=Fraction(2))
+    yield measured_case("a", "a lone record moves", Fraction(1), spent=Fraction(2), sums="2 a[0..1]:b[0..1]")
     yield _published_rounds()
     yield chosen_law_case()
     yield first_to_finish_case()
+    yield by_value_case()
+    yield same_piece_case()
     faithful = next(pipeline for pipeline in pipelines() if pipeline.name == "faithfulness, a record turns")
     yield pipeline_case(faithful, run=replace(faithful, name="generation noise of a fiftieth", generation="25"))
     exact = tuple((name, text.replace("epsilon = 0.25", "epsilon = 500")) for name, text in faithful.criteria)

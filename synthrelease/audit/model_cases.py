@@ -83,6 +83,8 @@ def model_cases() -> Iterator[Case]:
         for formula in ("a:b + 2 b", "all 2-way", "a + b"):
             for name in _FITS:
                 yield measured_case(formula, name, epsilon)
+        for name in _FITS:
+            yield measured_case("a", name, epsilon, sums="2 a[0..1]:b[0..1] + b[-1..0.5]")
     for epsilon in (Fraction(1, 2), Fraction(1), Fraction(2), Fraction(4)):
         for name, (highs, left, right) in _MOMENTS.items():
             for prior in (None, PRIOR) if len(highs) == 2 else (None,):
@@ -205,13 +207,16 @@ def _adaptive_answers(
     return np.array(found)
 
 
-def measured_case(formula: str, name: str, epsilon: Fraction, *, spent: Fraction | None = None) -> Case:
+def measured_case(
+    formula: str, name: str, epsilon: Fraction, *, spent: Fraction | None = None, sums: str | None = None
+) -> Case:
     """Everything that the marginals generator measures, as it may be published; what it models of that is post-processing."""
     highs, left, right = _FITS[name]
-    draw = partial(_measurements, Marginals(tables=formula), highs, spent or epsilon)
+    measured = f"{formula}, sums {sums}" if sums else formula
+    draw = partial(_measurements, Marginals(tables=formula, sums=sums), highs, spent or epsilon)
     return Case(
         family="noisy marginals",
-        name=f"{formula}, {name}{', more spent' if spent else ''}, epsilon {decimal_text(epsilon)}",
+        name=f"{measured}, {name}{', more spent' if spent else ''}, epsilon {decimal_text(epsilon)}",
         claim=float(epsilon),
         left=partial(draw, left),
         right=partial(draw, right),
@@ -224,12 +229,13 @@ def measured_case(formula: str, name: str, epsilon: Fraction, *, spent: Fraction
 def _measurements(
     generator: Marginals, highs: dict[str, int], epsilon: Fraction, table: tuple[int, ...], draws: int
 ) -> np.ndarray:
-    """(draws, k) noisy counts of all measured tables, one after the other."""
+    """(draws, k) noisy counts of all measured tables, one after the other, and noisy sums, in highest scores."""
     charge = generator.charge(epsilon)
     private, found = World(highs).private(table, ()), []
     for _ in range(draws):
         measured = generator.measure(private.with_plan([charge]), charge)
-        found.append(np.concatenate([marginal.values.ravel() for marginal in measured.tables]))
+        sums = [[one.value / one.sensitivity] for one in measured.sums]
+        found.append(np.concatenate([*(marginal.values.ravel() for marginal in measured.tables), *sums]))
     return np.array(found)
 
 

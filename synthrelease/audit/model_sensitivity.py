@@ -16,6 +16,7 @@ from synthrelease.candidates.generators.conditions import Frequencies
 from synthrelease.candidates.generators.marginals import Marginals
 from synthrelease.candidates.generators.private_tables import CHANGE, Asked, Gaussian, score_of
 from synthrelease.candidates.generators.privbayes import _measure, dependence_score, score_sensitivity
+from synthrelease.candidates.generators.scored_sums import STEPS
 from synthrelease.criteria.functional_mechanism import Design, Prior, private_least_squares
 from synthrelease.domain.lattice import lattice
 
@@ -52,6 +53,10 @@ def enumerate_models(most_records: int) -> Iterator[Enumeration]:
             for table in range(len(formula.split("+"))):
                 found = _marginal(world, formula, table)
                 yield _enumerated(f"marginals: table {table + 1} of {formula}", highs, most_records, found, tight=True)
+        for sums in ("a[0..3]:b[-2..1]", "2 b[-1..4] + a[0..1]"):
+            for place in range(len(sums.split("+"))):
+                found = _sum(world, sums, place)
+                yield _enumerated(f"marginals: sum {place + 1} of {sums}", highs, most_records, found, tight=True)
     for highs in ({"a": 1, "b": 2}, {"a": 2, "b": 1}):
         world = World(highs)
         for columns in ((0,), (1,), (0, 1)):
@@ -159,6 +164,22 @@ def _marginal(world: World, formula: str, table: int) -> Callable[[int], Measure
         return recorder.values[table]
 
     return lambda n: Measured(values=values, sensitivity=2)
+
+
+def _sum(world: World, sums: str, place: int) -> Callable[[int], Measured]:
+    """One measured sum: what gets noise of scale STEPS / epsilon, its scores being from 0 to STEPS."""
+    generator = Marginals(tables="a", sums=sums)
+    shares, charge = generator.sum_shares(world.layout), generator.charge(Fraction(1))
+
+    def values(codes: tuple[int, ...]) -> np.ndarray:
+        recorder = Recording()
+        generator.measure(world.private(codes, [charge], recorder), charge)
+        paid = [Fraction(scale) >= STEPS / share for scale, share in zip(recorder.scales[1:], shares, strict=True)]
+        if sum(shares) + sum(generator.shares(world.layout).values()) != charge.epsilon or not all(paid):
+            raise ValueError("expected noise for all steps of the scores, at epsilons that add up")
+        return recorder.values[1 + place]
+
+    return lambda n: Measured(values=values, sensitivity=STEPS)
 
 
 def _asked(world: World, columns: tuple[int, ...]) -> Asked:

@@ -55,6 +55,7 @@ THETA = 'family = "privbayes"\nflavour = "theta"\ntheta = [0.05, 0.5]\nepsilon_s
 ENTROPY = 'family = "marginals"\ntables = "a:b + 2 b"\nprior_weight = [0.1, 10]'
 JOINT = 'test = "joint"\ntest_epsilon = 0.25\nfalse_acceptance = 0.2'
 SHARED = 'measurements = "shared"'
+HALVES = ("fit = 0.5", "score = 0.5")
 PUBLISHED = "publish_measurements = true"
 EXPONENTIAL = f'{DEGREE}\nselector = "exponential"'
 MINIMUM_ONE, MINIMUM_TWO = ('kind = "minimum_count"\nminimum_count = ' + m for m in ("1", "[1, 2]"))
@@ -84,6 +85,7 @@ class Pipeline:
     selection: tuple[str, ...] = ()
     input: tuple[str, ...] = ()
     budget: tuple[str, ...] = ()
+    partition: tuple[str, ...] = ()
 
     def configuration(self) -> str:
         """The text of the configuration file."""
@@ -92,6 +94,7 @@ class Pipeline:
         return (
             f'title = "{self.name}"\nacceptance = "acceptance.toml"\n{self._table("input", self.input)}{_COLUMNS}\n'
             f"[transformations]\nb = {list(self.binnings)}\n{rules}{generators}[[projections]]\n{self.projection}\n"
+            + (self._table("partition", self.partition) if self.partition else "")
             + self._table("budget", (f"generation = {self.generation}", *self.budget))
             + self._table("selection", (f"stop_probability = {self.stop_probability}", *self.selection))
         )
@@ -181,5 +184,9 @@ def pipelines() -> Iterator[Pipeline]:
                    generators=(ENTROPY,), selection=(SHARED, JOINT), neighbours=_TURNED)  # fmt: skip
     yield Pipeline(name=ANSWERED_BY, criteria=(("means", MEANS_ANSWERED), ("one way", ONE_WAY_ANSWERED)),
                    generators=(ENTROPY,), selection=(SHARED, PUBLISHED))  # fmt: skip
+    for name, neighbours in {"a lone record": _LONE, "a record turns": _TURNED}.items():
+        yield Pipeline(name=f"two pieces, {name}", criteria=(marginals,), neighbours=neighbours, partition=HALVES)
+    yield Pipeline(name="two pieces, measured once and tested jointly", criteria=(("faithful", FAITHFUL),),
+                   generators=(ENTROPY,), selection=(SHARED, JOINT), partition=HALVES)  # fmt: skip
     yield Pipeline(name="four criteria", neighbours=_TURNED, generators=(DEGREE, THETA), criteria=(
         marginals, line, ("prediction", PREDICTION), ("faithful", FAITHFUL)))  # fmt: skip

@@ -10,6 +10,7 @@ import numpy as np
 from synthrelease.bounds.limits import divided_risk, limits
 from synthrelease.bounds.measured import MeasuredLimits
 from synthrelease.criteria.known_errors import CellError, KnownError, MeanError, RatioError, SumErrors, Unmatched
+from synthrelease.errors import InputError
 from synthrelease.published import PublishedRelease
 from synthrelease.published.facts import criterion_of, public_facts
 
@@ -18,6 +19,11 @@ class Knowledge:
     """The facts that hold together with the stated confidence, for all queries on a release."""
 
     def __init__(self, release: PublishedRelease, confidence: float, acceptance: float | None = None):
+        if release.partition is not None:
+            raise InputError(
+                f"{release.folder}: expected figures about all rows, found ones about a random piece of them ([partition]): "
+                "no bound for the original table follows from them."
+            )
         self.release, self.n = release, release.n_rows
         self.limits = limits(release, confidence, acceptance)
         self.measured = MeasuredLimits.of(release, divided_risk(release, confidence, acceptance)[1], acceptance)

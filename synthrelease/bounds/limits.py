@@ -77,7 +77,12 @@ def limits(release: PublishedRelease, confidence: float, acceptance: float | Non
     if not usable and measured_times(release, acceptance) is None:
         raise InputError(f"{release.folder}: expected a criterion that bounds errors, such as {USABLE[0]!r}; found none.")
     return tuple(
-        Limit(index=i, score=score, limit=max(_limit(score, risk, acceptance), CRITERIA[score.kind].best_figure), risk=risk)
+        Limit(
+            index=i,
+            score=score,
+            limit=max(_limit(score, release.counts.total, risk, acceptance), CRITERIA[score.kind].best_figure),
+            risk=risk,
+        )
         for i, risk in _risks(release, usable, divided_risk(release, confidence, acceptance)[0]).items()
         for score in [release.criteria[i]]
     )
@@ -104,10 +109,10 @@ def _risks(release: PublishedRelease, usable: list[int], risk: float) -> dict[in
     return {i: risk * (share / len(absolute) if i in absolute else (1 - share) / len(others)) for i in usable}
 
 
-def _limit(score: Score, risk: float, acceptance: float | None) -> float:
+def _limit(score: Score, n: int, risk: float, acceptance: float | None) -> float:
     if score.noise_sd is None or score.sensitivity is None:
         raise InputError(f"criterion {score.name!r}: expected the noise of its figure, found none.")
-    step = noise_grid(score.sensitivity).step
+    step = noise_grid(score.sensitivity, n).step
     # the scale of the discrete noise is below sd/sqrt(2) + step/2; see the test
     scale = score.noise_sd / math.sqrt(2) + step / 2
     if not score.decides:  # its noise had no part in the acceptance

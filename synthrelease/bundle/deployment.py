@@ -71,7 +71,7 @@ def _privacy_loss(document: ReleaseDocument) -> dict[str, Any]:
         "privacy_unit": guarantee.unit[:1].upper() + guarantee.unit[1:],
         "privacy_unit_details": f"{person_text(document)} Adjacent files have the same, public number of rows (bounded "
         "differential privacy); the bound on the input distance is one replaced record.",
-        "number_of_privacy_units": document.domain.file_rows or document.n_rows,
+        "number_of_privacy_units": document.domain.file_rows or document.rows_worked_with,
         "privacy_parameters": parameters,
         "privacy_parameters_details": f"Exactly {guarantee.epsilon_exact}; rounded up where a decimal cannot be exact. It "
         f"covers every file of the release together. The charges:\n{_tree(document.charges)}",

@@ -26,7 +26,9 @@ from synthrelease.published.document import (
 )
 from synthrelease.published.flavour import FlavourPart
 from synthrelease.published.imputation import ImputationPart
+from synthrelease.published.partition import PartitionPart
 from synthrelease.published.parts import number
+from synthrelease.published.population import PopulationPart
 from synthrelease.releasing.release import Release
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.toml.bundle import BundleTable
@@ -45,13 +47,14 @@ def release_document(
     criteria = {criterion.name: criterion for criterion in spec.criteria}
     columns, charges = column_parts(release.candidate.transformation), ChargePart.of(release.charges)
     selection = selection_part(spec)
-    judged = [criterion_part(score, criteria[score.name], selection.bounds) for score in release.scores]
+    n = release.candidate.n
+    judged = [criterion_part(score, criteria[score.name], n, selection.bounds) for score in release.scores]
     document = ReleaseDocument(
         format=format_of(columns, calibration, charges, judged, spec.bundle),
         title=spec.title,
         description=spec.description.strip(),
         synthetic=True,
-        n_rows=release.candidate.n,
+        n_rows=n,
         guarantee=GuaranteePart.of(release.guarantee),
         domain=DomainPart.of(spec.rows, release.n_file, spec.input.missing_values),
         charges=charges,
@@ -68,8 +71,18 @@ def release_document(
         card=spec.card,
         calibration=calibration,
         imputation=imputation,
-        flavour=FlavourPart.of(release.guarantee, spec.rows.way, calibration is not None),
+        flavour=FlavourPart.of(
+            release.guarantee,
+            spec.rows.way,
+            calibration is not None,
+            divided=spec.partition is not None,
+            sampled=spec.population is not None,
+        ),
         bundle=spec.bundle,
+        partition=None if spec.partition is None else PartitionPart.of(spec.partition, release.n or release.candidate.n),
+        population=None
+        if spec.population is None or release.n_file is None
+        else PopulationPart.of(spec.population, release.guarantee, release.n_file),
         intended_queries=list(spec.intended_queries),
     )
     return document.model_copy(update={"series": series_part(spec.series, document)})
@@ -112,16 +125,16 @@ _NO_PARAMETERS = {"name", "kind", "threshold", "epsilon", "reason"}
 """Fields of a criterion that stand elsewhere in release.json."""
 
 
-def criterion_part(score: Score, criterion: Criterion, bounds: BoundsPart | None = None) -> CriterionPart:
+def criterion_part(score: Score, criterion: Criterion, n: int, bounds: BoundsPart | None = None) -> CriterionPart:
     """A criterion with its figure, and what follows from the figure and its noise."""
     parameters = criterion.model_dump(mode="json", exclude=_NO_PARAMETERS, exclude_none=True)
     part = CriterionPart.of(score, criterion.figure_range, parameters)
-    return part.model_copy(update={"interval": interval_part(part, bounds)})
+    return part.model_copy(update={"interval": interval_part(part, n, bounds)})
 
 
-def interval_part(part: CriterionPart, bounds: BoundsPart | None = None) -> IntervalPart | None:
-    """What the released figure says about the exact one; from the other fields of the criterion, and from `bounds` where
-    measurements answer.
+def interval_part(part: CriterionPart, n: int, bounds: BoundsPart | None = None) -> IntervalPart | None:
+    """What the released figure says about the exact one; from the other fields of the criterion, from n, the number of released
+    rows, and from `bounds` where measurements answer.
 
     A figure without noise is exact. One whose noise is not added to it has an interval from redrawn noise, an estimate;
     None where there is no such estimate.
@@ -137,6 +150,7 @@ def interval_part(part: CriterionPart, bounds: BoundsPart | None = None) -> Inte
             float(part.value),
             sensitivity=float(part.sensitivity),
             epsilon=Fraction(epsilon),
+            rows=n,
             best=float(part.best),
             worst=None if part.worst is None else float(part.worst),
             passed_below=float(part.threshold) if part.decides else None,

@@ -25,6 +25,7 @@ def laplace_interval(
     *,
     sensitivity: float,
     epsilon: Fraction,
+    rows: int = 1,
     best: float,
     worst: float | None,
     passed_below: float | None,
@@ -35,6 +36,7 @@ def laplace_interval(
     Parameters
     ----------
     value : the released figure.
+    rows : the number of rows behind it, which has a part in its grid.
     best, worst : what the exact figure can be at all; None where it has no worst value.
     passed_below : the threshold, when the released figure is known only because it did not exceed it; None for a figure
         whose noise had no part in the decision.
@@ -53,7 +55,7 @@ def laplace_interval(
     The rounding to the grid (theory 9.2, figure on a grid) adds a step on either side. The level holds for each criterion by
     itself.
     """
-    step, steps = noise_grid(sensitivity)
+    step, steps = noise_grid(sensitivity, rows)
     decay = math.exp(-1 / float(Fraction(steps) / epsilon))
     tail = float(1 - level) / 2
     released = round(value / step)

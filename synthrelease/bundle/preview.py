@@ -56,6 +56,7 @@ def preview(spec: ReleaseSpec) -> dict[str, bytes]:
         charges=spec.plan.total,
         candidate=Candidate(configuration=configuration, counts=table),
         scores=scores,
+        n=table.total,
     )
     document = release_document(release, {}, _weighting(spec, configuration), _copies(spec))
     made = replace(ReleasedTable.of(release.candidate), marked=spec.bundle.synthetic_column)

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import repeat
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -106,18 +106,34 @@ def parquet_bytes(table: ReleasedTable, says_synthetic: bool = False) -> bytes:
 
     arrays = [
         pa.DictionaryArray.from_arrays(
-            pa.array(table.counts.rows(column).astype(np.int32)), pa.array(labels, pa.string()), ordered=order
+            _numbers(table.counts.rows(column).astype(np.int32), pa.int32()), _texts(labels), ordered=order
         )
         for column, (labels, order) in enumerate(zip(table.labels, table.ordered, strict=True))
     ]
     columns = dict(zip(table.names, arrays, strict=True))
     if table.weights is not None:
-        columns[WEIGHT] = pa.array(np.repeat(table.weights, table.counts.counts), pa.float64())
+        columns[WEIGHT] = _numbers(np.repeat(table.weights, table.counts.counts).astype(float), pa.float64())
     if table.marked:
-        columns[SYNTHETIC] = pa.array(np.full(table.counts.total, int(MARK), dtype=np.int8))
+        columns[SYNTHETIC] = _numbers(np.full(table.counts.total, int(MARK), dtype=np.int8), pa.int8())
     sink = io.BytesIO()
     pq.write_table(pa.table(columns, metadata=_METADATA if says_synthetic else None), sink, compression="snappy")
     return sink.getvalue()
+
+
+def _numbers(values: np.ndarray, kind: Any) -> Any:
+    """An Arrow array of these numbers, none missing, over their own memory. `pa.array` would import pandas for it."""
+    import pyarrow as pa
+
+    return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(np.ascontiguousarray(values))])
+
+
+def _texts(labels: Sequence[str]) -> Any:
+    """An Arrow array of texts, none missing, without pandas, too."""
+    import pyarrow as pa
+
+    encoded = [label.encode() for label in labels]
+    ends = np.cumsum([0, *map(len, encoded)]).astype(np.int32)
+    return pa.StringArray.from_buffers(len(encoded), pa.py_buffer(ends), pa.py_buffer(b"".join(encoded)))
 
 
 class TableError(OutputError):

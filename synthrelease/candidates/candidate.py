@@ -47,6 +47,7 @@ def make_candidate(
     charge: Charge,
     shared: NoisyMarginals | None = None,
     kept: KeptModels | None = None,
+    rows: int | None = None,
 ) -> Candidate:
     """Fit the generator, sample n plausible rows, project them.
 
@@ -57,6 +58,7 @@ def make_candidate(
     charge : the planned charge of one fit.
     shared : measurements over the configuration's bins, made once for all rounds; then nothing is spent here.
     kept : models of these shared measurements that were fitted before.
+    rows : how many rows to sample, public; as many as the private table has when omitted.
 
     Raises
     ------
@@ -75,7 +77,7 @@ def make_candidate(
     else:
         model = chosen.fit(private, charge, background)
     entropy = private.entropy.generator()
-    synthetic = sample_plausible(model, private.n, background.plausibility, entropy)
+    synthetic = sample_plausible(model, private.n if rows is None else rows, background.plausibility, entropy)
     counts = configuration.projection.project(synthetic, entropy)
     return Candidate(configuration=configuration, counts=counts, measured=measured)
 

@@ -52,6 +52,7 @@ def plan(
         print_plan(specs[0])
         out.print(f"Configurations: {len(specs[0].space)}   Memory: about {peak_megabytes(specs[0], jobs, rows)} MB")
         _print_estimates(specs[0], rows)
+        _print_population(specs[0], rows)
         _print_warnings(specs[0], rows)
         warn_of_gaps(specs[0])
     else:
@@ -81,6 +82,23 @@ def _print_estimates(spec: ReleaseSpec, rows: int | None) -> None:
     out.print(f"  Columns with the most bins: {escape(layout.largest())} of {len(layout.sizes)}.")
 
 
+def _print_population(spec: ReleaseSpec, rows: int | None) -> None:
+    from synthrelease.accounting.guarantee import Loss
+    from synthrelease.accounting.sampling import of_the_population
+    from synthrelease.releasing.estimates import usual_rows
+
+    if spec.population is None:
+        return
+    size, total = spec.population.size, spec.plan.total
+    sampled = min(rows or usual_rows(spec), size)
+    loss = of_the_population(Loss(total.epsilon, total.delta), sampled, size)
+    delta = f", delta = {float(loss.delta):.3g}" if loss.delta else ""
+    out.print(
+        f"Population: for one of {size:,} of whom nobody knows whether he is in the file, a simple random sample of "
+        f"{sampled:,}, epsilon = {decimal_text(loss.epsilon)}{delta}. It is a second sentence: plan and ledger have the whole."
+    )
+
+
 def _print_warnings(spec: ReleaseSpec, rows: int | None) -> None:
     from synthrelease.releasing.estimates import usual_rows
 
@@ -97,7 +115,7 @@ def warnings_without_data(spec: ReleaseSpec, rows: int | None) -> list[tuple[str
     from synthrelease.releasing.estimates import usual_rows
     from synthrelease.specification.answered import least_bounds
 
-    n = rows or usual_rows(spec)
+    n = spec.scored_rows(rows or usual_rows(spec))
     least = least_bounds(spec, n)
     unanswered = [(each.name, text) for each in spec.setting.answered for text in unanswerable(each, least[each.name])]
     return unanswered + [
@@ -171,4 +189,5 @@ def check(
         out.print(f"{escape(str(source))}: fits the specification; {rows.n_file} rows in the file. {TOLD}")
         check_delta(spec.plan.total.delta, rows.n_file)
         check_stated(spec.rows, rows.n_file)
+        spec.check_sampled(rows.n_file)
     spec.plan.check_limit(spec.limit)

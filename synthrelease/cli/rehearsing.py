@@ -36,6 +36,18 @@ def rehearse(
     quasi_identifiers: Annotated[
         str | None, typer.Option(metavar="A,B,...", help="Columns that an intruder is taken to know.")
     ] = None,
+    baseline: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="METHOD",
+            help="Compare with swapping, sequential, dami or independent; repeat it. No release uses them: docs/baselines.md.",
+        ),
+    ] = None,
+    swap: Annotated[str | None, typer.Option(metavar="A,B,...", help="Columns whose values are swapped, together.")] = None,
+    swap_key: Annotated[
+        str | None, typer.Option(metavar="A,B,...", help="Columns that swapped records agree on; empty for none.")
+    ] = None,
+    swap_rate: Annotated[float, typer.Option(help="Probability that a record is selected for swapping.")] = 0.05,
     backend: Annotated[str, typer.Option(help="loky (this machine), dask or ray.")] = "loky",
     address: Annotated[str | None, typer.Option(help="Of the Dask scheduler or Ray cluster.")] = None,
 ) -> None:
@@ -44,6 +56,7 @@ def rehearse(
     Writes shortlist.toml (for release --shortlist), report.html and rehearsal.json. Reads nothing private, spends nothing.
     """
     from synthrelease.enclave.source import Source
+    from synthrelease.rehearsal.compared import Wanted
     from synthrelease.rehearsal.parallel import Workers
     from synthrelease.rehearsal.racing import RaceGoal
     from synthrelease.rehearsal.rehearse import rehearse as run
@@ -52,6 +65,7 @@ def rehearse(
 
     spec = load_spec(config)
     workers = Workers(backend=backend, jobs=jobs, address=address)
+    wanted = Wanted.of(spec.schema.names, baseline or (), _names(swap), _names(swap_key), swap_rate)
     with progress_bars() as progress:
         found = run(
             spec,
@@ -65,6 +79,7 @@ def rehearse(
             quasi_identifiers=quasi_identifiers.split(",") if quasi_identifiers else None,
             noise_level=noise_level,
             nothing=nothing,
+            baselines=wanted,
             progress=progress,
         )
     write_report(found, out, noise_level)
@@ -108,6 +123,7 @@ def _print_rehearsal(found: Any, out: Path) -> None:
             terminal.print(escape(text))
     _print_proposal(found)
     _print_look(found)
+    _print_baselines(found)
     if not found.complete:
         terminal.print("Not complete: the time was used up or the run was stopped. The same command goes on where it ended.")
     terminal.print(f"{found.n_attempts} attempts. The report is {escape(str(out / 'report.html'))}.")
@@ -115,9 +131,10 @@ def _print_rehearsal(found: Any, out: Path) -> None:
 
 def _print_proposal(found: Any) -> None:
     """Which number of rounds and generation budget cost least, and the lines that say so in the specification."""
+    from synthrelease.rehearsal.pieces import partition_words
     from synthrelease.rehearsal.proposal_words import lines, proposal_words
 
-    if told := proposal_words(found):
+    if told := [*proposal_words(found), *partition_words(found.spec)]:
         terminal.print("\nBudget and rounds:")
     for text in told:
         terminal.print(escape(f"- {text}"), highlight=False)
@@ -142,3 +159,17 @@ def _print_look(found: Any) -> None:
             terminal.print(f"\n{title}")
         for line in lines:
             terminal.print(escape(f"- {line}"), highlight=False)
+
+
+def _print_baselines(found: Any) -> None:
+    """What other methods would have kept, beside the guarantee of a release."""
+    from synthrelease.rehearsal.baseline_report import baseline_words, release_guarantee
+
+    if told := baseline_words(found):
+        terminal.print(f"\nMethods to compare with. None has the guarantee of a release ({release_guarantee(found)}):")
+    for text in told:
+        terminal.print(escape(f"- {text}"), highlight=False)
+
+
+def _names(given: str | None) -> list[str] | None:
+    return None if given is None else [name.strip() for name in given.split(",") if name.strip()]

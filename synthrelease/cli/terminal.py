@@ -130,6 +130,8 @@ def print_plan(spec: Any) -> None:
     if spec.unit.records_per_person > 1:
         out.print(_person(spec))
     out.print(ROWS_IN_WORDS[spec.rows.way].format(stated=spec.rows.stated, margin=spec.rows.margin))
+    if spec.partition is not None:
+        out.print(PIECES_IN_WORDS.format(fit=float(spec.partition.fit), score=float(spec.partition.score)))
     for line in rounds_in_words(spec.selection_rule.law):
         out.print(line)
     if spec.generation_unit == "rho":
@@ -148,6 +150,14 @@ ROWS_IN_WORDS = {
     f"{NOT_COVERED}.[/yellow]",
 }
 """What is public about the number of rows, by `RowsRule.way`."""
+
+
+PIECES_IN_WORDS = (
+    "Pieces: the rows are divided at random, once. The generator is fitted to {fit:.0%} of them; the criteria ask the other "
+    "{score:.0%}, and the released table has as many rows as these. All figures are about that piece: thresholds must bear how "
+    "it differs from the whole by chance."
+)
+"""What [partition] does."""
 
 
 _ACCEPTED = (Fraction(1, 2), Fraction(3, 4), Fraction(9, 10))

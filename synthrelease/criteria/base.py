@@ -347,7 +347,11 @@ class Criterion(SpecTable):
         noisy = private.spend(
             self.charge,
             lambda counts: laplace_figure(
-                query.figure(counts), sensitivity=query.sensitivity, epsilon=self.epsilon, entropy=private.entropy
+                query.figure(counts),
+                sensitivity=query.sensitivity,
+                epsilon=self.epsilon,
+                rows=private.n,
+                entropy=private.entropy,
             ),
         )
         value = math.nan if query.void else noisy.value

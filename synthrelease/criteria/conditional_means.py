@@ -29,10 +29,7 @@ from synthrelease.criteria.offenders import Offender, PublicCounts
 from synthrelease.criteria.wording import figure, grouped, shown, words
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.schema import Layout
-from synthrelease.randomness import noise_grid
-
-MOST_ROWS = 2**30
-"""Of a private table (docs/known-limitations.md): the sensitivity of a mean is at least the width of its range over this."""
+from synthrelease.randomness import MOST_ROWS, noise_grid
 
 
 class ConditionalMean(Criterion):
@@ -61,9 +58,11 @@ class ConditionalMean(Criterion):
 
     Rounding: a value enters as its bin's distance from the middle of the range, a public number that is a function of the bin
     alone and at most (U - L)/2 (but for 2^-53 of it); w is then 0. The number of rows of a group in each bin is an exact
-    integer, products with it are off by 2^-53 of themselves, and their sum is correctly rounded in whatever order
-    (math.fsum). So the figure is off by less than `mean_error`, however far from 0 the range lies; a range for which that
-    is above a quarter of a grid step at some number of rows is refused.
+    integer, products with it are off by 2^-53 of themselves, and their sum is correctly rounded in whatever order (math.fsum).
+    So the figure is off by less than `mean_error`, 2^-50 of the width, however far from 0 the range lies. The sensitivity is at
+    least the width / n, and a grid step above 2^-(b + 1) of that, where b = 12 up to 2^35 rows and n 2^b <= 2^47 up to 2^40 of
+    them (`grid_bits`): a quarter of a step is above 2^-50 of the width. A range that is too narrow or too wide for
+    floating-point numbers is refused.
     """
 
     kind: Literal["conditional_mean"]
@@ -145,7 +144,7 @@ class ConditionalMean(Criterion):
             raise ValueError("range must be [lowest, highest] with lowest < highest")
         lowest, highest = self.range
         width = highest - lowest
-        step = noise_grid(width / MOST_ROWS).step if 1e-200 < width < math.inf else math.nan
+        step = noise_grid(width / MOST_ROWS, MOST_ROWS).step if 1e-200 < width < math.inf else math.nan
         if not mean_error(lowest, highest) <= step / 4:
             raise ValueError(
                 "range must have a width that floating-point numbers can tell the means of: neither tiny nor infinite"

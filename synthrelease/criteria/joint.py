@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
 from synthrelease.accounting.charges import Charge, mechanism
 from synthrelease.criteria.base import Criterion, Query, Score
@@ -27,6 +28,10 @@ class JointTest:
     epsilon : budget of one test.
     false_acceptance : largest probability that a round passes although some criterion is above its threshold.
     """
+
+    most_rows: ClassVar[int] = 2**30
+    """Its grid, of steps of 2^-12, is the same for any number of rows, so the rounding of slacks must stay below a quarter of a
+    step: 8 n 2^-53 sensitivities, and for a ratio's slack, of counts times a threshold t, t n 2^-53."""
 
     epsilon: Fraction
     false_acceptance: Fraction

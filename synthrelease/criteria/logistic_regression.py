@@ -61,10 +61,11 @@ class LogisticRegression(Criterion):
     Privacy
     -------
     v(z) is a function of S and of the record's cell, and 0 for a record that lacks one of the columns. Replacing a record moves
-    the sum of v_j by at most max_z v_j - min_z v_j, over the records that the public rules allow and 0: sensitivity
-    max_j (max v_j - min v_j) / m. m is public. A record's share is computed once for all cells before the counts are looked at;
-    its products with counts are off by 2^-53 of themselves and their sums correctly rounded in whatever order (math.fsum),
-    which is, for n up to 2^30, less than 2^-22 of the sensitivity, because that is at least max |v_j| / m.
+    the sum of v_j by at most max_z v_j - min_z v_j, over the records that the public rules allow and 0: sensitivity max_j (max
+    v_j - min v_j) / m. m is public. A record's share is computed once for all cells before the counts are looked at; its
+    products with counts are off by 2^-52 of themselves and their sums correctly rounded in whatever order (math.fsum), as is
+    the quotient: by 4 n 2^-53 max |v_j| / m in all. The sensitivity is at least max |v_j| / m, and a quarter of a grid step
+    above 8 n 2^-53 of it for n up to 2^40 (`laplace_figure`).
     """
 
     no_sensitivity: ClassVar[str] = (

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from synthrelease.candidates.generators.measurements import NoisyMarginal, NoisyMarginals
+from synthrelease.candidates.generators.measurements import NoisyMarginal, NoisyMarginals, NoisySum
 from synthrelease.criteria.functional_mechanism import LinearModel
 from synthrelease.domain.schema import Binning, Transformation
 
@@ -23,7 +23,8 @@ def measured_line(
     """The least-squares line of the last column on the others. Total: a line exists for every input.
 
     Means and products are taken from the measured table with the least noise that has the column or the pair, without bins of
-    missing values; a pair that no table has counts as uncorrelated.
+    missing values. A pair with a measured sum has the correlation of the sum's scores: that of the numbers, where scores rise
+    with them evenly. A pair that neither has counts as uncorrelated.
 
     Parameters
     ----------
@@ -51,10 +52,33 @@ def measured_line(
                 standard = [(numbers[each] - means[each]) / deviations[each] for each in (one, other)]
                 found = float(standard[0] @ rows @ standard[1]) / max(float(rows.sum()), 1.0)
                 correlations[one, other] = correlations[other, one] = min(max(found, -1.0), 1.0)
+            of_pair = [each for each in measured.sums if set(each.columns) == set(pair)]
+            if of_pair:
+                found = _correlation(measured, min(of_pair, key=lambda each: each.variance / each.sensitivity**2))
+                correlations[one, other] = correlations[other, one] = min(max(found, -1.0), 1.0)
     values, vectors = np.linalg.eigh(correlations[:-1, :-1])
     inverse = vectors @ np.diag(1 / np.maximum(values, _SMALLEST_EIGENVALUE)) @ vectors.T
     slopes = inverse @ correlations[:-1, -1] * deviations[-1] / deviations[:-1]
     return LinearModel(intercept=float(means[-1] - slopes @ means[:-1]), coefficients=slopes)
+
+
+def _correlation(measured: NoisyMarginals, one: NoisySum) -> float:
+    """The correlation of the scores of two columns; each score is a product of one of either, up to a shift by its corner."""
+    rows = [
+        np.maximum(_counts(measured, column, size), 0.0) + 1e-9
+        for column, size in zip(one.columns, one.scores.shape, strict=True)
+    ]
+    shares = [each / each.sum() for each in rows]
+    scores = one.scores - shares[0] @ one.scores - (one.scores @ shares[1])[:, None] + shares[0] @ one.scores @ shares[1]
+    spread = float(np.sqrt(shares[0] @ scores**2 @ shares[1]))  # of a product of centred scores: that of one times the other's
+    expected = float(shares[0] @ one.scores @ shares[1])
+    sign = np.sign(scores[-1, -1] or 1.0)
+    return float(sign * (one.value / measured.n - expected)) / max(spread, 1e-9)
+
+
+def _counts(measured: NoisyMarginals, column: int, size: int) -> np.ndarray:
+    """Noisy counts of all bins of a column."""
+    return _table(measured, [column], [np.arange(size)], [np.empty(size)])
 
 
 def _table(

@@ -42,9 +42,9 @@ def noise_limit(parts: Parts, risk: float) -> int:
     parts : their noises are independent.
     risk : above 0, below 1.
     """
-    markov = _markov(parts, risk)
     if len(parts) == 1 and parts[0][1:] == (1, 1):
         return _single(parts[0][0], risk)
+    markov = _markov(parts, risk)
     if risk < 100 * _ALLOWANCE or sum(count for _, _, count in parts) > 1_000_000:
         return markov
     points = 2 ** math.ceil(math.log2(2 * _markov(parts, _ALLOWANCE / 100) + 4))

@@ -19,6 +19,7 @@ from synthrelease.criteria.wording import shown
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.schema import Layout
 from synthrelease.errors import closest, listing
+from synthrelease.randomness import grid_bits
 
 
 class RegressionPrediction(Criterion):
@@ -37,13 +38,13 @@ class RegressionPrediction(Criterion):
 
     Privacy
     -------
-    Both lines are public. The figure is |sum of a gap over the records| / m, where the gap of a record is the difference of
-    its two absolute errors: sensitivity (largest - smallest gap) / m over the records that the public rules allow, and 0 among
-    them where a record can lack a column ("lines"; theory 3.5, regression prediction). The gaps lie in [-(U - L), U - L], so 2
-    (U - L) / m always holds ("range"; Proposition 9). A record's gap is public, computed from both lines before the counts are
+    Both lines are public. The figure is |sum of a gap over the records| / m, where the gap of a record is the difference of its
+    two absolute errors: sensitivity (largest - smallest gap) / m over the records that the public rules allow, and 0 among them
+    where a record can lack a column ("lines"; theory 3.5, regression prediction). The gaps lie in [-(U - L), U - L], so 2 (U -
+    L) / m always holds ("range"; Proposition 9). A record's gap is public, computed from both lines before the counts are
     looked at; its products with counts are off by 2^-53 of themselves and their sum is correctly rounded in whatever order
-    (math.fsum). So the figure is off by less than 2^-51 of the largest gap: less than a quarter of a grid step
-    (`laplace_figure`), because the sensitivity is at least 2^-33 of that gap.
+    (math.fsum). So the figure is off by less than n 2^-51 / m of the largest gap: less than a quarter of a grid step, because
+    the sensitivity is at least n 2^(b - 47) / m of that gap, and a step above 2^-(b + 1) of the sensitivity (`grid_bits`).
     """
 
     no_sensitivity: ClassVar[str] = (
@@ -136,7 +137,8 @@ class RegressionPrediction(Criterion):
             possible = np.append(gap[regression.possible], [0.0] if design.counted else [])
             # equal lines would need no noise at all; a little is added, because noise of scale 0 cannot be drawn, and enough of
             # it to cover the rounding of a sum of large gaps that hardly differ
-            widest = max(float(np.ptp(possible)), widest * 2.0**-20, n * float(np.abs(possible).max()) * 2.0**-33)
+            room = 2.0 ** (grid_bits(n) - 47)
+            widest = max(float(np.ptp(possible)), widest * 2.0**-20, n * float(np.abs(possible).max()) * room)
         return Query(sensitivity=widest / max(1, rows), figure=figure, void=not rows)
 
 

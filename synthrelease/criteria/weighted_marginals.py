@@ -19,7 +19,8 @@ from synthrelease.criteria.wording import words
 from synthrelease.domain.counts import Counts
 
 HEAVIEST = 2**20
-"""The whole number that stands for the largest weight: sums over 2^30 rows stay exact, weights are off by a millionth of it."""
+"""The whole number that stands for the largest weight: sums over 2^40 rows are at most 2^60, those of differences 2^61, so that
+64 bits hold them; weights are off by a millionth of it."""
 
 
 class WeightedMarginalError(MarginalCriterion):

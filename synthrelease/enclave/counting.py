@@ -18,8 +18,8 @@ from synthrelease.enclave.values import MISSING, OUTSIDE, WRONG, Digits, Known, 
 from synthrelease.errors import InputError
 from synthrelease.toml.tables import InputTable
 
-MAX_ROWS = 2**30
-"""Capacities of the matching are 32-bit, products of two counts must fit 64 bits, and rounding is proved for so many."""
+MAX_ROWS = 2**40
+"""Sums over so many rows fit 64 bits, and figures are rounded within their grids (theory 9.2, figure on a grid)."""
 
 DENSE = 2**24
 """Layouts of at most so many cells are counted in one array (128 MiB, of which only what is used takes memory)."""

@@ -15,7 +15,7 @@ import numpy as np
 from synthrelease.accounting.charges import Charge
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.schema import Layout
-from synthrelease.enclave.subsets import uniform_subset
+from synthrelease.enclave.subsets import random_pieces, uniform_subset
 from synthrelease.errors import BudgetError, PrivateFailure
 from synthrelease.randomness import SYSTEM, SystemEntropy
 
@@ -58,6 +58,7 @@ class Door:
         self.entropy = entropy
         self.n_file = n_file
         self.layout = counts.layout
+        self._divided = False
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(columns={self.layout.columns})"
@@ -79,11 +80,13 @@ class Door:
         BudgetError : before anything is read, when the charge is not planned.
         PrivateFailure : when the mechanism fails; with no message, cause or frame of it attached.
         """
+        self._check_whole()
         self._meter.take(charge)
         return _opaque(lambda: mechanism(self.__counts))
 
     def with_plan(self, planned: Sequence[Charge]) -> Self:
         """The same table with a fresh meter: for the charges before the loop, of one more round, or after acceptance."""
+        self._check_whole()
         same = copy(self)
         same._meter = Meter(planned)
         return same
@@ -94,8 +97,21 @@ class Door:
         same.entropy = entropy
         return same
 
+    def _pieces(self, sizes: Sequence[int]) -> tuple[PrivateCounts, ...]:
+        """The rows in random pieces, none with a plan; this door is closed from here on."""
+        self._check_whole()
+        pieces = _opaque(lambda: random_pieces(self.__counts, sizes, self.entropy))
+        self._divided = True
+        self.__counts = Counts.empty(self.layout)
+        return tuple(PrivateCounts(piece, Meter(()), self.entropy, self.n_file) for piece in pieces)
+
+    def _check_whole(self) -> None:
+        if self._divided:
+            raise BudgetError("Refused: the table was divided, and only its pieces may be asked. No private count was read.")
+
     def _changed(self, change: Callable[[Counts], Counts]) -> PrivateCounts:
         """What becomes of the counts, behind the same meter. Reveals nothing but the number of rows."""
+        self._check_whole()
         return PrivateCounts(_opaque(lambda: change(self.__counts)), self._meter, self.entropy, self.n_file)
 
 
@@ -140,12 +156,43 @@ class PrivateCounts(Door):
         self.n = counts.total
         super().__init__(counts, meter, entropy, self.n if n_file is None else n_file)
 
+    @property
+    def fit(self) -> PrivateCounts:
+        """What the generator is fitted to: this very table (`enclave.pieces` has tables in two pieces)."""
+        return self
+
+    @property
+    def score(self) -> PrivateCounts:
+        """What the criteria ask: this very table."""
+        return self
+
     def __repr__(self) -> str:
         return f"PrivateCounts(n={self.n}, columns={self.layout.columns})"
 
     def merge(self, layout: Layout, maps: Sequence[np.ndarray]) -> PrivateCounts:
         """The same table on coarser public bins, behind the same meter. Reveals nothing, costs nothing."""
         return self._changed(lambda counts: counts.merge(layout, maps))
+
+    def split(self, sizes: Sequence[int]) -> tuple[PrivateCounts, ...]:
+        """The rows in random pieces of public sizes, each behind a door of its own, without a plan (`with_plan` gives it one).
+
+        Parameters
+        ----------
+        sizes : rows of each piece, at least 1, with the sum n; from public facts alone.
+
+        Raises
+        ------
+        ValueError : for other sizes.
+
+        Privacy
+        -------
+        Nothing is released: which rows are in which piece is drawn with the secret entropy of the operating system, without a
+        look at their values, and never shown. What the pieces then spend costs the most of any piece (theory 11.1, random
+        partition), because this door is closed: a row can be asked in its piece alone.
+        """
+        if min(sizes, default=0) < 1 or sum(sizes) != self.n:
+            raise ValueError("pieces have at least one row each, and all rows together")
+        return self._pieces(sizes)
 
 
 def _opaque(code: Callable[[], Result]) -> Result:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Literal
 
 from synthrelease.errors import InputError
 
@@ -34,9 +34,9 @@ class StoredFile:
 
     uri: str
 
-    def open(self, mode: str = "rb") -> IO[bytes]:
+    def open(self, _mode: Literal["rb"] = "rb") -> IO[bytes]:
         files, path = _store_of(self.uri)
-        return files.open(path, mode)
+        return files.open(path, "rb")
 
     @property
     def name(self) -> str:

@@ -7,10 +7,15 @@ fall into. No probability is computed, so nothing is rounded.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from synthrelease.domain.counts import Counts
 from synthrelease.randomness import SYSTEM, SystemEntropy
+
+_AT_ONCE = 2**20
+"""Numbers that are drawn at once, for the memory."""
 
 
 def uniform_subset(table: Counts, size: int, entropy: SystemEntropy = SYSTEM) -> Counts:
@@ -26,28 +31,62 @@ def uniform_subset(table: Counts, size: int, entropy: SystemEntropy = SYSTEM) ->
 
     Notes
     -----
-    The smaller of the subset and its complement is drawn (the complement of a uniform subset is one), so time and memory grow
-    with min(size, rows - size). Numbers are drawn independently and uniformly, and the first `size` different ones are kept:
-    given those before, the next different one is uniform over the rest, so every set of that size is equally likely.
+    The smaller of the subset and its complement is drawn (the complement of a uniform subset is one), so time grows with
+    min(size, rows - size); memory is a byte for each row. Numbers are drawn independently and uniformly, and the first `size`
+    different ones are kept: given those before, the next different one is uniform over the rest, so every set of that size is
+    equally likely.
     """
     rows = table.total
     if not 0 <= size <= rows:
         raise ValueError("a subset has at least 0 rows and at most those of the table")
-    drawn = _counts_of(table, _distinct(rows, min(size, rows - size), entropy))
-    return table.with_counts(drawn if 2 * size <= rows else table.counts - drawn)
+    return table.with_counts(_drawn(table, size, entropy))
+
+
+def random_pieces(table: Counts, sizes: Sequence[int], entropy: SystemEntropy = SYSTEM) -> tuple[Counts, ...]:
+    """The rows of a table, put into a uniformly random order and cut into pieces of these sizes, in exact law.
+
+    Parameters
+    ----------
+    sizes : rows of each piece, each at least 1, with the sum of all rows. They must not depend on what the rows hold.
+
+    Raises
+    ------
+    ValueError : for other sizes.
+
+    Notes
+    -----
+    The first piece of a random order is a uniform subset, and given it the second is one of the rest, and so on. Their counts
+    follow the multivariate hypergeometric law (theory 11.11, counts of random pieces). The last piece is what is left.
+    """
+    if min(sizes, default=0) < 1 or sum(sizes) != table.total:
+        raise ValueError("pieces have at least one row each, and all rows together")
+    found, left = [], table
+    for size in sizes[:-1]:
+        drawn = _drawn(left, size, entropy)
+        found.append(left.with_counts(drawn))
+        left = left.with_counts(left.counts - drawn)
+    return (*found, left)
+
+
+def _drawn(table: Counts, size: int, entropy: SystemEntropy) -> np.ndarray:
+    """(n_cells,) how many rows of each cell are in a uniform subset."""
+    rows = table.total
+    few = min(size, rows - size)
+    if not few:
+        drawn = np.zeros(len(table), dtype=np.int64)
+    else:  # every cell has a row, so that none begins where another does
+        firsts = np.cumsum(table.counts) - table.counts
+        drawn = np.add.reduceat(_distinct(rows, few, entropy), firsts, dtype=np.int64)
+    return drawn if 2 * size <= rows else table.counts - drawn
 
 
 def _distinct(bound: int, size: int, entropy: SystemEntropy) -> np.ndarray:
-    """(size,) different whole numbers below `bound`, size <= bound / 2; every set of them is equally likely."""
-    found = np.zeros(0, dtype=np.int64)
-    while len(found) < size:
-        drawn = np.concatenate([found, entropy.picks(np.full(size - len(found), bound))])
-        _, first = np.unique(drawn, return_index=True)
-        found = drawn[np.sort(first)]  # the first time that each was drawn, in the order of drawing
-    return found
+    """(bound,) True at `size` different places, size <= bound / 2; every set of them is equally likely.
 
-
-def _counts_of(table: Counts, rows: np.ndarray) -> np.ndarray:
-    """(n_cells,) how many of the rows with these numbers lie in each cell."""
-    cells = np.searchsorted(np.cumsum(table.counts), rows, side="right")
-    return np.bincount(cells, minlength=len(table.counts)).astype(np.int64)
+    At most as many numbers are drawn at once as are still missing, so all different ones are kept.
+    """
+    taken, missing = np.zeros(bound, dtype=bool), size
+    while missing:
+        taken[entropy.picks(np.full(min(missing, _AT_ONCE), bound))] = True
+        missing = size - int(np.count_nonzero(taken))
+    return taken

@@ -3,7 +3,8 @@
 **The promise.** A document carries the number of its format, the lowest of `FORMATS` that can say what it says. Format 4 is
 format 3 with columns that have a bin of missing values or take a quarter, week or weekday from a date, or days between two,
 or with a column of weights in the table. Format 5 is format 4 with the price of a law of the number of rounds among the rules
-of the charges, with laws of finitely many values, with criteria that the published measurements answer, or with a table that is
+of the charges, with laws of finitely many values, with charges of random pieces,
+with criteria that the published measurements answer, or with a table that is
 called synthetic-data or has a column that says that it is synthetic.
 
 - Without a new number only optional fields may be added: fields with a default that says what documents without them say, and
@@ -38,7 +39,7 @@ from pydantic import (
     model_validator,
 )
 
-from synthrelease.accounting.charges import PRICED
+from synthrelease.accounting.charges import IN_PARALLEL, PRICED
 from synthrelease.accounting.selection import SelectionRule
 from synthrelease.accounting.stopping_laws import FiniteLaw
 from synthrelease.candidates.projections import published_projection
@@ -49,7 +50,9 @@ from synthrelease.published.columns import BinPart, ColumnPart, RulePart
 from synthrelease.published.costs import ChargePart, DomainPart, GuaranteePart
 from synthrelease.published.flavour import FlavourPart
 from synthrelease.published.imputation import ImputationPart
+from synthrelease.published.partition import PartitionPart
 from synthrelease.published.parts import ExactText, Number, Part, number, upwards
+from synthrelease.published.population import PopulationPart
 from synthrelease.published.series import SeriesPart
 from synthrelease.toml.bundle import BundleTable
 from synthrelease.toml.card import CardTable
@@ -217,7 +220,7 @@ class SelectionPart(Part):
         return SelectionRule(stop_probability=Fraction(self.stop_probability or 0), shape=shape)
 
 
-_OPTIONAL = ("calibration", "imputation", "flavour", "series")
+_OPTIONAL = ("calibration", "imputation", "flavour", "series", "partition", "population")
 """What is not written where it was not asked for, or (the flavour) by earlier versions."""
 
 
@@ -233,6 +236,8 @@ class ReleaseDocument(Part):
         than `schema`, the last one: "weight".
     imputation : complete copies of the table in a file of their own; absent where none were asked for.
     flavour : the guarantee by its building blocks, for machines; documents without it were written before there was one.
+    partition : random pieces of the rows; absent where the generator and the criteria worked with the same rows.
+    population : what the file is a simple random sample of; absent where nothing is said.
     bundle : further formats that were asked for; absent where none were.
     series : earlier releases of the same register; absent where none are named.
     intended_queries : what the release is meant to answer; absent where nothing is stated.
@@ -264,6 +269,8 @@ class ReleaseDocument(Part):
     flavour: FlavourPart | None = None
     bundle: Annotated[BundleTable, Field(strict=False)] = BundleTable()
     series: SeriesPart | None = None
+    partition: PartitionPart | None = None
+    population: PopulationPart | None = None
     intended_queries: Annotated[list[IntendedQueryTable], Field(strict=False)] = []
 
     @model_serializer(mode="wrap")
@@ -282,6 +289,11 @@ class ReleaseDocument(Part):
     def parquet(self) -> str:
         """The name of the table as Parquet."""
         return f"{self.bundle.stem}.parquet"
+
+    @property
+    def rows_worked_with(self) -> int:
+        """Rows of the private file that the release worked with: as many as the table has, unless they were divided."""
+        return self.n_rows if self.partition is None else self.partition.rows
 
     @property
     def weighted(self) -> bool:
@@ -323,7 +335,7 @@ def format_of(
     bundle: BundleTable,
 ) -> Format:
     """The lowest format that has the words for these columns, charges and criteria, for a table with weights or a label."""
-    if PRICED in charges.rules or any(each.answered for each in criteria):
+    if {PRICED, IN_PARALLEL} & charges.rules or any(each.answered for each in criteria):
         return 5
     of_3 = (None, "year", "month", "day")
     weighted = calibration is not None and calibration.weights is not None

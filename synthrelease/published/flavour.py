@@ -35,14 +35,18 @@ class ScopePart(Part):
     published_figures: list[str]
 
     @classmethod
-    def of(cls, way: Way, calibrated: bool) -> ScopePart:
+    def of(cls, way: Way, calibrated: bool, divided: bool = False, sampled: bool = False) -> ScopePart:
         """What is published exactly.
 
         Parameters
         ----------
         way : where the number of rows comes from (`accounting.rows.RowsRule`). A counted one is an output with noise.
         calibrated : whether there are totals that rows were weighted to.
+        divided : whether the rows were divided into pieces, whose sizes follow from the number of rows.
+        sampled : whether the file is said to be a sample, of as many records as it has rows.
         """
+        sizes = ["partition"] if divided else []
+        known = ["population.sampled"] if sampled else []
         of_the_file = {
             "exact": ["n_rows", "domain.rows"],
             "whole": ["domain.file_rows", "n_rows"],
@@ -50,8 +54,8 @@ class ScopePart(Part):
             "counted": ["domain.file_rows"],
         }
         return cls(
-            private_file=of_the_file[way],
-            specification=["schema", "groups", "rules", "domain", *(["n_rows"] if way == "stated" else [])],
+            private_file=[*of_the_file[way], *(sizes if way in ("exact", "whole") else []), *known],
+            specification=["schema", "groups", "rules", "domain", *(["n_rows", *sizes] if way == "stated" else [])],
             published_figures=["calibration.margins"] if calibrated else [],
         )
 
@@ -87,11 +91,11 @@ class FlavourPart(Part):
     intensity: IntensityPart
 
     @classmethod
-    def of(cls, guarantee: Guarantee, way: Way, calibrated: bool) -> FlavourPart:
-        """The building blocks of a guarantee; `way` and `calibrated` as for `ScopePart.of`."""
+    def of(cls, guarantee: Guarantee, way: Way, calibrated: bool, divided: bool = False, sampled: bool = False) -> FlavourPart:
+        """The building blocks of a guarantee; the others as for `ScopePart.of`."""
         return cls(
             domain=DOMAIN,
-            scope=ScopePart.of(way, calibrated),
+            scope=ScopePart.of(way, calibrated, divided, sampled),
             unit=REPLACED,
             standard="(epsilon, delta)" if guarantee.delta else "multiplicative",
             intensity=IntensityPart(epsilon_exact=str(guarantee.epsilon), delta_exact=str(guarantee.delta)),

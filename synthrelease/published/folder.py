@@ -89,6 +89,7 @@ def release_of(
         intended=tuple(document.intended_queries),
         codes=codes,
         weights=weights,
+        partition=document.partition,
     )
 
 

@@ -18,6 +18,7 @@ from synthrelease.domain.schema import Layout
 from synthrelease.published.columns import PublishedColumn, RulePart
 from synthrelease.published.costs import DomainPart
 from synthrelease.published.measurements import PublishedMeasurement
+from synthrelease.published.partition import PartitionPart
 from synthrelease.toml.queries import IntendedQueryTable
 
 if TYPE_CHECKING:
@@ -100,6 +101,9 @@ class PublishedRelease:
     """The questions that the release is meant to answer."""
     weights: np.ndarray | None = field(default=None, repr=False)
     """(n_rows,) for how many each row stands, where the release was calibrated to published totals; `table` leaves them out."""
+
+    partition: PartitionPart | None = None
+    """How the original rows were divided; the figures of the criteria are then about one of the pieces."""
 
     def __repr__(self) -> str:
         return (

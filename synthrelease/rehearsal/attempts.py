@@ -12,6 +12,7 @@ from synthrelease.candidates.candidate import Candidate
 from synthrelease.criteria import Criterion, JointTest, Score
 from synthrelease.domain.counts import Counts
 from synthrelease.enclave.door import PrivateCounts
+from synthrelease.enclave.pieces import PrivateTable, divided
 from synthrelease.errors import RejectedRound
 from synthrelease.randomness import NoNoise, SeededEntropy, laplace_figure
 from synthrelease.releasing.attempt import Prepared, generate, prepare
@@ -59,20 +60,22 @@ def run_attempts(
     """Attempts (configuration, number) of a rehearsal, in this order.
 
     Every attempt has its own noise from (seed, generation, configuration, number), so the results do not depend on where and
-    when they are run. Attempts of the same number share what a release fits and measures once, as its rounds do.
+    when they are run. Attempts of the same number share what a release divides, fits and measures once, as its rounds do.
     """
     spec = replace(spec, generation_budget=generation)
-    prepared: dict[int, Prepared] = {}
+    prepared: dict[int, tuple[PrivateTable, Prepared]] = {}
     results = []
     for configuration, number in attempts:
         if number not in prepared:
-            fitted_on = public.with_plan(spec.plan.once).rehearsed(SeededEntropy(seed, 0, number))
-            prepared = {number: prepare(spec, fitted_on, priors)}
-        results.append(_run(spec, public, seed, configuration, number, prepared[number]))
+            whole = public.with_plan(spec.plan.once).rehearsed(SeededEntropy(seed, 0, number))
+            table = divided(whole, spec.partition, spec.plan.once)
+            prepared = {number: (table, prepare(spec, table, priors))}
+        table, fitted = prepared[number]
+        results.append(_run(spec, table, seed, configuration, number, fitted))
     return results
 
 
-def _run(spec: ReleaseSpec, public: PrivateCounts, seed: int, index: int, number: int, prepared: Prepared) -> AttemptResult:
+def _run(spec: ReleaseSpec, public: PrivateTable, seed: int, index: int, number: int, prepared: Prepared) -> AttemptResult:
     start = time.perf_counter()
     key = (1, index, number, spec.generation_budget.numerator, spec.generation_budget.denominator)
     entropy = SeededEntropy(seed, *key)
@@ -88,7 +91,7 @@ def _run(spec: ReleaseSpec, public: PrivateCounts, seed: int, index: int, number
     if not scores:
         passed, accepted, likely = (False,) * len(spec.criteria), False, 0.0
     elif spec.joint_test is None:
-        passed = tuple(_passes(each, score, entropy) for each, score in zip(spec.criteria, scores, strict=True))
+        passed = tuple(_passes(each, score, public.score.n, entropy) for each, score in zip(spec.criteria, scores, strict=True))
         accepted, likely = all(passed), chance(spec.criteria, figures, sensitivities)
     else:
         passed = tuple(slack >= spec.joint_test.margin for slack in slacks)
@@ -140,11 +143,11 @@ def _joint(test: JointTest, slack: float, entropy: SeededEntropy) -> tuple[bool,
     return noisy.value >= test.margin, passing(test.margin, slack, 1.0, test.epsilon)
 
 
-def _passes(criterion: Criterion, score: Score, entropy: SeededEntropy) -> bool:
+def _passes(criterion: Criterion, score: Score, n: int, entropy: SeededEntropy) -> bool:
     """Whether the figure passes once it has its noise: the same draw as in a release, because grid points stay put."""
     if not criterion.figure_gets_noise or score.sensitivity is None or not math.isfinite(score.value):
         return score.passed
-    noisy = laplace_figure(score.value, sensitivity=score.sensitivity, epsilon=criterion.epsilon, entropy=entropy)
+    noisy = laplace_figure(score.value, sensitivity=score.sensitivity, epsilon=criterion.epsilon, rows=n, entropy=entropy)
     return noisy.value <= criterion.threshold
 
 

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from synthrelease.candidates.configuration import Configuration
 from synthrelease.criteria.linear_regression import RegressionCoefficients
+from synthrelease.criteria.logistic_regression import LogisticRegression
 from synthrelease.domain.counts import Counts
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import InputError, RejectedRound, closest, listing
 from synthrelease.randomness import SeededEntropy
+from synthrelease.rehearsal.combining import Rule
 from synthrelease.rehearsal.public_table import PublicTable
 from synthrelease.rehearsal.risk import risk_report
-from synthrelease.rehearsal.utility import utility_report
+from synthrelease.rehearsal.utility import Odds, utility_report
 from synthrelease.releasing.attempt import generate, prepare
 from synthrelease.specification.release_spec import ReleaseSpec
 
@@ -24,7 +27,8 @@ class Comparison:
     Attributes
     ----------
     copies : synthetic tables per configuration, at least 2 for the combining rules.
-    target, features : columns of the regression; no utility figures without a target.
+    target, features : columns of the linear regression.
+    odds : the criterion whose logistic regression is the second analysis. No utility figures without either.
     quasi_identifiers : columns that an intruder is taken to know.
     """
 
@@ -32,6 +36,12 @@ class Comparison:
     target: str | None
     features: tuple[str, ...]
     quasi_identifiers: tuple[str, ...]
+    odds: LogisticRegression | None = None
+
+    @property
+    def analyses(self) -> bool:
+        """Whether there is a regression to compare."""
+        return self.target is not None or self.odds is not None
 
     @classmethod
     def of(cls, spec: ReleaseSpec, copies: int, quasi_identifiers: Sequence[str] | None) -> Comparison:
@@ -56,6 +66,7 @@ class Comparison:
             target=target,
             features=fitted.features if fitted else (),
             quasi_identifiers=tuple(quasi_identifiers or (name for name in names if name != target)),
+            odds=next((criterion for criterion in spec.criteria if isinstance(criterion, LogisticRegression)), None),
         )
 
 
@@ -83,9 +94,7 @@ def copy_figures(
     ----------
     public, counts : the same public rows, as generators take them and as the figures do.
     """
-    configuration = spec.space[index]
-    transformation = configuration.transformation
-    copies = []
+    configuration, copies = spec.space[index], []
     try:
         for number in range(comparison.copies):
             table = public.with_plan(spec.plan.once).rehearsed(SeededEntropy(seed, 2, index, number))
@@ -93,16 +102,46 @@ def copy_figures(
             copies.append(generate(spec, configuration, table, prepared)[1].counts)
     except RejectedRound:
         return CopyFigures(configuration=index, utility={}, risk={})
+    utility, risk = compared(counts, configuration, copies, comparison)
+    return CopyFigures(configuration=index, utility=utility, risk=risk)
+
+
+def compared(
+    counts: Counts, configuration: Configuration, copies: Sequence[Counts], comparison: Comparison, rule: Rule = "partial"
+) -> tuple[dict[str, float], dict[str, float]]:
+    """Utility and risk figures of copies over the bins of a configuration; those of a regression that fails are left out.
+
+    Parameters
+    ----------
+    counts : the public rows over atomic cells.
+    rule : the combining rule of this kind of copies.
+    """
+    transformation = configuration.transformation
     original = PublicTable(
         counts=counts.merge(transformation.layout, transformation.maps),
         transformation=transformation,
         public_because="the file was given to `synthrelease rehearse`, which is for public data",
     )
     risk = risk_report(original, copies, quasi_identifiers=comparison.quasi_identifiers).figures()
+    if not comparison.analyses:
+        return {}, dict(risk)
+    odds = None if comparison.odds is None else _odds(comparison.odds, configuration)
     utility: dict[str, float] = {}
-    if comparison.target is not None:
-        try:
-            utility = utility_report(original, copies, target=comparison.target, features=comparison.features).figures()
-        except ValueError:  # a regression that this table does not determine
-            utility = {}
-    return CopyFigures(configuration=index, utility=dict(utility), risk=dict(risk))
+    for target, second in ((comparison.target, odds), (comparison.target, None), (None, odds)):
+        try:  # both regressions, or the one that this table determines
+            found = utility_report(original, copies, target=target, features=comparison.features, odds=second, rule=rule)
+        except ValueError:
+            continue
+        utility = dict(found.figures())
+        break
+    return utility, dict(risk)
+
+
+def _odds(criterion: LogisticRegression, configuration: Configuration) -> Odds:
+    """The regression of a criterion on the bins of a configuration, each of which lies in one of the criterion's."""
+    column = configuration.transformation.schema[criterion.target]
+    wanted = column.alternatives[criterion.representation[criterion.target]]
+    binning = configuration.transformation.binning(criterion.target)
+    into = binning.map_to(wanted)
+    positive = [label for label, place in zip(binning.labels, into, strict=True) if wanted.labels[place] in criterion.positive]
+    return Odds(target=criterion.target, positive=tuple(positive), features=criterion.features)

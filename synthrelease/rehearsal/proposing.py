@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from synthrelease.accounting.law_prices import MOST_ROUNDS
+from synthrelease.accounting.pieces import PIECES, of_piece
 from synthrelease.accounting.stopping_laws import FiniteLaw, StopCoin
 from synthrelease.errors import BudgetError
 from synthrelease.rehearsal.advice import chances_by_fit
@@ -51,8 +52,8 @@ Tried = Callable[[Fraction, Sequence[tuple[int, int]], str], list[AttemptResult]
 
 
 def shares_luck(spec: ReleaseSpec) -> bool:
-    """Whether rounds of a release share noise: measurements, or a private fit of a criterion."""
-    return spec.shared_measurements or any(criterion.once() for criterion in spec.criteria)
+    """Whether rounds of a release share chance: measurements, a private fit of a criterion, or how the rows were divided."""
+    return spec.shared_measurements or spec.partition is not None or any(criterion.once() for criterion in spec.criteria)
 
 
 def with_law(spec: ReleaseSpec, generation: Fraction, law: FiniteLaw) -> ReleaseSpec:
@@ -61,9 +62,15 @@ def with_law(spec: ReleaseSpec, generation: Fraction, law: FiniteLaw) -> Release
 
 
 def one_round(spec: ReleaseSpec, generation: Fraction) -> Fraction | None:
-    """Epsilon of a round with this generation budget; None where rounds are not pure: there no law is offered."""
+    """Epsilon of a round with this generation budget; None where rounds are not pure: there no law is offered.
+
+    With pieces, that of the dearer one.
+    """
     charges = replace(spec, generation_budget=generation).plan.per_round
-    return sum((charge.epsilon for charge in charges), Fraction(0)) if all(charge.pure for charge in charges) else None
+    if not all(charge.pure for charge in charges):
+        return None
+    parts = [charges] if spec.partition is None else [of_piece(charges, piece) for piece in PIECES]
+    return max(sum((charge.epsilon for charge in part), Fraction(0)) for part in parts)
 
 
 def more_budgets(offers: Collection[Offer], planned: Fraction) -> list[Fraction]:

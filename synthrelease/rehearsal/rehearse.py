@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -27,6 +27,7 @@ from synthrelease.rehearsal.advice import (
 )
 from synthrelease.rehearsal.attempts import AttemptResult, run_attempts
 from synthrelease.rehearsal.closer_look import CloserLook, closer_look, typical_configuration
+from synthrelease.rehearsal.compared import BaselineFigures, Wanted, compare_baseline, not_made
 from synthrelease.rehearsal.copies import Comparison, CopyFigures, copy_figures
 from synthrelease.rehearsal.parallel import Run, Workers, running
 from synthrelease.rehearsal.proposal import Offer, Proposal
@@ -60,6 +61,8 @@ class Rehearsal:
     proposal : the law of the number of rounds, and the generation budget, that cost least in all; None where none is offered.
     copies : utility and risk figures of the shortlisted configurations, without noise, by `comparison`.
     look : a closer look at the most typical configuration; None where the time was used up before.
+    baselines, baselines_on : methods to compare with, and the index of the configuration over whose bins they were made; empty
+        and None where none was asked for, or the time was used up before.
     data : digests of the public file, for the shortlist.
     complete : False when the time was used up or the user stopped it; everything then rests on fewer attempts.
     """
@@ -79,6 +82,8 @@ class Rehearsal:
     n_rows: int
     complete: bool
     data: RehearsedTable
+    baselines: tuple[BaselineFigures, ...] = ()
+    baselines_on: int | None = None
 
     @property
     def n_attempts(self) -> int:
@@ -98,6 +103,7 @@ def rehearse(
     quasi_identifiers: Sequence[str] | None = None,
     noise_level: float = 0.05,
     nothing: float = 0.05,
+    baselines: Wanted | None = None,
     progress: Progress = lambda phase, done, total: None,
 ) -> Rehearsal:
     """Rehearse a release on public data. Reads nothing private and promises no privacy.
@@ -113,6 +119,7 @@ def rehearse(
         and the columns that an intruder is taken to know (by default all but the regression's target).
     noise_level : bound on false acceptance and rejection for the advice on the criteria's budgets.
     nothing : bound of the probability that nothing is released, for the advice on the number of rounds.
+    baselines : methods to compare with; none by default.
 
     Raises
     ------
@@ -136,7 +143,9 @@ def rehearse(
     }
     _make_folder(out)
     with open_store(out / STORE, about) as store, running(workers) as run:
-        course = _Course(spec, public, known, store, run, goal, deadline, noise_level, nothing, comparison, progress)
+        course = _Course(
+            spec, public, known, store, run, goal, deadline, noise_level, nothing, comparison, baselines or Wanted(), progress
+        )
         return course.run_all()
 
 
@@ -170,12 +179,13 @@ class _Course:
         noise_level: float,
         nothing: float,
         comparison: Comparison,
+        baselines: Wanted,
         progress: Progress,
     ):
         self.spec, self.data, self.store, self.run, self.goal = spec, data, store, run, goal
         self.counts, self.public = counts, PrivateCounts(counts, Meter(()))  # public rows, as the code of a release takes them
         self.priors = read_priors(spec)
-        self.comparison = comparison
+        self.comparison, self.wanted = comparison, baselines
         self.noise_level, self.nothing, self.progress = noise_level, nothing, progress
         self.seed = int(store.about["seed"])
         self.deadline = deadline
@@ -199,17 +209,45 @@ class _Course:
             race = Race.of(results, thresholds, self.goal)
         shortlist = race.shortlist()
         look = self._look(race, shortlist, results)
+        index = look.configuration if look else self._typical(race, shortlist, results)
+        baselines = self._baselines(index)
         by_budget = self._budgets(shortlist, planned, results)
         proposal = self._propose(shortlist, by_budget)
-        return self._summary(race, results, shortlist, by_budget, proposal, self._copies(shortlist), look)
+        found = self._summary(race, results, shortlist, by_budget, proposal, self._copies(shortlist), look)
+        return replace(found, baselines=baselines, baselines_on=index if baselines else None)
+
+    def _typical(self, race: Race, shortlist: tuple[int, ...], results: Sequence[dict[int, AttemptResult]]) -> int:
+        attempts, thresholds = [list(found.values()) for found in results], [each.threshold for each in self.spec.criteria]
+        return typical_configuration(shortlist, race.estimates, attempts, thresholds)
+
+    def _baselines(self, index: int) -> tuple[BaselineFigures, ...]:
+        """The methods to compare with, in the order in which they were asked for."""
+        methods, found = self.wanted.methods, list[tuple[BaselineFigures, ...]]()
+        if self._late(self.deadline):
+            return tuple(not_made(method, "the time was used up before it") for method in methods)
+        if not methods:
+            return ()
+        phase = "methods to compare with"
+        self.progress(phase, 0, len(methods))
+        arguments = [(self.spec, self.counts, self.seed, index, self.comparison, self.wanted, method) for method in methods]
+        try:
+            with closing(self.run(compare_baseline, arguments)) as made:
+                for one in made:
+                    found.append(one)
+                    self.progress(phase, len(found), len(methods))
+        except KeyboardInterrupt:
+            self.stopped = True
+        done = {each.method for one in found for each in one}
+        found.append(tuple(not_made(method, "the run was stopped before it") for method in methods if method not in done))
+        return tuple(sorted((each for one in found for each in one), key=lambda each: methods.index(each.method)))
 
     def _look(self, race: Race, shortlist: tuple[int, ...], results: Sequence[dict[int, AttemptResult]]) -> CloserLook | None:
         """A closer look at the best configuration, or at the least bad one."""
-        if self._late(self.deadline):
+        if self._late(self.deadline) or self.spec.partition is not None:  # it compares with all rows
             return None
         phase, attempts = "closer look", [list(found.values()) for found in results]
         self.progress(phase, 0, 1)
-        index = typical_configuration(shortlist, race.estimates, attempts, [each.threshold for each in self.spec.criteria])
+        index = self._typical(race, shortlist, results)
         seen = typical_sensitivities(attempts[index], len(self.spec.criteria))
         arguments = [(self.spec, self.public, self.counts, self.priors, self.seed, index, seen)]
         try:
@@ -262,7 +300,7 @@ class _Course:
     def _copies(self, shortlist: Sequence[int]) -> tuple[CopyFigures, ...]:
         """Utility and risk figures of the shortlist, in its order."""
         found: dict[int, CopyFigures] = {}
-        if not shortlist or self.comparison.copies < 2 or self._late(self.deadline):
+        if not shortlist or self.comparison.copies < 2 or self._late(self.deadline) or self.spec.partition is not None:
             return ()
         phase = "utility and risk"
         self.progress(phase, 0, len(shortlist))

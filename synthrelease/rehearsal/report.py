@@ -18,9 +18,19 @@ from synthrelease.candidates.configuration import Configuration
 from synthrelease.criteria.wording import figure, words
 from synthrelease.errors import OutputError, cut
 from synthrelease.rehearsal.advice import MARGIN, cheapest
+from synthrelease.rehearsal.baseline_report import (
+    baseline_criteria,
+    baseline_document,
+    baseline_rows,
+    baseline_words,
+    figure_texts,
+    made,
+    release_guarantee,
+)
 from synthrelease.rehearsal.copies import CopyFigures
 from synthrelease.rehearsal.intervals import Estimate
 from synthrelease.rehearsal.look_report import criterion_row, look_document, pair_rows, projection_rows, yardstick_rows
+from synthrelease.rehearsal.pieces import partition_words
 from synthrelease.rehearsal.proposal_words import lines, offer_rows, proposal_document, proposal_words
 from synthrelease.rehearsal.rehearse import Rehearsal
 from synthrelease.rehearsal.unguarded import WEAKEST
@@ -124,6 +134,7 @@ def document(rehearsal: Rehearsal) -> dict[str, Any]:
             "number": rehearsal.comparison.copies,
             "quasi_identifiers": list(rehearsal.comparison.quasi_identifiers),
             "regression_target": rehearsal.comparison.target,
+            "odds_target": rehearsal.comparison.odds.target if rehearsal.comparison.odds else None,
             "figures": [
                 {"index": one.configuration, "utility": _finite(one.utility), "risk": _finite(one.risk)}
                 for one in rehearsal.copies
@@ -131,6 +142,7 @@ def document(rehearsal: Rehearsal) -> dict[str, Any]:
         },
         "outlook": _finite(vars(rehearsal.outlook)) if rehearsal.outlook else None,
         "look": look_document(rehearsal),
+        "baselines": baseline_document(rehearsal),
     }
 
 
@@ -183,9 +195,16 @@ def page(rehearsal: Rehearsal, noise_level: float) -> str:
         cheapest=None if best is None else (decimal_text(best.generation), decimal_text(best.total)),
         proposal=proposal,
         proposal_generation=decimal_text(chosen.generation) if chosen else "",
-        proposal_words=proposal_words(rehearsal),
+        proposal_words=[*proposal_words(rehearsal), *partition_words(rehearsal.spec)],
         proposal_lines=lines(chosen),
         copies=sorted((_copies_row(rows, shown, one) for one in rehearsal.copies), key=lambda row: int(row["label"])),
+        baselines=made(rehearsal),
+        baselines_on=_label_of(shown, rehearsal.baselines_on),
+        baseline_criteria=baseline_criteria(rehearsal),
+        baseline_rows=baseline_rows(rehearsal),
+        baseline_words=baseline_words(rehearsal),
+        release_guarantee=release_guarantee(rehearsal),
+        odds_target=words(rehearsal.comparison.odds.target) if rehearsal.comparison.odds else "",
         n_copies=rehearsal.comparison.copies,
         quasi_identifiers=", ".join(map(words, rehearsal.comparison.quasi_identifiers)),
         regression_target=words(rehearsal.comparison.target or ""),
@@ -279,21 +298,12 @@ def _finite(figures: dict[str, float]) -> dict[str, float | None]:
 def _copies_row(rows: list[dict[str, Any]], shown: list[int], one: CopyFigures) -> dict[str, str]:
     """The figures of one configuration under the number that the shortlist's table gives it."""
 
-    def text(figures: dict[str, float], name: str) -> str:
-        value = figures.get(name, math.nan)
-        return f"{value:.3g}" if math.isfinite(value) else ""
+    return {"label": rows[shown.index(one.configuration)]["label"], **figure_texts(one.utility, one.risk)}
 
-    return {
-        "label": rows[shown.index(one.configuration)]["label"],
-        "ratio": text(one.utility, "pmse_ratio"),
-        "overlap": text(one.utility, "mean_interval_overlap"),
-        "difference": text(one.utility, "mean_standardised_difference"),
-        "match_risk": text(one.risk, "mean_risk"),
-        "own_risk": text(one.risk, "mean_risk_of_original"),
-        "highest_risk": text(one.risk, "highest_risk"),
-        "true_match": text(one.risk, "true_match_rate"),
-        "false_match": text(one.risk, "false_match_rate") or "no match",
-    }
+
+def _label_of(shown: list[int], c: int | None) -> str:
+    """The configuration's number in the shortlist's table; empty where it is not on it."""
+    return str(shown.index(c) + 1) if c in shown else ""
 
 
 def _number(value: float | None) -> str:

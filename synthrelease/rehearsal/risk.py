@@ -11,6 +11,7 @@ import numpy as np
 from synthrelease.domain.counts import Counts
 from synthrelease.rehearsal.look_up import LookUp
 from synthrelease.rehearsal.public_table import PublicTable
+from synthrelease.rehearsal.risk_groups import LEAST_OTHERS, GroupRisk, group_risks, risk_groups
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,6 +39,7 @@ class RiskReport:
     false_match_rate : share of the unique matches that are false (a = 0); NaN when there is no unique match.
     replicated_uniques : share, among the persons that nobody else matches in the original, of those with s = 1; NaN when there
         is no such person.
+    groups : the same for persons of low, medium and high risk (`risk_groups.risk_groups`).
     """
 
     public_because: str
@@ -53,6 +55,7 @@ class RiskReport:
     true_match_rate: float
     false_match_rate: float
     replicated_uniques: float
+    groups: tuple[GroupRisk, ...]
 
     def figures(self) -> dict[str, float]:
         """The summary figures by name, to compare candidates in a table."""
@@ -64,6 +67,11 @@ class RiskReport:
             "true_match_rate": self.true_match_rate,
             "false_match_rate": self.false_match_rate,
             "replicated_uniques": self.replicated_uniques,
+            **{
+                f"{group.name}_{name}": getattr(group, name)
+                for group in self.groups
+                for name in ("share", "mean_risk", "highest_risk", "correct_attribution")
+            },
         }
 
 
@@ -73,6 +81,7 @@ def risk_report(
     *,
     quasi_identifiers: Sequence[str],
     within: Mapping[str, float] | None = None,
+    least_others: int = LEAST_OTHERS,
 ) -> RiskReport:
     """All risk figures of M synthetic copies of a public table.
 
@@ -82,6 +91,7 @@ def risk_report(
     quasi_identifiers : columns that an intruder knows of every person.
     within : for some of them, how far the number of a matching bin may be from the person's, in the unit of the column;
         the others match on the same bin.
+    least_others : others among whom a person is taken to be hidden, for the groups of risk.
 
     Raises
     ------
@@ -112,6 +122,7 @@ def risk_report(
     matching = np.array([look_up.matching(copy) for copy in copies])
     agreeing = np.array([look_up.agreeing(copy) for copy in copies])
     risks = _inverse(matching).mean(axis=0)
+    correct = (agreeing * _inverse(matching)).mean(axis=0)
     unique = (matching == 1).sum(axis=0) / len(copies)
     true = ((matching == 1) & (agreeing == 1)).sum(axis=0) / len(copies)
     unique_matches, alone = float(persons @ unique), persons[at_home == 1]
@@ -124,11 +135,12 @@ def risk_report(
         mean_risk=float(persons @ risks) / n,
         highest_risk=float(risks.max()),
         mean_risk_of_original=float(persons @ _inverse(at_home)) / n,
-        correct_attribution=float(persons @ (agreeing * _inverse(matching)).mean(axis=0)) / n,
+        correct_attribution=float(persons @ correct) / n,
         unique_match_rate=unique_matches / n,
         true_match_rate=float(persons @ true) / n,
         false_match_rate=float(persons @ (unique - true)) / unique_matches if unique_matches else math.nan,
         replicated_uniques=float(alone @ unique[at_home == 1]) / float(alone.sum()) if len(alone) else math.nan,
+        groups=group_risks(risk_groups(public, quasi_identifiers, within, least_others), persons, risks, correct),
     )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from synthrelease.domain.counts import Counts
+from synthrelease.rehearsal.combining import Rule
 from synthrelease.rehearsal.propensity import PropensityScore, pair_scores, propensity_score
 from synthrelease.rehearsal.public_table import PublicTable
 from synthrelease.rehearsal.regression import INTERCEPT, CoefficientComparison, compare_regressions
@@ -33,14 +34,16 @@ class UtilityReport:
     pairs : every two columns, the worst (largest ratio) first.
     target : the dependent column of the regression.
     coefficients : the regression, intercept first, synthetic estimates combined over the copies.
+    odds : the second analysis, a logistic regression, likewise; empty where none was asked for.
     """
 
     public_because: str
     n_rows: int
     propensity: tuple[PropensityScore, ...]
     pairs: tuple[PairUtility, ...]
-    target: str
+    target: str | None
     coefficients: tuple[CoefficientComparison, ...]
+    odds: tuple[CoefficientComparison, ...] = ()
 
     @property
     def n_copies(self) -> int:
@@ -64,7 +67,7 @@ class UtilityReport:
     @property
     def slopes(self) -> tuple[CoefficientComparison, ...]:
         """The coefficients without the intercept, which is seldom of interest."""
-        return tuple(coefficient for coefficient in self.coefficients if coefficient.name != INTERCEPT)
+        return _slopes(self.coefficients)
 
     @property
     def mean_interval_overlap(self) -> float:
@@ -77,25 +80,51 @@ class UtilityReport:
         return _mean([slope.standardised_difference for slope in self.slopes])
 
     def figures(self) -> dict[str, float]:
-        """The summary figures by name, to compare candidates in a table."""
+        """The summary figures by name, to compare candidates in a table; NaN for an analysis that was not made."""
         return {
             "pmse": self.pmse,
             "pmse_ratio": self.pmse_ratio,
             "worst_pair_ratio": self.worst_pair.ratio if self.worst_pair else math.nan,
             "mean_interval_overlap": self.mean_interval_overlap,
             "mean_standardised_difference": self.mean_standardised_difference,
+            **({} if not self.odds else self._odds_figures()),
+        }
+
+    def _odds_figures(self) -> dict[str, float]:
+        slopes = _slopes(self.odds)
+        return {
+            "odds_interval_overlap": _mean([slope.interval_overlap for slope in slopes]),
+            "odds_standardised_difference": _mean([slope.standardised_difference for slope in slopes]),
         }
 
 
+@dataclass(frozen=True, kw_only=True)
+class Odds:
+    """A logistic regression: whether `target` is in one of the bins `positive`, by the numbers of the features."""
+
+    target: str
+    positive: tuple[str, ...]
+    features: tuple[str, ...]
+
+
 def utility_report(
-    public: PublicTable, copies: Sequence[Counts], *, target: str, features: Sequence[str], confidence: float = 0.95
+    public: PublicTable,
+    copies: Sequence[Counts],
+    *,
+    target: str | None = None,
+    features: Sequence[str] = (),
+    odds: Odds | None = None,
+    rule: Rule = "partial",
+    confidence: float = 0.95,
 ) -> UtilityReport:
     """All utility figures of M synthetic copies of a public table.
 
     Parameters
     ----------
     copies : M >= 1 synthetic tables over the bins of the public one, of any number of rows.
-    target, features : columns of the regression; every bin of them has a number.
+    target, features : columns of the linear regression; every bin of them has a number. None where there is no such regression.
+    odds : a logistic regression as a second analysis.
+    rule : the combining rule of this kind of copies.
     confidence : of the intervals whose overlap is measured.
 
     Raises
@@ -107,7 +136,18 @@ def utility_report(
     -------
     None: the figures are exact functions of the original. That is why it must be a `PublicTable`.
     """
-    coefficients = compare_regressions(public, copies, target=target, features=features, confidence=confidence)
+    coefficients = (
+        ()
+        if target is None
+        else compare_regressions(public, copies, target=target, features=features, rule=rule, confidence=confidence)
+    )
+    second = (
+        ()
+        if odds is None
+        else compare_regressions(
+            public, copies, target=odds.target, features=odds.features, positive=odds.positive, rule=rule, confidence=confidence
+        )
+    )
     return UtilityReport(
         public_because=public.public_because,
         n_rows=public.n,
@@ -115,6 +155,7 @@ def utility_report(
         pairs=_pairs(public, copies),
         target=target,
         coefficients=coefficients,
+        odds=second,
     )
 
 
@@ -130,5 +171,9 @@ def _pairs(public: PublicTable, copies: Sequence[Counts]) -> tuple[PairUtility, 
     return tuple(sorted(pairs, key=lambda pair: (math.isnan(pair.ratio), -pair.ratio if pair.ratio == pair.ratio else 0.0)))
 
 
+def _slopes(coefficients: Sequence[CoefficientComparison]) -> tuple[CoefficientComparison, ...]:
+    return tuple(coefficient for coefficient in coefficients if coefficient.name != INTERCEPT)
+
+
 def _mean(values: Sequence[float]) -> float:
-    return math.fsum(values) / len(values)
+    return math.fsum(values) / len(values) if values else math.nan

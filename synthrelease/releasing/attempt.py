@@ -16,6 +16,7 @@ from synthrelease.criteria import Fitted, Score, fitted_before, scores_of
 from synthrelease.domain.counts import Counts
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import read_public
+from synthrelease.enclave.pieces import PrivateTable
 from synthrelease.releasing.threads import one_thread
 from synthrelease.specification.release_spec import ReleaseSpec
 
@@ -59,12 +60,12 @@ def read_priors(spec: ReleaseSpec) -> dict[str, Counts]:
 
 
 @one_thread
-def prepare(spec: ReleaseSpec, private: PrivateCounts, priors: Mapping[str, Counts] | None = None) -> Prepared:
+def prepare(spec: ReleaseSpec, private: PrivateTable, priors: Mapping[str, Counts] | None = None) -> Prepared:
     """What the criteria fit, and the generators measure, once before the loop.
 
     Parameters
     ----------
-    private : the private table on atomic cells, with a meter for `spec.plan.once`.
+    private : the private table on atomic cells, or its pieces, with meters for `spec.plan.once`.
 
     Privacy
     -------
@@ -75,16 +76,19 @@ def prepare(spec: ReleaseSpec, private: PrivateCounts, priors: Mapping[str, Coun
         common, generator = spec.space.common, spec.space.generators[0]
         if not isinstance(generator, MeasuringGenerator):
             raise TypeError(f"{generator.family} does not measure apart from modelling")
-        measured = generator.measure(private.merge(common.layout, common.maps), spec.generation_charge)
-    fitted = replace(fitted_before(spec.criteria, private, spec.setting), answers=spec.answers(measured))
+        measured = generator.measure(private.fit.merge(common.layout, common.maps), spec.generation_charge)
+    fitted = replace(fitted_before(spec.criteria, private.score, spec.setting), answers=spec.answers(measured))
     fitted = fitted.with_lines({each.name: each.measured_columns(spec.setting) for each in spec.setting.measured_lines})
     return Prepared(fitted=fitted, priors=priors or {}, measured=measured)
 
 
 def generate(
-    spec: ReleaseSpec, configuration: Configuration, private: PrivateCounts, prepared: Prepared
+    spec: ReleaseSpec, configuration: Configuration, private: PrivateTable, prepared: Prepared
 ) -> tuple[PrivateCounts, Candidate]:
     """The candidate of a configuration, and the private table on its bins with what is left of the round's charges.
+
+    The candidate has as many rows as the table, so that criteria compare tables of the same size. With pieces: as the piece
+    that criteria ask, which is the table that is returned.
 
     Raises
     ------
@@ -102,11 +106,12 @@ def generate(
     if shared is not None:
         common = zip(spec.space.common.binnings, transformation.binnings, strict=True)
         shared = shared.merge(transformation.layout, [finer.map_to(coarser) for finer, coarser in common])
-    return merged, make_candidate(configuration, merged, background, spec.generation_charge, shared, prepared.kept)
+    score, charge = merged.score, spec.generation_charge
+    return score, make_candidate(configuration, merged.fit, background, charge, shared, prepared.kept, score.n)
 
 
 @one_thread
-def attempt(spec: ReleaseSpec, configuration: Configuration, private: PrivateCounts, prepared: Prepared) -> Attempt:
+def attempt(spec: ReleaseSpec, configuration: Configuration, private: PrivateTable, prepared: Prepared) -> Attempt:
     """Generate and judge one candidate.
 
     Every criterion that asks something private is looked at whatever the others said, so that the time of a round does not tell
@@ -145,7 +150,7 @@ def judge(spec: ReleaseSpec, merged: PrivateCounts, candidate: Candidate, prepar
 
 
 @one_thread
-def released_figures(spec: ReleaseSpec, accepted: Attempt, private: PrivateCounts, prepared: Prepared) -> tuple[Score, ...]:
+def released_figures(spec: ReleaseSpec, accepted: Attempt, private: PrivateTable, prepared: Prepared) -> tuple[Score, ...]:
     """The figures of the accepted candidate. Those that a joint test accepted get their noise here, and count as passed.
 
     Privacy
@@ -156,6 +161,6 @@ def released_figures(spec: ReleaseSpec, accepted: Attempt, private: PrivateCount
     if spec.joint_test is None:
         return accepted.scores
     transformation = accepted.candidate.transformation
-    merged = private.with_plan(spec.plan.after).merge(transformation.layout, transformation.maps)
+    merged = private.with_plan(spec.plan.after).score.merge(transformation.layout, transformation.maps)
     scores = scores_of(spec.criteria, merged, accepted.candidate, spec.setting, prepared.fitted)
     return tuple(replace(score, passed=True, decides=score.noise_sd is None) for score in scores)

@@ -26,6 +26,8 @@ from synthrelease.candidates.configuration import Configuration
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.schema import Layout
 from synthrelease.enclave.door import Meter, PrivateCounts
+from synthrelease.enclave.pieces import PrivatePieces, PrivateTable
+from synthrelease.enclave.subsets import random_pieces
 from synthrelease.errors import Problem, RejectedRound, ResourceError, SpecError, SynthreleaseError, failure_of
 from synthrelease.randomness import SeededEntropy
 from synthrelease.releasing.attempt import Prepared, generate, judge, prepare, released_figures
@@ -78,7 +80,7 @@ def dry_run(spec: ReleaseSpec, priors: Mapping[str, Counts], jobs: int = 1) -> D
     ResourceError : when the attempts do not fit into the memory of this machine.
     """
     table, before = made_up(spec), megabytes_in_use()
-    shared = _run(spec, None, lambda: prepare(spec, MadeUp(table, Meter(spec.plan.once)), priors))
+    shared = _run(spec, None, lambda: prepare(spec, _behind_doors(spec, table, spec.plan.once), priors))
     tried, longest = tuple(extremes(spec)), 0.0
     for configuration in tried:
         started = time.perf_counter()
@@ -137,19 +139,34 @@ def _without_projections(spec: ReleaseSpec) -> Iterator[Configuration]:
 
 def _attempt(spec: ReleaseSpec, configuration: Configuration, table: Counts, prepared: Prepared) -> None:
     """One attempt. Where the noise leaves no candidate, the made-up table stands in for it, so that criteria are asked."""
-    private = MadeUp(table, Meter(()))
+    private = _behind_doors(spec, table, ())
     try:
         merged, candidate = generate(spec, configuration, private, prepared)
     except RejectedRound:
         transformation = configuration.transformation
-        merged = private.with_plan(spec.plan.per_round).merge(transformation.layout, transformation.maps)
-        own = table.merge(transformation.layout, transformation.maps)
+        merged = private.with_plan(spec.plan.per_round).score.merge(transformation.layout, transformation.maps)
+        own = _scored(spec, table).merge(transformation.layout, transformation.maps)
         candidate = Candidate(configuration=configuration, counts=own)
     try:
         verdict = judge(spec, merged, candidate, prepared)
         released_figures(spec, verdict, private, prepared)
     except RejectedRound:
         return
+
+
+def _behind_doors(spec: ReleaseSpec, table: Counts, planned: Sequence[Charge]) -> PrivateTable:
+    """The made-up table, or its pieces: always the same ones."""
+    if spec.partition is None:
+        return MadeUp(table, Meter(planned))
+    fit, score = random_pieces(table, spec.partition.sizes(table.total), SeededEntropy(ROWS))
+    return PrivatePieces(MadeUp(fit, Meter(())), MadeUp(score, Meter(()))).with_plan(planned)
+
+
+def _scored(spec: ReleaseSpec, table: Counts) -> Counts:
+    """The rows that criteria ask."""
+    if spec.partition is None:
+        return table
+    return random_pieces(table, spec.partition.sizes(table.total), SeededEntropy(ROWS))[1]
 
 
 def _run(spec: ReleaseSpec, configuration: Configuration | None, part: Callable[[], Result]) -> Result:

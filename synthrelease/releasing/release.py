@@ -17,10 +17,12 @@ from synthrelease.domain.counts import Counts
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import ingest
 from synthrelease.enclave.many_files import Run
+from synthrelease.enclave.pieces import PrivateTable, divided
 from synthrelease.enclave.resizing import resize
 from synthrelease.enclave.source import Source
 from synthrelease.errors import BudgetError
 from synthrelease.releasing.attempt import Attempt, Prepared, attempt, prepare, read_priors, released_figures
+from synthrelease.releasing.row_limits import check_rows
 from synthrelease.releasing.selection import select_by
 from synthrelease.specification.release_spec import ReleaseSpec
 
@@ -33,6 +35,7 @@ class Release:
 
     Attributes
     ----------
+    n : rows that the release worked with, where they were divided into pieces; otherwise they are those of the table.
     n_file : rows of the private file; None where the number of kept rows is published instead.
     measured : the noisy marginals that the table was made from, where the specification publishes them.
     """
@@ -44,6 +47,7 @@ class Release:
     scores: tuple[Score, ...]
     n_file: int | None = None
     measured: NoisyMarginals | None = None
+    n: int | None = None
 
 
 def release(
@@ -86,14 +90,15 @@ def release(
     private = read_private(spec, data, {prior.digest() for prior in priors.values()} | set(public), run)
     n_public = private.n if spec.rows.way == "exact" else private.n_file
     check_delta(spec.plan.total.delta, n_public, spent=True)
+    table = divided(private, spec.partition, spec.plan.once)
     progress("fitting what is fitted once")
-    prepared = prepare(spec, private, priors)
+    prepared = prepare(spec, table, priors)
     progress("selecting a dataset that meets all criteria")
-    accepted = select_by(spec.selection_rule, partial(one_round, spec, private, prepared), jobs)
+    accepted = select_by(spec.selection_rule, partial(one_round, spec, table, prepared), jobs)
     if accepted is None:
         return None
     progress("releasing the figures")
-    scores = released_figures(spec, accepted, private, prepared)
+    scores = released_figures(spec, accepted, table, prepared)
     return Release(
         spec=spec,
         guarantee=stated_guarantee(spec, private.n_file, private.n),
@@ -101,6 +106,7 @@ def release(
         charges=spec.plan.total,
         candidate=accepted.candidate,
         scores=scores,
+        n=None if spec.partition is None else private.n,
         measured=(prepared.measured or accepted.candidate.measured) if spec.publish_measurements else None,
     )
 
@@ -118,7 +124,7 @@ def read_private(
     Raises
     ------
     InputError : when the file does not fit the specification.
-    BudgetError : when the kept rows are those of a public table.
+    BudgetError : when the kept rows are those of a public table, or more than a part of the specification takes.
 
     Privacy
     -------
@@ -131,7 +137,10 @@ def read_private(
             "rehearsed on. A release that starts from the private rows themselves protects nobody. Nothing was published; the "
             "whole planned budget counts as spent."
         )
-    return resize(rows, spec.rows, spec.raw, spec.plan.once)
+    spec.check_sampled(rows.n_file)
+    private = resize(rows, spec.rows, spec.raw, spec.plan.once)
+    check_rows(spec, private.n, spent=True)
+    return private
 
 
 def stated_guarantee(spec: ReleaseSpec, n_file: int, n: int) -> Guarantee:
@@ -146,7 +155,7 @@ def stated_guarantee(spec: ReleaseSpec, n_file: int, n: int) -> Guarantee:
     )
 
 
-def one_round(spec: ReleaseSpec, private: PrivateCounts, prepared: Prepared) -> Attempt | None:
+def one_round(spec: ReleaseSpec, private: PrivateTable, prepared: Prepared) -> Attempt | None:
     """Draw a configuration and attempt it; None when it is rejected."""
     result = attempt(spec, spec.space.draw(), private, prepared)
     return result if result.accepted else None

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 
-from synthrelease.accounting.charges import Charge, decimal_text, mechanism, zero_concentrated
+from synthrelease.accounting.charges import GENERATION, Charge, decimal_text, mechanism, zero_concentrated
+from synthrelease.accounting.pieces import PartitionRule
 from synthrelease.accounting.plan import Plan, pure_epsilon
 from synthrelease.accounting.rows import RowsRule
 from synthrelease.accounting.selection import SelectionRule
@@ -19,10 +20,12 @@ from synthrelease.criteria import Criterion, JointTest, MeasuredAnswers, Setting
 from synthrelease.domain.margins import Calibration
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.domain.schema import Schema
+from synthrelease.errors import InputError
 from synthrelease.specification.series import Series
 from synthrelease.toml.bundle import BundleTable
 from synthrelease.toml.card import CardTable
 from synthrelease.toml.imputation import ImputationTable
+from synthrelease.toml.population import PopulationTable
 from synthrelease.toml.queries import IntendedQueryTable
 from synthrelease.toml.tables import InputTable, RuleTable, UnitTable
 
@@ -48,10 +51,12 @@ class ReleaseSpec:
     publish_measurements : they become part of the release.
     priors : the public tables that generators start from, by the name in the configuration.
     rows : how many rows a release works with, and what that costs.
+    partition : how the rows are divided into a piece for the generator and one for the criteria; None where they are not.
     exact_domain : where the number of kept rows is published exactly, a digest of all that decides which rows are kept;
         None otherwise. Exact releases of one dataset on different domains would give away an exact difference.
     unit : what a record is, and in how many records a person can stand.
     budget_reason : the steward's words on the budget.
+    population : what the file is a simple random sample of; None where nothing is said.
     calibration : what the accepted table is weighted to, over atomic bins; None where it gets no weights.
     imputation : how complete copies of it are made; None where none are.
     bundle : further formats of the release.
@@ -85,10 +90,12 @@ class ReleaseSpec:
     bound_risk: Fraction = Fraction(1, 100)
     priors: Mapping[str, Path] = field(default_factory=dict)
     rows: RowsRule = RowsRule()
+    partition: PartitionRule | None = None
     exact_domain: str | None = None
     unit: UnitTable = UnitTable()
     budget_reason: str = ""
     calibration: Calibration | None = None
+    population: PopulationTable | None = None
     imputation: ImputationTable | None = None
     bundle: BundleTable = BundleTable()
     series: Series | None = None
@@ -114,7 +121,15 @@ class ReleaseSpec:
             after=tuple(after),
             rule=self.selection_rule,
             delta=self.delta,
+            partition=self.partition,
         )
+
+    def row_limits(self) -> Iterator[tuple[str, int]]:
+        """What takes a limited number of rows, in words, and how many (docs/known-limitations.md)."""
+        if self.joint_test is not None:
+            yield "a joint test", self.joint_test.most_rows
+        for generator in self.space.generators:
+            yield f"the generator {generator.family!r}", generator.most_rows
 
     def answers(self, measured: NoisyMarginals | None) -> MeasuredAnswers | None:
         """What the shared measurements answer; None where nothing is measured before the rounds."""
@@ -126,6 +141,15 @@ class ReleaseSpec:
             risk=self.bound_risk,
             transformations=len(self.space.transformations),
         )
+
+    def check_sampled(self, n_file: int) -> None:
+        """Raises InputError for a file of more rows, a public number, than the population that it is said to be a sample of."""
+        if self.population is not None and n_file > self.population.size:
+            raise InputError(f"expected a file of at most {self.population.size} rows, as [population] states, found {n_file}.")
+
+    def scored_rows(self, n: int) -> int:
+        """Of n rows that a release works with, those that criteria ask: as many as the released table has."""
+        return n if self.partition is None else self.partition.sizes(n)[1]
 
     @property
     def selection_rule(self) -> SelectionRule:
@@ -141,12 +165,12 @@ class ReleaseSpec:
         if families in LIBRARIES:
             return self.space.generators[0].charge(self.generation_budget)  # its own charge shows the library's part
         if self.generation_unit == "rho":
-            charge = zero_concentrated("generation", self.generation_budget, because)
+            charge = zero_concentrated(GENERATION, self.generation_budget, because)
             if pure := sorted({each.family for each in self.space.generators if each.guarantee == "pure"}):
                 beside = f"{charge.because}; {', '.join(pure)} at epsilon = {decimal_text(pure_epsilon(charge))}"
                 return replace(charge, because=beside)
             return charge
-        return mechanism("generation", self.generation_budget, because, self.generation_delta)
+        return mechanism(GENERATION, self.generation_budget, because, self.generation_delta)
 
     @property
     def generation_unit(self) -> str:

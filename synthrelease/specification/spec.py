@@ -28,6 +28,8 @@ from synthrelease.specification.categories import ColumnError
 from synthrelease.specification.codelists import with_codelists
 from synthrelease.specification.columns import build_column, group_binning
 from synthrelease.specification.level_rules import with_levels_written_out
+from synthrelease.specification.pieces import check_partition, partition_rule
+from synthrelease.specification.population import check_population
 from synthrelease.specification.queries import check_queries
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.series import read_series
@@ -106,12 +108,14 @@ class _Builder:
         self._check_criteria(criteria, setting)
         self.problems.stop()
         check_answered(self.release.selection, space, criteria, setting, self.problems, self.acceptance_file)
+        check_partition(self.release, criteria, self.problems, self.acceptance_file)
         rows = self._rows_rule(schema, raw)
         self._check_stated(rows, space, criteria)
         calibration = self._calibration(schema, groups, space, synthetic)
         self._check_imputation(schema)
         law = self._law_of_rounds()
         series = read_series(self.release.series, self.configuration.file_of("series"), self.problems)
+        check_population(self.release, self.problems)
         check_queries(self.release.intended_queries, schema, self.problems)
         check_bundle(self.release.bundle, self.release.card, schema, self.problems)
         self.problems.stop()
@@ -142,10 +146,12 @@ class _Builder:
             priors=priors,
             card=self.release.card,
             rows=rows,
+            partition=partition_rule(self.release),
             exact_domain=self._domain(schema) if rows.way == "exact" else None,
             unit=self.release.unit,
             budget_reason=self.release.budget.reason,
             calibration=calibration,
+            population=self.release.population,
             imputation=self.release.imputation,
             bundle=self.release.bundle,
             series=series,
@@ -198,8 +204,14 @@ class _Builder:
             min(projection.promised_count for projection in space.projections),
             max((criterion.promised_count for criterion in criteria), default=1),
         )
-        if rows.stated is not None and rows.stated < promised:
-            self.problems.add("input.rows", f"at least {promised}, as often as each released row must occur", str(rows.stated))
+        if rows.stated is None:
+            return
+        rule = partition_rule(self.release)
+        if rule is not None and rows.stated < 2:
+            self.problems.add("input.rows", "at least 2, because [partition] divides them", str(rows.stated))
+        elif (released := rows.stated if rule is None else rule.sizes(rows.stated)[1]) < promised:
+            found = str(rows.stated) if rule is None else f"{rows.stated}, of which {released} are in the piece that is scored"
+            self.problems.add("input.rows", f"at least {promised}, as often as each released row must occur", found)
 
     def _domain(self, schema: Schema) -> str:
         """A digest of everything in the configuration that decides which rows of a file are kept.

@@ -22,6 +22,29 @@ class Refused:
 
 METHODS = (
     Refused(
+        words=("da mi", "dami", "data augmented", "partially synthetic"),
+        why=(
+            "data-augmented imputation is for public data alone, because the columns that it does not draw anew are published "
+            "as they are; take a generator, whose noise covers every column, and compare with DA-MI on public data by "
+            "`rehearse --baseline dami`"
+        ),
+    ),
+    Refused(
+        words=("sequential", "cart", "synthpop", "norm and logit", "saturated"),
+        why=(
+            "classical sequential synthesis is for public data alone, because tables and regressions that are fitted without "
+            "noise show the records they were fitted to; take a generator such as 'privbayes', which draws columns in turn "
+            "from tables with noise, and compare by `rehearse --baseline sequential`"
+        ),
+    ),
+    Refused(
+        words=("independent",),
+        why=(
+            "independent columns with exact shares are for public data alone, because exact counts have no guarantee; take the "
+            "generator 'marginals' with all columns by themselves, and compare by `rehearse --baseline independent`"
+        ),
+    ),
+    Refused(
         words=("swap",),
         why=(
             "permutation swapping is for public data alone, because its guarantee holds subject to its invariants and does not "

@@ -28,6 +28,8 @@ from synthrelease.toml.fields import Line as Line
 from synthrelease.toml.fields import Reason as Reason
 from synthrelease.toml.fields import SpecTable as SpecTable
 from synthrelease.toml.imputation import ImputationTable
+from synthrelease.toml.partition import PartitionTable
+from synthrelease.toml.population import PopulationTable
 from synthrelease.toml.queries import IntendedQueryTable
 from synthrelease.toml.series import SeriesTable
 
@@ -96,7 +98,7 @@ class Mistake:
     suggestion: str | None = None
 
 
-MAX_STATED_ROWS = 2**30
+MAX_STATED_ROWS = 2**40
 """The largest number of rows that [input] rows may state: that of a file."""
 
 
@@ -423,6 +425,10 @@ class ReleaseFile(SpecTable):
     budget : what a fit may cost, and the whole release; its settings follow below. Example: `budget.generation = 4`.
     selection : how rounds are repeated; its settings follow below. Example: `selection.stop_probability = 0.001`.
     unit : how records belong to persons; its settings follow below. Example: `unit.name = "birth"`.
+    partition : random pieces of the rows, one for the generator and one for the criteria; its settings follow below. Left out,
+        both work with all rows. Example: `partition = { fit = 0.5, score = 0.5 }`.
+    population : what the private file is a simple random sample of; its settings follow below. Example:
+        `population = { size = 2000000, sample = "simple random, without replacement", source = "Population register" }`.
     calibration : published totals that the released rows are weighted to, after acceptance and at no cost; its settings follow
         below. Example: `calibration.source = "Population register, 1 January 2024, table 3"`,
         `calibration.margins = [{ columns = ["sex"], totals = { F = 5100, M = 4900 } }]`.
@@ -448,6 +454,8 @@ class ReleaseFile(SpecTable):
     budget: BudgetTable
     selection: SelectionTable = SelectionTable()
     unit: UnitTable = UnitTable()
+    partition: PartitionTable | None = None
+    population: PopulationTable | None = None
     calibration: CalibrationTable | None = None
     imputation: ImputationTable | None = None
     bundle: BundleTable = BundleTable()

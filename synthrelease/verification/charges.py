@@ -9,6 +9,7 @@ from fractions import Fraction
 
 from synthrelease.accounting.charges import (
     HIDDEN_ROUNDS,
+    IN_PARALLEL,
     MECHANISM,
     PRICED,
     REPLACING,
@@ -17,6 +18,7 @@ from synthrelease.accounting.charges import (
     SUM,
     Charge,
     decimal_text,
+    in_parallel,
     in_sequence,
 )
 from synthrelease.accounting.guarantee import NEIGHBOURS, UNIT, Guarantee
@@ -31,12 +33,13 @@ from synthrelease.published.costs import ChargePart
 from synthrelease.published.document import JointTestPart, ReleaseDocument
 from synthrelease.published.parts import upwards
 from synthrelease.verification.checks import Check
+from synthrelease.verification.pieces import pieces
 
 
 def charges(document: ReleaseDocument) -> Check:
     """Every node follows from its parts, the root is the guarantee, and every criterion is charged what it states."""
     problems = [*_node_problems(document.charges, document.selection.rule), *_guarantee_problems(document)]
-    problems += [*_domain_problems(document), *_criteria_problems(document)]
+    problems += [*_domain_problems(document), *_criteria_problems(document), *pieces(document)]
     leaves = sum(1 for _ in document.charges.leaves())
     guarantee = document.guarantee
     found = f"{leaves} charges add up to epsilon = {_shown(guarantee.epsilon_exact)}, delta = {_shown(guarantee.delta_exact)}"
@@ -57,7 +60,7 @@ def _node_problems(node: ChargePart, selection: SelectionRule) -> Iterator[str]:
         if node.parts:
             yield f"charge {node.name!r}: a mechanism has no parts, found {len(node.parts)}"
         return
-    if node.rule not in (SUM, SELECTION, HIDDEN_ROUNDS, PRICED, STATED, REPLACING):
+    if node.rule not in (SUM, SELECTION, HIDDEN_ROUNDS, PRICED, STATED, REPLACING, IN_PARALLEL):
         yield f"charge {node.name!r}: expected a known rule, found {node.rule!r}"
         return
     if not node.parts:
@@ -77,6 +80,8 @@ def _composed(node: ChargePart, selection: SelectionRule) -> Charge:
     parts = [part.charge() for part in node.parts]
     if node.rule == SUM:
         return in_sequence(node.name, *parts)
+    if node.rule == IN_PARALLEL:
+        return in_parallel(node.name, *parts)
     if node.rule == STATED:
         return stated_at(in_sequence(node.name, *parts), Fraction(node.delta_exact))
     if node.rule == REPLACING and len(parts) == 1:
@@ -132,7 +137,7 @@ def _guarantee_problems(document: ReleaseDocument) -> Iterator[str]:
 
 def _domain_problems(document: ReleaseDocument) -> Iterator[str]:
     """The number of rows, what was paid for it and what is said of it go together."""
-    domain, rows = document.domain, document.n_rows
+    domain, rows = document.domain, document.rows_worked_with
     published_exactly = domain.way == "exact"
     if published_exactly != (domain.file_rows is None):
         yield "domain: expected the rows of the file, unless the number of kept rows is published; found otherwise"

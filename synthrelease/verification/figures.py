@@ -52,7 +52,7 @@ def _problems(criterion: CriterionPart, facts: PublicFacts, selection: Selection
     exact = None if known is None else known.public_figure(facts)
     if exact is not None and criterion.value != exact:
         yield f"its figure is {criterion.value}; from the table follows {exact:g}"
-    if not _same_interval(criterion, selection.bounds):
+    if not _same_interval(criterion, facts.n, selection.bounds):
         yield "its interval does not follow from its figure and its noise"
 
 
@@ -68,7 +68,7 @@ def _noise_problems(criterion: CriterionPart, facts: PublicFacts) -> Iterator[st
         known = math.nan
     if known is not None and not _near(known, sensitivity):
         yield f"its sensitivity is {sensitivity:g}; from the table and its parameters follows {known:g}"
-    step, steps = noise_grid(sensitivity)
+    step, steps = noise_grid(sensitivity, facts.n)
     noise_sd = step * laplace_sd(Fraction(steps) / Fraction(criterion.epsilon_exact))
     if criterion.noise_bound is not None:
         yield "has noise that is added to it, and a bound of noise that is not"
@@ -78,8 +78,8 @@ def _noise_problems(criterion: CriterionPart, facts: PublicFacts) -> Iterator[st
         yield f"its figure {criterion.value} is not on the grid of its noise"
 
 
-def _same_interval(criterion: CriterionPart, bounds: BoundsPart | None) -> bool:
-    stated, found = criterion.interval, interval_part(criterion, bounds)
+def _same_interval(criterion: CriterionPart, n: int, bounds: BoundsPart | None) -> bool:
+    stated, found = criterion.interval, interval_part(criterion, n, bounds)
     if stated is None or found is None:
         return stated is None and found is None
     same = (stated.how, stated.level) == (found.how, found.level) and (stated.high is None) == (found.high is None)

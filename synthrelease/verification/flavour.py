@@ -11,8 +11,10 @@ from synthrelease.verification.checks import Check
 
 def flavour(document: ReleaseDocument, stated: FlavourPart) -> Check:
     """Compare what is stated with what follows from guarantee, domain and calibration."""
-    calibrated = document.calibration is not None
-    expected = FlavourPart.of(document.guarantee.guarantee(), document.domain.way, calibrated)
+    calibrated, divided, sampled = (
+        part is not None for part in (document.calibration, document.partition, document.population)
+    )
+    expected = FlavourPart.of(document.guarantee.guarantee(), document.domain.way, calibrated, divided, sampled)
     found = f"{stated.standard}; places of exactly published facts: {', '.join(stated.scope.places())}"
     return Check(name="flavour", found=found, problems=tuple(_problems(expected, stated)))
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
+from synthrelease.accounting.charges import GENERATION
 from synthrelease.candidates.generators import GENERATORS, MeasuringGenerator
 from synthrelease.domain.schema import Layout
 from synthrelease.errors import Unexpected
@@ -23,7 +24,6 @@ from synthrelease.verification.checks import Check
 
 __all__ = ["NAME", "measurements"]
 
-_GENERATION = "generation"
 _RELATIVE = 1e-9
 
 
@@ -58,7 +58,7 @@ def _expected(document: ReleaseDocument) -> Iterator[tuple[tuple[str, ...], Frac
     """Columns of every table, and its epsilon."""
     settings = document.configuration["generator"]
     generator = GENERATORS[str(settings.get("family"))].model_validate(settings)
-    charged = [leaf for leaf in document.charges.leaves() if leaf.name == _GENERATION]
+    charged = [leaf for leaf in document.charges.leaves() if leaf.name == GENERATION]
     if isinstance(generator, MeasuringGenerator) and len(charged) == 1:
         names = tuple(column.name for column in document.columns)
         layout = Layout(columns=names, sizes=tuple(len(column.bins) for column in document.columns))

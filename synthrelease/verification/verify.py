@@ -22,6 +22,7 @@ from synthrelease.verification.documents import documents
 from synthrelease.verification.figures import figures
 from synthrelease.verification.flavour import flavour
 from synthrelease.verification.imputation import imputation
+from synthrelease.verification.population import population
 from synthrelease.verification.reading import checksums, read_files, signature
 from synthrelease.verification.schema import Rebuilt, SchemaProblem, rebuild
 from synthrelease.verification.series import Earlier, series
@@ -94,6 +95,9 @@ def verify_files(
     stated = read.flavour
     if stated is not None:
         checks.append(_made("flavour", lambda: flavour(read, stated)))
+    sampled = read.population
+    if sampled is not None:
+        checks.append(_made("population", lambda: population(read, sampled)))
     if read.calibration is not None:
         checks.append(_made("weights", lambda: weights(read, table)))
     if read.imputation is not None:

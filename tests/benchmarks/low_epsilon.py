@@ -82,7 +82,10 @@ class Outcome:
     seconds: float
 
 
-def run_once(spec: ReleaseSpec, truth: ReleaseSpec, table: Counts, priors: dict[str, Counts]) -> Outcome:
+def run_once(
+    spec: ReleaseSpec, truth: ReleaseSpec, table: Counts, priors: dict[str, Counts], most_rounds: int | None = None
+) -> Outcome:
+    """One run; given up as nothing after so many rounds, where a number is named (no release has such a limit)."""
     start, rounds = time.perf_counter(), [0]
     private = resize(PrivateRows(table, table.total), spec.rows, spec.raw, spec.plan.once)
     prepared = prepare(spec, private, priors)
@@ -91,7 +94,11 @@ def run_once(spec: ReleaseSpec, truth: ReleaseSpec, table: Counts, priors: dict[
         rounds[0] += 1
         return one_round(spec, private, prepared)
 
-    accepted = select_by(spec.selection_rule, next_round)
+    if most_rounds is None:
+        accepted = select_by(spec.selection_rule, next_round)
+    else:
+        attempts = (next_round() for _ in range(most_rounds))
+        accepted = next((each for each in attempts if each is not None and each.accepted), None)
     seconds = time.perf_counter() - start
     if accepted is None:
         return Outcome(errors=None, within=[], rounds=rounds[0], seconds=seconds)

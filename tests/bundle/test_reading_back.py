@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -71,3 +74,16 @@ def test_another_header_is_refused() -> None:
     found, reference = both(b"x,y\nno,0-4\n", PLAIN)
     assert found == reference
     assert "header" in str(found)
+
+
+def test_no_table_is_written_with_pandas() -> None:
+    """Importing it takes half a second of a release. A new process, because others have imported it here."""
+    code = (
+        "import sys; from synthrelease.bundle.table import ReleasedTable, parquet_bytes; "
+        "from tests.helpers.small import World; "
+        "print(len(parquet_bytes(ReleasedTable.of(World({'a': 2, 'b': 1}).candidate([0, 1, 5, 5])))), 'pandas' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True)
+    size, loaded = done.stdout.split()
+    assert int(size) > 100
+    assert loaded == "False"

@@ -71,15 +71,62 @@ def test_networks_solved_one_by_one_have_the_matching_of_rows(left: list[int], r
         assert maximum_matching(a, b, steps) == matched_rows(a, b, steps)
 
 
+def from_nothing(left: Counts, right: Counts, steps: tuple[Step, ...]) -> int:
+    """One network of all cells, without a greedy flow."""
+    tails, heads = (np.concatenate(parts) for parts in zip(*matching._edges(left, right, steps), strict=True))
+    free, flows = np.concatenate([left.counts, right.counts]), np.zeros(len(tails), dtype=np.int64)
+    return matching.residual_flow(tails, heads + len(left), flows, free, len(left))
+
+
+def flow_of_whole_numbers(left: Counts, right: Counts, steps: tuple[Step, ...]) -> int:
+    """The same flow by networkx, which adds up Python's whole numbers."""
+    graph = nx.DiGraph()
+    for side, table in ((0, left), (1, right)):
+        rows = [tuple(row) for row in np.stack(table.bins, axis=1).tolist()]
+        for row, count in zip(rows, table.counts.tolist(), strict=True):
+            graph.add_edge(*("source", (0, row)) if side == 0 else ((1, row), "sink"), capacity=count)
+    cells = [[node[1] for node in graph if node[0] == side] for side in (0, 1)]
+    graph.add_edges_from(
+        ((0, row), (1, other)) for row in cells[0] for other in cells[1] if similar(np.array(row), np.array(other), steps)
+    )
+    return int(nx.maximum_flow_value(graph, "source", "sink")) if {"source", "sink"} <= set(graph) else 0
+
+
+counts = st.lists(st.integers(0, 2**20) | st.integers(0, 40), min_size=LAYOUT.n_cells, max_size=LAYOUT.n_cells)
+
+
+@settings(max_examples=25, deadline=None)
+@given(counts, counts, st.sampled_from([9, 10]))
+def test_capacities_in_units_have_the_flow_of_whole_numbers(left: list[int], right: list[int], bits: int) -> None:
+    """Networks of capacities below 2^9 and 2^10 stand for those of scipy, so that two to twelve of them are needed."""
+    steps = (Step(column=1, allowed=np.array([True, True, True, False])), Step(column=2, allowed=np.array([True, True, False])))
+    a, b = (Counts(LAYOUT, np.arange(LAYOUT.n_cells), np.array(each)) for each in (left, right))
+    a, b = a.keep(a.counts > 0), b.keep(b.counts > 0)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(matching, "_CAPACITY_BITS", bits)
+        assert maximum_matching(a, b, steps) == from_nothing(a, b, steps) == flow_of_whole_numbers(a, b, steps)
+
+
+@pytest.mark.parametrize("power", [29, 31, 32, 40])
+def test_a_trillion_rows_are_matched_exactly(power: int) -> None:
+    """Counts, not rows: totals of 2^40, cells beyond 32 bits, and a last row that only the last network finds."""
+    layout, random = layout_of(3, 8, 5), np.random.default_rng(power)
+    steps = tuple(Step(column=c, allowed=np.arange(layout.sizes[c]) < layout.sizes[c] - 1) for c in (1, 2))
+    for concentration in (0.1, 0.3, 1.0):
+        a, b = (
+            Counts(layout, np.arange(120), random.multinomial(2**power, random.dirichlet(np.full(120, concentration))))
+            for _ in range(2)
+        )
+        wanted = flow_of_whole_numbers(a, b, steps)
+        assert maximum_matching(a, b, steps) == wanted < 2**power
+
+
 def test_a_large_matching_has_the_size_of_one_flow() -> None:
     """40,000 rows in 3,000 cells, several parts; the reference is one network of all cells, without a greedy flow."""
     layout, random = layout_of(10, 20, 15), np.random.default_rng(7)
     steps = tuple(Step(column=c, allowed=np.arange(layout.sizes[c]) < layout.sizes[c] - 1) for c in (1, 2))
     a, b = (Counts(layout, random.choice(3000, 40_000, p=random.dirichlet(np.full(3000, 0.2)))) for _ in range(2))
-    groups = matching._edges(a, b, steps)
-    tails, heads = (np.concatenate(parts) for parts in zip(*groups, strict=True))
-    free = np.concatenate([a.counts, b.counts])
-    whole = matching.residual_flow(tails, heads + len(a), np.zeros(len(tails), dtype=np.int64), free, len(a))
+    whole = from_nothing(a, b, steps)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(matching, "_PART", 500)
         assert maximum_matching(a, b, steps) == whole < 40_000

@@ -191,6 +191,20 @@ def test_a_sum_from_two_tables_is_known_better_than_from_either() -> None:
     assert both < min(pair, single)
 
 
+def test_the_width_of_a_sum_from_two_tables_is_that_of_the_sum_of_their_noise() -> None:
+    """Two tables that hold the same cells: their mean is within t / 2, t the exact limit of the sum of two noises."""
+    layout, values, epsilon, risk = Layout(columns=("a", "b"), sizes=(2, 1)), np.array([50, 50]), Fraction(1, 2), 0.05
+    tables = [((0, 1), values[:, None], epsilon), ((0,), values, epsilon)]
+    asked = Sums(columns=("a",), weights=np.array([[1, 0]]))
+    found = all_limits({"": [asked]}, measured(layout, tables, 100), everywhere(layout), risk)[""][0]
+    stop, steps = np.exp(-float(epsilon) / 2), np.abs(np.arange(-400, 401))
+    one = (1 - stop) / (1 + stop) * stop**steps
+    two = np.convolve(one, one)
+    at = np.abs(np.arange(len(two)) - len(two) // 2)
+    limit = next(t for t in range(400) if two[at > t].sum() <= risk)
+    assert (found.low[0], found.high[0]) == (50 - limit // 2, 50 + limit // 2)
+
+
 def test_cells_that_the_rules_exclude_have_no_noise() -> None:
     layout = Layout(columns=("a", "b"), sizes=(2, 2))
     noisy = measured(layout, [((0, 1), np.array([[50, 70], [90, 40]]), Fraction(1, 2))], 250)

@@ -18,7 +18,6 @@ OF_ANSWERS = (
         old="2 * np.cumsum(law[::-1])[::-1]",
         new="np.cumsum(law[::-1])[::-1]",
         tests=(NOISE,),
-        core=True,
     ),
     Mutation(
         name="limits of noise: one too small",
@@ -27,7 +26,6 @@ OF_ANSWERS = (
         old="int(enough[0])",
         new="max(0, int(enough[0]) - 1)",
         tests=(NOISE,),
-        core=True,
     ),
     Mutation(
         name="limits of a single noise: one side alone",
@@ -36,7 +34,6 @@ OF_ANSWERS = (
         old="risk * (1 + math.exp(-1 / scale)) / 2",
         new="risk * (1 + math.exp(-1 / scale))",
         tests=(NOISE,),
-        core=True,
     ),
     Mutation(
         name="limits of noise: Markov's inequality without the risk",
@@ -53,7 +50,6 @@ OF_ANSWERS = (
         old="risk / max(number, 1)",
         new="risk",
         tests=(COVER,),
-        core=True,
     ),
     Mutation(
         name="limits of sums: noise of half the scale",
@@ -70,8 +66,7 @@ OF_ANSWERS = (
         place="criteria.measured_sums:_narrowest",
         old="noise_limit(_joined(combined), risk)",
         new="noise_limit(_joined(combined[:1]), risk)",
-        tests=(f"{BOUNDS}::test_limits_of_several_tables_cover_by_simulation",),
-        core=True,
+        tests=(f"{BOUNDS}::test_the_width_of_a_sum_from_two_tables_is_that_of_the_sum_of_their_noise",),
     ),
     Mutation(
         name="limits of sums: noise beyond its limits is believed",
@@ -99,7 +94,6 @@ OF_ANSWERS = (
         old="(limits.low[1], limits.high[1])",
         new="(limits.high[1],)",
         tests=(WITHIN,),
-        core=True,
     ),
     Mutation(
         name="answered means: fewest rows alone",
@@ -140,7 +134,6 @@ OF_ANSWERS = (
         old="np.maximum(limits.high - released, released - limits.low)",
         new="limits.high - released",
         tests=(WITHIN,),
-        core=True,
     ),
     Mutation(
         name="answered slopes: the limits of the products left out",

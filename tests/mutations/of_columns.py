@@ -89,7 +89,6 @@ OF_COLUMNS = (
         old="(present & ~met).reshape(shape)",
         new="(~met).reshape(shape)",
         tests=(f"{RULES}::test_neither_a_comparison_nor_its_negation_forbids_a_missing_value",),
-        core=True,
     ),
     Mutation(
         name="rules: what is false is taken for what is true",

@@ -71,7 +71,6 @@ OF_CRITERIA = (
         old="sensitivity=1 / n",
         new="sensitivity=0.5 / n",
         tests=(f"{NEIGHBOURS}[conditional_median-n3-case1]",),
-        core=True,
     ),
     Mutation(
         name="medians: rows above the window are not looked at",
@@ -110,8 +109,8 @@ OF_CRITERIA = (
         name="proportions: the share of the private group itself",
         breaks="a group of one record moves by as much as a share can",
         place="criteria.proportions:_Shares.excess",
-        old="hits * self.rows - self.hits * rows",
-        new="(hits * self.rows - self.hits * rows) * self.rows // np.maximum(rows, 1)",
+        old="hits * ours - self.hits * rows",
+        new="(hits * ours - self.hits * rows) * ours // np.maximum(rows, 1)",
         tests=(f"{NEIGHBOURS}[difference_in_proportions-n3-case1]",),
     ),
     Mutation(

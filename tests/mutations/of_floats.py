@@ -214,7 +214,7 @@ OF_FLOATS = (
         name="regression prediction: no room for the rounding of large gaps",
         breaks="a sum of large gaps is refused behind the door, or off by more than is paid for",
         place="criteria.regression_prediction:RegressionPrediction.query",
-        old="max(float(np.ptp(possible)), widest * 2.0**-20, n * float(np.abs(possible).max()) * 2.0**-33)",
+        old="max(float(np.ptp(possible)), widest * 2.0**-20, n * float(np.abs(possible).max()) * room)",
         new="max(float(np.ptp(possible)), widest * 2.0**-20)",
         tests=(f"{FLOATS}::test_large_gaps_that_hardly_differ_leave_room_for_the_rounding_of_their_sum",),
     ),

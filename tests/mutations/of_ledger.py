@@ -114,8 +114,8 @@ OF_THE_LEDGER = (
         name="plan: charges before the loop are left out of the total",
         breaks="the private regression is free",
         place="accounting.plan:Plan.of",
-        old='in_sequence("release", *once, *rounds, *figures)',
-        new='in_sequence("release", *rounds, *figures)',
+        old='in_sequence("release", *once, *_rounds_and_after(per_round, after, rule))',
+        new='in_sequence("release", *_rounds_and_after(per_round, after, rule))',
         tests=("tests/accounting/test_plan.py",),
     ),
     Mutation(

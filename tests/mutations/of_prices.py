@@ -43,7 +43,6 @@ OF_PRICES = (
         old="here / (1 + high * ((ratio - 1) / ratio))",
         new="here / (1 + low * ((ratio - 1) / ratio))",
         tests=(CELLS, NOT_BELOW),
-        core=True,
     ),
     Mutation(
         name="price of a law: no cell is halved",
@@ -84,7 +83,6 @@ OF_PRICES = (
         old="_ln_up((ratio + gamma) / (1 + gamma * ratio))",
         new="0",
         tests=(NOT_BELOW,),
-        core=True,
     ),
     Mutation(
         name="price of a negative binomial: accepted outputs left out",
@@ -152,11 +150,11 @@ OF_PRICES = (
         tests=(LAWS,),
     ),
     Mutation(
-        name="hidden number: the stop coin of the default is tossed instead",
+        name="hidden number: a stop coin is tossed instead",
         breaks="a search that the charge does not cover",
         place="releasing.selection:select_by",
-        old="rule.rounds is not None",
-        new="rule.rounds is not None and rule.shape is not None",
+        old="select_hidden(run_round, rule.rounds, jobs)",
+        new="select(run_round, Fraction(1, 2), jobs)",
         tests=(LAWS, LOOP),
     ),
 )

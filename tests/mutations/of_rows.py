@@ -74,15 +74,15 @@ OF_THE_ROWS = (
     Mutation(
         name="subset: the first rows",
         breaks="the release is about the first cells alone",
-        place="enclave.subsets:uniform_subset",
-        old="_distinct(rows, min(size, rows - size), entropy)",
-        new="np.arange(min(size, rows - size))",
+        place="enclave.subsets:_drawn",
+        old="_distinct(rows, few, entropy)",
+        new="np.arange(rows) < few",
         tests=(LAWS,),
     ),
     Mutation(
         name="subset: the complement is not taken",
         breaks="another number of rows than is public",
-        place="enclave.subsets:uniform_subset",
+        place="enclave.subsets:_drawn",
         old="drawn if 2 * size <= rows else table.counts - drawn",
         new="drawn",
         tests=(f"{ENUMERATED}::test_the_tables_of_neighbouring_files_follow_the_theorem",),
@@ -92,20 +92,17 @@ OF_THE_ROWS = (
         name="subset: rows that came twice make way for the smallest",
         breaks="rows of the first cells are likelier",
         place="enclave.subsets:_distinct",
-        old="found = drawn[np.sort(first)]",
-        new=(
-            "found = drawn[np.sort(first)]\n"
-            "found = np.concatenate([found, np.setdiff1d(np.arange(bound), found)[:size - len(found)]])"
-        ),
+        old="missing = size - int(np.count_nonzero(taken))",
+        new="taken[np.flatnonzero(~taken)[: size - np.count_nonzero(taken)]] = True\nmissing = 0",
         tests=(f"{ROWS}::test_an_index_that_comes_twice_is_drawn_again_and_the_first_different_ones_count", LAWS),
     ),
     Mutation(
-        name="subset: rows are drawn with replacement",
-        breaks="a row that is drawn twice counts twice",
+        name="subset: rows that came twice are not drawn again",
+        breaks="fewer rows than are public, by a number that tells of the draws",
         place="enclave.subsets:_distinct",
-        old="found = np.zeros(0, dtype=np.int64)",
-        new=("found = np.zeros(0, dtype=np.int64)\nif size:\n    found = np.repeat(entropy.picks(np.array([bound])), size)"),
-        tests=(LAWS,),
+        old="missing = size - int(np.count_nonzero(taken))",
+        new="missing = 0",
+        tests=(f"{ROWS}::test_an_index_that_comes_twice_is_drawn_again_and_the_first_different_ones_count",),
     ),
     Mutation(
         name="filler: implausible rows",

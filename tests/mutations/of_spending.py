@@ -247,8 +247,8 @@ OF_SPENDING = (
         name="meter: minted in another room",
         breaks="charges that no plan holds",
         place="releasing.release:release",
-        old="prepare(spec, private, priors)",
-        new="prepare(spec, private.with_plan(spec.plan.once), priors)",
+        old="prepare(spec, table, priors)",
+        new="prepare(spec, table.with_plan(spec.plan.once), priors)",
         tests=(METERS,),
     ),
     Mutation(

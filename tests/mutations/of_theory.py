@@ -23,10 +23,12 @@ from tests.mutations.of_criteria import OF_CRITERIA
 from tests.mutations.of_documents import OF_DOCUMENTS
 from tests.mutations.of_floats import OF_FLOATS
 from tests.mutations.of_formats import OF_FORMATS
+from tests.mutations.of_large_counts import OF_LARGE_COUNTS
 from tests.mutations.of_leaks import OF_LEAKS
 from tests.mutations.of_ledger import OF_THE_LEDGER
 from tests.mutations.of_networks import OF_NETWORKS
 from tests.mutations.of_noise import OF_NOISE
+from tests.mutations.of_pieces import OF_PIECES
 from tests.mutations.of_prices import OF_PRICES
 from tests.mutations.of_public_facts import OF_PUBLIC_FACTS
 from tests.mutations.of_rows import OF_THE_ROWS
@@ -43,6 +45,7 @@ TREE = "tests/candidates/generators/test_junction_tree.py"
 ENTROPY = "tests/candidates/generators/test_maximum_entropy.py"
 MINIMUM = f"{ENTROPY}::test_the_fit_meets_the_conditions_of_the_minimum"
 FORMULA = "tests/candidates/generators/test_marginals.py"
+SUMS = "tests/candidates/generators/test_scored_sums.py"
 MEASURED = "tests/candidates/generators/test_measurements.py"
 JOINT = "tests/criteria/test_joint.py"
 ONE_STEP = "tests/criteria/test_regression_one_step.py"
@@ -219,8 +222,8 @@ OF_THE_THEORY = (
         name="hidden number of rounds: the shape is left out of the cost",
         breaks="the loop costs more than the claim",
         place="accounting.renyi:selected",
-        old="(1 + shape) * (Fraction(middle) + _SLACK)",
-        new="Fraction(middle) + _SLACK",
+        old="(1 + shape) * (Fraction(middle) + SLACK)",
+        new="Fraction(middle) + SLACK",
         tests=("tests/accounting/test_renyi.py",),
     ),
     Mutation(
@@ -343,13 +346,13 @@ OF_THE_THEORY = (
         place="criteria.base:Criterion._release",
         old=(
             "noisy = private.spend(self.charge, lambda counts: laplace_figure(query.figure(counts), "
-            "sensitivity=query.sensitivity, epsilon=self.epsilon, entropy=private.entropy))"
+            "sensitivity=query.sensitivity, epsilon=self.epsilon, rows=private.n, entropy=private.entropy))"
         ),
         new=(
             "if query.void:\n"
             "    return self._judged(math.nan, 'Laplace', 1.0, 1.0, self.epsilon)\n"
             "noisy = private.spend(self.charge, lambda counts: laplace_figure(query.figure(counts), "
-            "sensitivity=query.sensitivity, epsilon=self.epsilon, entropy=private.entropy))"
+            "sensitivity=query.sensitivity, epsilon=self.epsilon, rows=private.n, entropy=private.entropy))"
         ),
         tests=(VALUES,),
     ),
@@ -636,6 +639,38 @@ OF_THE_THEORY = (
         tests=(FORMULA,),
     ),
     Mutation(
+        name="scored sums: half the sensitivity",
+        breaks="epsilon of every sum doubled",
+        place="candidates.generators.marginals:_measure_sums",
+        old="int(np.ptp(scores))",
+        new="max(1, int(np.ptp(scores)) // 2)",
+        tests=(f"{SUMS}::test_a_sum_has_the_noise_of_its_widest_scores_over_its_own_epsilon",),
+    ),
+    Mutation(
+        name="scored sums: every sum gets what all of them share",
+        breaks="epsilons add up to more than is charged",
+        place="candidates.generators.marginals:Marginals.sum_shares",
+        old="left * one.weight / self._weight_of_sums",
+        new="left",
+        tests=(SUMS,),
+    ),
+    Mutation(
+        name="scored sums: without noise",
+        breaks="private sums are the model's",
+        place="candidates.generators.marginals:_measure_sums",
+        old="value=int(noisy[0])",
+        new="value=int(exact[0])",
+        tests=(SUMS,),
+    ),
+    Mutation(
+        name="scored sums: measurements that lack them are published as all",
+        breaks="a reader takes the published noisy tables for all that was charged",
+        place="candidates.generators.marginals:Marginals.no_publication",
+        old="self.sums is None",
+        new="True",
+        tests=(SUMS,),
+    ),
+    Mutation(
         name="marginals: rules left out of the size of cliques",
         breaks="memory runs out in the enclave, after the charge",
         place="candidates.generators.marginals:Marginals.mistakes",
@@ -807,7 +842,7 @@ OF_THE_THEORY = (
     Mutation(
         name="plan: charges after acceptance forgotten",
         breaks="epsilon is spent and not charged",
-        place="accounting.plan:Plan.of",
+        place="accounting.plan:_rounds_and_after",
         old='(in_sequence("figures of the accepted dataset", *after),) if after else ()',
         new="()",
         tests=("tests/accounting/test_plan.py",),
@@ -1069,6 +1104,8 @@ MUTATIONS = (
     + OF_NETWORKS
     + OF_PRICES
     + OF_NOISE
+    + OF_PIECES
+    + OF_LARGE_COUNTS
 )
 
 if __name__ == "__main__":

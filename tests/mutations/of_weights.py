@@ -22,7 +22,6 @@ OF_WEIGHTS = (
         old="HEAVIEST / max(1, total)",
         new="HEAVIEST / 2 / max(1, total)",
         tests=(NEIGHBOURS,),
-        core=True,
     ),
     Mutation(
         name="weighted marginal error: the sensitivity of an unweighted share",

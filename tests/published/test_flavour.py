@@ -30,10 +30,10 @@ WORDS = {"format", "title", "description", "synthetic", "guarantee", "charges", 
 
 @pytest.mark.parametrize("way", ["whole", "counted", "stated", "exact"])
 def test_every_field_is_a_fact_of_the_scope_an_output_or_words(way: Any) -> None:
-    scope = ScopePart.of(way, True)
+    scope = ScopePart.of(way, True, divided=True, sampled=True)
     roots = {place.partition(".")[0] for place in scope.places()}
     names = {field.serialization_alias or name for name, field in ReleaseDocument.model_fields.items()}
-    outputs = {*OUTPUTS, *(["n_rows"] if way == "counted" else [])}
+    outputs = {*OUTPUTS, *(["n_rows", "partition"] if way == "counted" else [])}
     assert roots | outputs | WORDS == names
     assert not roots & outputs
     assert not (roots | outputs) & WORDS

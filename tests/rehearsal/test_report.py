@@ -195,12 +195,13 @@ def test_the_page_needs_no_other_file_and_no_network(coins: tuple[Rehearsal, Pat
 def test_the_tags_of_the_page_nest_and_every_table_is_rectangular(coins: tuple[Rehearsal, Path]) -> None:
     report = read(coins[1])
     assert report.open == []
-    tables = ("The shortlist", BINDS, CAN_BE, PAIRS, MINIMUM, NOISE, BUDGET, "Utility and risk, without noise")
+    utility = ("Utility and risk, without noise", "Risk by group of persons")
+    tables = ("The shortlist", BINDS, CAN_BE, PAIRS, MINIMUM, NOISE, BUDGET, *utility)
     assert [tag for tag, _ in report.tags].count("table") == len(tables)
     widths = {
         heading: {len(row) for h, row in zip(report.headings, report.cells, strict=True) if h == heading} for heading in tables
     }
-    assert widths == dict(zip(tables, [{6}, {7}, {8}, {7}, {6}, {8}, {8}, {6}], strict=True))
+    assert widths == dict(zip(tables, [{6}, {7}, {8}, {7}, {6}, {8}, {8}, {6}, {10}], strict=True))
     with pytest.raises(ValueError, match="closes something else"):
         Page("<p><b>text</p></b>")
 

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from synthrelease.domain.counts import Counts
 from synthrelease.rehearsal.public_table import PublicTable
 from synthrelease.rehearsal.risk import individual_risks, risk_report
+from synthrelease.rehearsal.risk_groups import risk_groups
 from tests.helpers.small import World
 
 WORLD = World({"age": 4, "sex": 1, "ill": 1})
@@ -57,7 +58,9 @@ def test_a_small_case_is_as_by_hand() -> None:
     assert report.true_match_rate == pytest.approx(1 / 4)
     assert report.false_match_rate == pytest.approx(1 / 2)
     assert report.replicated_uniques == pytest.approx(1 / 2)
-    assert set(report.figures()) < set(vars(report))
+    of_groups = {f"{group.name}_{figure}" for group in report.groups for figure in vars(group) if figure != "name"}
+    assert set(report.figures()) - of_groups < set(vars(report))
+    assert of_groups < set(report.figures())
 
 
 def test_a_distance_widens_the_match() -> None:
@@ -173,7 +176,7 @@ def test_domains_too_large_for_a_full_array_give_the_same_figures() -> None:
     options = {"within": {"age": 1.0}}
     large = risk_report(original, copies, quasi_identifiers=["age", "sex", "c0", "c1", "c2", "c3"], **options)
     small = risk_report(public(PERSONS), [table(rows) for rows in COPIES], quasi_identifiers=["age", "sex"], **options)
-    assert large.figures() == pytest.approx(small.figures())
+    assert large.figures() == pytest.approx(small.figures(), nan_ok=True)  # nobody is at low risk
 
 
 def test_without_unique_matches_there_is_no_false_match_rate() -> None:
@@ -209,3 +212,45 @@ def test_private_counts_are_refused() -> None:
         risk_report(public(PERSONS), [WORLD.private([0], [])], quasi_identifiers=["age"])  # type: ignore[list-item]
     with pytest.raises(TypeError, match="found PrivateCounts"):
         individual_risks(public(PERSONS), [WORLD.private([0], [])], quasi_identifiers=["age"])  # type: ignore[list-item]
+
+
+# --- groups of risk ---
+
+
+def group_by_pairs(rows: Sequence[Sequence[int]], person: int, distance: float, least: int) -> int:
+    """The rule, person by person: sex is categorical, age continuous."""
+    age, sex, _ = rows[person]
+    others = [row for place, row in enumerate(rows) if place != person]
+    alike = [row for row in others if row[1] == sex]
+    near = [row for row in alike if abs(row[0] - age) <= distance]
+    return 0 if len(near) >= least else 1 if len(alike) >= least else 2
+
+
+@given(ROWS, st.integers(1, 4), st.integers(0, 2))
+def test_groups_of_risk_are_those_of_a_search_over_pairs(rows: list[tuple[int, int, int]], least: int, distance: int) -> None:
+    found = risk_groups(public(rows), ["age", "sex"], {"age": float(distance)}, least)
+    of_cell = {tuple(cell): group for cell, group in zip(zip(*table(rows).bins, strict=True), found, strict=True)}
+    assert [of_cell[row] for row in rows] == [group_by_pairs(rows, place, distance, least) for place in range(len(rows))]
+
+
+def test_among_more_others_than_there_are_everybody_is_at_high_risk() -> None:
+    assert (risk_groups(public(PERSONS), ["age", "sex"], {"age": 9.0}, 5) == 2).all()
+    with pytest.raises(ValueError, match="least_others: expected at least 1, found 0"):
+        risk_groups(public(PERSONS), ["age"], {}, 0)
+
+
+def test_the_figures_of_the_groups_are_those_of_their_persons() -> None:
+    """k_0 = 1: the first two share age and sex (low), the third their sex alone (medium), the last is the only one of its sex.
+
+    From the case above: I = 3/4, 3/4, 3/4, 1/2; a/s over the copies: 1, 0, 3/4, 0.
+    """
+    report = risk_report(
+        public(PERSONS), [table(rows) for rows in COPIES], quasi_identifiers=["age", "sex"], within={"age": 0.0}, least_others=1
+    )
+    low, medium, high = report.groups
+    assert (low.share, medium.share, high.share) == (0.5, 0.25, 0.25)
+    assert (low.mean_risk, medium.mean_risk, high.mean_risk) == pytest.approx((3 / 4, 3 / 4, 1 / 2))
+    assert (low.correct_attribution, medium.correct_attribution, high.correct_attribution) == pytest.approx((1 / 2, 3 / 4, 0))
+    assert high.highest_risk == pytest.approx(1 / 2)
+    by_sex = risk_report(public(PERSONS), [table(COPIES[0])], quasi_identifiers=["sex"], within={}, least_others=1)
+    assert math.isnan(by_sex.groups[1].mean_risk)  # without a continuous column nobody is in between

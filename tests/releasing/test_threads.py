@@ -33,7 +33,7 @@ def code_that_sees_counts(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     spec: Any = SimpleNamespace(
         shared_measurements=False, setting=None, criteria=[asked], joint_test=1, plan=SimpleNamespace(after=())
     )
-    private: Any = SimpleNamespace(with_plan=stop)
+    private: Any = SimpleNamespace(with_plan=stop, score=None)
     accepted: Any = SimpleNamespace(candidate=SimpleNamespace(transformation=None))
     monkeypatch.setattr(attempts, "replace", stop)
     return [

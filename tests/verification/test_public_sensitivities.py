@@ -61,7 +61,7 @@ def with_sensitivity(document: ReleaseDocument, name: str, factor: float) -> Rel
                 "value": round(float(part.value) / step) * step,
             }
             part = part.model_copy(update=update)
-            part = part.model_copy(update={"interval": interval_part(part)})
+            part = part.model_copy(update={"interval": interval_part(part, document.n_rows)})
         changed.append(part)
     return document.model_copy(update={"criteria": changed})
 

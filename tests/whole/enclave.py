@@ -12,9 +12,15 @@ import secrets
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 
-from tests.helpers.tiny import ACCEPTANCE, PIPELINE
+from tests.helpers.tiny import ACCEPTANCE, EPSILON, PIPELINE
+
+CHARGED = EPSILON + Fraction(1, 20)
+"""What a run charges: the plan of the tiny release, and the number of rows, counted."""
+CHARGED_FOR_ONE_ROUND = Fraction("10.55")
+"""Where the stop coin always ends the search after one round."""
 
 SHARED = Path("/dev/shm")
 
@@ -150,11 +156,11 @@ class Enclave:
         paths = (self.folder / "published").rglob("*")
         return [f"{path}: {path.stat().st_mode & 0o777:o}" for path in paths if path.stat().st_mode & 0o077]
 
-    def spent(self) -> int:
+    def spent(self) -> Fraction:
         """Epsilon charged in the ledger; 0 when there is none."""
         from synthrelease.ledger.account import load_ledger
 
-        return int(load_ledger(self.ledger).statement().epsilon) if self.ledger.exists() else 0
+        return Fraction(load_ledger(self.ledger).statement().epsilon) if self.ledger.exists() else Fraction(0)
 
     def published(self) -> str:
         """Whether a release is there: "whole", "none" or what is wrong with it."""

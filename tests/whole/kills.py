@@ -17,8 +17,7 @@ from contextlib import suppress
 from pathlib import Path
 from tempfile import mkdtemp
 
-from tests.helpers.tiny import EPSILON
-from tests.whole.enclave import Enclave
+from tests.whole.enclave import CHARGED, Enclave
 from tests.whole.talker import Talker, end_session, talking
 
 MARK = """
@@ -47,7 +46,7 @@ def kill_once(talker: Talker, folder: Path, draw: random.Random, longest: float,
     wrong = enclave.leaks() + enclave.too_open()
     if published not in ("none", "whole"):
         wrong.append(f"the release is {published}")
-    if mark.exists() and spent != EPSILON:
+    if mark.exists() and spent != CHARGED:
         wrong.append(f"the private file was read and {spent} is charged")
     if published == "whole" and not mark.exists():
         wrong.append("published without reading")

@@ -9,6 +9,7 @@ import struct
 import subprocess
 import sys
 from collections.abc import Iterator
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -17,9 +18,8 @@ if sys.platform == "win32":
     pytest.skip("forks, signals and permissions of POSIX", allow_module_level=True)
 
 from tests.conftest import ROOT
-from tests.helpers.tiny import EPSILON
 from tests.whole import crashes
-from tests.whole.enclave import Enclave
+from tests.whole.enclave import CHARGED, CHARGED_FOR_ONE_ROUND, Enclave
 from tests.whole.kills import MARK, kills
 from tests.whole.talker import Talker, talking
 
@@ -43,7 +43,7 @@ def accounts(tmp_path: Path) -> Enclave:
     return Enclave(tmp_path, rows=400)
 
 
-def assert_tight(accounts: Enclave, spent: int, published: str = "none") -> None:
+def assert_tight(accounts: Enclave, spent: Fraction, published: str = "none") -> None:
     """No token, nothing that others may read, the budget charged, and a whole release or none; nothing else is left."""
     assert accounts.leaks() == []
     assert accounts.too_open() == []
@@ -59,7 +59,7 @@ def assert_tight(accounts: Enclave, spent: int, published: str = "none") -> None
 def test_a_release_shows_released_bins_alone(accounts: Enclave, talker: Talker) -> None:
     outcome = talker.release(accounts)
     assert (outcome.code, outcome.err) == (0, "")
-    assert_tight(accounts, EPSILON, "whole")
+    assert_tight(accounts, CHARGED, "whole")
     faces, years = {"head", "tail"}, {str(year) for year in range(2000, 2010)}
     two = {"<500000000000", ">=500000000000"}, {"0-499999999999", "500000000000-999999999999"}
     header, *rows = [line.split(",") for line in (accounts.out / "data.csv").read_text().splitlines()]
@@ -71,7 +71,7 @@ def test_an_end_without_a_release_shows_nothing(tmp_path: Path, talker: Talker) 
     never = {'kind = "face_privacy"\nminimum_count = 2': 'kind = "face_privacy"\nminimum_count = 400'}
     accounts = Enclave(tmp_path, never | {"stop_probability = 0.001": "stop_probability = 1"}, rows=400)
     assert talker.release(accounts).code == 3
-    assert_tight(accounts, EPSILON)
+    assert_tight(accounts, CHARGED_FOR_ONE_ROUND)
 
 
 # --- Files that do not fit
@@ -131,7 +131,7 @@ def test_a_file_that_does_not_fit_is_refused_without_a_word_of_it(accounts: Encl
     outcome = talker.release(accounts)
     assert outcome.code == 2, outcome.err
     assert "expected" in outcome.err
-    assert_tight(accounts, EPSILON)
+    assert_tight(accounts, CHARGED)
 
 
 # --- Failures
@@ -188,14 +188,14 @@ def test_a_failure_shows_nothing_of_what_failed(accounts: Enclave, talker: Talke
     outcome = talker.release(accounts, before=place.format(action=action.format(token=accounts.tokens.cells[0])))
     assert outcome.code == (2 if place == IN_READING and "KeyboardInterrupt" not in action else 1), outcome.err
     assert "Traceback" not in outcome.err
-    assert_tight(accounts, EPSILON)
+    assert_tight(accounts, CHARGED)
 
 
 def test_a_failure_in_a_destructor_or_a_thread_shows_nothing(accounts: Enclave, talker: Talker) -> None:
     outcome = talker.release(accounts, before=IN_A_THREAD.format(token=accounts.tokens.cells[0]))
     assert outcome.code == 0
     assert outcome.err.count("ValueError") >= 2  # both were told of, without their message
-    assert_tight(accounts, EPSILON, "whole")
+    assert_tight(accounts, CHARGED, "whole")
 
 
 SHOW_CORE = """
@@ -215,7 +215,7 @@ def test_a_crash_of_the_machine_code_shows_places_alone_and_leaves_no_core(accou
     assert outcome.code == -11
     assert "Segmentation fault" in outcome.err
     assert "core (0, 0)" in outcome.out
-    assert_tight(accounts, EPSILON)
+    assert_tight(accounts, CHARGED)
 
 
 IN_WORKERS = """
@@ -239,7 +239,7 @@ def test_the_death_of_a_worker_shows_nothing(tmp_path: Path, talker: Talker, act
         accounts, "--jobs", 2, before=IN_WORKERS.format(action=action.format(token=accounts.tokens.cells[0]))
     )
     assert outcome.code == 1, outcome.err
-    assert_tight(accounts, EPSILON)
+    assert_tight(accounts, CHARGED_FOR_ONE_ROUND)
 
 
 FULL = """
@@ -255,7 +255,7 @@ def test_a_disk_that_is_full_leaves_no_part_of_a_release(tmp_path: Path, talker:
     outcome = talker.release(accounts, before=FULL)
     assert outcome.code == 2
     assert "the release could not be written (File too large)" in " ".join(outcome.err.split())
-    assert_tight(accounts, EPSILON)
+    assert_tight(accounts, CHARGED)
 
 
 def test_a_ledger_that_cannot_be_written_stops_a_release_before_anything_is_read(accounts: Enclave, talker: Talker) -> None:
@@ -379,7 +379,7 @@ def test_two_processes_in_developer_mode_show_nothing_and_call_no_network(accoun
             stdout=printed, stderr=printed, check=False, umask=0,
         )  # fmt: skip
     assert result.returncode == 0
-    assert_tight(accounts, EPSILON, "whole")
+    assert_tight(accounts, CHARGED, "whole")
     if log.exists():
         assert_calls_are_harmless(accounts, log.read_text(errors="replace"))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from synthrelease.bundle.card import copies, duplicates, explanations, numbers, protection, queries, series, weighting
+from synthrelease.bundle.card import copies, duplicates, explanations, numbers, pieces, protection, queries, series, weighting
 from synthrelease.bundle.card.pictures import band_columns, error_band, of_every_cell
 from synthrelease.bundle.card.wording import Wording
 from synthrelease.bundle.checksums import sha256
@@ -37,6 +37,7 @@ def context(document: ReleaseDocument, table: ReleasedTable, language: str) -> d
         "duplicates": duplicates.sentences(document, table),
         "explain": explanations,
         "protect": protection,
+        "pieces": pieces.sentences(document),
         "weighting": [] if document.calibration is None else weighting.sentences(document.calibration),
         "queries": queries.rows(document),
         "series": series.sentences(document),

@@ -8,7 +8,7 @@ from itertools import combinations
 
 import numpy as np
 
-from synthrelease.accounting.charges import PRICED, REPLACING, SELECTION, STATED, SUM
+from synthrelease.accounting.charges import IN_PARALLEL, PRICED, REPLACING, SELECTION, STATED, SUM
 from synthrelease.bundle.card.numbers import cost, figure, rounded_up, share, words
 from synthrelease.bundle.card.svg import BAND, BLUE, INK, LINE, MUTED, PAPER, RED, SOFT, Markup, Picture, shade, shortened
 from synthrelease.bundle.table import ReleasedTable
@@ -59,7 +59,12 @@ def error_band(document: ReleaseDocument) -> float | None:
 
 
 def of_every_cell(document: ReleaseDocument) -> CriterionPart | None:
-    """The first criterion that bounds the error of every share of single columns, at least."""
+    """The first criterion that bounds the error of every share of single columns, at least.
+
+    None where the figures are about a piece of the original rows.
+    """
+    if document.partition is not None:
+        return None
     return next((one for one in document.criteria if _columns_of(one, document)), None)
 
 
@@ -217,7 +222,7 @@ def charge_picture(root: ChargePart) -> Markup:
     return picture.render()
 
 
-_SIGNS = {SUM: "Σ ", STATED: "Σ ", SELECTION: "2 × ", PRICED: "rounds: ", REPLACING: "2 steps: "}
+_SIGNS = {SUM: "Σ ", STATED: "Σ ", SELECTION: "2 × ", PRICED: "rounds: ", REPLACING: "2 steps: ", IN_PARALLEL: "largest: "}
 
 
 def _short(node: ChargePart) -> str:

@@ -15,7 +15,7 @@ from synthrelease.published.document import ReleaseDocument
 
 def domain_text(document: ReleaseDocument) -> str:
     """Which files the guarantee is about, and how many of their rows the release worked with."""
-    domain, n = document.domain, figure(document.n_rows)
+    domain, n = document.domain, figure(document.rows_worked_with)
     if domain.way == "exact":
         return (
             f"Files of which exactly {n} rows are complete, in range and plausible (below: rows that were left out). A record "
@@ -71,6 +71,20 @@ def person_text(document: ReleaseDocument) -> str:
         return f"{known} by nothing: delta would be 1 or more."
     delta = "" if person.delta_exact == "0" else f", delta = {float(Fraction(person.delta_exact)):.3g}"
     return f"{known} at epsilon = {exact_epsilon(person.epsilon_exact)}{delta}."
+
+
+def population_text(document: ReleaseDocument) -> str:
+    """What a member of the population is promised that the file is a sample of; empty where nothing is said."""
+    part = document.population
+    if part is None:
+        return ""
+    delta = "" if part.delta_exact == "0" else f", delta = {float(Fraction(part.delta_exact)):.3g}"
+    return (
+        f"The file is a simple random sample, without replacement, of {figure(part.sampled)} of {figure(part.size)} records "
+        f"({part.source}). For one of these of whom nobody knows whether he is in the file: epsilon = "
+        f"{exact_epsilon(part.epsilon_exact)}{delta}. Whoever is known to have been drawn has the guarantee above, and that "
+        "alone counts in the budget of the dataset; of several releases from the file the guarantees are added up first."
+    )
 
 
 def right_guess(document: ReleaseDocument) -> str:

@@ -12,7 +12,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import Field, field_validator
 
-from synthrelease.accounting.charges import Charge, mechanism, zero_concentrated
+from synthrelease.accounting.charges import GENERATION, Charge, mechanism, zero_concentrated
 from synthrelease.accounting.plan import pure_epsilon
 from synthrelease.candidates.generators.adaptive_rounds import Learned, Plan, learned
 from synthrelease.candidates.generators.base import Background, Generator, Guaranteed
@@ -180,7 +180,7 @@ class Adaptive(AdaptiveGenerator):
     rounds_per_column: ClassVar[int] = 4
 
     def charge(self, epsilon: Fraction) -> Charge:
-        return zero_concentrated("generation", epsilon, "adaptive choice and measurement of tables (Feldman & Zrnic 2021)")
+        return zero_concentrated(GENERATION, epsilon, "adaptive choice and measurement of tables (Feldman & Zrnic 2021)")
 
     def fit(self, private: PrivateCounts, charge: Charge, background: Background) -> AdaptiveModel:
         """Measure the columns, then choose and measure tables until the budget is used up.
@@ -211,9 +211,7 @@ class AdaptivePure(AdaptiveGenerator):
     rounds_per_column: ClassVar[int] = 1
 
     def charge(self, epsilon: Fraction) -> Charge:
-        return mechanism(
-            "generation", epsilon, "adaptive choice and measurement of tables (Rogers, Roth, Ullman & Vadhan 2016)"
-        )
+        return mechanism(GENERATION, epsilon, "adaptive choice and measurement of tables (Rogers, Roth, Ullman & Vadhan 2016)")
 
     def fit(self, private: PrivateCounts, charge: Charge, background: Background) -> AdaptiveModel:
         """Measure the columns, then choose and measure tables until the budget is used up.

@@ -16,6 +16,7 @@ from synthrelease.domain.counts import Counts
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.domain.schema import Layout
 from synthrelease.enclave.door import PrivateCounts
+from synthrelease.randomness import MOST_ROWS
 from synthrelease.toml.tables import Mistake, SpecTable
 
 Guaranteed = Literal["pure", "zCDP", "approximate"]
@@ -74,6 +75,9 @@ class Generator(SpecTable):
 
     library_megabytes: ClassVar[int] = 0
     """What the libraries of this family add to the memory of a process, measured (docs/benchmarks.md)."""
+
+    most_rows: ClassVar[int] = MOST_ROWS
+    """Rows for which its privacy is proved: its docstring says where the bound comes from."""
 
     packages: ClassVar[tuple[str, ...]] = ()
     """Libraries that this family alone uses, by the names of their packages."""
@@ -151,6 +155,10 @@ class MeasuringGenerator(Generator):
 
     def fixed_tables(self, layout: Layout) -> Iterable[tuple[int, ...]]:
         return self.measured_tables(layout, Fraction(1))
+
+    def no_publication(self) -> str:
+        """Why measurements.json cannot hold all that is measured; empty where it can."""
+        return ""
 
     def model(self, measured: NoisyMarginals, background: Background) -> BayesianNetwork:
         """The model of measurements over the background's layout: a function of these, without any randomness.

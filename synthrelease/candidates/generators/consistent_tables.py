@@ -35,9 +35,21 @@ class Target:
     variance: np.ndarray
 
 
-def consistent(targets: Sequence[Target], possible: Sequence[np.ndarray], sizes: Sequence[int], n: int) -> list[np.ndarray]:
-    """The values of all targets, moved as little as possible in units of their noise: they agree, add up to n, and have no cell
-    below 0 but those that are best left empty.
+@dataclass(frozen=True, kw_only=True)
+class SumTarget:
+    """What a sum of scores over the table of some columns should be: the score of every cell, and the noise variance (> 0)."""
+
+    columns: Columns
+    scores: np.ndarray
+    value: float
+    variance: float
+
+
+def consistent(
+    targets: Sequence[Target], possible: Sequence[np.ndarray], sizes: Sequence[int], n: int, sums: Sequence[SumTarget] = ()
+) -> tuple[list[np.ndarray], list[float]]:
+    """The values of all targets and sums, moved as little as possible in units of their noise: they agree, add up to n, and
+    have no cell below 0 but those that are best left empty. A sum of columns that no target holds stays as it is.
 
     Parameters
     ----------
@@ -51,7 +63,7 @@ def consistent(targets: Sequence[Target], possible: Sequence[np.ndarray], sizes:
     non-negative unknowns (Lawson & Hanson 1974): a cell below 0 joins it, and leaves it when the others and its own value
     together would raise it above 0; what they come to otherwise, a number below 0, is returned for it.
     """
-    problem = _LeastSquares(targets, sizes, n)
+    problem = _LeastSquares(targets, sizes, n, sums)
     known, values = _flat(possible), _flat([target.values for target in targets])
     free = known
     for _ in range(_MOST_PASSES):
@@ -60,7 +72,7 @@ def consistent(targets: Sequence[Target], possible: Sequence[np.ndarray], sizes:
         before, free = free, known & (pulled > 0)
         if np.array_equal(before, free):
             break
-    return problem.split(np.where(known, pulled, 0.0))
+    return problem.split(np.where(known, pulled, 0.0)), problem.sums()
 
 
 class _LeastSquares:
@@ -69,8 +81,8 @@ class _LeastSquares:
     All cells of all tables stand in one row, and so do all components: `_spread` is the sparse matrix from these to those.
     """
 
-    def __init__(self, targets: Sequence[Target], sizes: Sequence[int], n: int):
-        from scipy.sparse import csr_matrix
+    def __init__(self, targets: Sequence[Target], sizes: Sequence[int], n: int, sums: Sequence[SumTarget]):
+        from scipy.sparse import csr_matrix, vstack
 
         self._shapes = [target.values.shape for target in targets]
         self._values = _flat([target.values for target in targets])
@@ -96,9 +108,28 @@ class _LeastSquares:
             [np.full(shape, 1 / np.mean(1 / target.variance)) for shape, target in zip(self._shapes, targets, strict=True)]
         )
         self._scale = self._gather @ (1 / cells)
+        self._n_cells = len(self._values)
+        self._all_sums = [each.value for each in sums]
+        self._placed: list[int] = []
+        starts_of = np.cumsum([0, *(target.values.size for target in targets)])
+        for number, each in enumerate(sums):
+            holding = [index for index, target in enumerate(targets) if set(each.columns) <= set(target.columns)]
+            if not holding:
+                continue
+            home = min(holding, key=lambda one: targets[one].values.size)
+            shape = targets[home].values.shape
+            scores = np.broadcast_to(spread(each.scores, each.columns, targets[home].columns), shape).ravel()
+            rows = slice(int(starts_of[home]), int(starts_of[home + 1]))
+            self._placed.append(number)
+            self._spread = vstack([self._spread, csr_matrix(scores[None, :]) @ self._spread[rows]]).tocsr()
+            self._even = np.append(self._even, scores @ self._even[rows])
+            self._values = np.append(self._values, each.value)
+            self._precision = np.append(self._precision, 1 / each.variance)
+        self._gather = self._spread.T.tocsr()
 
     def solved(self, free: np.ndarray) -> np.ndarray:
         """The tables, by conjugate gradients; cells that are not free count as 0, `_CERTAIN` times as much as a noisy one."""
+        free = np.append(free, np.ones(len(self._placed), dtype=bool))
         weights = np.where(free, 1.0, _CERTAIN) * self._precision
         wanted = np.where(free, self._values, 0.0)
         residual = self._components(weights * (wanted - self._tables()))
@@ -114,7 +145,14 @@ class _LeastSquares:
             scaled = residual / self._scale
             before, energy = energy, float(residual @ scaled)
             step = scaled + energy / before * step
-        return self._tables()
+        return self._tables()[: self._n_cells]
+
+    def sums(self) -> list[float]:
+        """Every sum as the last solution has it."""
+        found, rows = list(self._all_sums), self._tables()[self._n_cells :]
+        for place, value in zip(self._placed, rows.tolist(), strict=True):
+            found[place] = value
+        return found
 
     def split(self, cells: np.ndarray) -> list[np.ndarray]:
         """The tables of a row of all cells."""

@@ -12,7 +12,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from synthrelease.accounting.charges import Charge, zero_concentrated
+from synthrelease.accounting.charges import GENERATION, Charge, zero_concentrated
 from synthrelease.candidates.generators.adversarial import DRAWS, Game, modelled
 from synthrelease.candidates.generators.base import Background, Guaranteed
 from synthrelease.candidates.generators.clipped_gradients import Wanted
@@ -50,7 +50,7 @@ class DPCTGAN(GradientGenerator):
 
     def charge(self, epsilon: Fraction) -> Charge:
         name = f"DPCTGAN: noisy frequencies, and {self.steps} noisy gradients (Xie et al. 2018)"
-        return zero_concentrated("generation", epsilon, name)
+        return zero_concentrated(GENERATION, epsilon, name)
 
     def fit(self, private: PrivateCounts, charge: Charge, background: Background) -> DenseModel:
         """Measure the frequencies, then train both networks.

@@ -11,7 +11,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from synthrelease.accounting.charges import Charge, zero_concentrated
+from synthrelease.accounting.charges import GENERATION, Charge, zero_concentrated
 from synthrelease.candidates.generators.adversarial import AdversarialGenerator, Conditions, Game, modelled
 from synthrelease.candidates.generators.base import Background, Guaranteed
 from synthrelease.candidates.generators.clipped_gradients import Wanted, clipped_sum, gradient_cells, noisy_gradient
@@ -64,7 +64,7 @@ class DPGAN(GradientGenerator):
     seconds_per_effort: ClassVar[float] = 8.5e-5
 
     def charge(self, epsilon: Fraction) -> Charge:
-        return zero_concentrated("generation", epsilon, f"DPGAN: {self.steps} noisy gradients (Xie et al. 2018)")
+        return zero_concentrated(GENERATION, epsilon, f"DPGAN: {self.steps} noisy gradients (Xie et al. 2018)")
 
     def fit(self, private: PrivateCounts, charge: Charge, background: Background) -> DenseModel:
         """Train both networks.

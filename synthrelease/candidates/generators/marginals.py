@@ -17,13 +17,14 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import Field, field_validator, model_validator
 
-from synthrelease.accounting.charges import Charge, mechanism
+from synthrelease.accounting.charges import GENERATION, Charge, mechanism
 from synthrelease.accounting.plan import pure_epsilon
 from synthrelease.candidates.generators.base import Background, Generator, Guaranteed, MeasuringGenerator
 from synthrelease.candidates.generators.bayesian_network import BayesianNetwork
 from synthrelease.candidates.generators.junction_tree import JunctionTree
 from synthrelease.candidates.generators.maximum_entropy import maximum_entropy
-from synthrelease.candidates.generators.measurements import NoisyMarginal, NoisyMarginals
+from synthrelease.candidates.generators.measurements import NoisyMarginal, NoisyMarginals, NoisySum
+from synthrelease.candidates.generators.scored_sums import ScoredSum, read_sums
 from synthrelease.domain.counts import DENSE_LIMIT, Counts
 from synthrelease.domain.lattice import lattice
 from synthrelease.domain.schema import Layout
@@ -82,6 +83,11 @@ class Marginals(MeasuringGenerator):
     only_measured : marginals that are measured, too, and that the model leaves aside: for criteria that measurements answer,
         and for readers of the published measurements. Their weights share the budget with those of `tables`.
         Example: `only_measured = "birth_sex:birth_weight + 0.5 birth_month"`.
+    sums : sums of public scores over the rows, each measured as one number, which the model matches: "parity[0 0 0 1]" counts
+        the rows of the last of four bins, "age[-20..20]:weight[-2 0 3]" adds up products of scores, evenly spaced in the first
+        column. There is a score for every bin on which the column is measured; where a configuration's bins are
+        coarser, the mean score stands for them. Weights as in `tables`, in the same budget; the noise of a sum is that of one
+        number, of sensitivity highest minus lowest score. Example: `sums = "2 parity[0 0 0 1] + age[-20..20]:weight[-2 0 3]"`.
     prior : a public file with the columns of the private one, relative to the configuration; the model is the nearest table to
         it that matches the measurements. A wrong one costs accuracy, never privacy. Example: `prior = "../public.csv"`.
     prior_weight : how many records the prior (the uniform table, where none is named) is worth against the noise.
@@ -96,6 +102,7 @@ class Marginals(MeasuringGenerator):
     family: Literal["marginals"] = "marginals"
     tables: str = Field(min_length=1, max_length=10_000)
     only_measured: str | None = Field(default=None, min_length=1, max_length=10_000)
+    sums: str | None = Field(default=None, min_length=1, max_length=10_000)
     prior: str | None = None
     prior_weight: float = Field(default=300.0, gt=0, le=1e12)
     guarantee: ClassVar[Guaranteed] = "pure"
@@ -115,6 +122,14 @@ class Marginals(MeasuringGenerator):
             raise Unexpected("tables with weights above 0", repr(text))
         return text
 
+    @field_validator("sums")
+    @classmethod
+    def _different_sums(cls, text: str | None) -> str | None:
+        names = [one.text for one in read_sums(text)] if text is not None else []
+        if len(set(names)) < len(names):
+            raise Unexpected("different sums", "one of them twice")
+        return text
+
     @model_validator(mode="after")
     def _zeros_need_a_prior(self) -> Marginals:
         if self.prior is None and not all(term.weight for term in self.terms):
@@ -130,18 +145,32 @@ class Marginals(MeasuringGenerator):
         """What is measured and not modelled."""
         return () if self.only_measured is None else tuple(Term.of(term) for term in self.only_measured.split("+"))
 
+    @cached_property
+    def scored_sums(self) -> tuple[ScoredSum, ...]:
+        return () if self.sums is None else read_sums(self.sums)
+
     def structure(self, layout: Layout) -> list[tuple[int, ...]]:
-        """Columns, by increasing index, of every table of the model."""
-        return list(dict.fromkeys(columns for term in self.terms for columns in term.sets(layout)))
+        """Columns, by increasing index, of every table and every sum of the model."""
+        tables = [columns for term in self.terms for columns in term.sets(layout)]
+        return list(dict.fromkeys([*tables, *(one.columns(layout) for one in self.scored_sums)]))
 
     def shares(self, layout: Layout) -> dict[tuple[int, ...], Fraction]:
-        """Every table, by increasing column indices, with its share of the budget (0: not measured); they add up to 1."""
+        """Every table, by increasing column indices, with its share of the budget (0: not measured); with sums they make 1."""
         weights: dict[tuple[int, ...], Fraction] = {}
         for term in (*self.terms, *self.other_terms):
             for columns in term.sets(layout):
                 weights[columns] = weights.get(columns, Fraction(0)) + term.weight
-        total = sum(weights.values(), Fraction(0))
+        total = sum(weights.values(), Fraction(0)) + self._weight_of_sums
         return {columns: weight / total for columns, weight in weights.items()}
+
+    def sum_shares(self, layout: Layout) -> list[Fraction]:
+        """The share of the budget of every sum."""
+        left = 1 - sum(self.shares(layout).values(), Fraction(0))
+        return [left * one.weight / self._weight_of_sums for one in self.scored_sums]
+
+    @property
+    def _weight_of_sums(self) -> Fraction:
+        return sum((one.weight for one in self.scored_sums), Fraction(0))
 
     @property
     def prior_file(self) -> str | None:
@@ -151,6 +180,7 @@ class Marginals(MeasuringGenerator):
         unknown = list(unknown_columns(self.terms, layout))
         others = [replace(mistake, field="only_measured") for mistake in unknown_columns(self.other_terms, layout)]
         unknown += others
+        unknown += [mistake for one in self.scored_sums for mistake in one.mistakes(layout)]
         yield from unknown
         if unknown:
             return
@@ -165,32 +195,46 @@ class Marginals(MeasuringGenerator):
             )
 
     def charge(self, epsilon: Fraction) -> Charge:
-        return mechanism("generation", epsilon, "discrete Laplace noise on a fixed set of marginals")
+        return mechanism(GENERATION, epsilon, "discrete Laplace noise on a fixed set of marginals")
+
+    def no_publication(self) -> str:
+        return "" if self.sums is None else "measured sums have no place in measurements.json, which holds tables"
 
     def same_measurements(self, other: Generator) -> bool:
         return isinstance(other, Marginals) and other._measured() == self._measured()
 
-    def _measured(self) -> tuple[set[Term], set[Term]]:
-        return {term for term in self.terms if term.weight}, set(self.other_terms)
+    def _measured(self) -> tuple[set[Term], set[Term], tuple[ScoredSum, ...]]:
+        return {term for term in self.terms if term.weight}, set(self.other_terms), self.scored_sums
 
     def measure(self, private: PrivateCounts, charge: Charge) -> NoisyMarginals:
-        """Measure every table.
+        """Measure every table and every sum.
 
         Privacy
         -------
         eps-DP, eps = pure_epsilon(charge), neighbours replace one record. Which tables are measured is public. Replacing one
         record moves one count down and one up in each table: l1 sensitivity 2, so discrete Laplace noise of scale 2 / eps_j
-        makes table j eps_j-DP, and the eps_j add up to eps (sequential composition).
+        makes table j eps_j-DP. A sum of public whole scores moves by at most the highest minus the lowest of them, so discrete
+        Laplace noise of that over eps_i makes it eps_i-DP (theory 12.12, scored sums). The eps_j and eps_i add up to eps
+        (sequential composition).
         """
-        epsilon = pure_epsilon(charge)
-        tables = list(self.measured_tables(private.layout, epsilon).items())
-        measured = private.spend(charge, lambda counts: _measure(counts, tables, private.entropy))
-        return NoisyMarginals(layout=private.layout, n=private.n, tables=measured)
+        epsilon, layout = pure_epsilon(charge), private.layout
+        tables = list(self.measured_tables(layout, epsilon).items())
+        shares = self.sum_shares(layout)
+        asked = [
+            (one, one.columns(layout), one.scores(layout), share * epsilon)
+            for one, share in zip(self.scored_sums, shares, strict=True)
+        ]
+
+        def measured(counts: Counts) -> tuple[tuple[NoisyMarginal, ...], tuple[NoisySum, ...]]:
+            return _measure(counts, tables, private.entropy), _measure_sums(counts, asked, private.entropy)
+
+        noisy, sums = private.spend(charge, measured)
+        return NoisyMarginals(layout=layout, n=private.n, tables=noisy, sums=sums)
 
     def model(self, measured: NoisyMarginals, background: Background) -> BayesianNetwork:
         structure = self.structure(measured.layout)
         tables = tuple(table for table in measured.tables if table.columns in set(structure))
-        measured = NoisyMarginals(layout=measured.layout, n=measured.n, tables=tables)
+        measured = replace(measured, tables=tables)
         return maximum_entropy(measured, structure, background.plausibility, background.prior, self.prior_weight)
 
     def measured_tables(self, layout: Layout, epsilon: Fraction) -> dict[tuple[int, ...], Fraction]:
@@ -220,4 +264,21 @@ def _measure(
         exact = marginals.get(columns)
         noisy = discrete_laplace(exact.ravel(), sensitivity=2, epsilon=epsilon, entropy=entropy).reshape(exact.shape)
         measured.append(NoisyMarginal(columns=columns, values=noisy, epsilon=epsilon, cells=np.ones_like(noisy)))
+    return tuple(measured)
+
+
+def _measure_sums(
+    counts: Counts, asked: list[tuple[ScoredSum, tuple[int, ...], np.ndarray, Fraction]], entropy: SystemEntropy
+) -> tuple[NoisySum, ...]:
+    marginals = lattice(counts)
+    measured = []
+    for one, columns, scores, epsilon in asked:
+        exact = np.array([int((marginals.get(columns) * scores).sum())])
+        sensitivity = int(np.ptp(scores))
+        noisy = discrete_laplace(exact, sensitivity=sensitivity, epsilon=epsilon, entropy=entropy)
+        measured.append(
+            NoisySum(
+                text=one.text, columns=columns, scores=scores, value=int(noisy[0]), epsilon=epsilon, sensitivity=sensitivity
+            )
+        )
     return tuple(measured)

@@ -22,6 +22,7 @@ from synthrelease.candidates.generators.consistent_tables import Target
 from synthrelease.candidates.generators.junction_tree import Columns, JunctionTree, spread
 from synthrelease.candidates.generators.measurements import NoisyMarginal, NoisyMarginals
 from synthrelease.candidates.generators.proportional_fitting import ProportionalFit, tolerances_of
+from synthrelease.candidates.generators.tilts import Tilt
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.lattice import lattice
 from synthrelease.domain.plausibility import Plausibility
@@ -68,9 +69,9 @@ def maximum_entropy(
     sets = [*structure, *(mask.columns for mask in plausibility.masks)]  # every rule lies inside one clique
     tree = JunctionTree.of(measured.layout.sizes, sets)
     base = base_potentials(tree, plausibility, prior)
-    fit = ProportionalFit(tree, base, [target_of(table) for table in measured.tables], measured.n, weight)
+    fit = ProportionalFit(tree, base, [target_of(table) for table in measured.tables], measured.n, weight, sums=measured.sums)
     near = fit.solve(tolerances_of(fit.targets, _PRECISION, _FINEST), _SWEEPS)
-    shares = fit.shares if near else _Dual(tree, base, measured, weight).solved(fit.original_parameters())
+    shares = fit.shares if near else _Dual(tree, base, measured, weight).solved(fit.original_parameters(), fit.sum_parameters())
     return BayesianNetwork(layout=measured.layout, families=tuple(families_of(tree, shares)), plausibility=plausibility)
 
 
@@ -129,11 +130,15 @@ class _Dual:
             blocks.append(_Block(columns=table.columns, home=home, shape=table.values.shape, possible=possible, place=place))
             targets.append(table.values.ravel()[possible] / measured.n)
             ridges.append(table.variance().ravel()[possible] * (weight / measured.n**2))
+        self.tilts = [Tilt(one, measured.n, weight) for one in measured.sums]
+        targets.append(np.array([tilt.aim / measured.n for tilt in self.tilts]))
+        ridges.append(np.array([tilt.ridge / measured.n for tilt in self.tilts]))
+        self.start_of_tilts = start
         self.blocks, self.target, self.ridge = blocks, np.concatenate(targets), np.concatenate(ridges)
         deviation = np.sqrt(self.ridge / weight)
         self.tolerance = np.maximum(_PRECISION * deviation, _FINEST / measured.n)
-        self.empty = _FINEST / measured.n
         self.shares = self.latest = np.full(len(self.target), np.inf)
+        self.empty = np.append(np.full(start, _FINEST / measured.n), np.full(len(self.tilts), -1.0))
         self.scale = 1 / np.sqrt(np.maximum(self.target, deviation) + self.ridge)
 
     def potentials(self, parameters: np.ndarray) -> list[np.ndarray]:
@@ -144,6 +149,9 @@ class _Dual:
             tables[block.home] = tables[block.home] + spread(
                 full.reshape(block.shape), block.columns, self.tree.cliques[block.home]
             )
+        for tilt, parameter in zip(self.tilts, parameters[self.start_of_tilts :].tolist(), strict=True):
+            home = self.tree.home(tilt.columns)
+            tables[home] = tables[home] + spread(parameter * tilt.scores, tilt.columns, self.tree.cliques[home])
         return tables
 
     def __call__(self, scaled: np.ndarray) -> tuple[float, np.ndarray]:
@@ -155,14 +163,20 @@ class _Dual:
                 margin_of(shares[block.home], self.tree.cliques[block.home], block.columns).ravel()[block.possible]
                 for block in self.blocks
             ]
+            + [[self._of_tilt(tilt, shares)] for tilt in self.tilts]
         )
         value = total - parameters @ self.target + 0.5 * (self.ridge * parameters) @ parameters
         self.shares = model
         self.latest = self.scale * (model - self.target + self.ridge * parameters)
         return float(value), self.latest
 
-    def solved(self, start: Sequence[np.ndarray]) -> list[np.ndarray]:
-        """Shares of every clique's cells at the optimum, searched from one table of parameters for every measured one."""
+    def _of_tilt(self, tilt: Tilt, shares: Sequence[np.ndarray]) -> float:
+        home = self.tree.home(tilt.columns)
+        return float((margin_of(shares[home], self.tree.cliques[home], tilt.columns) * tilt.scores).sum())
+
+    def solved(self, start: Sequence[np.ndarray], tilts: np.ndarray) -> list[np.ndarray]:
+        """Shares of every clique's cells at the optimum, searched from one table of parameters for every measured one, and one
+        parameter for every measured sum."""
         from scipy.optimize import minimize
 
         def stop(_: np.ndarray) -> None:
@@ -171,7 +185,7 @@ class _Dual:
 
         options = {"maxiter": _MOST_STEPS, "maxfun": 2 * _MOST_STEPS, "maxcor": 30, "gtol": 0.0, "ftol": 0.0}
         begun = [table.ravel()[block.possible] for table, block in zip(start, self.blocks, strict=True)]
-        at = np.concatenate(begun) / self.scale
+        at = np.concatenate([*begun, tilts]) / self.scale
         for _ in range(_STARTS):
             if self.converged(self(at)[1]):
                 _, beliefs = self.tree.calibrate(self.potentials(self.scale * at))

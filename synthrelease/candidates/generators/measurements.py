@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
 
+from synthrelease.candidates.generators.scored_sums import merged_scores
 from synthrelease.domain.schema import Layout
 
 
@@ -41,16 +42,48 @@ class NoisyMarginal:
 
 
 @dataclass(frozen=True, kw_only=True)
+class NoisySum:
+    """One measured sum of public scores over all rows.
+
+    Attributes
+    ----------
+    text : its factors, as the configuration names them.
+    columns : increasing indices of its columns.
+    scores : one axis per column: what a row of each cell adds, from 0 to `scored_sums.STEPS`; on merged bins, in the mean.
+    value : the sum plus discrete Laplace noise of scale `sensitivity` / epsilon.
+    sensitivity : how far one replaced record moves the sum: the highest score as measured, the lowest being 0.
+    """
+
+    text: str
+    columns: tuple[int, ...]
+    scores: np.ndarray
+    value: int
+    epsilon: Fraction
+    sensitivity: int
+
+    @property
+    def variance(self) -> float:
+        """That of continuous Laplace noise of the same scale, an upper bound."""
+        return 2.0 * float(self.sensitivity / self.epsilon) ** 2
+
+    def merge(self, layout: Layout, maps: Sequence[np.ndarray]) -> NoisySum:
+        """The same measurement, with the scores of coarser bins. Post-processing."""
+        return replace(self, scores=merged_scores(self.scores, self.columns, layout.sizes, maps))
+
+
+@dataclass(frozen=True, kw_only=True)
 class NoisyMarginals:
     """Everything that was measured of one table with `n` rows, over one layout. Already private: may be published."""
 
     layout: Layout
     n: int
     tables: tuple[NoisyMarginal, ...]
+    sums: tuple[NoisySum, ...] = ()
 
     def merge(self, layout: Layout, maps: Sequence[np.ndarray]) -> NoisyMarginals:
         """The same measurements on coarser bins: column c's bin b becomes `maps[c][b]`."""
-        return NoisyMarginals(layout=layout, n=self.n, tables=tuple(table.merge(layout, maps) for table in self.tables))
+        tables = tuple(table.merge(layout, maps) for table in self.tables)
+        return NoisyMarginals(layout=layout, n=self.n, tables=tables, sums=tuple(one.merge(layout, maps) for one in self.sums))
 
 
 def _added_up(array: np.ndarray, axis: int, into: np.ndarray, size: int) -> np.ndarray:

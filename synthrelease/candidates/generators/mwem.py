@@ -12,7 +12,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from synthrelease.accounting.charges import Charge, mechanism
+from synthrelease.accounting.charges import GENERATION, Charge, mechanism
 from synthrelease.accounting.plan import pure_epsilon
 from synthrelease.candidates.generators.base import Background, Guaranteed
 from synthrelease.candidates.generators.counting_queries import (
@@ -40,7 +40,7 @@ class MWEM(CountingQueries):
     guarantee: ClassVar[Guaranteed] = "pure"
 
     def charge(self, epsilon: Fraction) -> Charge:
-        return mechanism("generation", epsilon, f"MWEM: {self.iterations} choices and counts (Hardt, Ligett & McSherry 2012)")
+        return mechanism(GENERATION, epsilon, f"MWEM: {self.iterations} choices and counts (Hardt, Ligett & McSherry 2012)")
 
     def fit(self, private: PrivateCounts, charge: Charge, background: Background) -> DenseModel:
         """Choose, measure and correct.

@@ -14,7 +14,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from synthrelease.accounting.charges import Charge, zero_concentrated
+from synthrelease.accounting.charges import GENERATION, Charge, zero_concentrated
 from synthrelease.candidates.generators.adversarial import DRAWS, AdversarialGenerator, Game, modelled
 from synthrelease.candidates.generators.base import Background, Guaranteed
 from synthrelease.candidates.generators.conditions import Frequencies
@@ -73,7 +73,7 @@ class PATECTGAN(AdversarialGenerator):
 
     def charge(self, epsilon: Fraction) -> Charge:
         name = f"PATECTGAN: noisy frequencies, and noisy votes on {self.steps * self.labels} rows (Papernot et al. 2018)"
-        return zero_concentrated("generation", epsilon, name)
+        return zero_concentrated(GENERATION, epsilon, name)
 
     def fit(self, private: PrivateCounts, charge: Charge, background: Background) -> DenseModel:
         """Measure the frequencies, deal the rows out, then train both networks.

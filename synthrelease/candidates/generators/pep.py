@@ -11,7 +11,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from synthrelease.accounting.charges import Charge, zero_concentrated
+from synthrelease.accounting.charges import GENERATION, Charge, zero_concentrated
 from synthrelease.accounting.renyi import root_down
 from synthrelease.candidates.generators.base import Background, Guaranteed
 from synthrelease.candidates.generators.counting_queries import (
@@ -46,7 +46,7 @@ class PEP(CountingQueries):
     guarantee: ClassVar[Guaranteed] = "zCDP"
 
     def charge(self, epsilon: Fraction) -> Charge:
-        return zero_concentrated("generation", epsilon, f"PEP: {self.iterations} choices and counts (Liu, Vietri & Wu 2021)")
+        return zero_concentrated(GENERATION, epsilon, f"PEP: {self.iterations} choices and counts (Liu, Vietri & Wu 2021)")
 
     def fit(self, private: PrivateCounts, charge: Charge, background: Background) -> DenseModel:
         """Choose, measure and project.

@@ -18,7 +18,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
-from synthrelease.accounting.charges import Charge, exact, mechanism
+from synthrelease.accounting.charges import GENERATION, Charge, exact, mechanism
 from synthrelease.accounting.plan import pure_epsilon
 from synthrelease.candidates.generators.base import Background, Generator, Guaranteed
 from synthrelease.candidates.generators.bayesian_network import BayesianNetwork, NoisyTable, build_network
@@ -31,6 +31,9 @@ from synthrelease.randomness import SYSTEM, SystemEntropy, choose, discrete_lapl
 
 MOST_PAIRS = 2048
 """About how many (parents, column) pairs compete in a choice of the structure: each column gets an equal share of them."""
+
+_PRODUCTS = 2**30
+"""Rows up to which 64 bits hold the sum of a score."""
 
 ParentSets = Callable[[int, Sequence[int]], list[tuple[int, ...]]]
 
@@ -72,7 +75,7 @@ class PrivBayes(Generator):
 
     def charge(self, epsilon: Fraction) -> Charge:
         return mechanism(
-            "generation",
+            GENERATION,
             epsilon,
             f"PrivBayes: structure {float(self.epsilon_split):g} of it by {self.selector.replace('_', ' ')}, "
             "the rest for noisy tables (Zhang et al. 2014)",
@@ -154,8 +157,23 @@ def dependence_score(joint: np.ndarray, n: int) -> int:
     joint : counts of every cell of (parents..., column), summing to n.
     """
     table = joint.reshape(-1, joint.shape[-1]).astype(np.int64)
-    expected = np.multiply.outer(table.sum(axis=1), table.sum(axis=0))
-    return int(np.abs(n * table - expected).sum())
+    parents, column = table.sum(axis=1), table.sum(axis=0)
+    if n > _PRODUCTS:
+        return _sum_of_large(table, n, parents, column)
+    return int(np.abs(n * table - np.multiply.outer(parents, column)).sum())
+
+
+def _sum_of_large(table: np.ndarray, n: int, parents: np.ndarray, column: np.ndarray) -> int:
+    """The same sum where 64 bits do not hold its terms, up to 2^40 rows: each as high 2^64 + low, exactly.
+
+    The low part is the term modulo 2^64, in [-2^63, 2^63); what is left, over 2^64, is a whole number, and doubles know it up
+    to (2^81 2^-52 + 2^63 2^-52) / 2^64 < 2^-34.
+    """
+    low = n * table - np.multiply.outer(parents, column)  # wraps around
+    high = np.rint((float(n) * table - np.multiply.outer(parents.astype(float), column) - low) / 2.0**64).astype(np.int64)
+    sign = np.where(high != 0, np.sign(high), np.sign(low))
+    above, below = low >> 32, low & (2**32 - 1)
+    return (int((sign * high).sum()) << 64) + (int((sign * above).sum()) << 32) + int((sign * below).sum())
 
 
 def score_sensitivity(n: int) -> int:

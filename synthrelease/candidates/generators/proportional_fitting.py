@@ -24,6 +24,8 @@ import numpy as np
 
 from synthrelease.candidates.generators.consistent_tables import Target, consistent
 from synthrelease.candidates.generators.junction_tree import Columns, JunctionTree, spread
+from synthrelease.candidates.generators.measurements import NoisySum
+from synthrelease.candidates.generators.tilts import Tilt
 
 _SMALL = 1.0
 """Steps are small when they move cells by their tolerances, in the root mean square."""
@@ -57,10 +59,12 @@ class ProportionalFit:
         n: int,
         weight: float,
         parameters: Sequence[np.ndarray] | None = None,
+        sums: Sequence[NoisySum] = (),
     ):
         self.tree, self.targets, self.n, self.weight = tree, targets, n, weight
         self.parameters = [np.zeros(t.values.shape) for t in targets] if parameters is None else list(parameters)
         self._homes = [tree.home(target.columns) for target in targets]
+        self._sums = [Tilt(one, n, weight) for one in sums]
         potentials = list(base)
         for target, home, table in zip(targets, self._homes, self.parameters, strict=True):
             potentials[home] = potentials[home] + spread(table, target.columns, tree.cliques[home])
@@ -78,6 +82,9 @@ class ProportionalFit:
                 self._below[parent].append(child)
         self._at = [
             [number for number, home in enumerate(self._homes) if home == clique] for clique in range(len(tree.cliques))
+        ]
+        self._tilts = [
+            [tilt for tilt in self._sums if tree.home(tilt.columns) == clique] for clique in range(len(tree.cliques))
         ]
 
     def margin(self, number: int) -> np.ndarray:
@@ -100,7 +107,10 @@ class ProportionalFit:
         -------
         Whether that was reached.
         """
-        self.aims = consistent(self.targets, self.possible, self.tree.sizes, self.n)
+        sums = [tilt.target for tilt in self._sums]
+        self.aims, of_sums = consistent(self.targets, self.possible, self.tree.sizes, self.n, sums)
+        for tilt, aim in zip(self._sums, of_sums, strict=True):
+            tilt.aim_at(aim)
         moved: list[float] = []
         for _ in range(sweeps):
             moved.append(self.sweep(tolerances))
@@ -113,7 +123,7 @@ class ProportionalFit:
         """One step for every target; the root mean square over all cells of how far each was moved, in its tolerance."""
         squares = self._visit(0, tolerances)
         self._tell_below(0)
-        return math.sqrt(squares / sum(target.values.size for target in self.targets))
+        return math.sqrt(squares / (sum(target.values.size for target in self.targets) + len(self._sums)))
 
     def original_parameters(self) -> list[np.ndarray]:
         """The parameters of the same table for the targets as they were given, before they were made to agree."""
@@ -128,6 +138,8 @@ class ProportionalFit:
         squares = 0.0
         for number in self._at[clique]:
             squares += self._step(number, tolerances[number])
+        for tilt in self._tilts[clique]:
+            squares += self._tilt(tilt, clique)
         for child in self._below[clique]:
             self._tell(clique, child, child)
             squares += self._visit(child, tolerances)
@@ -161,6 +173,18 @@ class ProportionalFit:
         table /= table.sum()
         np.maximum(table, self._floors[home], out=table)
         return float(((now * (factor - 1) / tolerance) ** 2).sum())
+
+    def _tilt(self, tilt: Tilt, home: int) -> float:
+        factor, moved = tilt.step(self._margin(home, tilt.columns))
+        table = self.shares[home]
+        table *= spread(factor, tilt.columns, self.tree.cliques[home])
+        table /= table.sum()
+        np.maximum(table, self._floors[home], out=table)
+        return moved**2
+
+    def sum_parameters(self) -> np.ndarray:
+        """One for every sum, of its scores in highest scores, for the sum as it was measured."""
+        return np.array([tilt.original_parameter for tilt in self._sums])
 
     def _margin(self, clique: int, columns: Sequence[int]) -> np.ndarray:
         axes = tuple(i for i, column in enumerate(self.tree.cliques[clique]) if column not in columns)

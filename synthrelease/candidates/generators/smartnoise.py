@@ -26,7 +26,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from synthrelease.accounting.charges import Charge
+from synthrelease.accounting.charges import GENERATION, Charge
 from synthrelease.accounting.neighbours import library_charge, replacing_one
 from synthrelease.candidates.generators.base import Background, Generator, Guaranteed
 from synthrelease.candidates.generators.bayesian_network import BayesianNetwork, margin_of
@@ -73,6 +73,7 @@ class LibraryGenerator(Generator):
 
     guarantee: ClassVar[Guaranteed] = "zCDP"
     library_megabytes: ClassVar[int] = 1200
+    most_rows: ClassVar[int] = 2**30  # `Randomness.choose`
     usual_seconds: ClassVar[float] = 5.0
     """Of a fit of the births, six columns; nearly all of it is the library's optimiser, whose work grows with the columns."""
     packages: ClassVar[tuple[str, ...]] = ("smartnoise-synth", "mbi", "jax")
@@ -98,7 +99,7 @@ class LibraryGenerator(Generator):
         return replacing_one(self._by_library(epsilon))
 
     def _by_library(self, rho: Fraction) -> Charge:
-        return library_charge("generation", self.guarantee, rho, f"{self.family.upper()} ({self.paper})")
+        return library_charge(GENERATION, self.guarantee, rho, f"{self.family.upper()} ({self.paper})")
 
     def fit(self, private: PrivateCounts, charge: Charge, background: Background) -> BayesianNetwork:
         """Run the library behind the door, and build a network of what it fitted.

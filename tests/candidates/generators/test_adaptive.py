@@ -276,7 +276,7 @@ def test_consistent_tables_are_those_of_least_squares_over_all_tables(seed: int)
     """Counts are far above 0 here, so that no cell is left empty: the reference solves for the whole signed table."""
     sizes, sets = (2, 3, 2), [(0, 1), (1, 2), (0,), (0, 2)]
     targets, n = targets_of(seed, sets, sizes)
-    found = consistent(targets, [np.ones(t.values.shape, dtype=bool) for t in targets], sizes, n)
+    found, _ = consistent(targets, [np.ones(t.values.shape, dtype=bool) for t in targets], sizes, n)
     cells = list(product(*map(range, sizes)))
     rows, values = [], []
     for target in targets:

@@ -9,6 +9,7 @@ ALLOWED = (
     "synthrelease.domain.",
     "synthrelease.errors",
     "synthrelease.rehearsal.baselines",
+    "synthrelease.rehearsal.logit",
     "synthrelease.simulation.proportional",
 )
 

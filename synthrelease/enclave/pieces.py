@@ -1,0 +1,57 @@
+"""The table of a release in two random pieces: one that the generator is fitted to, and one that the criteria ask.
+
+`PrivateCounts.fit` and `.score` are the table itself, so that code that asks for a piece serves both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from synthrelease.accounting.charges import Charge
+from synthrelease.accounting.pieces import PartitionRule, of_piece
+from synthrelease.domain.schema import Layout
+from synthrelease.enclave.door import PrivateCounts
+from synthrelease.randomness import SystemEntropy
+
+
+@dataclass(frozen=True)
+class PrivatePieces:
+    """Two doors, each with a meter of its own."""
+
+    fit: PrivateCounts
+    score: PrivateCounts
+
+    def with_plan(self, planned: Sequence[Charge]) -> PrivatePieces:
+        """The same pieces with fresh meters: each gets those of the charges that read it."""
+        return PrivatePieces(self.fit.with_plan(of_piece(planned, "fit")), self.score.with_plan(of_piece(planned, "score")))
+
+    def merge(self, layout: Layout, maps: Sequence[np.ndarray]) -> PrivatePieces:
+        """Both on coarser public bins, behind the same meters."""
+        return PrivatePieces(self.fit.merge(layout, maps), self.score.merge(layout, maps))
+
+    def rehearsed(self, entropy: SystemEntropy) -> PrivatePieces:
+        """The same pieces with another source of noise. For public data only: such noise protects nobody."""
+        return PrivatePieces(self.fit.rehearsed(entropy), self.score.rehearsed(entropy))
+
+
+PrivateTable = PrivateCounts | PrivatePieces
+"""What a release works with."""
+
+
+def divided(private: PrivateCounts, rule: PartitionRule | None, planned: Sequence[Charge]) -> PrivateTable:
+    """The table with a plan, in two random pieces where there is a rule. Once in a release, before all that reads rows.
+
+    Raises
+    ------
+    InputError : for a table of fewer than two rows, whose number is public.
+
+    Privacy
+    -------
+    As `PrivateCounts.split`: the rest then costs the most of either piece (theory 11.10, release from two pieces).
+    """
+    if rule is None:
+        return private
+    return PrivatePieces(*private.split(rule.sizes(private.n))).with_plan(planned)

@@ -1,0 +1,43 @@
+"""The part of release.json about random pieces of the rows: one that the generator saw, and one that the criteria asked."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Annotated
+
+from pydantic import Field
+
+from synthrelease.accounting.pieces import PartitionRule
+from synthrelease.published.parts import ExactText, Part
+
+
+class PartitionPart(Part):
+    """How the rows that the release worked with were divided, at random and without a look at their values.
+
+    Attributes
+    ----------
+    fit_exact : the share of the rows that the generator was fitted to; the criteria asked the rest.
+    rows, fit_rows, score_rows : rows that the release worked with, and those of the two pieces. The released table has
+        `score_rows` rows, and the figures of the criteria compare it with that piece.
+    """
+
+    fit_exact: ExactText
+    rows: Annotated[int, Field(ge=2)]
+    fit_rows: Annotated[int, Field(ge=1)]
+    score_rows: Annotated[int, Field(ge=1)]
+
+    @classmethod
+    def of(cls, rule: PartitionRule, rows: int) -> PartitionPart:
+        fit, score = rule.sizes(rows)
+        return cls(fit_exact=str(rule.fit), rows=rows, fit_rows=fit, score_rows=score)
+
+    @property
+    def rule(self) -> PartitionRule:
+        """The rule by which the rows were divided."""
+        return PartitionRule(fit=Fraction(self.fit_exact))
+
+    def sampling_error(self, share: float = 0.5) -> float:
+        """The standard deviation of a share in the scored piece around this share of all rows (theory 11.11, counts of random
+        pieces)."""
+        left = (self.rows - self.score_rows) / max(self.rows - 1, 1)
+        return (share * (1 - share) / self.score_rows * left) ** 0.5

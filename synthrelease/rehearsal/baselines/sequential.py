@@ -1,0 +1,247 @@
+"""Classical sequential synthesis without noise: each column drawn given the earlier ones, from tables or by regressions.
+
+What packages for synthetic data do by default. *Saturated tables*: a value is that of a random record of the finest group of
+earlier columns with at least 20 records, like a leaf of a tree. *Norm and logit*: linear regression of a column with numbers,
+logistic regression of one with two values, both with coefficients drawn from their posterior; other columns from tables.
+Neither has a guarantee: what a model was fitted to shows through. For public data alone; a release refuses it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+from scipy import sparse
+from scipy.linalg import qr
+from scipy.special import expit
+
+from synthrelease.domain.counts import Counts
+from synthrelease.domain.plausibility import Plausibility
+from synthrelease.rehearsal.baselines.back_off import LEAST_ROWS, MOST_PREDICTORS, ConditionalTable
+from synthrelease.rehearsal.logit import fit_logit
+
+_TRIES = 100
+_RANK_TOLERANCE = 1e-9
+
+Draw = Callable[[Sequence[np.ndarray], int, np.random.Generator], np.ndarray]
+"""(n_rows,) bins of a column, from the (n_rows,) bins of all earlier columns, and their number."""
+
+
+def saturated(
+    table: Counts, predictors: Mapping[int, Sequence[int]], plausibility: Plausibility, generator: np.random.Generator
+) -> Counts:
+    """As many rows as the public table has, from saturated tables.
+
+    Parameters
+    ----------
+    predictors : for each column, earlier ones in the order in which they are to make groups.
+    plausibility : rules; rows that break one are drawn again, and left out where that does not help after many tries.
+    """
+    rows, sizes = _rows(table), table.layout.sizes
+    draws = [_by_table(rows[column], sizes[column], rows, sizes, predictors[column]) for column in range(len(rows))]
+    return _drawn(table, draws, plausibility, generator)
+
+
+def norm_and_logit(
+    table: Counts,
+    predictors: Mapping[int, Sequence[int]],
+    numbers: Sequence[np.ndarray | None],
+    plausibility: Plausibility,
+    generator: np.random.Generator,
+) -> tuple[Counts, tuple[int, ...]]:
+    """As many rows, by regressions where a column has numbers or two values; and the columns that no regression was fitted to.
+
+    Parameters
+    ----------
+    numbers : for each column the (n_bins,) numbers of its bins, NaN for missing values, or None where values have none.
+    """
+    rows, sizes, draws, by_table = _rows(table), table.layout.sizes, list[Draw](), list[int]()
+    for column in range(len(rows)):
+        earlier = tuple(predictors[column][:MOST_PREDICTORS])
+        design = _Design.of([rows[z] for z in earlier], [sizes[z] for z in earlier], [numbers[z] for z in earlier])
+        draw = _by_regression(rows[column], numbers[column], earlier, sizes, design, rows, generator) if earlier else None
+        if draw is None:
+            draw = _by_table(rows[column], sizes[column], rows, sizes, earlier)
+            by_table.append(column)
+        draws.append(draw)
+    return _drawn(table, draws, plausibility, generator), tuple(by_table)
+
+
+def _rows(table: Counts) -> list[np.ndarray]:
+    return [table.rows(column) for column in range(len(table.layout.sizes))]
+
+
+def _drawn(table: Counts, draws: Sequence[Draw], plausibility: Plausibility, generator: np.random.Generator) -> Counts:
+    """Rows column by column; those that break a rule are drawn anew as whole rows."""
+    found = Counts.empty(table.layout)
+    for _ in range(_TRIES):
+        missing = table.total - found.total
+        if not missing:
+            break
+        rows: list[np.ndarray] = []
+        for draw in draws:
+            rows.append(draw(rows, missing, generator))
+        found = found + plausibility.filter(Counts.of(table.layout, rows))
+    return found
+
+
+def _by_table(bins: np.ndarray, size: int, rows: Sequence[np.ndarray], sizes: Sequence[int], earlier: Sequence[int]) -> Draw:
+    earlier = tuple(earlier[:MOST_PREDICTORS])
+    known = ConditionalTable.of(bins, size, [rows[z] for z in earlier], [sizes[z] for z in earlier])
+
+    def draw(made: Sequence[np.ndarray], n_rows: int, generator: np.random.Generator) -> np.ndarray:
+        return known.draw(known.groups([made[z] for z in earlier], n_rows), generator)
+
+    return draw
+
+
+class _Design:
+    """The design matrix of a regression on some columns: numbers in standard units, and an indicator for each other bin.
+
+    Bins of fewer than 20 rows count as the reference, the most frequent bin.
+    """
+
+    def __init__(self, values: Sequence[np.ndarray]):
+        self.values = values
+
+    @classmethod
+    def of(cls, rows: Sequence[np.ndarray], sizes: Sequence[int], numbers: Sequence[np.ndarray | None]) -> _Design:
+        values = []
+        for bins, size, known in zip(rows, sizes, numbers, strict=True):
+            counts = np.bincount(bins, minlength=size)
+            if known is None:
+                told = [np.arange(size) == b for b in np.flatnonzero(counts >= LEAST_ROWS) if b != counts.argmax()]
+            else:
+                present = np.isfinite(known)
+                number = np.where(present, known, 0.0)
+                mean = (counts * number)[present].sum() / max(1, counts[present].sum())
+                spread = np.sqrt((counts * (number - mean) ** 2)[present].sum() / max(1, counts[present].sum()))
+                told = [np.where(present, number - mean, 0.0) / spread] if spread > 1e-12 * max(1.0, abs(mean)) else []
+                if LEAST_ROWS <= counts[~present].sum() < counts.sum():
+                    told.append(~present)
+            values.append(np.column_stack(told).astype(float) if told else np.zeros((size, 0)))
+        return cls(values)
+
+    def matrix(self, rows: Sequence[np.ndarray], n_rows: int) -> sparse.csr_matrix:
+        """(n_rows, k), an intercept first."""
+        return sparse.hstack(
+            [np.ones((n_rows, 1)), *(sparse.csr_matrix(value)[bins] for value, bins in zip(self.values, rows, strict=True))],
+            format="csr",
+        )
+
+
+def _by_regression(
+    bins: np.ndarray,
+    numbers: np.ndarray | None,
+    earlier: Sequence[int],
+    sizes: Sequence[int],
+    design: _Design,
+    rows: Sequence[np.ndarray],
+    generator: np.random.Generator,
+) -> Draw | None:
+    """How to draw a column; None where none is fitted: more than two values without numbers, or too few rows."""
+    occurring = np.unique(bins)
+    if len(occurring) == 1 or (len(occurring) > 2 and numbers is None):
+        return None
+    matrix = design.matrix([rows[z] for z in earlier], len(bins))
+    if len(occurring) == 2 or numbers is None:
+        return _logit(matrix, bins, occurring, earlier, design, generator, augmented=True)
+    gap = np.flatnonzero(~np.isfinite(numbers))
+    present = ~np.isin(bins, gap)
+    line = _norm(matrix[np.flatnonzero(present)], bins[present], numbers, earlier, design, generator)
+    if line is None or present.all():
+        return line
+    flag = present.astype(np.int64)
+    whether = _logit(matrix, flag, np.array([0, 1]), earlier, design, generator)
+    if whether is None:  # a question that was not asked: whether there is a value follows from other columns
+        whether = _by_table(flag, 2, rows, sizes, earlier)
+    return _with_gaps(whether, line, int(gap[0]))
+
+
+def _with_gaps(whether: Draw, line: Draw, gap: int) -> Draw:
+    def draw(made: Sequence[np.ndarray], n_rows: int, generator: np.random.Generator) -> np.ndarray:
+        return np.where(whether(made, n_rows, generator) == 1, line(made, n_rows, generator), gap)
+
+    return draw
+
+
+def _independent(matrix: sparse.csr_matrix) -> np.ndarray:
+    """Numbers of columns that are no linear functions of each other, as many as there are; increasing."""
+    gram = (matrix.T @ matrix).toarray()
+    scale = np.sqrt(np.diag(gram))
+    some = np.flatnonzero(scale > 0)
+    standard = gram[np.ix_(some, some)] / np.outer(scale[some], scale[some])
+    _, triangle, order = qr(standard, mode="economic", pivoting=True)
+    return np.sort(some[order[np.abs(np.diag(triangle)) > _RANK_TOLERANCE]])
+
+
+def _logit(
+    matrix: sparse.csr_matrix,
+    bins: np.ndarray,
+    values: np.ndarray,
+    earlier: Sequence[int],
+    design: _Design,
+    generator: np.random.Generator,
+    augmented: bool = False,
+) -> Draw | None:
+    used = _independent(matrix)
+    matrix, second = matrix[:, used], (bins == values[1]).astype(float)
+    fit = fit_logit(matrix, np.ones(len(bins)), second)
+    if fit is None and augmented:
+        fit = fit_logit(*_augmented(matrix, second))
+    if fit is None:
+        return None
+    drawn = fit.estimates + np.linalg.cholesky(fit.covariance) @ generator.standard_normal(len(fit.estimates))
+
+    def draw(made: Sequence[np.ndarray], n_rows: int, generator: np.random.Generator) -> np.ndarray:
+        second = generator.random(n_rows) < expit(design.matrix([made[z] for z in earlier], n_rows)[:, used] @ drawn)
+        return values[second.astype(np.int64)]
+
+    return draw
+
+
+def _augmented(matrix: sparse.csr_matrix, second: np.ndarray) -> tuple[sparse.csr_matrix, np.ndarray, np.ndarray]:
+    """Design, rows and positives with made-up rows of a total weight of k, so that no line separates the outcomes any more.
+
+    For each column a row one standard deviation above and one below the means, each with both outcomes: what packages for
+    multiple imputation do (White, Daniel & Royston 2010).
+    """
+    n, k = matrix.shape
+    means = np.asarray(matrix.mean(axis=0)).ravel()
+    spreads = np.sqrt(np.maximum(np.asarray(matrix.multiply(matrix).mean(axis=0)).ravel() - means**2, 0.0))
+    extra = np.vstack([means + np.diag(spreads), means - np.diag(spreads)])
+    weights = np.full(2 * k, 0.5)
+    design = sparse.vstack([matrix, sparse.csr_matrix(extra)], format="csr")
+    return design, np.concatenate([np.ones(n), weights]), np.concatenate([second, weights / 2])
+
+
+def _norm(
+    matrix: sparse.csr_matrix,
+    bins: np.ndarray,
+    numbers: np.ndarray,
+    earlier: Sequence[int],
+    design: _Design,
+    generator: np.random.Generator,
+) -> Draw | None:
+    """Bayesian linear regression under a flat prior; what it draws counts as the bin with the nearest number."""
+    used = _independent(matrix)
+    matrix = matrix[:, used]
+    n, k = matrix.shape
+    if n <= k:
+        return None
+    gram = (matrix.T @ matrix).toarray()
+    response = numbers[bins]
+    inverse = np.linalg.inv(gram)
+    estimates = inverse @ (matrix.T @ response)
+    residual = response - matrix @ estimates
+    variance = float(residual @ residual) / generator.chisquare(n - k)
+    drawn = estimates + np.sqrt(variance) * (np.linalg.cholesky(inverse) @ generator.standard_normal(k))
+    finite = np.flatnonzero(np.isfinite(numbers))
+    order = finite[np.argsort(numbers[finite], kind="stable")]
+    middles = (numbers[order][1:] + numbers[order][:-1]) / 2
+
+    def draw(made: Sequence[np.ndarray], n_rows: int, generator: np.random.Generator) -> np.ndarray:
+        line = design.matrix([made[z] for z in earlier], n_rows)[:, used] @ drawn
+        return order[np.searchsorted(middles, line + np.sqrt(variance) * generator.standard_normal(n_rows))]
+
+    return draw

@@ -1,0 +1,67 @@
+"""Mutations of what holds for tables of up to 2^40 rows."""
+
+from __future__ import annotations
+
+from tests.mutations.machinery import Mutation
+
+LARGE = "tests/criteria/test_a_trillion_rows.py"
+MATCHED = "tests/criteria/test_faithfulness.py"
+
+OF_LARGE_COUNTS = (
+    Mutation(
+        name="trillion: the first scaled network is the last",
+        breaks="a matching is smaller than the largest, by how much depends on the counts",
+        place="criteria.matching:residual_flow",
+        old="if unit == 1:",
+        new="if True:",
+        tests=(f"{MATCHED}::test_capacities_in_units_have_the_flow_of_whole_numbers",),
+    ),
+    Mutation(
+        name="trillion: what is left to be added is bounded too low",
+        breaks="capacities are cut where more flow could pass",
+        place="criteria.matching:residual_flow",
+        old="unit * int(np.count_nonzero(flows) + np.count_nonzero(free))",
+        new="1",
+        tests=(f"{MATCHED}::test_capacities_in_units_have_the_flow_of_whole_numbers",),
+    ),
+    Mutation(
+        name="trillion: capacities beyond 32 bits",
+        breaks="they wrap around",
+        place="criteria.matching:residual_flow",
+        old="unit = 1 << max(0, bound.bit_length() - _CAPACITY_BITS)",
+        new="unit = 1",
+        tests=(f"{MATCHED}::test_a_trillion_rows_are_matched_exactly",),
+    ),
+    Mutation(
+        name="trillion: the grid is as fine for any number of rows",
+        breaks="the rounding of a figure is more than a quarter of a step",
+        place="randomness:grid_bits",
+        old="12 - max(0, (rows - 1).bit_length() - 35)",
+        new="12",
+        tests=(f"{LARGE}::test_eight_roundings_of_every_row_stay_within_a_quarter_of_a_step",),
+    ),
+    Mutation(
+        name="trillion: a figure forgets how many rows are behind it",
+        breaks="the same",
+        place="criteria.base:Criterion._release",
+        old="rows=private.n",
+        new="rows=1",
+        tests=(f"{LARGE}::test_a_record_among_a_trillion_moves_a_figure_by_no_more_than_its_noise_covers",),
+    ),
+    Mutation(
+        name="trillion: products of counts in 64 bits",
+        breaks="the error of a share wraps around",
+        place="criteria.proportions:_Shares.excess",
+        old="max(table.total, int(ours.max(initial=0))) > _PRODUCTS",
+        new="False",
+        tests=(f"{LARGE}::test_a_million_rows_each_a_million_times_have_their_figure",),
+    ),
+    Mutation(
+        name="trillion: scores of PrivBayes in 64 bits",
+        breaks="neighbours have scores further apart than the sensitivity",
+        place="candidates.generators.privbayes:dependence_score",
+        old="n > _PRODUCTS",
+        new="n < 0",
+        tests=(f"{LARGE}::test_the_dependence_score_of_large_tables_is_that_of_whole_numbers",),
+    ),
+)

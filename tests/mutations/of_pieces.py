@@ -1,0 +1,192 @@
+"""Mutations of random pieces, of what they cost, and of the sentence for a member of a sampled population."""
+
+from __future__ import annotations
+
+from tests.mutations.machinery import Mutation
+
+PIECES, SAMPLING = "tests/accounting/test_pieces.py", "tests/accounting/test_sampling.py"
+WHOLE, ATTAINED = "tests/whole/test_pieces.py", f"{SAMPLING}::test_the_bound_is_attained_by_noisy_counts"
+TREE = f"{PIECES}::test_the_births_in_two_pieces_cost_8_in_place_of_9_55"
+LAW = f"{PIECES}::test_the_law_of_the_pieces_is_multivariate_hypergeometric"
+DOORS = f"{PIECES}::test_pieces_have_doors_and_meters_of_their_own_and_the_whole_is_closed"
+FORGED = f"{WHOLE}::test_forged_pieces_are_found"
+REFUSED = f"{WHOLE}::test_what_does_not_go_together_is_refused"
+
+OF_PIECES = (
+    # --- Charges
+    Mutation(
+        name="pieces: the cheaper one is charged",
+        breaks="a record of the other piece is not paid for",
+        place="accounting.charges:in_parallel",
+        old="max(part.epsilon for part in parts)",
+        new="min(part.epsilon for part in parts)",
+        tests=(TREE,),
+        core=True,
+    ),
+    Mutation(
+        name="pieces: the least delta",
+        breaks="a record of the other piece fails more often than is said",
+        place="accounting.charges:in_parallel",
+        old="max(part.delta for part in parts)",
+        new="min(part.delta for part in parts)",
+        tests=(f"{PIECES}::test_the_largest_epsilon_and_delta_and_coefficient",),
+    ),
+    Mutation(
+        name="pieces: the first curve passes for the largest",
+        breaks="a curve below that of a piece",
+        place="accounting.renyi:above",
+        old="max(curve.constant for curve in curves)",
+        new="curves[0].constant",
+        tests=(f"{PIECES}::test_a_curve_above_others_is_nowhere_below_them",),
+    ),
+    Mutation(
+        name="pieces: what a piece pays before the rounds is left out",
+        breaks="a private fit for nothing",
+        place="accounting.plan:_piece",
+        old="in_sequence(name, *once, *_rounds_and_after(per_round, after, rule))",
+        new="in_sequence(name, *_rounds_and_after(per_round, after, rule))",
+        tests=(TREE,),
+    ),
+    Mutation(
+        name="pieces: the number of rows is counted for nothing",
+        breaks="a noisy count of all rows that nobody pays for",
+        place="accounting.plan:Plan.of",
+        old='in_sequence("release", *whole, in_parallel("pieces", *pieces))',
+        new='in_sequence("release", in_parallel("pieces", *pieces))',
+        tests=(TREE,),
+    ),
+    # --- The door
+    Mutation(
+        name="pieces: the whole table stays open",
+        breaks="a record is asked in its piece and once more, for the price of one",
+        place="enclave.door:Door._pieces",
+        old="self._divided = True",
+        new="pass",
+        tests=(DOORS,),
+        core=True,
+    ),
+    Mutation(
+        name="pieces: one meter with all charges for both",
+        breaks="both pieces may be asked everything",
+        place="accounting.pieces:of_piece",
+        old="piece_of(charge) == piece",
+        new="True",
+        tests=(f"{WHOLE}::test_each_piece_pays_its_own_charges_alone",),
+    ),
+    Mutation(
+        name="pieces: rows of the first are in the second, too",
+        breaks="a record in two pieces that are charged as one",
+        place="enclave.subsets:random_pieces",
+        old="left.with_counts(left.counts - drawn)",
+        new="left",
+        tests=(LAW,),
+        core=True,
+    ),
+    Mutation(
+        name="pieces: the rows are not drawn but cut in the order of their cells",
+        breaks="pieces by value",
+        place="enclave.subsets:_distinct",
+        old="entropy.picks(np.full(min(missing, _AT_ONCE), bound))",
+        new="np.arange(size)",
+        tests=(LAW,),
+    ),
+    Mutation(
+        name="pieces: criteria ask the piece of the generator",
+        breaks="one piece pays twice and is charged once",
+        place="releasing.attempt:generate",
+        old="merged.score",
+        new="merged.fit",
+        tests=(f"{WHOLE}::test_the_generator_and_the_criteria_read_different_rows",),
+    ),
+    Mutation(
+        name="pieces: candidates have as many rows as the generator's piece",
+        breaks="sensitivities of tables of another size",
+        place="releasing.attempt:generate",
+        old="score.n",
+        new="merged.fit.n",
+        tests=(f"{WHOLE}::test_a_bundle_says_it_and_verify_agrees",),
+    ),
+    # --- What is said
+    Mutation(
+        name="verify: pieces that were not described",
+        breaks="a maximum in place of a sum",
+        place="verification.pieces:pieces",
+        old="part is None",
+        new="part is None and not largest",
+        tests=(FORGED,),
+    ),
+    Mutation(
+        name="verify: any charge in any piece",
+        breaks="a dear charge in a cheap piece",
+        place="verification.pieces:pieces",
+        old="(expected := piece_of(one.charge())) != piece",
+        new="(expected := piece) != piece",
+        tests=(FORGED,),
+    ),
+    Mutation(
+        name="verify: sizes of pieces are not recomputed",
+        breaks="sizes that depend on the data",
+        place="verification.pieces:pieces",
+        old="sizes != (part.fit_rows, part.score_rows)",
+        new="False",
+        tests=(FORGED,),
+    ),
+    Mutation(
+        name="bounds: figures about a piece pass for all rows",
+        breaks="ranges that the original answer need not be in",
+        place="bounds.knowledge:Knowledge.__init__",
+        old="release.partition is not None",
+        new="False",
+        tests=(f"{WHOLE}::test_no_bound_for_all_rows_follows",),
+    ),
+    Mutation(
+        name="pieces: answers of measurements go with them",
+        breaks="bounds for rows that were not measured",
+        place="specification.pieces:check_partition",
+        old="each.answered_by is not None or each.measured_line",
+        new="False",
+        tests=(REFUSED,),
+    ),
+    # --- The population
+    Mutation(
+        name="population: epsilon itself is multiplied by the share",
+        breaks="less than the sample gives",
+        place="accounting.sampling:of_the_population",
+        old="log_up(1 + share * (exp_up(loss.epsilon) - 1))",
+        new="share * loss.epsilon",
+        tests=(ATTAINED,),
+        core=True,
+    ),
+    Mutation(
+        name="population: rounded down",
+        breaks="an understated epsilon",
+        place="accounting.renyi:log_up",
+        old="_up(Fraction(_ln(value)))",
+        new="_up(Fraction(_ln(value))) - Fraction(1, _STATED)",
+        tests=(ATTAINED,),
+    ),
+    Mutation(
+        name="population: clusters of a person's records pass for a simple random sample",
+        breaks="a bound that does not hold",
+        place="specification.population:check_population",
+        old="release.unit.records_per_person > 1",
+        new="False",
+        tests=(REFUSED,),
+    ),
+    Mutation(
+        name="population: any design",
+        breaks="a bound that does not hold",
+        place="toml.population:PopulationTable._proved",
+        old="sample != SIMPLE",
+        new="False",
+        tests=(REFUSED,),
+    ),
+    Mutation(
+        name="population: half of the release is amplified",
+        breaks="a part in place of the sum",
+        place="published.population:PopulationPart.of",
+        old="of_the_population(Loss(guarantee.epsilon, guarantee.delta), sampled, table.size)",
+        new="of_the_population(Loss(guarantee.epsilon / 2, guarantee.delta), sampled, table.size)",
+        tests=(f"{WHOLE}::test_a_member_of_the_population_has_a_sentence_of_his_own",),
+    ),
+)

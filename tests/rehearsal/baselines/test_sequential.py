@@ -1,0 +1,106 @@
+"""Classical sequential synthesis: groups by brute force, what tables and regressions keep, rules, and gaps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from synthrelease.domain.counts import Counts
+from synthrelease.domain.plausibility import Mask, Plausibility
+from synthrelease.rehearsal.baselines.back_off import ConditionalTable, draw_weighted
+from synthrelease.rehearsal.baselines.sequential import norm_and_logit, saturated
+from tests.helpers.small import layout_of
+
+RANDOM = np.random.default_rng
+
+
+def no_rules(table: Counts) -> Plausibility:
+    return Plausibility(layout=table.layout, masks=())
+
+
+def finest(x: np.ndarray, rows: Sequence[np.ndarray], at: Sequence[int], size: int, least: int) -> np.ndarray:
+    """The frequencies of x among the records with the same first predictors, as many as leave `least` records."""
+    inside = np.ones(len(x), dtype=bool)
+    for z, value in zip(rows, at, strict=True):
+        finer = inside & (z == value)
+        if finer.sum() < least:
+            break
+        inside = finer
+    return np.bincount(x[inside], minlength=size)
+
+
+def test_groups_are_those_of_a_search() -> None:
+    random = RANDOM(1)
+    x = random.integers(0, 4, 300)
+    rows = [random.integers(0, 3, 300), (random.random(300) < 0.1).astype(np.int64), random.integers(0, 5, 300)]
+    known = ConditionalTable.of(x, 4, rows, [3, 2, 5], least=20)
+    new = [np.array([0, 1, 2, 2, 0]), np.array([0, 1, 0, 1, 1]), np.array([4, 0, 2, 3, 1])]
+    groups = known.groups(new, 5)
+    assert len(set(groups)) > 2
+    for row, group in enumerate(groups):
+        expected = finest(x, rows, [z[row] for z in new], 4, 20)
+        assert (known.counts[group] == expected).all()
+
+
+def test_values_are_drawn_with_the_frequencies_of_their_group() -> None:
+    x, z = np.repeat([0, 1, 1, 2], [30, 10, 25, 35]), np.repeat([0, 0, 1, 1], [30, 10, 25, 35])
+    known = ConditionalTable.of(x, 3, [z], [2])
+    where = np.repeat([0, 1], 20_000)
+    drawn = known.draw(known.groups([where], 40_000), RANDOM(2))
+    assert np.bincount(drawn[where == 0], minlength=3) / 20_000 == pytest.approx([0.75, 0.25, 0], abs=0.02)
+    assert np.bincount(drawn[where == 1], minlength=3) / 20_000 == pytest.approx([0, 25 / 60, 35 / 60], abs=0.02)
+    shares = known.counts / known.counts.sum(axis=1, keepdims=True)
+    told = np.array([0.0, 0.5, 0.1])
+    some = draw_weighted(shares, known.groups([where], 40_000), lambda part: np.tile(told, (len(where[part]), 1)), RANDOM(3))
+    both = np.array([0.0, 25 * 0.5, 35 * 0.1])
+    assert np.bincount(some[where == 1], minlength=3) / 20_000 == pytest.approx(both / both.sum(), abs=0.02)
+    assert set(some[where == 0]) == {1}
+
+
+def test_saturated_tables_keep_ties_and_rules() -> None:
+    random = RANDOM(4)
+    x = random.integers(0, 3, 3000)
+    y = np.where(random.random(3000) < 0.8, x, random.integers(0, 3, 3000))
+    table = Counts.of(layout_of(3, 3), [x, y])
+    forbidden = np.zeros((3, 3), dtype=bool)
+    forbidden[0, 2] = True
+    rules = Plausibility(layout=table.layout, masks=(Mask(columns=(0, 1), forbidden=forbidden),))
+    made = saturated(table, {0: (), 1: (0,)}, rules, random)
+    assert made.total == 3000
+    assert made.marginal([0, 1])[0, 2] == 0
+    kept = rules.filter(table).marginal([0, 1])
+    assert np.abs(made.marginal([0, 1]) / 3000 - kept / kept.sum()).max() < 0.04
+
+
+def test_regressions_keep_lines_gaps_and_odds() -> None:
+    """x is a number, y a number near x that is missing where x is 0, s one of two values, likelier for large x; c has names."""
+    random = RANDOM(5)
+    x = random.integers(0, 6, 6000)
+    y = np.where(x == 0, 8, np.clip(np.round(x + random.standard_normal(6000)), 0, 7).astype(np.int64))
+    s = (random.random(6000) < 1 / (1 + np.exp(2.5 - x))).astype(np.int64)
+    c = (x + random.integers(0, 2, 6000)) % 3
+    table = Counts.of(layout_of(6, 9, 2, 3), [x, y, s, c])
+    numbers = [np.arange(6.0), np.append(np.arange(8.0), np.nan), None, None]
+    made, by_table = norm_and_logit(table, {0: (), 1: (0,), 2: (0,), 3: (0,)}, numbers, no_rules(table), random)
+    assert by_table == (0, 3)
+    assert made.total == 6000
+    found, truth = made.expand(), table.expand()
+    assert (found[found[:, 0] == 0, 1] == 8).all()  # whether there is a value follows from x: no regression, but its table
+    assert (found[found[:, 0] > 0, 1] < 8).all()
+    for level in (1, 3, 5):
+        ours, theirs = found[found[:, 0] == level], truth[truth[:, 0] == level]
+        assert ours[:, 1].mean() == pytest.approx(theirs[:, 1].mean(), abs=0.2)
+        assert ours[:, 2].mean() == pytest.approx(theirs[:, 2].mean(), abs=0.08)
+
+
+def test_two_columns_that_say_the_same_leave_a_regression_determined() -> None:
+    random = RANDOM(6)
+    x = random.integers(0, 2, 500)
+    table = Counts.of(layout_of(2, 2, 4), [x, x, x + random.integers(0, 3, 500)])
+    numbers = [np.arange(2.0), np.arange(2.0), np.arange(4.0)]
+    made, by_table = norm_and_logit(table, {0: (), 1: (0,), 2: (0, 1)}, numbers, no_rules(table), random)
+    assert by_table == (0,)
+    pairs = made.marginal([0, 1])
+    assert np.trace(pairs) > 0.9 * pairs.sum()  # separated, so made-up rows of the weight of two keep the odds finite

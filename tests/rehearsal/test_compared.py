@@ -1,0 +1,172 @@
+"""Methods to compare with, in a rehearsal: what is made, what is said instead, and where it is shown."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from synthrelease.domain.counts import Counts
+from synthrelease.enclave.ingest import read_public
+from synthrelease.errors import InputError, SpecError
+from synthrelease.rehearsal import compared, pictures
+from synthrelease.rehearsal.baseline_report import baseline_words
+from synthrelease.rehearsal.baselines.swap_budget import pairwise_epsilon
+from synthrelease.rehearsal.compared import METHODS, BaselineFigures, Wanted, compare_baseline
+from synthrelease.rehearsal.copies import Comparison
+from synthrelease.rehearsal.parallel import Workers
+from synthrelease.rehearsal.racing import RaceGoal
+from synthrelease.rehearsal.rehearse import Rehearsal, rehearse
+from synthrelease.rehearsal.report import document, page
+from synthrelease.specification.release_spec import ReleaseSpec
+from synthrelease.specification.spec import load_spec
+from tests.helpers.labour_force import write_survey
+from tests.helpers.tiny import write_config, write_data
+
+
+@pytest.fixture(scope="module")
+def spec(root: Path) -> ReleaseSpec:
+    return load_spec(root / "tests" / "helpers" / "specs" / "labour_force.toml")
+
+
+@pytest.fixture(scope="module")
+def survey(spec: ReleaseSpec, tmp_path_factory: pytest.TempPathFactory) -> Counts:
+    path = write_survey(tmp_path_factory.mktemp("survey") / "survey.csv", 2000)
+    return read_public(path, spec.schema, spec.input, spec.raw)
+
+
+def figures(spec: ReleaseSpec, survey: Counts, method: str, **wanted: object) -> tuple[BaselineFigures, ...]:
+    comparison = Comparison.of(spec, 2, ["age", "region", "education"])
+    return compare_baseline(spec, survey, 1, 0, comparison, Wanted.of(spec.schema.names, [method], **wanted), method)
+
+
+@pytest.fixture(scope="module")
+def every(spec: ReleaseSpec, survey: Counts) -> dict[str, tuple[BaselineFigures, ...]]:
+    return {method: figures(spec, survey, method) for method in METHODS}
+
+
+def test_every_method_has_the_figures_of_a_configuration(spec: ReleaseSpec, every: dict) -> None:
+    made = [one for found in every.values() for one in found]
+    assert [one.method for one in made] == ["swapping", "sequential", "sequential", "dami", "independent"]
+    for one in made:
+        assert (one.not_made, len(one.figures), len(one.met)) == ("", len(spec.criteria), len(spec.criteria))
+        assert one.met == tuple(v <= c.threshold for v, c in zip(one.figures, spec.criteria, strict=True))
+        assert {"mean_interval_overlap", "pmse"} <= set(one.utility)
+        assert {"mean_risk", "high_mean_risk", "low_share"} <= set(one.risk)
+        assert one.guarantee.startswith("nominal" if one.method == "swapping" else "no guarantee")
+
+
+def test_what_keeps_the_records_is_riskier_and_what_breaks_all_ties_is_less_useful(every: dict) -> None:
+    swapped, tables, independent = every["swapping"][0], every["sequential"][0], every["independent"][0]
+    assert swapped.risk["correct_attribution"] > 1.2 * tables.risk["correct_attribution"]
+    assert independent.utility["mean_interval_overlap"] < tables.utility["mean_interval_overlap"]
+    assert independent.utility["pmse_ratio"] > 3 * tables.utility["pmse_ratio"]
+
+
+def test_the_guarantee_of_swapping_has_twice_the_nominal_epsilon(spec: ReleaseSpec, survey: Counts) -> None:
+    """A known fault: the nominal one alone beside a release's. No key, so the largest stratum is the table."""
+    (one,) = figures(spec, survey, "swapping", variables=["region"], key=[], rate=0.1)
+    told = [float(number) for number in re.findall(r"\d+\.\d+", one.guarantee)]
+    assert told[1] == pytest.approx(pairwise_epsilon(0.1, survey.total), abs=0.01)
+    assert told[1] == pytest.approx(2 * told[0], abs=0.01)
+    assert "among all records" in one.notes[0]
+
+
+def test_a_key_that_is_chosen_does_not_tell_the_swapped_value(
+    spec: ReleaseSpec, survey: Counts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Sectors that followed from regions would be swapped for themselves, and the method would look as good as the file."""
+    tied = {"sector": 0.95, "education": 0.3}
+    names = spec.schema.names
+    monkeypatch.setattr(compared._Workshop, "strength", lambda self, one, other: tied.get(names[other], 0.1))
+    (one,) = figures(spec, survey, "swapping", variables=["region"])
+    assert "among records with the same 'education'" in one.notes[0]
+
+
+def test_the_same_seed_gives_the_same_figures(spec: ReleaseSpec, survey: Counts, every: dict) -> None:
+    def text(found: tuple[BaselineFigures, ...]) -> str:
+        return repr(found)  # NaN is not equal to itself
+
+    assert text(figures(spec, survey, "dami")) == text(every["dami"])
+
+
+def test_a_table_that_is_too_large_is_told_in_words(spec: ReleaseSpec, survey: Counts, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compared, "MOST_VALUES", 10)
+    (one,) = figures(spec, survey, "sequential")
+    assert re.search("has 1,748 rows of 7 columns, more than 10 values; rehearse on a random sample", one.not_made)
+    assert one.figures == ()
+
+    def no_memory(_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(compared, "MOST_VALUES", 10**9)
+    monkeypatch.setitem(compared._MAKERS, "sequential", no_memory)
+    assert "memory is too small" in figures(spec, survey, "sequential")[0].not_made
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"methods": ["swaping"]}, "--baseline: expected one of .* found 'swaping'. Did you mean 'swapping'"),
+        ({"methods": [], "variables": ["regoin"]}, "--swap: .* found 'regoin'. Did you mean 'region'"),
+        ({"methods": [], "key": ["x"]}, "--swap-key: .* found 'x'"),
+        ({"methods": [], "variables": ["region"], "key": ["region"]}, "expected different columns"),
+        ({"methods": [], "rate": 1.0}, "--swap-rate: expected a number above 0 and below 1, found 1"),
+        ({"methods": [], "rate": math.nan}, "--swap-rate"),
+    ],
+)
+def test_what_cannot_be_compared_with_is_refused_before_anything_is_read(given: dict, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        Wanted.of(["age", "region"], **given)
+
+
+@pytest.mark.parametrize("family", ["dami", "DA-MI", "sequential", "synthpop_cart", "independent"])
+def test_a_release_refuses_each_with_its_reason(tmp_path: Path, family: str) -> None:
+    path = write_config(tmp_path, {'family = "privbayes"': f'family = "{family}"'})
+    with pytest.raises(
+        SpecError, match=r"for public data alone, because .* `rehearse --baseline (dami|sequential|independent)"
+    ):
+        load_spec(path)
+
+
+@pytest.fixture(scope="module")
+def rehearsed(tmp_path_factory: pytest.TempPathFactory) -> Rehearsal:
+    folder = tmp_path_factory.mktemp("coins")
+    spec, data = load_spec(write_config(folder, {"degree = 1\n": "degree = [1, 2]\n"})), write_data(folder)
+    wanted = Wanted.of(spec.schema.names, ["independent", "swapping"])
+    goal = RaceGoal(keep=1, width=0.9)
+    with pytest.MonkeyPatch.context() as patch:  # no advice on budgets, which is most of the work
+        patch.setattr("synthrelease.rehearsal.rehearse._Course._budgets", lambda *_: {})
+        patch.setattr("synthrelease.rehearsal.rehearse._Course._propose", lambda *_: None)
+        return rehearse(spec, data, folder / "out", goal=goal, workers=Workers(jobs=1), seed=4, copies=2, baselines=wanted)
+
+
+def test_report_document_and_terminal_show_them_beside_the_shortlist(
+    rehearsed: Rehearsal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("acceptance", "relative_figures", "budget_frontier", "nothing_frontier", "seconds"):
+        monkeypatch.setattr(pictures, name, lambda *_: "")  # each takes a second, and none is about these methods
+    assert [one.method for one in rehearsed.baselines] == ["independent", "swapping"]
+    told = json.loads(json.dumps(document(rehearsed), allow_nan=False))["baselines"]
+    assert rehearsed.look is not None
+    assert told["configuration"] == rehearsed.look.configuration
+    assert [one["method"] for one in told["methods"]] == ["independent", "swapping"]
+    assert told["methods"][0]["criteria"][0]["figure"] == rehearsed.baselines[0].figures[0]
+    late = compared.not_made("dami", "the time was used up before it")
+    html = page(replace(rehearsed, baselines=(*rehearsed.baselines, late)), 0.05)
+    section = html[html.index("<h2>Methods to compare with</h2>") :]
+    for text in ("no method below has such a guarantee", "no guarantee", "independent columns", "swapping at 0.05"):
+        assert text in section
+    assert "dami: not made. Reason: the time was used up before it." in section
+    assert "Risk by group of persons" in html
+    assert baseline_words(rehearsed)[0].startswith("independent columns (no guarantee): meets ")
+
+
+def test_without_a_wish_there_is_no_section(rehearsed: Rehearsal) -> None:
+    without = replace(rehearsed, baselines=(), baselines_on=None)
+    assert baseline_words(without) == []
+    assert document(without)["baselines"] is None

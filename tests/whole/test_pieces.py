@@ -1,0 +1,256 @@
+"""A release from two pieces of a file that is a sample: what is refused, spent, said of it, and checked again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from synthrelease.accounting.charges import mechanism
+from synthrelease.accounting.guarantee import Loss
+from synthrelease.accounting.sampling import of_the_population
+from synthrelease.bounds import bound
+from synthrelease.bundle import write_bundle
+from synthrelease.domain.counts import Counts
+from synthrelease.enclave.door import Door
+from synthrelease.enclave.pieces import PrivatePieces, divided
+from synthrelease.errors import BudgetError, InputError, SpecError
+from synthrelease.published.document import ReleaseDocument, read_strictly
+from synthrelease.rehearsal.attempts import run_attempts
+from synthrelease.rehearsal.pieces import partition_words
+from synthrelease.rehearsal.proposing import one_round, shares_luck
+from synthrelease.releasing.dry_run import dry_run
+from synthrelease.releasing.release import release
+from synthrelease.specification.release_spec import ReleaseSpec
+from synthrelease.specification.spec import load_spec
+from synthrelease.verification.charges import charges
+from synthrelease.verification.population import population
+from synthrelease.verification.verify import verify_bundle
+from tests.helpers.small import World
+from tests.helpers.tiny import write_config, write_data
+
+SELECTION = "[selection]\nstop_probability = 0.001\n"
+PARTITION = "[partition]\nfit = 0.6\nscore = 0.4\n"
+POPULATION = '[population]\nsize = 4010\nsample = "simple random, without replacement"\nsource = "Register, 2024"\n'
+CHANGES = {SELECTION: SELECTION + PARTITION + POPULATION}
+
+
+def spec_of(folder: Path, more: str = PARTITION, **changes: str) -> ReleaseSpec:
+    return load_spec(write_config(folder, {SELECTION: SELECTION + more} | changes))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A bundle; beside it which rows were read by what."""
+    where = tmp_path_factory.mktemp("pieces")
+    spec, data, seen = load_spec(write_config(where, CHANGES)), write_data(where), list[tuple[str, Counts]]()
+    spend = Door.spend
+
+    def watched(self: Door, charge: Any, use: Callable[[Counts], Any]) -> Any:
+        def looked(counts: Counts) -> Any:
+            seen.append((charge.name, counts))
+            return use(counts)
+
+        return spend(self, charge, looked)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Door, "spend", watched)
+        while (made := release(spec, data)) is None:  # the stop coin ends one in a thousand
+            seen.clear()
+    write_bundle(made, where / "out")
+    read = {name: counts for name, counts in seen if name != "number of rows"}
+    (where / "seen.json").write_text(json.dumps({name: counts.total for name, counts in read.items()}))
+    together = read["generation"] + read["criterion: marginals"]
+    (where / "together.json").write_text(json.dumps(together.dense().tolist()))
+    return where
+
+
+@pytest.fixture(scope="module")
+def document(folder: Path) -> ReleaseDocument:
+    return read_strictly((folder / "out" / "release.json").read_bytes())
+
+
+def test_the_generator_and_the_criteria_read_different_rows(folder: Path) -> None:
+    assert json.loads((folder / "seen.json").read_text()) == {"generation": 240, "criterion: marginals": 160}
+    together = json.loads((folder / "together.json").read_text())
+    assert together == [60, 60, 60, 40, 60, 60, 60, 0]  # pairs of years by face: each row of the file in one piece
+
+
+def test_a_bundle_says_it_and_verify_agrees(folder: Path, document: ReleaseDocument) -> None:
+    assert verify_bundle(folder / "out").passed
+    part = document.partition
+    assert part is not None
+    assert (part.rows, part.fit_rows, part.score_rows, document.n_rows) == (400, 240, 160, 160)
+    assert document.format == 5
+    page = (folder / "out" / "README.md").read_text(encoding="utf-8")
+    assert "fitted to 240 of them, and the criteria compare the table with the other 160" in page
+    assert "3.1 percentage points" in page  # sqrt(1/4/160 * 240/399)
+    assert "the release worked with 400, drawn at random" in page
+    assert part.sampling_error() == pytest.approx((0.25 / 160 * 240 / 399) ** 0.5)
+
+
+def test_the_tree_is_the_largest_of_two_releases(document: ReleaseDocument) -> None:
+    pieces = document.charges.charge().parts[-1]
+    assert [leaf.name for leaf in pieces.leaves()] == ["generation", "criterion: marginals"]
+    assert pieces.epsilon == max(part.epsilon for part in pieces.parts) == document.charges.charge().epsilon
+
+
+def test_no_bound_for_all_rows_follows(folder: Path) -> None:
+    with pytest.raises(InputError, match="a random piece of them"):
+        bound(folder / "out", "face == 'head'")
+
+
+def rule_of_the_sum(tables: dict[str, Any]) -> None:
+    """Two pieces that are charged as such, in a document that describes none."""
+    del tables["partition"]
+
+
+def other_sizes(tables: dict[str, Any]) -> None:
+    tables["partition"]["fit_rows"] += 1
+
+
+def other_share(tables: dict[str, Any]) -> None:
+    tables["partition"]["fit_exact"] = "1/2"
+
+
+def in_the_cheaper_part(tables: dict[str, Any]) -> None:
+    fit, score = tables["charges"]["parts"][-1]["parts"]
+    leaves = [part["parts"][0]["parts"][0]["parts"] for part in (fit, score)]
+    leaves[0][0]["name"], leaves[1][0]["name"] = leaves[1][0]["name"], leaves[0][0]["name"]
+
+
+def half_of_the_largest(tables: dict[str, Any]) -> None:
+    for node in (tables["charges"], tables["charges"]["parts"][-1], tables["guarantee"]):
+        node["epsilon"], node["epsilon_exact"] = 1, "1"
+
+
+@pytest.mark.parametrize(
+    ("forge", "found"),
+    [
+        (rule_of_the_sum, "release.json describes none"),
+        (other_sizes, "expected pieces of"),
+        (other_share, "expected pieces of"),
+        (in_the_cheaper_part, "in the part of the piece 'fit', found in the part of the piece 'score'"),
+        (half_of_the_largest, "its parts give"),
+    ],
+)
+def test_forged_pieces_are_found(forge: Callable[[dict[str, Any]], None], found: str, document: ReleaseDocument) -> None:
+    assert not charges(document).problems
+    tables = json.loads(document.dumped())
+    forge(tables)
+    forged = ReleaseDocument.model_validate_json(json.dumps(tables))
+    assert any(found in problem for problem in charges(forged).problems), charges(forged).problems
+
+
+# --- The population ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_member_of_the_population_has_a_sentence_of_his_own(folder: Path, document: ReleaseDocument) -> None:
+    part, guarantee = document.population, document.guarantee
+    assert part is not None
+    whole = Loss(Fraction(guarantee.epsilon_exact), Fraction(0))
+    assert part.loss() == of_the_population(whole, 401, 4010)  # rows of the file, kept or not
+    assert part.loss().epsilon < whole.epsilon == load_spec(folder / "coins.toml").plan.total.epsilon
+    page = (folder / "out" / "README.md").read_text(encoding="utf-8")
+    assert "without replacement, of 401 of 4,010 records (Register, 2024)" in page
+    assert not population(document, part).problems
+
+
+@pytest.mark.parametrize(
+    "update",
+    [{"epsilon_exact": "1"}, {"size": 40100}, {"sampled": 400}, {"size": 400}, {"delta_exact": "1/1000000"}],
+)
+def test_a_forged_sentence_is_found(update: dict[str, Any], document: ReleaseDocument) -> None:
+    assert document.population is not None
+    assert population(document, document.population.model_copy(update=update)).problems
+
+
+UNEVEN = "[partition]\nfit = 0.99\nscore = 0.01\n"
+MEASURED = "publish_measurements = true\n"
+MARGINALS = {
+    'family = "privbayes"\nflavour = "degree"\ndegree = 1\nepsilon_split = 0.5': 'family = "marginals"\ntables = "face:year"'
+}
+SHARED = 'measurements = "shared"\npublish_measurements = true\n'
+ANSWERED = {"threshold = 0.9\nepsilon = 0.5": 'threshold = 0.9\nanswered_by = "measurements"'}
+REFUSED = {
+    "answers of measurements": (
+        'measurements = "shared"\n' + MEASURED + PARTITION,
+        MARGINALS | ANSWERED,
+        "a figure of its own",
+    ),
+    "a stratified sample": (POPULATION.replace("simple random, without replacement", "stratified"), {}, "for strata, clusters"),
+    "persons in several records": (POPULATION + "[unit]\nrecords_per_person = 2\n", {}, "a cluster"),
+    "exact rows": (POPULATION, {"rows = 400": 'rows = "exact"'}, "does not cover whose record"),
+    "a small population": (POPULATION.replace("4010", "399"), {}, "at least 400, as [input] rows states"),
+    "shares that do not add up": (PARTITION.replace("0.4", "0.3"), {}, "must add up to 1"),
+    "published measurements": (MEASURED + PARTITION, MARGINALS, "about another piece"),
+    "intended queries": (PARTITION + '[[intended_queries]]\nquery = "year < 5"\n', {}, "no bound for all rows"),
+    "rows that are too few": (
+        PARTITION.replace("0.6", "0.99").replace("0.4", "0.01"),
+        {"rows = 400": "rows = 100"},
+        "of which 1 ",
+    ),
+    "one row": (PARTITION, {"rows = 400": "rows = 1"}, "at least 2, because"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_does_not_go_together_is_refused(case: str, tmp_path: Path) -> None:
+    more, changes, found = REFUSED[case]
+    with pytest.raises(SpecError) as caught:
+        spec_of(tmp_path, more, **changes)
+    assert found in str(caught.value)
+
+
+def test_a_file_of_more_rows_than_the_population_is_refused(tmp_path: Path) -> None:
+    spec = spec_of(tmp_path, POPULATION.replace("4010", "400"))
+    with pytest.raises(InputError, match="at most 400 rows, as \\[population\\] states, found 401"):
+        release(spec, write_data(tmp_path))
+
+
+# --- Meters, dry runs, rehearsals -------------------------------------------------------------------------------------------
+
+
+def test_each_piece_pays_its_own_charges_alone(tmp_path: Path) -> None:
+    spec, world = spec_of(tmp_path), World({"a": 1})
+    generation, other = spec.plan.per_round
+    pieces = divided(world.private((0, 0, 1, 1, 1), ()), spec.partition, spec.plan.once)
+    assert isinstance(pieces, PrivatePieces)
+    planned = pieces.with_plan(spec.plan.per_round)
+    for piece, charge in ((planned.fit, other), (planned.score, generation), (planned.fit, mechanism("x", Fraction(1), ""))):
+        with pytest.raises(BudgetError):
+            piece.spend(charge, lambda counts: counts)
+    read = [planned.fit.spend(generation, lambda counts: counts), planned.score.spend(other, lambda counts: counts)]
+    assert [counts.total for counts in read] == [3, 2]
+    whole = world.private((0, 1), ())
+    assert divided(whole, None, ()) is whole
+
+
+def test_a_rehearsal_offers_pieces_where_they_cost_less(tmp_path: Path) -> None:
+    whole, halves = spec_of(tmp_path, "", **{"generation = 10": "generation = 1"}), "generation = 1"
+    (told,) = partition_words(whole)
+    assert "epsilon = 1.998 in place of 2.996" in told  # e + ln((E + 0.001) / (1 + 0.001 E)) for e = 1 and 1.5
+    cheap = spec_of(tmp_path, PARTITION, **{"generation = 10": halves})
+    assert cheap.plan.total.epsilon <= Fraction("1.998")
+    assert partition_words(cheap) == []
+    assert partition_words(spec_of(tmp_path, "", **{"generation = 10": "generation = 20"})) == []  # 2% less is not worth it
+    assert (one_round(whole, Fraction(1)), one_round(cheap, Fraction(1))) == (Fraction(3, 2), 1)
+    assert one_round(cheap, Fraction(1, 4)) == Fraction(1, 2)  # the criteria are dearer
+    assert shares_luck(cheap) > shares_luck(whole)
+
+
+def test_a_dry_run_and_a_rehearsal_divide_public_rows(tmp_path: Path) -> None:
+    spec = spec_of(tmp_path)
+    dry_run(spec, {})
+    world = spec.space[0].transformation.schema.layout
+    public = World.__new__(World)  # only its way of making a private table is needed
+    public.layout = world
+    rows = public.private([code for code in range(12) for _ in range(30)], ())
+    found = [run_attempts(spec, rows, {}, 1, [(0, number)], Fraction(10))[0] for number in (0, 1, 0)]
+    assert found[0].figures == found[2].figures != found[1].figures
+    assert all(result.sensitivities[0] == pytest.approx(1 / 144) for result in found)  # the scored piece of 360
+    assert rows.n == 360
