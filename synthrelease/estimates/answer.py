@@ -1,27 +1,27 @@
-"""A share, a mean or the slopes of a regression, with intervals that hold the original table's."""
+"""Shares, means or the slopes of a regression, with intervals that hold the original table's."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from synthrelease.bounds.answer import check_numbers
-from synthrelease.bounds.conditions import Condition, parse_condition
+from synthrelease.bounds.conditions import over_cells
 from synthrelease.bounds.measured import measured_times
-from synthrelease.errors import InputError, listing
+from synthrelease.errors import InputError
+from synthrelease.estimates.questions import Question, parse_question
 from synthrelease.estimates.ratios import Ratio, possible
 from synthrelease.estimates.slopes import slopes
 from synthrelease.estimates.tables import NoisyTables
 from synthrelease.estimates.words import Estimate, Term
 from synthrelease.published import PublishedRelease, load
 
-RATIO = "Original table: the law of the noise is computed as that of a law without steps, and rounded up; nothing else."
+RATIO = "Original table: the law of the noise is computed to about five digits of a probability; nothing else is approximate."
 SAMPLE = (
-    "Population: the error of sampling is taken as normal, with a variance that is itself estimated from the noisy tables. Small "
-    "groups and rare values need more rows for that than they may have."
+    "Population: the error of sampling is taken as normal, with a variance that is itself estimated from the noisy tables. "
+    "Small groups and rare values need more rows for that than they may have."
 )
 SLOPES = (
     "Original table: the noise of the sums of products is known, but that of the other columns' part in a slope is followed to "
@@ -30,32 +30,27 @@ SLOPES = (
 EQUAL = "Population: equal variances around the line are assumed, because no published table holds all columns together."
 ROBUST = "Population: variances around the line may differ between rows (robust standard errors)."
 SELECTED = (
-    "The tables were measured {times:.3g} times on average at most until a release was accepted; each interval is made wider for "
-    "it (by Bonferroni)."
+    "Which noisy tables were published, and on which bins, depends on their noise: there were {times:.3g} ways on average at "
+    "most, and each interval is wider for it (by Bonferroni)."
 )
 
 
-def estimate(
-    release: PublishedRelease | str | Path,
-    query: str = "",
-    *,
-    given: str = "",
-    mean_of: str | None = None,
-    slopes_of: str | None = None,
-    on: Sequence[str] = (),
-    confidence: float = 0.95,
-) -> Estimate:
+def estimate(release: PublishedRelease | str | Path, question: str, *, confidence: float = 0.95) -> Estimate:
     """Estimate a number of the original table from published noisy tables. Needs no private data, costs nothing.
 
     Parameters
     ----------
     release : a loaded release, or its folder.
-    query : a condition on released bins, in the grammar of the plausibility rules. Asks for the share of rows that meet it.
-    given : a second condition; asks for the share among the rows that meet it.
-    mean_of : a column; asks for its mean, by the numbers of its bins, over the rows that meet `query` and `given` and that are
-        not missing there.
-    slopes_of, on : a column and others; asks for the slopes of the least-squares line of the first on the others (with an
-        intercept), over the rows that meet `query` and `given` and that are missing in none of them.
+    question : one of
+
+        - "share CONDITION [by COLUMN] [where CONDITION]": the share of rows that meet the condition, among the rows that meet
+          the second one, for each bin of a column;
+        - "mean COLUMN [by COLUMN] [where CONDITION]": the mean of a column, by the numbers of its bins, over the rows that are
+          not missing there;
+        - "slope COLUMN on COLUMN, COLUMN, ... [where CONDITION]": the slopes of the least-squares line of the first column on
+          the others (with an intercept), over the rows that are missing in none of them.
+
+        Conditions have the grammar of the plausibility rules, with limits between released bins.
     confidence : of each interval by itself, at least 0.5 and below 1. Over all noise of the run, a table is released and an
         interval does not hold its number with probability 1 - confidence (theory 13.8, measured ratios).
 
@@ -67,9 +62,10 @@ def estimate(
     Examples
     --------
     >>> import synthrelease
-    >>> found = synthrelease.estimate("measured", "face == 'head'")
-    >>> [share] = found.terms
-    >>> share.low <= share.estimate <= share.high
+    >>> found = synthrelease.estimate("measured", "share face == 'head' by year")
+    >>> [term.group for term in found.terms]
+    ['1-2', '3-4', '5-6', '7-8']
+    >>> all(term.low <= term.estimate <= term.high for term in found.terms)
     True
     """
     if not 0.5 <= confidence < 1:
@@ -79,140 +75,92 @@ def estimate(
     times = measured_times(published, None)
     if times is None:
         raise InputError(
-            "expected tables that were measured a known number of times before the release, found a search that might never have "
-            "ended: nothing can be said of the noise of the tables that were published."
+            "expected tables that were measured a known number of times before the release, found a search that might never "
+            "have ended: nothing can be said of the noise of the tables that were published."
         )
-    read, group = parse_condition(query, published), parse_condition(given, published)
+    asked = parse_question(question, published)
     level = 1 - (1 - confidence) / times
-    if slopes_of is not None:
-        if mean_of is not None:
-            raise InputError("expected a mean or slopes, found both.")
-        return _slopes(tables, slopes_of, on, _both(read, group, published), confidence, level, times)
-    if on:
-        raise InputError("expected the column whose slopes are asked for, found only the columns to regress it on.")
-    if mean_of is not None:
-        return _mean(tables, mean_of, _both(read, group, published), confidence, level, times)
-    return _share(tables, read, group, confidence, level, times)
-
-
-def _share(tables: NoisyTables, read: Condition, group: Condition, confidence: float, level: float, times: float) -> Estimate:
-    names = read.columns | group.columns
-    if not read.columns:
-        raise InputError("expected a condition on columns, a column to average, or slopes; found none of these.")
-    columns = tables.columns(names)
-    base, met = group.mask(columns).ravel().astype(float), read.mask(columns).ravel().astype(float)
-    exact, sampled = _ratios(tables, names, met * base, base, (0.0, 1.0), group.text)
-    question = f"share of rows with {read.text}" + (f" among rows with {group.text}" if group.text else "")
+    if asked.kind == "slope":
+        lines = slopes(tables, asked)
+        units = [_unit(published, asked.column, name) for name in asked.on]
+        parts = zip(asked.on, units, lines.table, lines.population, strict=True)
+        terms = [_term(name, "", unit, table, population, level) for name, unit, table, population in parts]
+        approximate = [SLOPES, SAMPLE, ROBUST if lines.robust else EQUAL]
+    else:
+        terms = _averages(tables, asked, level)
+        approximate = [RATIO, SAMPLE]
+    if times > 1:
+        approximate.append(SELECTED.format(times=times))
     return Estimate(
-        question=question,
-        kind="share",
-        terms=(_term("share", "", exact, sampled, level),),
+        question=asked.text,
+        kind=asked.kind,
+        by=asked.by,
+        terms=tuple(terms),
         confidence=confidence,
-        n_rows=tables.release.n_rows,
-        tables=tables.number(names),
-        approximate=(RATIO, SAMPLE, *_selected(times)),
+        n_rows=published.n_rows,
+        approximate=tuple(approximate),
     )
 
 
-def _mean(tables: NoisyTables, name: str, group: Condition, confidence: float, level: float, times: float) -> Estimate:
-    check_numbers(tables.release, name)
-    names = {name} | group.columns
-    columns = tables.columns(names)
-    column = tables.release.by_name[name]
-    shape = [len(each.labels) for each in columns]
-    places = np.indices(shape)[[each.name for each in columns].index(name)].ravel()
-    base = (group.mask(columns).ravel() & (places < column.present)).astype(float)
-    numbers = np.array([number or 0.0 for number in column.numbers])
-    possible_numbers = numbers[: column.present]
-    middle = (possible_numbers.max() + possible_numbers.min()) / 2
-    ends = (float(possible_numbers.min() - middle), float(possible_numbers.max() - middle))
-    exact, sampled = _ratios(tables, names, (numbers[places] - middle) * base, base, ends, group.text)
-    return Estimate(
-        question=f"mean of {name}" + (f" where {group.text}" if group.text else " over all rows"),
-        kind="mean",
-        terms=(_term("mean", column.unit, exact, sampled, level, middle),),
-        confidence=confidence,
-        n_rows=tables.release.n_rows,
-        tables=tables.number(names),
-        approximate=(RATIO, SAMPLE, *_selected(times)),
-    )
-
-
-def _slopes(
-    tables: NoisyTables, target: str, on: Sequence[str], group: Condition, confidence: float, level: float, times: float
-) -> Estimate:
-    for name in (target, *on):
-        check_numbers(tables.release, name)
-    if not on or len({target, *on}) <= len(on):
-        raise InputError(f"expected different columns to regress {target!r} on, found {listing(on) or 'none'}.")
-    exact, sampled, robust = slopes(tables, target, on, group)
-    return Estimate(
-        question=f"slopes of {target} on {listing(on)}" + (f" where {group.text}" if group.text else " over all rows"),
-        kind="slopes",
-        terms=tuple(
-            _term(name, _unit(tables.release, target, name), *both, level)
-            for name, *both in zip(on, exact, sampled, strict=True)
-        ),
-        confidence=confidence,
-        n_rows=tables.release.n_rows,
-        tables=len([table for table in tables.tables if set(table.columns) & {target, *on}]),
-        approximate=(SLOPES, SAMPLE, ROBUST if robust else EQUAL, *_selected(times)),
-    )
-
-
-def _ratios(
-    tables: NoisyTables, names: set[str], figure: np.ndarray, base: np.ndarray, ends: tuple[float, float], group: str
-) -> tuple[Ratio, Ratio]:
-    """sum figure R / sum base R, of the rows and of a population.
-
-    Parameters
-    ----------
-    figure, base : (n_cells,) figure 0 where base is; base 0 or 1.
-    """
-    found = tables.sums(names, np.stack([figure, base, figure**2]))
-    numerator, denominator, squares = (float(value) for value in found.values)
-    sampling = possible(np.array([[squares, numerator], [numerator, denominator]]))
-    exact, sampled = (
-        Ratio(
+def _averages(tables: NoisyTables, asked: Question, level: float) -> list[Term]:
+    """The share or mean over all rows that count, or over those of each bin of `by` in which there can be any."""
+    columns = tables.columns(asked.columns)
+    base = asked.where.mask(columns).ravel()
+    unit, middle, lowest, highest = "", 0.0, 0.0, 1.0
+    figure = asked.met.mask(columns).ravel().astype(float)
+    if asked.kind == "mean":
+        column = tables.release.by_name[asked.column]
+        numbers = np.array([number or 0.0 for number in column.numbers])
+        base = base & over_cells(columns, column.name, np.arange(len(numbers)) < column.present)
+        lowest, highest = float(numbers[: column.present].min()), float(numbers[: column.present].max())
+        middle, unit = (lowest + highest) / 2, column.unit
+        figure = over_cells(columns, column.name, numbers) - middle
+    labels = tables.release.by_name[asked.by].labels if asked.by else ("",)
+    bins = over_cells(columns, asked.by, np.arange(len(labels))) if asked.by else np.zeros(len(base))
+    inside = [(base & (bins == place)).astype(float) for place in range(len(labels))]
+    found = tables.sums(asked.columns, np.concatenate([[figure * rows, rows, figure**2 * rows] for rows in inside]))
+    terms = []
+    for place, label in enumerate(labels):
+        numerator, denominator, squares = (float(value) for value in found.values[3 * place : 3 * place + 3])
+        weights = found.weights[3 * place : 3 * place + 2]
+        if not (denominator > 0 or weights[1].any()):
+            continue  # no row can be in it
+        ratio = Ratio(
             numerator=numerator,
             denominator=denominator,
-            weights=found.weights[:2],
+            weights=weights,
             noises=tables.noises,
-            lowest=ends[0],
-            highest=ends[1],
-            sampling=spread,
+            lowest=lowest - middle,
+            highest=highest - middle,
         )
-        for spread in (np.zeros((2, 2)), sampling)
-    )
-    if not exact.denominator > 0:
-        raise InputError(f"{group!r}: expected a group that stands out of the noise, found one that may have no row.")
-    return exact, sampled
+        sampling = possible(np.array([[squares, numerator], [numerator, denominator]]))
+        terms.append(_term(asked.column or "share", label, unit, ratio, replace(ratio, sampling=sampling), level, middle))
+    if not terms:
+        raise InputError(f"{asked.text!r}: expected rows that there can be, found a group that the rules leave empty.")
+    return terms
 
 
-def _term(name: str, unit: str, exact: Ratio, sampled: Ratio, level: float, middle: float = 0.0) -> Term:
-    low, high = exact.interval(level)
-    population_low, population_high = sampled.interval(level)
+def _term(name: str, group: str, unit: str, table: Ratio, population: Ratio, level: float, middle: float = 0.0) -> Term:
+    low, high = table.interval(level)
+    population_low, population_high = population.interval(level)
     return Term(
         name=name,
+        group=group,
         unit=unit,
-        estimate=exact.estimate + middle,
-        standard_error=exact.standard_error,
-        low=low + middle,
-        high=high + middle,
-        population_low=min(low, population_low) + middle,
-        population_high=max(high, population_high) + middle,
+        estimate=_known(table.estimate + middle),
+        standard_error=_known(table.standard_error),
+        low=_known(low + middle),
+        high=_known(high + middle),
+        population_standard_error=_known(population.standard_error),
+        population_low=_known(min(low, population_low) + middle),
+        population_high=_known(max(high, population_high) + middle),
     )
+
+
+def _known(number: float) -> float | None:
+    return number if math.isfinite(number) else None
 
 
 def _unit(release: PublishedRelease, target: str, name: str) -> str:
     """Of a slope: that of the target per one of the column."""
     return f"{release.by_name[target].unit} per {release.by_name[name].unit or 'unit'} of {name}".strip()
-
-
-def _both(first: Condition, second: Condition, release: PublishedRelease) -> Condition:
-    texts = [part.text for part in (first, second) if part.text]
-    return parse_condition(texts[0] if len(texts) == 1 else " and ".join(f"({text})" for text in texts), release)
-
-
-def _selected(times: float) -> tuple[str, ...]:
-    return (SELECTED.format(times=times),) if times > 1 and math.isfinite(times) else ()

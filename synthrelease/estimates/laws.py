@@ -1,4 +1,8 @@
-"""The law of a weighted sum of discrete Laplace noises and of a normal error (theory 13.8, measured ratios)."""
+"""The law of a weighted sum of discrete Laplace noises and of a normal error (theory 13.8, measured ratios).
+
+`criteria.noise_limits` has limits for whole weights, which hold without exception. Here weights are any numbers, dozens of them
+for every interval, so the law is computed to about five digits.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +11,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from synthrelease.criteria.noise_limits import log_characteristic
+
 _STEPS = 64
-"""Weights are rounded to this part of the largest, so that equal ones are counted together; the variance is kept. Those that
-would become 0, each less than a hundredth of the largest, count together as a normal error."""
+"""Noises of one scale whose weighted standard deviations round to the same part of the largest are given one weight; their
+summed variance is kept. Those that round to 0 count together as a normal error of their summed variance."""
 
 _PERIOD = 60.0
 """Standard deviations: the law is folded onto such a stretch. Beyond half of it lies less than e^(-40)."""
 
-_HIGHEST = 60.0
+_HIGHEST = 120.0
 """Highest frequency, per standard deviation, at which the characteristic function is used."""
+
+_ALLOWANCE = 1e-5
+"""Of a probability, for frequencies that are left out and weights that are rounded."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -33,12 +42,17 @@ class Noises:
 
     @property
     def variances(self) -> np.ndarray:
-        """(n_cells,) count * 2a / (1 - a)^2, a = e^(-1/b)."""
-        return np.asarray(self.count * _spread(self.scale) / 2)
+        """(n_cells,)."""
+        return np.asarray(self.count * variance(self.scale))
 
     def covariance(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
         """(j, k) covariances of sums with weights (j, n_cells) and (k, n_cells)."""
         return np.asarray((first * self.variances) @ second.T)
+
+
+def variance(scale: np.ndarray) -> np.ndarray:
+    """Of one discrete Laplace noise: 2a / (1 - a)^2, a = e^(-1/b)."""
+    return np.asarray(2 * np.exp(-1 / scale) / np.expm1(-1 / scale) ** 2)
 
 
 def half_width(noises: Noises, weights: np.ndarray, normal_variance: float, confidence: float) -> float:
@@ -54,32 +68,28 @@ def half_width(noises: Noises, weights: np.ndarray, normal_variance: float, conf
     normal_variance : of an independent normal error with mean 0.
     """
     used = (weights != 0) & (noises.count > 0)
-    size, noise = np.abs(weights[used]), noises.variances[used]
-    whole = math.sqrt(float((size**2 * noise).sum()) + normal_variance)
+    size, scale, count = np.abs(weights[used]), noises.scale[used], noises.count[used]
+    each = size**2 * variance(scale)
+    whole = math.sqrt(float(each @ count) + normal_variance)
     if not whole > 0:
         return 0.0
-    largest = float(size.max()) if used.any() else 0.0
+    largest = float(size.max(initial=0.0))
     angles = (np.arange(math.ceil(_HIGHEST * _PERIOD / (2 * np.pi))) + 0.5) * (2 * np.pi / _PERIOD)
-    steps = np.rint(size * (_STEPS / largest)).astype(np.int64) if largest else np.zeros(0, dtype=np.int64)
-    lesser = normal_variance + float((size**2 * noise)[steps == 0].sum())
+    steps = np.rint(np.sqrt(each / each.max(initial=1e-300)) * _STEPS).astype(np.int64)
+    lesser = normal_variance + float(each[steps == 0] @ count[steps == 0])
     log_law = -(angles**2) * (lesser / whole**2) / 2
-    for scale in np.unique(noises.scale[used]):
-        ours = (noises.scale[used] == scale) & (steps > 0)
-        counts = np.bincount(steps[ours], weights=noises.count[used][ours])
-        # of all noises whose weight is rounded to the same step, the mean weight that keeps their variance
-        squares = np.bincount(steps[ours], weights=size[ours] ** 2 * noises.count[used][ours])
-        for count, square in zip(counts[counts > 0], squares[counts > 0], strict=True):
-            weight = math.sqrt(square / count)
-            log_law -= count * np.log1p(_spread(scale) * np.sin(angles * (weight / whole / 2)) ** 2)
+    for one in np.unique(scale):
+        ours = (scale == one) & (steps > 0)
+        counts = np.bincount(steps[ours], weights=count[ours])
+        squares = np.bincount(steps[ours], weights=size[ours] ** 2 * count[ours])
+        present = counts > 0
+        weight = np.sqrt(squares[present] / counts[present]) / whole
+        log_law += log_characteristic(float(one), weight[:, None], counts[present, None], angles).sum(axis=0)
     uniform = np.sinc(angles * (largest / whole / (2 * np.pi)))
     parts = np.exp(log_law) * uniform / angles * (4 / _PERIOD)
     low, high = 0.0, _PERIOD / 2
     for _ in range(40):
         middle = (low + high) / 2
-        low, high = (middle, high) if float(parts @ np.sin(angles * middle)) < confidence else (low, middle)
+        enough = float(parts @ np.sin(angles * middle)) >= confidence + _ALLOWANCE
+        low, high = (low, middle) if enough else (middle, high)
     return high * whole + largest / 2
-
-
-def _spread(scale: np.ndarray) -> np.ndarray:
-    """4 a / (1 - a)^2."""
-    return np.asarray(4 * np.exp(-1 / scale) / np.expm1(-1 / scale) ** 2)

@@ -36,32 +36,40 @@ class Ratio:
     @property
     def estimate(self) -> float:
         """NaN where the denominator is not above 0."""
-        return self._within(self.numerator / self.denominator) if self.denominator > 0 else math.nan
+        return float(np.clip(self._quotient, self.lowest, self.highest))
 
     @property
     def standard_error(self) -> float:
-        """By the delta method."""
-        if not self.denominator > 0:
-            return math.nan
-        return math.sqrt(self._variance(self.numerator / self.denominator)) / self.denominator
+        """By the delta method; NaN where the denominator is not above 0."""
+        return math.sqrt(self._variance(self._quotient)) / self.denominator if self.denominator > 0 else math.nan
 
     def interval(self, confidence: float) -> tuple[float, float]:
-        """Both ends; everything that is possible where the denominator may be 0 as far as the noise tells."""
+        """Both ends; everything that is possible where the denominator may be 0 as far as the noise tells.
+
+        Everything, too, where no possible ratio is left: then the noise was beyond its limits, and nothing is known.
+        """
         if not self.denominator > 0:
             return self.lowest, self.highest
         low, high = self._end(confidence, 0), self._end(confidence, 1)
-        return self._within(low), self._within(high)
+        if low > self.highest or high < self.lowest:
+            return self.lowest, self.highest
+        return max(low, self.lowest), min(high, self.highest)
+
+    @property
+    def _quotient(self) -> float:
+        return self.numerator / self.denominator if self.denominator > 0 else math.nan
 
     def _end(self, confidence: float, which: int) -> float:
         """The lower (0) or upper (1) ratio at which numerator - ratio * denominator is as large as its noise gets."""
-        ratio = self.numerator / self.denominator
+        ratio = self._quotient
         covariance = self._covariance
         for _ in range(_REPEATS):
             spread = self._variance(ratio)
             if not spread > 0:
                 return ratio
-            normal = float(self._along(ratio) @ self.sampling @ self._along(ratio))
-            width = half_width(self.noises, self._along(ratio) @ self.weights, max(normal, 0.0), confidence)
+            along = np.array([1.0, -ratio])
+            normal = max(0.0, float(along @ self.sampling @ along))
+            width = half_width(self.noises, along @ self.weights, normal, confidence)
             factor = width**2 / spread
             square = self.denominator**2 - factor * covariance[1, 1]
             middle = self.numerator * self.denominator - factor * covariance[0, 1]
@@ -78,15 +86,8 @@ class Ratio:
 
     def _variance(self, ratio: float) -> float:
         """Of numerator - ratio * denominator."""
-        along = self._along(ratio)
+        along = np.array([1.0, -ratio])
         return max(0.0, float(along @ self._covariance @ along))
-
-    @staticmethod
-    def _along(ratio: float) -> np.ndarray:
-        return np.array([1.0, -ratio])
-
-    def _within(self, ratio: float) -> float:
-        return min(self.highest, max(self.lowest, ratio))
 
 
 def possible(covariance: np.ndarray) -> np.ndarray:

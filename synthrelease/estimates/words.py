@@ -1,32 +1,44 @@
-"""An estimate, and the same in words."""
+"""An estimate, and the same in words and as a table for other programs."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import csv
+import io
+from dataclasses import asdict, dataclass, fields
+from textwrap import fill
+
+from synthrelease.estimates.questions import Kind
+
+_WIDTH = 100
+"""Of the sentences under the numbers, in characters."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Term:
-    """One estimated number.
+    """One estimated number. What the noise leaves open is None.
 
     Attributes
     ----------
-    name : "share", "mean", or the column whose slope it is.
+    name : "share", the column whose mean it is, or the one whose slope it is.
+    group : the bin of the column after "by"; "" without one.
     unit : "" for shares, the column's unit for means, that of the target per unit of the column for slopes.
-    estimate : from the noisy tables.
+    estimate : from the noisy tables; None for a group that may have no row, as far as the noise tells.
     standard_error : of their noise alone (delta method).
     low, high : the interval for the rows that the release worked with.
+    population_standard_error : of noise and sampling.
     population_low, population_high : the interval for a population of which these rows are a simple random sample.
     """
 
     name: str
+    group: str
     unit: str
-    estimate: float
-    standard_error: float
-    low: float
-    high: float
-    population_low: float
-    population_high: float
+    estimate: float | None
+    standard_error: float | None
+    low: float | None
+    high: float | None
+    population_standard_error: float | None
+    population_low: float | None
+    population_high: float | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,52 +47,80 @@ class Estimate:
 
     Attributes
     ----------
-    question : what was asked, in words.
-    kind : "share", "mean" or "slopes".
-    terms : the estimated numbers: one share, one mean, or one slope of each column.
+    question : what was asked.
+    kind : "share", "mean" or "slope".
+    by : the column for whose bins there are numbers; "" without one.
+    terms : the estimated numbers: one share or mean, one of each bin of `by` that can have rows, or one slope of each column.
     confidence : of each interval by itself.
     n_rows : of the release.
-    tables : how many published tables hold the columns asked about.
     approximate : what is not exact, one sentence each.
     """
 
     question: str
-    kind: str
+    kind: Kind
+    by: str
     terms: tuple[Term, ...]
     confidence: float
     n_rows: int
-    tables: int
     approximate: tuple[str, ...]
 
     def __str__(self) -> str:
         return explained(self)
 
+    @property
+    def csv(self) -> str:
+        """The terms as a table, numbers in full, for R, Stata or a spreadsheet; what is open is an empty field."""
+        out = io.StringIO()
+        table = csv.DictWriter(out, [*(field.name for field in fields(Term)), "confidence"], lineterminator="\n")
+        table.writeheader()
+        table.writerows(asdict(term) | {"confidence": self.confidence} for term in self.terms)
+        return out.getvalue()
+
 
 def explained(found: Estimate) -> str:
     """The text that `synthrelease estimate` prints."""
-    source = "one published noisy table" if found.tables == 1 else f"{found.tables} published noisy tables"
-    lines = [found.question]
+    rows = [["", "estimate", "original table", "population", ""]]
     for term in found.terms:
-        name = f"slope of {term.name}" if found.kind == "slopes" else term.name
-        lines += [
-            f"  {name}: {_value(found, term, term.estimate)}",
-            f"    original table   {_value(found, term, term.low)} to {_value(found, term, term.high)}",
-            f"    population       {_value(found, term, term.population_low)} to {_value(found, term, term.population_high)}",
-        ]
-    lines += [
-        "",
-        f"Each interval holds what it is about with probability {found.confidence:.4g}, over the noise of {source}; the rows of the "
-        "released table were not used. Original table: the rows that the release worked with, on the released bins and their "
-        "numbers. Population: what these rows would be a simple random sample of; if they are not, the second interval has no "
-        "meaning.",
-        "",
-        "What is approximate:",
-        *(f"  - {text}" for text in found.approximate),
+        name = f"slope of {term.name}" if found.kind == "slope" else term.group or term.name
+        rows.append(
+            [
+                name,
+                _value(found, term.estimate),
+                f"{_value(found, term.low)} to {_value(found, term.high)}",
+                f"{_value(found, term.population_low)} to {_value(found, term.population_high)}",
+                term.unit,
+            ]
+        )
+    widths = [max(len(row[place]) for row in rows) for place in range(5)]
+    cells = ["   ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
+    known = all(term.estimate is not None for term in found.terms)
+    notes = [
+        f"Each interval by itself holds what it is about with probability {found.confidence:.4g}. They are from published "
+        "noisy tables alone; the released rows were not used.",
+        "Original table: the rows that the release worked with, on the released bins and their numbers; over the noise of the "
+        "tables.",
+        "Population: what these rows would be a simple random sample of; over noise and sampling. If they are no such sample, "
+        "it has no meaning.",
+        *([] if known else ["No estimate (?): as far as the noise tells there may be no row in the group."]),
     ]
-    return "\n".join(lines)
+    return "\n".join(
+        [
+            found.question,
+            *("  " + line.rstrip() for line in cells),
+            "",
+            *(_wrapped(note, "") for note in notes),
+            "",
+            "What is approximate:",
+            *(_wrapped(text, "  - ") for text in found.approximate),
+        ]
+    )
 
 
-def _value(found: Estimate, term: Term, number: float) -> str:
-    if found.kind == "share":
-        return f"{number:.3%}"
-    return f"{number:,.6g}" + (f" {term.unit}" if term.unit else "")
+def _wrapped(text: str, before: str) -> str:
+    return fill(text, _WIDTH, initial_indent=before, subsequent_indent=" " * len(before))
+
+
+def _value(found: Estimate, number: float | None) -> str:
+    if number is None:
+        return "?"
+    return f"{number:.3%}" if found.kind == "share" else f"{number:,.6g}"

@@ -147,7 +147,9 @@ def _measurements(path: Path, document: ReleaseDocument, columns: tuple[Publishe
         if strangers:
             raise Unexpected(f"columns of the release ({listing(labels)})", repr(cut(strangers[0], 40)), place="columns")
         found = (on_released_bins(table, [labels[name] for name in table.columns]) for table in read.tables)
-        return Measurements(tables=tuple(filter(None, found)), times=_times(document.selection))
+        return Measurements(
+            tables=tuple(filter(None, found)), times=_times(document.selection), bins=_transformations(document)
+        )
     except Unexpected as error:
         problem = f"{error}."
     raise InputError(f"{path}: {problem}")
@@ -159,6 +161,16 @@ def _times(selection: SelectionPart) -> float:
         return 1.0
     law = selection.rule.law
     return math.inf if law is None else law.mean
+
+
+def _transformations(document: ReleaseDocument) -> int:
+    """On how many different bins shared measurements could have been released, at most; 1 where each round measures."""
+    selection = document.selection
+    if not selection.shared_measurements:
+        return 1
+    if selection.bounds is not None:
+        return selection.bounds.transformations
+    return min(selection.configurations, math.prod(len(column.alternatives) for column in document.columns))
 
 
 def _codes(

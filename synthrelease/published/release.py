@@ -43,10 +43,13 @@ class Measurements:
     tables : on the released bins.
     times : how often they were measured before the release, on average at most: 1 where all rounds share them, otherwise the
         mean number of rounds that the search was ready for; infinite where it would never have ended.
+    bins : where all rounds share them, the number of transformations on whose bins they could have been released, at most:
+        which one was, depends on their noise. Otherwise 1: a round that measures for itself has drawn its bins before.
     """
 
     tables: tuple[PublishedMeasurement, ...]
     times: float
+    bins: int = 1
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -12,6 +12,7 @@ Both kinds are held against the number of the confidential table and that of the
 from __future__ import annotations
 
 import argparse
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -26,6 +27,7 @@ from synthrelease.domain.schema import Transformation
 from synthrelease.enclave.door import Meter, PrivateCounts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.estimates import estimate
+from synthrelease.estimates.questions import Question, parse_question
 from synthrelease.published import PublishedRelease, RulePart
 from synthrelease.published.columns import ColumnPart
 from synthrelease.published.measurements import PublishedMeasurement
@@ -34,7 +36,7 @@ from synthrelease.randomness import SeededEntropy
 from synthrelease.rehearsal.intervals import clopper_pearson
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.spec import load_spec
-from tests.benchmarks.coverage_questions import QUESTIONS, Question, plain
+from tests.benchmarks.coverage_questions import QUESTIONS, plain
 from tests.helpers.published import published
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -56,7 +58,7 @@ class Study:
     """Everything that stays the same from run to run."""
 
     def __init__(self, name: str, n_rows: int | None):
-        self.name, self.questions = name, QUESTIONS[name]
+        self.name = name
         self.spec: ReleaseSpec = load_spec(ROOT / "configs" / f"{CONFIGS[name]}.toml")
         data = ROOT / "public_data" / f"{name}_surrogate.csv.gz"
         self.public = read_public(data, self.spec.schema, self.spec.input, self.spec.raw)
@@ -78,6 +80,7 @@ class Study:
             (),
             rules=rules,
         )
+        self.questions = [parse_question(text, self.empty) for text in QUESTIONS[name]]
         self.truths = [self.true(question, self.population) for question in self.questions]
 
     def true(self, question: Question, table: Counts) -> list[float]:
@@ -107,17 +110,24 @@ class Study:
             background = Background(plausibility=self.spec.synthetic.merge(self.bins), prior=None, ordered=self.bins.ordered)
             rows = self.generator.model(measured, background).sample(self.n, random)
         for place, question in enumerate(self.questions):
-            truth, answer = self.true(question, drawn), estimate(release, **question.arguments)
+            truth, answer = self.true(question, drawn), estimate(release, question.text)
             usual = plain(self.empty, question, rows) if rows is not None else None
             for index, term in enumerate(answer.terms):
                 one = found.setdefault((place, index), Found())
                 exact, whole = truth[index], self.truths[place][index]
-                one.held.append((term.low <= exact <= term.high, term.population_low <= whole <= term.population_high))
-                one.widths.append((term.high - term.low, term.population_high - term.population_low))
+                low, high = ends(term.low, term.high)
+                population_low, population_high = ends(term.population_low, term.population_high)
+                one.held.append((low <= exact <= high, population_low <= whole <= population_high))
+                one.widths.append((high - low, population_high - population_low))
                 if usual is not None:
                     half = QUANTILE * usual[1][index]
                     one.naive_held.append((abs(usual[0][index] - exact) <= half, abs(usual[0][index] - whole) <= half))
                     one.naive_widths.append(2 * half)
+
+
+def ends(low: float | None, high: float | None) -> tuple[float, float]:
+    """Of an interval; infinite where it has none."""
+    return -math.inf if low is None else low, math.inf if high is None else high
 
 
 def with_tables(release: PublishedRelease, tables: Sequence[PublishedMeasurement]) -> PublishedRelease:
@@ -142,16 +152,15 @@ def main() -> None:
         runs += 1
     seconds = time.process_time() - start
     chance = clopper_pearson(round(0.95 * runs), runs)
-    print(
-        f"{runs} tables of {study.n:,} rows, {min(runs, options.naive)} of them with synthetic rows; {seconds:,.0f} processor seconds."
-    )
+    naive = min(runs, options.naive)
+    print(f"{runs} tables of {study.n:,} rows, {naive} of them with synthetic rows; {seconds:,.0f} processor seconds.")
     print(f"Of 95% in so many runs, {100 * chance.low:.1f}% to {100 * chance.high:.1f}% is what chance does.\n")
-    print(
-        "| estimate | table: held | width | population: held | width | rows as real: table held | population held | width |"
-    )
+    print("| estimate | table: held | width | population: held | width | rows as real: table held | population held | width |")
     print("|---|---|---|---|---|---|---|---|")
     for (place, index), one in found.items():
-        print(f"| {study.questions[place].names[index]} | " + " | ".join(cells(one, study.questions[place].percent)) + " |")
+        question = study.questions[place]
+        name = question.text if len(question.on) < 2 else f"{question.text}: {question.on[index]}"
+        print(f"| {name} | " + " | ".join(cells(one, question.kind == "share")) + " |")
 
 
 def cells(one: Found, percent: bool) -> list[str]:
