@@ -16,7 +16,7 @@ from synthrelease.bundle import write_bundle
 from synthrelease.releasing.release import release
 from synthrelease.specification.spec import load_spec
 from tests.conftest import ROOT
-from tests.helpers.tiny import write_config, write_data
+from tests.helpers.tiny import write_config, write_data, write_measured_release
 
 WITH_EXAMPLES = sorted(
     path.relative_to(ROOT).with_suffix("").as_posix().replace("/", ".")
@@ -31,6 +31,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     result = release(load_spec(write_config(where)), write_data(where))
     assert result is not None
     write_bundle(result, where / "release")
+    (where / "publishing").mkdir()
+    write_measured_release(where / "publishing", where / "measured")
     return where
 
 

@@ -162,5 +162,6 @@ def _known(number: float) -> float | None:
 
 
 def _unit(release: PublishedRelease, target: str, name: str) -> str:
-    """Of a slope: that of the target per one of the column."""
-    return f"{release.by_name[target].unit} per {release.by_name[name].unit or 'unit'} of {name}".strip()
+    """Of a slope: that of the target per one unit of the column."""
+    per = release.by_name[name].unit
+    return f"{release.by_name[target].unit} per unit of {name}{f' ({per})' if per else ''}".strip()

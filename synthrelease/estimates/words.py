@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from dataclasses import asdict, dataclass, fields
+from functools import partial
 from textwrap import fill
 
 from synthrelease.estimates.questions import Kind
 
+_MOST_DECIMALS = 8
 _WIDTH = 100
 """Of the sentences under the numbers, in characters."""
 
@@ -79,15 +82,16 @@ class Estimate:
 
 def explained(found: Estimate) -> str:
     """The text that `synthrelease estimate` prints."""
+    value = partial(_value, found.kind, _decimals(found))
     rows = [["", "estimate", "original table", "population", ""]]
     for term in found.terms:
         name = f"slope of {term.name}" if found.kind == "slope" else term.group or term.name
         rows.append(
             [
                 name,
-                _value(found, term.estimate),
-                f"{_value(found, term.low)} to {_value(found, term.high)}",
-                f"{_value(found, term.population_low)} to {_value(found, term.population_high)}",
+                value(term.estimate),
+                f"{value(term.low)} to {value(term.high)}",
+                f"{value(term.population_low)} to {value(term.population_high)}",
                 term.unit,
             ]
         )
@@ -120,7 +124,13 @@ def _wrapped(text: str, before: str) -> str:
     return fill(text, _WIDTH, initial_indent=before, subsequent_indent=" " * len(before))
 
 
-def _value(found: Estimate, number: float | None) -> str:
+def _decimals(found: Estimate) -> int:
+    """Of the printed numbers: two digits of the smallest standard error."""
+    errors = [term.standard_error * (100 if found.kind == "share" else 1) for term in found.terms if term.standard_error]
+    return min(_MOST_DECIMALS, max(0, 1 - math.floor(math.log10(min(errors))))) if errors else _MOST_DECIMALS // 2
+
+
+def _value(kind: Kind, decimals: int, number: float | None) -> str:
     if number is None:
         return "?"
-    return f"{number:.3%}" if found.kind == "share" else f"{number:,.6g}"
+    return f"{number:.{decimals}%}" if kind == "share" else f"{number:,.{decimals}f}"
