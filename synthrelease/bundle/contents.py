@@ -13,6 +13,7 @@ from synthrelease.bundle.citation import citation_bytes
 from synthrelease.bundle.datapackage import datapackage_bytes
 from synthrelease.bundle.deployment import deployment_bytes
 from synthrelease.bundle.document import column_parts, release_document
+from synthrelease.bundle.estimating import with_estimates
 from synthrelease.bundle.imputing import imputed
 from synthrelease.bundle.measurements import measurements_bytes
 from synthrelease.bundle.names import page_name
@@ -41,7 +42,8 @@ def release_files(release: Release) -> tuple[ReleasedTable, ReleaseDocument, dic
         bins = release.spec.space.common if release.spec.shared_measurements else candidate.transformation
         data[measurements.NAME] = measurements_bytes(release.measured, bins, candidate.transformation)
     checksums = {name: sha256(content) for name, content in data.items()}
-    return table, document.model_copy(update={"files": checksums}), data
+    document = document.model_copy(update={"files": checksums})
+    return table, with_estimates(document, data.get(measurements.NAME)), data
 
 
 def _promised_count(release: Release) -> int:

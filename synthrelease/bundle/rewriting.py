@@ -9,6 +9,7 @@ from synthrelease.bundle import imputing, measurements
 from synthrelease.bundle.checksums import sha256
 from synthrelease.bundle.contents import table_files, written
 from synthrelease.bundle.document import own_version, writers
+from synthrelease.bundle.estimating import with_estimates
 from synthrelease.bundle.series import series_part
 from synthrelease.bundle.table import read_csv
 from synthrelease.bundle.weights import calibrated
@@ -80,4 +81,5 @@ def rewritten(files: Mapping[str, bytes], spec: ReleaseSpec) -> dict[str, bytes]
     kept = {name: files[name] for name in old.files if name in (imputing.NAME, measurements.NAME)}
     data = kept | table_files(document, table)
     document = document.model_copy(update={"files": {name: sha256(content) for name, content in data.items()}})
+    document = with_estimates(document, data.get(measurements.NAME))
     return data | {"release.json": document.dumped()} | written(document, table, {name: len(data[name]) for name in data})

@@ -48,6 +48,7 @@ from synthrelease.errors import BudgetError, Unexpected, cut
 from synthrelease.published.calibration import CalibrationPart
 from synthrelease.published.columns import BinPart, ColumnPart, RulePart
 from synthrelease.published.costs import ChargePart, DomainPart, GuaranteePart
+from synthrelease.published.estimates import EstimatesPart
 from synthrelease.published.flavour import FlavourPart
 from synthrelease.published.imputation import ImputationPart
 from synthrelease.published.partition import PartitionPart
@@ -220,7 +221,7 @@ class SelectionPart(Part):
         return SelectionRule(stop_probability=Fraction(self.stop_probability or 0), shape=shape)
 
 
-_OPTIONAL = ("calibration", "imputation", "flavour", "series", "partition", "population")
+_OPTIONAL = ("calibration", "imputation", "flavour", "series", "partition", "population", "estimates")
 """What is not written where it was not asked for, or (the flavour) by earlier versions."""
 
 
@@ -241,6 +242,7 @@ class ReleaseDocument(Part):
     bundle : further formats that were asked for; absent where none were.
     series : earlier releases of the same register; absent where none are named.
     intended_queries : what the release is meant to answer; absent where nothing is stated.
+    estimates : what the published noisy tables answer; absent where none are published, or by earlier versions.
     """
 
     format: Format
@@ -271,6 +273,7 @@ class ReleaseDocument(Part):
     series: SeriesPart | None = None
     partition: PartitionPart | None = None
     population: PopulationPart | None = None
+    estimates: EstimatesPart | None = None
     intended_queries: Annotated[list[IntendedQueryTable], Field(strict=False)] = []
 
     @model_serializer(mode="wrap")

@@ -17,6 +17,7 @@ from synthrelease.domain.counts import Counts
 from synthrelease.domain.schema import Layout
 from synthrelease.published.columns import PublishedColumn, RulePart
 from synthrelease.published.costs import DomainPart
+from synthrelease.published.estimates import EstimatesPart
 from synthrelease.published.measurements import PublishedMeasurement
 from synthrelease.published.partition import PartitionPart
 from synthrelease.toml.queries import IntendedQueryTable
@@ -107,6 +108,8 @@ class PublishedRelease:
 
     partition: PartitionPart | None = None
     """How the original rows were divided; the figures of the criteria are then about one of the pieces."""
+    estimates: EstimatesPart | None = None
+    """What the noisy tables answer, with an interval for each intended query; None where none are published."""
 
     def __repr__(self) -> str:
         return (

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from synthrelease.bundle.card import copies, duplicates, explanations, numbers, pieces, protection, queries, series, weighting
+from synthrelease.bundle.card import (
+    copies,
+    duplicates,
+    estimates,
+    explanations,
+    numbers,
+    pieces,
+    protection,
+    queries,
+    series,
+    weighting,
+)
 from synthrelease.bundle.card.pictures import band_columns, error_band, of_every_cell
 from synthrelease.bundle.card.wording import Wording
 from synthrelease.bundle.checksums import sha256
@@ -39,6 +50,7 @@ def context(document: ReleaseDocument, table: ReleasedTable, language: str) -> d
         "protect": protection,
         "pieces": pieces.sentences(document),
         "weighting": [] if document.calibration is None else weighting.sentences(document.calibration),
+        "estimates": estimates.sentences(document),
         "queries": queries.rows(document),
         "series": series.sentences(document),
         "series_rows": series.rows(document),
