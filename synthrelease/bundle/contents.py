@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from synthrelease.bundle import imputing, measurements
+from synthrelease.bundle import measurements
 from synthrelease.bundle.card import markdown_bytes, page_bytes
 from synthrelease.bundle.catalogues import catalogue_documents
 from synthrelease.bundle.checksums import sha256
@@ -37,7 +37,7 @@ def release_files(release: Release) -> tuple[ReleasedTable, ReleaseDocument, dic
     document = release_document(release, {}, weighting, copies)
     data = table_files(document, table)
     if content is not None:
-        data[imputing.NAME] = content
+        data[document.imputed] = content
     if release.measured is not None:
         bins = release.spec.space.common if release.spec.shared_measurements else candidate.transformation
         data[measurements.NAME] = measurements_bytes(release.measured, bins, candidate.transformation)

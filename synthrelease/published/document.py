@@ -50,7 +50,7 @@ from synthrelease.published.columns import BinPart, ColumnPart, RulePart
 from synthrelease.published.costs import ChargePart, DomainPart, GuaranteePart
 from synthrelease.published.estimates import EstimatesPart
 from synthrelease.published.flavour import FlavourPart
-from synthrelease.published.imputation import ImputationPart
+from synthrelease.published.imputation import IMPUTED, ImputationPart
 from synthrelease.published.partition import PartitionPart
 from synthrelease.published.parts import ExactText, Number, Part, number, upwards
 from synthrelease.published.population import PopulationPart
@@ -292,6 +292,11 @@ class ReleaseDocument(Part):
     def parquet(self) -> str:
         """The name of the table as Parquet."""
         return f"{self.bundle.stem}.parquet"
+
+    @property
+    def imputed(self) -> str:
+        """The name of the file with complete copies, where there are any."""
+        return self.bundle.named(IMPUTED)
 
     @property
     def rows_worked_with(self) -> int:

@@ -44,7 +44,7 @@ def context(document: ReleaseDocument, table: ReleasedTable, language: str) -> d
         "fingerprint": sha256(document.dumped()),
         "licence": LICENCES.get(document.card.licence),
         "level": float(LEVEL),
-        "copies": [] if document.imputation is None else copies.sentences(document.imputation),
+        "copies": copies.sentences(document),
         "duplicates": duplicates.sentences(document, table),
         "explain": explanations,
         "protect": protection,
