@@ -29,7 +29,7 @@ from synthrelease.enclave.source import Source
 from synthrelease.enclave.split_key import SplitKey
 from synthrelease.enclave.texts import Piece, Texts
 from synthrelease.errors import InputError
-from synthrelease.toml.tables import InputTable
+from synthrelease.toml.columns import InputTable
 
 _MODULUS = 2**256
 
