@@ -1,4 +1,5 @@
-"""The commands as functions, for notebooks and scripts: `synthrelease.plan`, `rehearse`, `release`, `load`, `bound`.
+"""The commands as functions, for notebooks and scripts: `synthrelease.plan`, `rehearse`, `release`, `load`, `bound`,
+`estimate`.
 
 They do what the commands do, in the same order, and raise `SynthreleaseError` where a command ends with a message. None of
 them prints.

@@ -9,6 +9,7 @@ from synthrelease.bundle import imputing, measurements
 from synthrelease.bundle.checksums import sha256
 from synthrelease.bundle.contents import table_files, written
 from synthrelease.bundle.document import own_version, writers
+from synthrelease.bundle.estimating import with_estimates
 from synthrelease.bundle.series import series_part
 from synthrelease.bundle.table import read_csv
 from synthrelease.bundle.weights import calibrated
@@ -77,7 +78,11 @@ def rewritten(files: Mapping[str, bytes], spec: ReleaseSpec) -> dict[str, bytes]
     flavour = FlavourPart.of(document.guarantee.guarantee(), document.domain.way, *stated)
     document = document.model_copy(update={"flavour": flavour})
     document = document.model_copy(update={"series": _series(files["release.json"], spec, document)})
-    kept = {name: files[name] for name in old.files if name in (imputing.NAME, measurements.NAME)}
+    kept = {measurements.NAME: files[measurements.NAME]} if measurements.NAME in old.files else {}
+    if old.imputed in old.files:
+        before, now = old.bundle.synthetic_column, spec.bundle.synthetic_column
+        kept[document.imputed] = imputing.relabelled(files[old.imputed], marked=before, mark=now)
     data = kept | table_files(document, table)
     document = document.model_copy(update={"files": {name: sha256(content) for name, content in data.items()}})
+    document = with_estimates(document, data.get(measurements.NAME))
     return data | {"release.json": document.dumped()} | written(document, table, {name: len(data[name]) for name in data})

@@ -280,10 +280,10 @@ def _column(release: str, column: ColumnDraft) -> list[str]:
         lines += [
             f"bounds = {toml([bins.low, bins.high])}".ljust(31)
             + ("" if column.part == "month" else " # widen to what is possible"),
-            f"alternatives.coarse = {toml(bin_texts(bins.coarse, whole=whole))}",
+            f"alternatives.coarse = {toml(bin_texts(bins.coarse, whole=whole, low=bins.low))}",
         ]
         if bins.fine != bins.coarse:
-            lines.append(f"alternatives.fine = {toml(bin_texts(bins.fine, whole=whole))}")
+            lines.append(f"alternatives.fine = {toml(bin_texts(bins.fine, whole=whole, low=bins.low))}")
         return lines
     if column.characters:
         lines.append(f"characters = {column.characters}".ljust(31) + " # of a text in the file are its code")

@@ -48,8 +48,9 @@ from synthrelease.errors import BudgetError, Unexpected, cut
 from synthrelease.published.calibration import CalibrationPart
 from synthrelease.published.columns import BinPart, ColumnPart, RulePart
 from synthrelease.published.costs import ChargePart, DomainPart, GuaranteePart
+from synthrelease.published.estimates import EstimatesPart
 from synthrelease.published.flavour import FlavourPart
-from synthrelease.published.imputation import ImputationPart
+from synthrelease.published.imputation import IMPUTED, ImputationPart
 from synthrelease.published.partition import PartitionPart
 from synthrelease.published.parts import ExactText, Number, Part, number, upwards
 from synthrelease.published.population import PopulationPart
@@ -221,7 +222,7 @@ class SelectionPart(Part):
         return SelectionRule(stop_probability=Fraction(self.stop_probability or 0), shape=shape)
 
 
-_OPTIONAL = ("calibration", "imputation", "flavour", "series", "partition", "split", "population")
+_OPTIONAL = ("calibration", "imputation", "flavour", "series", "partition", "split", "population", "estimates")
 """What is not written where it was not asked for, or (the flavour) by earlier versions."""
 
 
@@ -243,6 +244,7 @@ class ReleaseDocument(Part):
     bundle : further formats that were asked for; absent where none were.
     series : earlier releases of the same register; absent where none are named.
     intended_queries : what the release is meant to answer; absent where nothing is stated.
+    estimates : what the published noisy tables answer; absent where none are published, or by earlier versions.
     """
 
     format: Format
@@ -274,6 +276,7 @@ class ReleaseDocument(Part):
     partition: PartitionPart | None = None
     split: SplitPart | None = None
     population: PopulationPart | None = None
+    estimates: EstimatesPart | None = None
     intended_queries: Annotated[list[IntendedQueryTable], Field(strict=False)] = []
 
     @model_serializer(mode="wrap")
@@ -292,6 +295,11 @@ class ReleaseDocument(Part):
     def parquet(self) -> str:
         """The name of the table as Parquet."""
         return f"{self.bundle.stem}.parquet"
+
+    @property
+    def imputed(self) -> str:
+        """The name of the file with complete copies, where there are any."""
+        return self.bundle.named(IMPUTED)
 
     @property
     def rows_worked_with(self) -> int:
