@@ -199,6 +199,16 @@ def test_what_does_not_go_together_is_refused(tmp_path: Path, more: str, changes
         load_spec(config_of(tmp_path, more=more, **({"piece": 1} | changes)))
 
 
+def test_measurements_of_a_piece_are_not_published(tmp_path: Path) -> None:
+    """Estimates and bounds would take them for those of the register."""
+    measured = {
+        SELECTION: f"{SELECTION}publish_measurements = true\n{split_table(1)}",
+        'family = "privbayes"\nflavour = "degree"\ndegree = 1\nepsilon_split = 0.5': 'family = "marginals"\ntables = "face + year"',
+    }
+    with pytest.raises(SpecError, match="no estimate for the whole register follows"):
+        load_spec(write_config(tmp_path, measured))
+
+
 def test_without_rules_too_the_number_of_rows_of_a_piece_is_counted(tmp_path: Path) -> None:
     """Without pieces nothing would be left out, and all rows of the file would be used for nothing."""
     rule = "[[rules]]\nnever = \"face == 'tail' and year > 6\"\n"
