@@ -201,10 +201,9 @@ def test_what_does_not_go_together_is_refused(tmp_path: Path, more: str, changes
 
 def test_measurements_of_a_piece_are_not_published(tmp_path: Path) -> None:
     """Estimates and bounds would take them for those of the register."""
-    measured = {
-        SELECTION: f"{SELECTION}publish_measurements = true\n{split_table(1)}",
-        'family = "privbayes"\nflavour = "degree"\ndegree = 1\nepsilon_split = 0.5': 'family = "marginals"\ntables = "face + year"',
-    }
+    family = 'family = "privbayes"\nflavour = "degree"\ndegree = 1\nepsilon_split = 0.5'
+    selection = f"{SELECTION}publish_measurements = true\n{split_table(1)}"
+    measured = {SELECTION: selection, family: 'family = "marginals"\ntables = "face + year"'}
     with pytest.raises(SpecError, match="no estimate for the whole register follows"):
         load_spec(write_config(tmp_path, measured))
 
