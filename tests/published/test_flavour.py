@@ -21,6 +21,7 @@ OUTPUTS = {
     "criteria": "figures are charged; kinds and thresholds are part of the specification, and say nothing about the file",
     "configuration": "that of the round which charged criteria accepted",
     "imputation": "made of the released rows",
+    "estimates": "made of the published noisy tables, which were charged",
     "files": "checksums of the released rows",
 }
 WORDS = {"format", "title", "description", "synthetic", "guarantee", "charges", "selection", "specification", "versions",

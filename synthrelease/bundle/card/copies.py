@@ -19,8 +19,9 @@ def sentences(document: ReleaseDocument) -> list[str]:
     times = "once" if part.smallest == 1 else f"{part.smallest} times"
     return [
         f"{figure(part.rows)} of the released rows have a gap. {document.imputed} has {part.copies} complete copies of the "
-        f"table: .imp is the number of the copy, .id the row of {document.csv}, .imputed the columns that were filled in. Observed "
-        f"values are as in {document.csv}. Figures and criteria are about the table with its gaps, and not about the copies.",
+        f"table: .imp is the number of the copy, .id the row of {document.csv}, .imputed the columns that were filled in. "
+        f"Observed values are as in {document.csv}. Figures and criteria are about the table with its gaps, and not about the "
+        "copies.",
         f"A gap was filled with the values of a released row that has them, drawn among those that agree in "
         f"{', '.join(words(name) for name in part.match)}; in fewer of these, from the last one back, until {part.donors} rows "
         "agreed. Where the plausibility rules demand that a value is missing, as of a question that was not asked, it stays "
