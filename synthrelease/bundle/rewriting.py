@@ -69,12 +69,12 @@ def rewritten(files: Mapping[str, bytes], spec: ReleaseSpec) -> dict[str, bytes]
     calibration = spec.calibration and spec.calibration.on(Transformation(schema=spec.schema, binnings=binnings))
     plain = replace(table, weights=None, marked=spec.bundle.synthetic_column)
     table, weighting = calibrated(plain, calibration, old.columns)
-    lowest = format_of(old.columns, weighting, old.charges, old.criteria, spec.bundle)
+    lowest = format_of(old.columns, weighting, old.charges, old.criteria, spec.bundle, split=old.split is not None)
     changed = {"format": lowest, "card": card, "written_by": own_version()}
     written_by = {name: text for name, text in old.versions.items() if name not in writers(old.bundle)} | writers(spec.bundle)
     document = old.model_copy(update=changed | {"calibration": weighting, "bundle": spec.bundle, "versions": written_by})
     document = document.model_copy(update={"intended_queries": list(spec.intended_queries)})
-    stated = [part is not None for part in (document.calibration, document.partition, document.population)]
+    stated = [part is not None for part in (document.calibration, document.partition, document.population, document.split)]
     flavour = FlavourPart.of(document.guarantee.guarantee(), document.domain.way, *stated)
     document = document.model_copy(update={"flavour": flavour})
     document = document.model_copy(update={"series": _series(files["release.json"], spec, document)})

@@ -9,7 +9,8 @@ from datetime import date, datetime
 
 import numpy as np
 
-from synthrelease.drafting.columns import Answers, ColumnDraft, LeftOut, numbers, plain_name
+from synthrelease.drafting.column_draft import Answers, ColumnDraft, LeftOut, plain_name
+from synthrelease.drafting.columns import numbers
 
 FORMATS = ("%Y-%m-%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d", "%d-%m-%Y", "%Y%m%d")
 """As they are tried: where a file allows two readings, the first one is taken, and the draft says which."""

@@ -90,6 +90,7 @@ def release_of(
         codes=codes,
         weights=weights,
         partition=document.partition,
+        split=document.split,
         estimates=document.estimates,
     )
 

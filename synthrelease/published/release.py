@@ -20,6 +20,7 @@ from synthrelease.published.costs import DomainPart
 from synthrelease.published.estimates import EstimatesPart
 from synthrelease.published.measurements import PublishedMeasurement
 from synthrelease.published.partition import PartitionPart
+from synthrelease.published.split import SplitPart
 from synthrelease.toml.queries import IntendedQueryTable
 
 if TYPE_CHECKING:
@@ -108,6 +109,8 @@ class PublishedRelease:
 
     partition: PartitionPart | None = None
     """How the original rows were divided; the figures of the criteria are then about one of the pieces."""
+    split: SplitPart | None = None
+    """The piece of a register that was read; figures, noise and table are then about it."""
     estimates: EstimatesPart | None = None
     """What the noisy tables answer, with an interval for each intended query; None where none are published."""
 

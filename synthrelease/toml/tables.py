@@ -32,6 +32,7 @@ from synthrelease.toml.partition import PartitionTable
 from synthrelease.toml.population import PopulationTable
 from synthrelease.toml.queries import IntendedQueryTable
 from synthrelease.toml.series import SeriesTable
+from synthrelease.toml.split import SplitTable
 
 Model = TypeVar("Model", bound=BaseModel)
 MAX_TABLES = 200
@@ -146,8 +147,8 @@ class InputTable(SpecTable):
         `missing_label`; "drop" leaves its row out, "error" refuses the file. A column may decide otherwise.
         Example: `missing = "bin"`.
     outside : what a value does that is outside a column's bounds or in none of its categories: "drop" leaves its row out,
-        "clip" takes the nearest bound (numbers alone), "error" refuses the file. A column may decide otherwise.
-        Example: `outside = "clip"`.
+        "clip" takes the nearest bound (numbers alone), "error" refuses the file. A column may decide otherwise; one of
+        categories or codes may keep it as a "bin". Example: `outside = "clip"`.
     rows : what is public about how many rows the rules above keep (theory 1.7, resizing). "private": a noisy count, which costs
         [budget] rows. A whole number: an official figure at or below the kept rows. "exact": their number is published as it
         is, and whether a record is kept is not protected. Where no row can be left out, it costs nothing and needs no choice.
@@ -227,7 +228,13 @@ class ColumnTable(SpecTable):
         `missing_label = "not stated"`.
     missing_values : further texts of the file that mean a missing value in this column, beside those of [input].
         Example: `missing_values = ["97", "98", "99"]`.
-    outside : as in [input], for this column; left out, [input] decides. Example: `outside = "drop"`.
+    characters : of codes, how many of the first characters of a text are the code: 1 of "I21.4" is "I". What means missing is
+        recognised before anything is cut off. Codes that are digits must all have their leading zeros.
+        Example: `characters = 3`.
+    outside : as in [input], for this column; left out, [input] decides. Categories and codes have "bin" in place of "clip":
+        what is not listed becomes the category of the `outside_label`, and no row is left out. Example: `outside = "bin"`.
+    outside_label : that category: a new one, or one of the listed. In alternatives it is a group of its own, unless one has
+        its name or lists it. Left out, it is called "other". Example: `outside = "bin"`, `outside_label = "all others"`.
     alternatives : the bins that the column may be released in, under a name for each way. Numbers: a list of bins that cover
         the bounds without a gap, such as "<18", "18-19", "1..12" (each number a bin), "1500-4499 by 100", "2.5 to 3" (kind
         "real"), ">44". Categories and codes: a table of groups (of codes, not of their labels); left out, each category is
@@ -251,7 +258,9 @@ class ColumnTable(SpecTable):
     missing: Literal["drop", "bin", "error"] | None = None
     missing_label: str | None = None
     missing_values: tuple[str, ...] = ()
-    outside: Literal["drop", "clip", "error"] | None = None
+    characters: int | None = Field(default=None, ge=1, le=50)
+    outside: Literal["drop", "clip", "bin", "error"] | None = None
+    outside_label: str | None = None
     alternatives: dict[str, _Bins] = Field(default_factory=dict)
 
     _one_record_alone = field_validator("missing", mode="before")(_missing_rule)
@@ -427,6 +436,8 @@ class ReleaseFile(SpecTable):
     unit : how records belong to persons; its settings follow below. Example: `unit.name = "birth"`.
     partition : random pieces of the rows, one for the generator and one for the criteria; its settings follow below. Left out,
         both work with all rows. Example: `partition = { fit = 0.5, score = 0.5 }`.
+    split : which piece of the register this release reads, where the ledger has split it; its settings follow below. Left out,
+        it reads all rows. Example: `split = { by = "certificate", piece = 1, of = 2 }`.
     population : what the private file is a simple random sample of; its settings follow below. Example:
         `population = { size = 2000000, sample = "simple random, without replacement", source = "Population register" }`.
     calibration : published totals that the released rows are weighted to, after acceptance and at no cost; its settings follow
@@ -455,6 +466,7 @@ class ReleaseFile(SpecTable):
     selection: SelectionTable = SelectionTable()
     unit: UnitTable = UnitTable()
     partition: PartitionTable | None = None
+    split: SplitTable | None = None
     population: PopulationTable | None = None
     calibration: CalibrationTable | None = None
     imputation: ImputationTable | None = None

@@ -10,7 +10,7 @@ import pytest
 
 from synthrelease.drafting import write_draft
 from synthrelease.drafting.codebook import Entry
-from synthrelease.drafting.columns import Answers, LeftOut
+from synthrelease.drafting.column_draft import Answers, LeftOut
 from synthrelease.drafting.dates import DateColumn, date_column, date_format, draft_dates
 from synthrelease.enclave.ingest import read_public
 from synthrelease.specification.spec import load_spec
