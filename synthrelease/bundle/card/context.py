@@ -51,6 +51,7 @@ def context(document: ReleaseDocument, table: ReleasedTable, language: str) -> d
         "pieces": pieces.sentences(document),
         "weighting": [] if document.calibration is None else weighting.sentences(document.calibration),
         "estimates": estimates.sentences(document),
+        "estimate_example": estimates.example(document),
         "queries": queries.rows(document),
         "series": series.sentences(document),
         "series_rows": series.rows(document),
