@@ -7,7 +7,7 @@ from typing import Literal
 
 from synthrelease.audit.catalogue import all_cases
 from synthrelease.audit.model_sensitivity import enumerate_models
-from synthrelease.audit.number_sensitivity import enumerate_numbers
+from synthrelease.audit.number_sensitivity import NUMBER_OF_ROWS, enumerate_numbers
 from synthrelease.audit.power import measure_power, unit_faults
 from synthrelease.audit.running import Effort, Progress, audit_cases, side_by_side
 from synthrelease.audit.selection_law import LawCheck, check_laws
@@ -71,8 +71,8 @@ def _sensitivities(wanted: str, most_records: int, jobs: int, progress: Progress
         progress("enumerating sensitivities", len(found), len(chosen))
     order = [sweep.name for sweep in chosen]
     found.sort(key=lambda part: order.index(part.name))
-    rest = [*enumerate_models(most_records), enumerate_numbers(most_records)]
-    return found + [part for part in rest if wanted in part.name.lower()]
+    numbers = [enumerate_numbers(most_records)] if wanted in NUMBER_OF_ROWS else []
+    return [*found, *enumerate_models(most_records, wanted), *numbers]
 
 
 def _laws(progress: Progress) -> list[LawCheck]:

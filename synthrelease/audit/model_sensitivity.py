@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations, permutations, product
@@ -38,68 +38,95 @@ class Measured:
     sensitivity: int
 
 
-def enumerate_models(most_records: int) -> Iterator[Enumeration]:
-    """Score, joint tables and moments, over every pair of neighbours of worlds of at most six cells."""
+@dataclass(frozen=True, kw_only=True)
+class Model:
+    """Something that a generator measures, in a small world, for every number of rows.
+
+    Attributes
+    ----------
+    highs : the highest value of each column.
+    tight : whether some pair of neighbours moves it by its whole sensitivity.
+    """
+
+    name: str
+    highs: Mapping[str, int]
+    measured: Callable[[int], Measured]
+    tight: bool
+
+    @classmethod
+    def of(cls, name: str, highs: Mapping[str, int], measured: Callable[[int], Measured], *, tight: bool) -> Model:
+        shape = " x ".join(str(size) for size in World(highs).layout.sizes)
+        return cls(name=f"{name}, {shape}", highs=highs, measured=measured, tight=tight)
+
+
+def enumerate_models(most_records: int, wanted: str = "") -> Iterator[Enumeration]:
+    """Score, joint tables and moments, over every pair of neighbours of worlds of at most six cells.
+
+    Parameters
+    ----------
+    wanted : what the name of an enumeration must contain, whatever the case; the others cost no time.
+    """
+    for model in _models():
+        if wanted.lower() in model.name.lower():
+            yield _enumerated(model, most_records)
+
+
+def _models() -> Iterator[Model]:
     for highs in ({"p": 1, "x": 1}, {"p": 1, "x": 2}, {"p": 2, "x": 1}):
         world = World(highs)
-        yield _enumerated("PrivBayes: structure score", highs, most_records, _score(world), tight=False)
+        yield Model.of("PrivBayes: structure score", highs, _score(world), tight=False)
     for highs in ({"a": 1, "b": 1}, {"a": 1, "b": 2}):
         world = World(highs)
         for network in _networks(len(highs)):
-            yield _enumerated(f"PrivBayes: joint tables {network}", highs, most_records, _tables(world, network), tight=True)
+            yield Model.of(f"PrivBayes: joint tables {network}", highs, _tables(world, network), tight=True)
     for highs in ({"a": 1, "b": 2}, {"a": 2, "b": 1}):
         world = World(highs)
         for formula in ("a:b", "a + 2 b", "a:b + 3 b"):
             for table in range(len(formula.split("+"))):
                 found = _marginal(world, formula, table)
-                yield _enumerated(f"marginals: table {table + 1} of {formula}", highs, most_records, found, tight=True)
+                yield Model.of(f"marginals: table {table + 1} of {formula}", highs, found, tight=True)
         for sums in ("a[0..3]:b[-2..1]", "2 b[-1..4] + a[0..1]"):
             for place in range(len(sums.split("+"))):
                 found = _sum(world, sums, place)
-                yield _enumerated(f"marginals: sum {place + 1} of {sums}", highs, most_records, found, tight=True)
+                yield Model.of(f"marginals: sum {place + 1} of {sums}", highs, found, tight=True)
     for highs in ({"a": 1, "b": 2}, {"a": 2, "b": 1}):
         world = World(highs)
         for columns in ((0,), (1,), (0, 1)):
             asked = _asked(world, columns)
-            yield _enumerated(f"adaptive: table {columns}", highs, most_records, _answered(world, columns), tight=True)
-            yield _enumerated(f"adaptive: score of {columns}", highs, most_records, _scored(world, asked), tight=True)
+            yield Model.of(f"adaptive: table {columns}", highs, _answered(world, columns), tight=True)
+            yield Model.of(f"adaptive: score of {columns}", highs, _scored(world, asked), tight=True)
     for highs in ({"a": 1, "b": 2}, {"a": 2, "b": 1}):
         world = World(highs)
-        yield _enumerated("networks: frequencies", highs, most_records, _frequencies(world), tight=True)
+        yield Model.of("networks: frequencies", highs, _frequencies(world), tight=True)
     for prior, name in ((None, "mid-range"), (PRIOR, "a prior")):
         for highs in ({"a": 1, "b": 2}, {"a": 2, "b": 1}, {"a": 1, "b": 1}):
             world = World(highs)
-            yield _enumerated(
-                f"functional mechanism: moments, {name}", highs, most_records, _moments(world, prior), tight=False
-            )
+            yield Model.of(f"functional mechanism: moments, {name}", highs, _moments(world, prior), tight=False)
 
 
-def _enumerated(
-    name: str, highs: dict[str, int], most_records: int, measured: Callable[[int], Measured], *, tight: bool
-) -> Enumeration:
+def _enumerated(model: Model, most_records: int) -> Enumeration:
     """Compare every pair of neighbours. The code's own values are enumerated, so there is nothing to disagree with
     but the resizing theorem."""
-    world = World(highs)
+    world = World(model.highs)
     figures = pairs = violations = files = coupled = contradictions = 0
     largest = Fraction(0)
     for n in range(1, most_records + 1):
-        mechanism = measured(n)
+        mechanism = model.measured(n)
         codes = world.all_tables(n)
         values = np.array([mechanism.values(table) for table in codes])
         first, second = neighbour_pairs(world.dense(codes))
         changes = np.abs(values[first] - values[second]).sum(axis=1)
         figures, pairs = figures + len(codes), pairs + len(first)
         worse = changes > mechanism.sensitivity
-        resized = resized_pairs(tuple(highs.items()), n, most_records)
+        resized = resized_pairs(tuple(model.highs.items()), n, most_records)
         files, coupled = files + resized.files, coupled + resized.coupled
         contradictions += resized.contradictions
         violations += int(worse.sum()) + resized.touched(pair_numbers(first[worse], second[worse], len(codes)))
         largest = max(largest, Fraction(int(changes.max()), mechanism.sensitivity))
-    shape = " x ".join(str(size) for size in world.layout.sizes)
     return Enumeration(
-        name=f"{name}, {shape}",
-        kind=name.split(":")[0],
-        tight=tight,
+        name=model.name,
+        kind=model.name.split(":")[0],
+        tight=model.tight,
         most_records=most_records,
         cells=world.layout.n_cells,
         figures=figures,

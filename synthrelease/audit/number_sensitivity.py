@@ -11,6 +11,7 @@ from synthrelease.audit.worlds import World
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.enclave.resizing import resize
 
+NUMBER_OF_ROWS = "number of rows"
 _HIGHS = {"a": 1, "b": 2}
 _RULE = RowsRule(way="counted", epsilon=Fraction(1))
 
@@ -29,8 +30,8 @@ def enumerate_numbers(most_records: int) -> Enumeration:
         for (left, sensitivity), (right, _) in [(counted[pair.kept(0)], counted[pair.kept(1)])]
     ]
     return Enumeration(
-        name="number of rows",
-        kind="number of rows",
+        name=NUMBER_OF_ROWS,
+        kind=NUMBER_OF_ROWS,
         tight=True,
         most_records=most_records,
         cells=world.layout.n_cells,
