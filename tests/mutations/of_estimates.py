@@ -69,9 +69,9 @@ OF_ESTIMATES = (
         name="estimates: a slope without the noise of X'X",
         breaks="intervals of slopes that are too narrow",
         place="estimates.slopes:slopes",
-        old="weights=np.stack([(noise_b - fixed @ noise_a[others]) * unit, h @ noise_a]),",
-        new="weights=np.stack([noise_b * unit, 0 * (h @ noise_a)]),",
-        tests=(COVER,),
+        old="np.stack([(noise_b - fixed @ noise_a[others]) * unit, h @ noise_a])",
+        new="np.stack([noise_b * unit, 0 * (h @ noise_a)])",
+        tests=(f"{ESTIMATE}::test_the_standard_error_of_a_slope_is_the_spread_of_its_estimates",),
     ),
     Mutation(
         name="estimates: verify looks at no end of an interval",
