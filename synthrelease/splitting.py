@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from synthrelease.accounting.ledger_pieces import Split
-from synthrelease.enclave.record_numbers import PieceOfRegister, read_numbers
+from synthrelease.accounting.ledger_pieces import Split, SplitRule
+from synthrelease.enclave.record_numbers import PieceOfRegister, RecordNumbers, read_numbers
 from synthrelease.enclave.source import Source
 from synthrelease.enclave.split_key import SplitKey, key_beside, read_key, write_key
 from synthrelease.errors import BudgetError, InputError, Problem, SpecError
@@ -17,6 +17,26 @@ from synthrelease.ledger.account import check_unsplit, load_ledger
 from synthrelease.ledger.entries import Statement
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.spec import load_spec
+
+
+def check_numbers(spec: ReleaseSpec, data: Source) -> None:
+    """Raises InputError when a row of the file has no record number, or one that another row has."""
+    if spec.split is not None:
+        _numbers(data, spec, spec.split, SplitKey.new(), "Nothing was spent.")
+
+
+def _numbers(
+    data: Source, spec: ReleaseSpec, rule: SplitRule, key: SplitKey, ending: str, register: str | None = None
+) -> RecordNumbers:
+    """The record numbers of a file, each once, and those of the register where its digest is known."""
+    problem = ""
+    try:
+        numbers = read_numbers(data, spec.schema, spec.input, rule, key)
+        PieceOfRegister(key=key, rule=rule, register=register or numbers.digest()).check(numbers)
+        return numbers
+    except InputError as error:
+        problem = str(error)
+    raise InputError(f"{data}: {problem} {ending}")  # here, so that no frame that saw rows is attached
 
 
 def split_register(
@@ -55,13 +75,7 @@ def split_register(
     if not data.is_there():
         raise InputError(f"{data}: expected a file with a header and rows, found no such file. Nothing was split.")
     secret, place = SplitKey.new(), key or key_beside(ledger)
-    problem, register = "", ""
-    try:
-        register = read_numbers(data, spec.schema, spec.input, spec.split, secret).digest()
-    except InputError as error:
-        problem = str(error)
-    if problem:
-        raise InputError(f"{problem} Nothing was split.")
+    register = _numbers(data, spec, spec.split, secret, "Nothing was split.").digest()
     write_key(place, secret)
     return opened.split(Split(pieces=spec.split.of, key=secret.digest, register=register)), place
 
@@ -112,16 +126,10 @@ def piece_to_read(spec: ReleaseSpec, data: Source, known: KnownSplit, *, on_a_cl
             f"{place}: expected the key with the digest {split.key[:16]}, by which {ledger} is split, found the key "
             f"{key.digest[:16]}. Restore the right one: with another, records would change pieces. Nothing was spent."
         )
-    piece = PieceOfRegister(key=key, rule=rule, register=split.register)
-    problem = ""
-    try:
-        numbers = read_numbers(data, spec.schema, spec.input, rule, key)
-        piece.check(numbers)
-        if spec.rows.stated is not None and spec.rows.stated * rule.of > numbers.n_rows:
-            most = numbers.n_rows // rule.of
-            problem = f"[input] rows: expected at most {most}, the rows of one of {rule.of} pieces, found {spec.rows.stated}."
-    except InputError as error:
-        problem = str(error)
-    if problem:
-        raise InputError(f"{problem} Nothing was spent.")
-    return piece
+    numbers = _numbers(data, spec, rule, key, "Nothing was spent.", split.register)
+    if spec.rows.stated is not None and spec.rows.stated * rule.of > numbers.n_rows:
+        raise InputError(
+            f"{data}: [input] rows: expected at most {numbers.n_rows // rule.of}, the rows of one of {rule.of} pieces, found "
+            f"{spec.rows.stated}. Nothing was spent."
+        )
+    return PieceOfRegister(key=key, rule=rule, register=split.register)

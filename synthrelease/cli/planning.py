@@ -191,10 +191,9 @@ def check(
         check_delta(spec.plan.total.delta, rows.n_file)
         check_stated(spec.rows, rows.n_file)
         if spec.split is not None:
-            from synthrelease.enclave.record_numbers import read_numbers
-            from synthrelease.enclave.split_key import SplitKey
+            from synthrelease.splitting import check_numbers
 
-            read_numbers(source, spec.schema, spec.input, spec.split, SplitKey.new()).digest()  # each row has one, none twice
+            check_numbers(spec, source)
             out.print(f"Every row has a record number of its own in {escape(spec.split.by)!r}.")
         spec.check_sampled(rows.n_file)
     spec.plan.check_limit(spec.limit)

@@ -33,6 +33,7 @@ _CLASSIFICATION = re.compile(
 _DECORATED = re.compile(
     r"[-+(]?\s?([€$£¥]|[A-Z]{3})?\s?-?\d+([,.'\u2019\s]\d{3})*([.,]\d+)?\s?(%|‰|€|\$|£|[A-Z]{3}|kr|kg|g|cm|m|km|h|min)?\)?"
 )
+_SHORT_YEAR = re.compile(r"\d{1,2}([./-])(\d{1,2}|[A-Za-z]{3})\1\d{2}( .*)?", re.ASCII)
 _TIME = re.compile(r"\d{1,2}:\d{2}(:\d{2})?", re.ASCII)
 _WHOLE = re.compile(r"[+-]?\d{1,15}(\.0*)?", re.ASCII)
 _WEIGHT = re.compile(
@@ -76,6 +77,8 @@ def _untidy(answers: Answers) -> str:
         return ""
     if all(map(_DECORATED.fullmatch, texts)):
         return "its numbers are written with marks between thousands, units or signs: write plain numbers first"
+    if all(map(_SHORT_YEAR.fullmatch, texts)):
+        return "its dates have years of two digits, which do not tell the century: write four"
     if all(map(_TIME.fullmatch, texts)):
         return "its texts are times of day: write the hour as a number first"
     return ""

@@ -51,7 +51,7 @@ from synthrelease.specification.json_schema import (
 )
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.spec import load_spec
-from synthrelease.toml.tables import InputTable
+from synthrelease.toml.columns import InputTable
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,60}", re.ASCII)
 _WINDOWS_DEVICES = {"con", "prn", "aux", "nul", *(f"{port}{i}" for port in ("com", "lpt") for i in range(1, 10))}

@@ -21,7 +21,7 @@ from synthrelease.enclave.record_numbers import PieceOfRegister, count_piece
 from synthrelease.enclave.source import Source
 from synthrelease.enclave.values import MISSING, OUTSIDE
 from synthrelease.errors import InputError, listing
-from synthrelease.toml.tables import InputTable
+from synthrelease.toml.columns import InputTable
 
 ADVICE = (
     "Neither rows nor values are shown, and how many rows it concerns is not told. What this message says comes from the "

@@ -21,7 +21,7 @@ from synthrelease.enclave.source import Source
 from synthrelease.enclave.statistical import package_names, package_of, package_pieces
 from synthrelease.enclave.texts import Piece
 from synthrelease.errors import InputError
-from synthrelease.toml.tables import InputTable
+from synthrelease.toml.columns import InputTable
 
 ROWS_PER_PIECE = 100_000
 CHARACTERS_PER_PIECE = 2**25

@@ -29,7 +29,7 @@ from synthrelease.enclave.source import Source
 from synthrelease.enclave.split_key import SplitKey
 from synthrelease.enclave.texts import Piece, Texts
 from synthrelease.errors import InputError
-from synthrelease.toml.tables import InputTable
+from synthrelease.toml.columns import InputTable
 
 _MODULUS = 2**256
 
@@ -114,7 +114,7 @@ def read_numbers(
 
     Raises
     ------
-    InputError : when the file cannot be read, has no such column, or a row has no number.
+    InputError : when the file cannot be read, has no such column, or a row has no number. The caller adds the name of the file.
     """
     source = Source.of(source)
     numbers = RecordNumbers(key, rule.by, rule.of, frozenset(policy.missing_values))
@@ -125,7 +125,7 @@ def read_numbers(
     except InputError as error:
         problem = str(error)
     if problem:  # raised here, so that no frame that saw rows is attached
-        raise InputError(f"{source}: {problem}")
+        raise InputError(problem)
     return numbers
 
 

@@ -21,7 +21,7 @@ import numpy as np
 from synthrelease.domain.dates import PARTS
 from synthrelease.domain.schema import Column
 from synthrelease.enclave.texts import LazyTexts, Texts
-from synthrelease.toml.tables import InputTable
+from synthrelease.toml.columns import InputTable
 
 MISSING, OUTSIDE, WRONG = -1, -2, -3
 """In the place of a bin: what has none."""

@@ -12,7 +12,7 @@ from synthrelease.domain.schema import Binning, Column
 from synthrelease.errors import Unexpected, closest, listing
 from synthrelease.specification.labels import EXPECTED, is_label
 from synthrelease.specification.unlisted import unlisted_label, unlisted_member, with_unlisted
-from synthrelease.toml.tables import ColumnTable, InputTable
+from synthrelease.toml.columns import ColumnTable, InputTable
 
 Bins = Sequence[str] | Mapping[str, list[str]]
 

@@ -14,7 +14,7 @@ from synthrelease.domain.schema import Binning, Column
 from synthrelease.errors import Unexpected
 from synthrelease.specification.categories import Bins, ColumnError, category, code, grouping, readable
 from synthrelease.specification.unlisted import with_unlisted
-from synthrelease.toml.tables import ColumnTable, InputTable
+from synthrelease.toml.columns import ColumnTable, InputTable
 
 
 def build_column(name: str, table: ColumnTable, policy: InputTable, rules: Sequence[Rule], groups: Bins | None) -> Column:

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping
 from synthrelease.domain.rules import RuleError
 from synthrelease.errors import closest, listing
 from synthrelease.specification.unlisted import unlisted_member, with_unlisted
-from synthrelease.toml.tables import ColumnTable
+from synthrelease.toml.columns import ColumnTable
 
 _QUOTED = r"""(?:'[^']*'|"[^"]*")"""
 _PLACE = re.compile(rf"(?P<text>{_QUOTED})|(?P<column>[A-Za-z_]\w*)\s*\.\s*(?P<level>[A-Za-z_]\w*)")

@@ -57,6 +57,9 @@ def check_split(release: ReleaseFile, schema: Schema, problems: Problems) -> Non
             "no such table: with [split] there are several releases of the register, and their sum alone could be amplified"
         )
         problems.add("population", expected, "one")
+    if release.selection.publish_measurements:
+        expected = "false: with [split], the measurements are about a piece, and no estimate for the whole register follows"
+        problems.add("selection.publish_measurements", expected, "true")
     if release.intended_queries:
         expected = "none: with [split], figures are about a piece of the register, and no bound for all rows follows from them"
         problems.add("intended_queries", expected, f"{len(release.intended_queries)}")

@@ -23,12 +23,13 @@ from synthrelease.domain.plausibility import Plausibility
 from synthrelease.domain.schema import Schema
 from synthrelease.errors import InputError
 from synthrelease.specification.series import Series
+from synthrelease.toml.budget import UnitTable
 from synthrelease.toml.bundle import BundleTable
 from synthrelease.toml.card import CardTable
+from synthrelease.toml.columns import InputTable, RuleTable
 from synthrelease.toml.imputation import ImputationTable
 from synthrelease.toml.population import PopulationTable
 from synthrelease.toml.queries import IntendedQueryTable
-from synthrelease.toml.tables import InputTable, RuleTable, UnitTable
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -35,9 +35,10 @@ from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.series import read_series
 from synthrelease.specification.space import build_space
 from synthrelease.specification.unlisted import unlisted_label
+from synthrelease.toml.columns import ColumnTable
 from synthrelease.toml.problems import Problems, located
 from synthrelease.toml.reading import ConfigurationFile, beside, read_configuration, read_toml
-from synthrelease.toml.tables import AcceptanceFile, ColumnTable, ReleaseFile
+from synthrelease.toml.tables import AcceptanceFile, ReleaseFile
 from synthrelease.toml.validation import validated
 
 WORDS = ("card", "calibration", "bundle", "series", "intended_queries")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from synthrelease.toml.tables import ColumnTable
+from synthrelease.toml.columns import ColumnTable
 
 DEFAULT = "other"
 

@@ -16,7 +16,7 @@ from synthrelease.published.columns import BinPart, ColumnPart
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.specification.categories import ColumnError
 from synthrelease.specification.columns import build_column
-from synthrelease.toml.tables import ColumnTable, InputTable
+from synthrelease.toml.columns import ColumnTable, InputTable
 
 _RELEASED = "released"
 

@@ -107,6 +107,7 @@ def test_a_column_that_is_only_called_weight_is_told_by_its_numbers() -> None:
         ("turnover", {f"{thousands},{rest:03d}.50": 3 for thousands in range(1, 30) for rest in range(100)}, "plain numbers"),
         ("share", {f"{share}%": 30 for share in range(60)}, "plain numbers"),
         ("price", {f"€ {cents / 100:.2f}": 5 for cents in range(300)}, "plain numbers"),
+        ("born", {f"{day}.{month}.{year}": 9 for day in range(1, 29) for month in (1, 12) for year in (15, 99)}, "two digits"),
         ("time", {f"{hour:02d}:{minute:02d}": 4 for hour in range(24) for minute in range(60)}, "times of day"),
         ("empty", {"?": 5000}, "no values"),
         ("country", {"IL": 5000}, "one value only"),

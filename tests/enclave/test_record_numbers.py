@@ -20,7 +20,7 @@ from synthrelease.enclave.source import Source
 from synthrelease.enclave.split_key import BYTES, SplitKey, key_beside, read_key, write_key
 from synthrelease.enclave.texts import Texts
 from synthrelease.errors import InputError, OutputError
-from synthrelease.toml.tables import InputTable
+from synthrelease.toml.columns import InputTable
 from tests.conftest import ROOT
 from tests.helpers.small import World
 

@@ -28,7 +28,7 @@ from synthrelease.published.document import ReleaseDocument, read_strictly
 from synthrelease.published.split import SplitPart
 from synthrelease.releasing.release import read_private
 from synthrelease.specification.spec import load_spec
-from synthrelease.splitting import KnownSplit, piece_to_read, split_register
+from synthrelease.splitting import KnownSplit, check_numbers, piece_to_read, split_register
 from synthrelease.verification.charges import charges
 from synthrelease.verification.flavour import flavour
 from synthrelease.verification.verify import verify_bundle
@@ -199,6 +199,15 @@ def test_what_does_not_go_together_is_refused(tmp_path: Path, more: str, changes
         load_spec(config_of(tmp_path, more=more, **({"piece": 1} | changes)))
 
 
+def test_measurements_of_a_piece_are_not_published(tmp_path: Path) -> None:
+    """Estimates and bounds would take them for those of the register."""
+    family = 'family = "privbayes"\nflavour = "degree"\ndegree = 1\nepsilon_split = 0.5'
+    selection = f"{SELECTION}publish_measurements = true\n{split_table(1)}"
+    measured = {SELECTION: selection, family: 'family = "marginals"\ntables = "face + year"'}
+    with pytest.raises(SpecError, match="no estimate for the whole register follows"):
+        load_spec(write_config(tmp_path, measured))
+
+
 def test_without_rules_too_the_number_of_rows_of_a_piece_is_counted(tmp_path: Path) -> None:
     """Without pieces nothing would be left out, and all rows of the file would be used for nothing."""
     rule = "[[rules]]\nnever = \"face == 'tail' and year > 6\"\n"
@@ -268,9 +277,13 @@ def too_many(office: ReleaseRequest) -> dict[str, Any]:
         (another_key, InputError, "with another, records would change pieces. Nothing was spent."),
         (no_key, InputError, "found no such file. Nothing was spent."),
         (too_many, InputError, "expected at most 200, the rows of one of 2 pieces, found 201. Nothing was spent."),
-        (partial(changed, "C0007", "C9007"), InputError, "record numbers that the register had when it was split"),
+        (
+            partial(changed, "C0007", "C9007"),
+            InputError,
+            "coins.csv: column 'certificate': expected the record numbers that the",
+        ),
         (partial(changed, "C0007,", ","), InputError, "a record number in every row, found rows without one. Not"),
-        (partial(changed, "C0007", "C0008"), InputError, "every record number once, found some more than once"),
+        (partial(changed, "C0007", "C0008"), InputError, "coins.csv: column 'certificate': expected every record number once"),
         (partial(changed, "certificate", "number"), InputError, "expected the columns 'certificate', found none"),
         (on_a_cluster, InputError, "expected no cluster for a piece of a register: the secret key stays on this machine"),
     ],
@@ -297,6 +310,8 @@ def test_a_split_that_fails_leaves_no_key_and_no_entry(tmp_path: Path) -> None:
     config = config_of(tmp_path)
     for text, wanted in ((twice, "found some more than once"), ("", "found an empty file")):
         data.write_text(text)
+        with pytest.raises(InputError, match=f"coins.csv: .*{wanted}.*Nothing was spent"):
+            check_numbers(load_spec(config), Source.of(data))
         with pytest.raises(InputError, match=f"{wanted}.*Nothing was split"):
             split_register(ledger, config, Source.of(data))
     with pytest.raises(InputError, match="no such file. Nothing was split"):

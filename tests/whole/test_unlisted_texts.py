@@ -16,7 +16,7 @@ from synthrelease.domain.schema import Column, Schema
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import SpecError
 from synthrelease.specification.spec import load_spec
-from synthrelease.toml.tables import InputTable
+from synthrelease.toml.columns import InputTable
 from synthrelease.verification import verify_bundle
 from tests.helpers.tiny import ACCEPTANCE, PIPELINE
 
