@@ -19,9 +19,12 @@ from synthrelease.bounds.measured import sum_limit
 from synthrelease.criteria.noise_limits import noise_limit
 from synthrelease.errors import InputError
 from synthrelease.published import PublishedRelease
-from synthrelease.published.measurements import PublishedMeasurement
+from synthrelease.published.document import BoundsPart, read_strictly
+from synthrelease.published.folder import measurements_of
+from synthrelease.published.measurements import MeasurementsPart, PublishedMeasurement
 from synthrelease.published.release import Measurements
 from tests.bounds.test_bounds import CELLS, QUERIES, SYNTHETIC, A, B, N, Table, ask, figures, true_answer
+from tests.helpers.cards import rich_bundle
 from tests.helpers.published import category_column, published
 
 ORIGINAL: Table = ((0, 0), (0, 1), (0, 1), (1, 0), (1, 2), (1, 2), (1, 2))
@@ -211,3 +214,25 @@ def test_the_text_says_what_the_statement_is_with_measurements() -> None:
     assert (
         "With probability 0.05 at most, over all noise of the run, a table is released and one of these limits is wrong" in text
     )
+
+
+@pytest.mark.parametrize(
+    ("shared", "configurations", "answered", "bins"),
+    [(False, 8, None, 1), (True, 8, None, 6), (True, 4, None, 4), (True, 1, None, 1), (True, 8, 2, 2)],
+)
+def test_shared_measurements_could_be_released_on_the_bins_of_any_transformation(
+    shared: bool, configurations: int, answered: int | None, bins: int
+) -> None:
+    """Columns with 2 and 3 alternatives; release.json has their exact number where measurements answer criteria."""
+    document = read_strictly(rich_bundle()["release.json"])
+    stated = None if answered is None else BoundsPart(risk_exact="1/100", transformations=answered)
+    selection = document.selection.model_copy(
+        update={"shared_measurements": shared, "configurations": configurations, "bounds": stated}
+    )
+    listed = (["one", "two"], ["one", "two", "three"])
+    columns = [
+        column.model_copy(update={"alternatives": names}) for column, names in zip(document.columns, listed, strict=True)
+    ]
+    changed = document.model_copy(update={"selection": selection, "columns": columns})
+    empty = MeasurementsPart(format=1, n_rows=document.n_rows, tables=[]).dumped()
+    assert measurements_of(empty, changed, [column.published() for column in columns]).bins == bins

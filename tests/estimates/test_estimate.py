@@ -116,7 +116,7 @@ def test_without_noise_the_estimate_is_the_number_of_the_table(asked: str, truth
 RUNS = 60
 
 
-@pytest.mark.parametrize("place", [0, 3, 6, 8, 10])
+@pytest.mark.parametrize("place", [1, 4, 8, 10])
 def test_intervals_hold_the_number_of_the_table(place: int) -> None:
     """At a confidence of 80% in 60 runs: fewer than 38 or all 60 would each happen less often than once in 2,000."""
     asked, truth = ASKED[place]
@@ -145,7 +145,7 @@ def test_an_interval_holds_the_true_ratio_in_the_stated_share_of_all_outcomes_of
     base = found.values - found.weights @ np.array([n, 0, 0])
     for noise in product(range(-reach, reach + 1, 1), repeat=3):
         probability = math.prod(law[z + reach] for z in noise)
-        if probability < 2e-4:
+        if probability < 4e-4:
             continue
         numerator, denominator = base + found.weights @ (np.array(counts) + np.array(noise))
         ratio = Ratio(numerator=numerator, denominator=denominator, weights=found.weights, noises=tables.noises)
@@ -214,6 +214,16 @@ def test_a_slope_s_population_interval_has_the_robust_error() -> None:
     residual = b - b.mean() - line(b, a)[0] * centred
     half = 1.96 * math.sqrt(float((centred**2 * residual**2).sum())) / float((centred**2).sum())
     assert population_half(found) == pytest.approx(half, rel=0.05)
+
+
+def test_the_standard_error_of_a_slope_is_the_spread_of_its_estimates() -> None:
+    """For b = a, where the noise in X'X counts for more than that in X'y. Of 80 draws the spread is 8% off or so."""
+    table = np.column_stack([a, a, c, d, g])
+    random = np.random.default_rng(11)
+    found = [estimate(release(table, ("ab",), random=random), "slope b on a").terms[0] for _ in range(80)]
+    errors = [term.standard_error for term in found if term.standard_error is not None]
+    assert np.std([float(term.estimate or 0.0) for term in found]) == pytest.approx(np.mean(errors), rel=0.25)
+    assert np.mean([float(term.estimate or 0.0) for term in found]) == pytest.approx(1, abs=4 * np.mean(errors) / 80**0.5)
 
 
 BAD = [

@@ -22,6 +22,7 @@ from tests.mutations.of_columns import OF_COLUMNS
 from tests.mutations.of_copies import OF_COPIES
 from tests.mutations.of_criteria import OF_CRITERIA
 from tests.mutations.of_documents import OF_DOCUMENTS
+from tests.mutations.of_estimates import OF_ESTIMATES
 from tests.mutations.of_floats import OF_FLOATS
 from tests.mutations.of_formats import OF_FORMATS
 from tests.mutations.of_large_counts import OF_LARGE_COUNTS
@@ -1110,6 +1111,7 @@ MUTATIONS = (
     + OF_NOISE
     + OF_PIECES
     + OF_LARGE_COUNTS
+    + OF_ESTIMATES
 )
 
 if __name__ == "__main__":
