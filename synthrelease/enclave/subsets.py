@@ -17,6 +17,9 @@ from synthrelease.randomness import SYSTEM, SystemEntropy
 _AT_ONCE = 2**20
 """Numbers that are drawn at once, for the memory."""
 
+_FEW = 64
+"""Below one number in so many rows the numbers are kept themselves, 8 bytes each; from there on a byte marks every row."""
+
 
 def uniform_subset(table: Counts, size: int, entropy: SystemEntropy = SYSTEM) -> Counts:
     """A uniformly random set of `size` rows of a table, without replacement.
@@ -32,9 +35,9 @@ def uniform_subset(table: Counts, size: int, entropy: SystemEntropy = SYSTEM) ->
     Notes
     -----
     The smaller of the subset and its complement is drawn (the complement of a uniform subset is one), so time grows with
-    min(size, rows - size); memory is a byte for each row. Numbers are drawn independently and uniformly, and the first `size`
-    different ones are kept: given those before, the next different one is uniform over the rest, so every set of that size is
-    equally likely.
+    min(size, rows - size), and memory is at most a byte for each row. Numbers are drawn independently and uniformly, and the
+    first `size` different ones are kept: given those before, the next different one is uniform over the rest, so every set of
+    that size is equally likely.
     """
     rows = table.total
     if not 0 <= size <= rows:
@@ -72,19 +75,28 @@ def _drawn(table: Counts, size: int, entropy: SystemEntropy) -> np.ndarray:
     """(n_cells,) how many rows of each cell are in a uniform subset."""
     rows = table.total
     few = min(size, rows - size)
-    if not few:
-        drawn = np.zeros(len(table), dtype=np.int64)
+    ends = np.cumsum(table.counts)
+    if _FEW * few <= rows:
+        cells = np.searchsorted(ends, _distinct(rows, few, entropy), side="right")
+        drawn = np.bincount(cells, minlength=len(table)).astype(np.int64, copy=False)
     else:  # every cell has a row, so that none begins where another does
-        firsts = np.cumsum(table.counts) - table.counts
-        drawn = np.add.reduceat(_distinct(rows, few, entropy), firsts, dtype=np.int64)
+        drawn = np.add.reduceat(_marked(rows, few, entropy), ends - table.counts, dtype=np.int64)
     return drawn if 2 * size <= rows else table.counts - drawn
 
 
 def _distinct(bound: int, size: int, entropy: SystemEntropy) -> np.ndarray:
-    """(bound,) True at `size` different places, size <= bound / 2; every set of them is equally likely.
+    """(size,) different numbers below `bound`, in rising order, size <= bound / 2; every set of them is equally likely.
 
     At most as many numbers are drawn at once as are still missing, so all different ones are kept.
     """
+    taken = np.empty(0, dtype=np.int64)
+    while missing := size - len(taken):
+        taken = np.union1d(taken, entropy.picks(np.full(min(missing, _AT_ONCE), bound)))
+    return taken
+
+
+def _marked(bound: int, size: int, entropy: SystemEntropy) -> np.ndarray:
+    """(bound,) True at the places of such numbers, in the memory that many of them need."""
     taken, missing = np.zeros(bound, dtype=bool), size
     while missing:
         taken[entropy.picks(np.full(min(missing, _AT_ONCE), bound))] = True

@@ -15,6 +15,7 @@ from synthrelease.accounting.rows import NUMBER_OF_ROWS, SHORTFALL, RowsRule
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.plausibility import Mask, Plausibility
 from synthrelease.domain.schema import Layout
+from synthrelease.enclave import subsets
 from synthrelease.enclave.door import PrivateRows
 from synthrelease.enclave.resizing import FillerRows, resize
 from synthrelease.enclave.subsets import uniform_subset
@@ -57,6 +58,13 @@ def law_of_subset(kept: tuple[int, ...], size: int) -> Law:
 # --- Subsets ----------------------------------------------------------------------------------------------------------------
 
 
+@pytest.fixture(params=[subsets._FEW, 0], ids=["marked", "kept themselves"])
+def numbers(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both ways to hold the numbers of rows: files of so few rows would see the first alone."""
+    monkeypatch.setattr(subsets, "_FEW", request.param)
+
+
+@pytest.mark.usefixtures("numbers")
 @pytest.mark.parametrize("kept", [(0,), (0, 1, 1), (0, 0, 1, 3), (0, 0, 0, 2, 2, 3)])
 def test_every_subset_is_drawn_with_the_probability_that_listing_them_gives(kept: tuple[int, ...]) -> None:
     """Over all ways in which different indices can come out of the generator, each as likely as any other."""
@@ -67,6 +75,7 @@ def test_every_subset_is_drawn_with_the_probability_that_listing_them_gives(kept
         assert {rows: Fraction(count, len(ways)) for rows, count in found.items()} == law_of_subset(kept, size)
 
 
+@pytest.mark.usefixtures("numbers")
 def test_an_index_that_comes_twice_is_drawn_again_and_the_first_different_ones_count() -> None:
     kept = (0, 1, 2, 3)
     assert rows_of(uniform_subset(table(kept), 2, Given((3, 3, 3, 1)))) == (1, 3)

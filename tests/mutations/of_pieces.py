@@ -85,7 +85,7 @@ OF_PIECES = (
     Mutation(
         name="pieces: the rows are not drawn but cut in the order of their cells",
         breaks="pieces by value",
-        place="enclave.subsets:_distinct",
+        place="enclave.subsets:_marked",
         old="entropy.picks(np.full(min(missing, _AT_ONCE), bound))",
         new="np.arange(size)",
         tests=(LAW,),

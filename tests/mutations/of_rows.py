@@ -75,8 +75,24 @@ OF_THE_ROWS = (
         name="subset: the first rows",
         breaks="the release is about the first cells alone",
         place="enclave.subsets:_drawn",
-        old="_distinct(rows, few, entropy)",
+        old="_marked(rows, few, entropy)",
         new="np.arange(rows) < few",
+        tests=(LAWS,),
+    ),
+    Mutation(
+        name="subset: a few rows are put one cell too low",
+        breaks="rows are counted in cells that do not hold them",
+        place="enclave.subsets:_drawn",
+        old='side="right"',
+        new='side="left"',
+        tests=(LAWS,),
+    ),
+    Mutation(
+        name="subset: a few rows are the first ones",
+        breaks="the release is about the first cells alone",
+        place="enclave.subsets:_distinct",
+        old="entropy.picks(np.full(min(missing, _AT_ONCE), bound))",
+        new="np.arange(size)",
         tests=(LAWS,),
     ),
     Mutation(
@@ -91,7 +107,7 @@ OF_THE_ROWS = (
     Mutation(
         name="subset: rows that came twice make way for the smallest",
         breaks="rows of the first cells are likelier",
-        place="enclave.subsets:_distinct",
+        place="enclave.subsets:_marked",
         old="missing = size - int(np.count_nonzero(taken))",
         new="taken[np.flatnonzero(~taken)[: size - np.count_nonzero(taken)]] = True\nmissing = 0",
         tests=(f"{ROWS}::test_an_index_that_comes_twice_is_drawn_again_and_the_first_different_ones_count", LAWS),
@@ -99,7 +115,7 @@ OF_THE_ROWS = (
     Mutation(
         name="subset: rows that came twice are not drawn again",
         breaks="fewer rows than are public, by a number that tells of the draws",
-        place="enclave.subsets:_distinct",
+        place="enclave.subsets:_marked",
         old="missing = size - int(np.count_nonzero(taken))",
         new="missing = 0",
         tests=(f"{ROWS}::test_an_index_that_comes_twice_is_drawn_again_and_the_first_different_ones_count",),
