@@ -3,10 +3,10 @@
     python -m tests.benchmarks.scale [--tables 6x160000 ...] [--fits 6x160000 ...] [--peers-python PYTHON] [--seconds 120]
 
 Tables are made in a temporary folder and measured one by one, every line in a process of its own; `scale_phases.py` says what
-the limits are. Counts of pyarrow, polars and duckdb must be the same as ours. Models of mbi, dpmm and DataSynthesizer are fitted
-to the bins of the tables of --fits, for their time alone: they ask other questions than ours. A program that is installed neither
-here nor for PYTHON (`pip install -r requirements/peers.txt`, in an environment of its own) is skipped with a line that says so;
-one that takes more than --seconds of the processor is stopped. Prints Markdown.
+the limits are. Counts of pyarrow, polars and duckdb must be the same as ours. Models of mbi, dpmm and DataSynthesizer are
+fitted to the bins of the tables of --fits, for their time alone: they ask other questions than ours. A program that is installed
+neither here nor for PYTHON (`pip install -r requirements/peers.txt`, in an environment of its own) is skipped with a line that
+says so; one that takes more than --seconds of the processor is stopped. Prints Markdown.
 """
 
 from __future__ import annotations
