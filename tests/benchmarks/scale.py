@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -30,19 +31,26 @@ Line = dict[str, Any]
 
 
 def run(command: list[str], seconds: int | None = None) -> str:
-    """What a program prints last; empty where one process of it took more than so many seconds of the processor.
+    """What a program prints last; empty where one process of it took more than so many seconds, or the clock ten times as many.
 
     Under such a limit Linux tells the time of a process in steps of some milliseconds, so only long work gets one.
     """
     environment = os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "JAX_PLATFORMS": "cpu"}
     if seconds is not None:
         command = ["sh", "-c", f'ulimit -t {seconds}; exec "$@"', "sh", *command]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=environment, check=False)
-    if done.returncode < 0 or done.returncode == 137:
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT, env=environment, start_new_session=True
+    ) as process:
+        try:
+            printed, problem = process.communicate(timeout=None if seconds is None else 10 * seconds)
+        except subprocess.TimeoutExpired:  # a pool of processes starts new ones for those that were stopped
+            os.killpg(process.pid, signal.SIGKILL)
+            return ""
+    if process.returncode < 0 or process.returncode == 137:
         return ""
-    if done.returncode:
-        raise RuntimeError(done.stderr[-2000:])
-    return done.stdout.splitlines()[-1]
+    if process.returncode:
+        raise RuntimeError(problem[-2000:])
+    return printed.splitlines()[-1]
 
 
 def ours(folder: Path, what: str) -> list[Line]:
