@@ -11,16 +11,30 @@ if TYPE_CHECKING:
     from synthrelease.api import plan, rehearse, release
     from synthrelease.bounds import Bound, bound
     from synthrelease.errors import SynthreleaseError
+    from synthrelease.estimates import Estimate, estimate
     from synthrelease.published import PublishedRelease, load
 
 __version__ = "0.1.0"
-__all__ = ["Bound", "PublishedRelease", "SynthreleaseError", "bound", "load", "plan", "rehearse", "release"]
+__all__ = [
+    "Bound",
+    "Estimate",
+    "PublishedRelease",
+    "SynthreleaseError",
+    "bound",
+    "estimate",
+    "load",
+    "plan",
+    "rehearse",
+    "release",
+]
 
 _MODULES = {
     "Bound": "synthrelease.bounds",
+    "Estimate": "synthrelease.estimates",
     "PublishedRelease": "synthrelease.published",
     "SynthreleaseError": "synthrelease.errors",
     "bound": "synthrelease.bounds",
+    "estimate": "synthrelease.estimates",
     "load": "synthrelease.published",
     "plan": "synthrelease.api",
     "rehearse": "synthrelease.api",

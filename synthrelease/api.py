@@ -1,4 +1,5 @@
-"""The commands as functions, for notebooks and scripts: `synthrelease.plan`, `rehearse`, `release`, `load`, `bound`.
+"""The commands as functions, for notebooks and scripts: `synthrelease.plan`, `rehearse`, `release`, `load`, `bound`,
+`estimate`.
 
 They do what the commands do, in the same order, and raise `SynthreleaseError` where a command ends with a message. None of
 them prints.
@@ -128,6 +129,7 @@ def release(
     jobs: int = 1,
     shortlist: str | Path | None = None,
     ledger: str | Path | None = None,
+    split_key: str | Path | None = None,
     dataset: str | None = None,
     expect_head: str | None = None,
     sign: str | Path | None = None,
@@ -147,6 +149,7 @@ def release(
     jobs : processes that run rounds ahead of need.
     shortlist : draw from these configurations only (from a rehearsal).
     ledger : the budget ledger of the dataset. Without one, OUT.ledger is used, which knows only of releases into `out`.
+    split_key : the secret key of a split register; the ledger's name with .key when omitted.
     dataset, expect_head : the name that the ledger must have, and the head from the steward's logbook.
     sign, password_file : a private key that signs the files, and a file whose first line is its password.
     archive : a new .zip of the released files that tells no times.
@@ -202,6 +205,7 @@ def release(
         jobs=jobs,
         shortlist=_path(shortlist),
         ledger=_path(ledger),
+        split_key=_path(split_key),
         dataset=dataset,
         expect_head=expect_head,
         sign=_path(sign),

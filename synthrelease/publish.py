@@ -14,15 +14,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from synthrelease.accounting.guarantee import check_delta
+from synthrelease.accounting.ledger_pieces import Split
 from synthrelease.bundle import check_archive, check_free, write_archive, write_bundle
 from synthrelease.bundle.preview import preview
 from synthrelease.domain.counts import Counts
 from synthrelease.enclave.cluster import counting_cluster
 from synthrelease.enclave.many_files import Run
 from synthrelease.enclave.protection import protected
+from synthrelease.enclave.record_numbers import PieceOfRegister
 from synthrelease.enclave.same_file import PublicFile, check_not_public
 from synthrelease.enclave.source import Source
-from synthrelease.errors import InputError, InternalError, Interrupted, Problem, SpecError, SynthreleaseError, failure_of
+from synthrelease.errors import (
+    InputError,
+    InternalError,
+    Interrupted,
+    Problem,
+    SpecError,
+    SynthreleaseError,
+    failure_of,
+)
 from synthrelease.ledger.account import ledger_beside, place_beside, reserve_for_release
 from synthrelease.ledger.entries import Statement
 from synthrelease.releasing.attempt import read_priors
@@ -33,6 +43,7 @@ from synthrelease.releasing.row_limits import check_rows
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.shortlist import narrowed, rehearsed_on
 from synthrelease.specification.spec import load_spec
+from synthrelease.splitting import KnownSplit, piece_to_read
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -55,6 +66,8 @@ class ReleaseRequest:
     jobs : processes that run rounds ahead of need.
     shortlist : draw from these configurations only.
     ledger : the budget ledger of the dataset. Without one, OUT.ledger is used, which knows only of releases into `out`.
+    split_key : the secret key of the split that the ledger notes, where the release reads a piece of a register; LEDGER.key
+        when omitted.
     dataset, expect_head : the name that the ledger must have, and the head from the steward's logbook.
     sign, password_file : a private key, and a file with its password.
     archive : a new .zip of the released folder.
@@ -68,6 +81,7 @@ class ReleaseRequest:
     jobs: int = 1
     shortlist: Path | None = None
     ledger: Path | None = None
+    split_key: Path | None = None
     dataset: str | None = None
     expect_head: str | None = None
     sign: Path | None = None
@@ -107,12 +121,14 @@ class Listener:
 
 @dataclass(frozen=True, kw_only=True)
 class Checked:
-    """A release that may be paid for: the priors as read, the digests of public tables, and the key that signs."""
+    """A release that may be paid for: the priors as read, the digests of public tables, the key that signs, and what tells the
+    rows of its piece of a register."""
 
     spec: ReleaseSpec
     priors: Mapping[str, Counts]
     public_tables: tuple[str, ...]
     key: Ed25519PrivateKey | None
+    piece: PieceOfRegister | None = None
 
 
 def publish(request: ReleaseRequest, listener: Listener | None = None) -> Published | None:
@@ -140,7 +156,7 @@ def publish(request: ReleaseRequest, listener: Listener | None = None) -> Publis
     listener.tried(dry_run(spec, checked.priors, request.jobs))
     # a cluster that is not there, or is not fit for private rows, is found before the charge
     with nullcontext() if request.address is None else counting_cluster(request.address) as run:
-        reserve(spec, request, listener)
+        reserve(spec, request, listener, checked.piece)
         with protected():
             return _spent(checked, request, listener, run)
 
@@ -205,7 +221,15 @@ def check_before_spending(spec: ReleaseSpec, request: ReleaseRequest) -> Checked
             "was spent."
         )
     check_not_public(data, public)
-    return Checked(spec=spec, priors=priors, public_tables=tuple(tables), key=_key(request))
+    known = KnownSplit(
+        ledger=None if request.nobodys else request.ledger,
+        key=request.split_key,
+        dataset=request.dataset,
+        expect_head=request.expect_head,
+    )
+    key = _key(request)
+    piece = piece_to_read(spec, data, known, on_a_cluster=request.address is not None)
+    return Checked(spec=spec, priors=priors, public_tables=tuple(tables), key=key, piece=piece)
 
 
 def _key(request: ReleaseRequest) -> Ed25519PrivateKey | None:
@@ -216,8 +240,8 @@ def _key(request: ReleaseRequest) -> Ed25519PrivateKey | None:
     return signing_key(request.sign, request.password_file)
 
 
-def reserve(spec: ReleaseSpec, request: ReleaseRequest, listener: Listener) -> None:
-    """Charge the whole plan, before the first private byte is read."""
+def reserve(spec: ReleaseSpec, request: ReleaseRequest, listener: Listener, piece: PieceOfRegister | None = None) -> None:
+    """Charge the whole plan, before the first private byte is read; to one piece where one alone is read."""
     if request.nobodys:
         return
     if request.ledger is None and (others := ledgers_near(request)):
@@ -230,6 +254,8 @@ def reserve(spec: ReleaseSpec, request: ReleaseRequest, listener: Listener) -> N
         dataset=request.dataset,
         expect_head=request.expect_head,
         domain=spec.exact_domain,
+        piece=None if piece is None else piece.rule.piece,
+        split=None if piece is None else Split(pieces=piece.rule.of, key=piece.key.digest, register=piece.register),
     )
     listener.reserved(ledger, statement)
 
@@ -260,6 +286,7 @@ def _spent(checked: Checked, request: ReleaseRequest, listener: Listener, run: R
             priors=checked.priors,
             public=checked.public_tables,
             run=run,
+            piece=checked.piece,
         )
         if result is None:
             return None

@@ -315,6 +315,11 @@ def choose(
     return {"permute_and_flip": permute_and_flip, "exponential": exponential}[mechanism](losses, entropy)
 
 
+def secret_bytes(number: int) -> bytes:
+    """So many bytes from the operating system, for a key that is kept. No noise may come from a key: it could be made again."""
+    return secrets.token_bytes(number)
+
+
 def coin(probability: Fraction) -> bool:
     """True with exactly this probability."""
     return secrets.randbelow(probability.denominator) < probability.numerator

@@ -16,7 +16,7 @@ from synthrelease.bundle import write_bundle
 from synthrelease.releasing.release import release
 from synthrelease.specification.spec import load_spec
 from tests.conftest import ROOT
-from tests.helpers.tiny import write_config, write_data
+from tests.helpers.tiny import write_config, write_data, write_measured_release
 
 WITH_EXAMPLES = sorted(
     path.relative_to(ROOT).with_suffix("").as_posix().replace("/", ".")
@@ -31,6 +31,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     result = release(load_spec(write_config(where)), write_data(where))
     assert result is not None
     write_bundle(result, where / "release")
+    (where / "publishing").mkdir()
+    write_measured_release(where / "publishing", where / "measured")
     return where
 
 
@@ -49,7 +51,7 @@ def test_every_public_name_is_there_and_explained(name: str) -> None:
     assert name in dir(synthrelease)
 
 
-@pytest.mark.parametrize("name", ["plan", "rehearse", "release", "load", "bound"])
+@pytest.mark.parametrize("name", ["plan", "rehearse", "release", "load", "bound", "estimate"])
 def test_every_public_function_has_an_example_and_explains_every_parameter(name: str) -> None:
     function = getattr(synthrelease, name)
     text = function.__doc__

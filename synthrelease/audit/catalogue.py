@@ -13,6 +13,7 @@ from synthrelease.audit.noise_cases import noise_cases
 from synthrelease.audit.parallel_cases import parallel_cases
 from synthrelease.audit.piece_cases import piece_cases
 from synthrelease.audit.pipeline_cases import pipeline_cases
+from synthrelease.audit.register_cases import register_cases
 from synthrelease.audit.selection_cases import selection_cases
 
 
@@ -32,6 +33,7 @@ def all_cases() -> list[Case]:
             selection_cases(),
             parallel_cases(),
             piece_cases(),
+            register_cases(),
             pipeline_cases(),
             faulty_cases(),
         )

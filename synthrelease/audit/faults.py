@@ -31,6 +31,7 @@ from synthrelease.audit.parallel_cases import first_to_finish_case
 from synthrelease.audit.piece_cases import by_value_case, same_piece_case
 from synthrelease.audit.pipeline_cases import FAULTY_DRAWS, pipeline_case
 from synthrelease.audit.pipelines import ANSWERED_BY, LEFT_OUT, left_out, pipelines
+from synthrelease.audit.register_cases import faulty_register_cases
 from synthrelease.audit.selection_cases import FiniteRound, chosen_law_case
 from synthrelease.randomness import SYSTEM
 from synthrelease.releasing.selection import select
@@ -71,6 +72,7 @@ def faulty_cases() -> Iterator[Case]:
     yield first_to_finish_case()
     yield by_value_case()
     yield same_piece_case()
+    yield from faulty_register_cases()
     faithful = next(pipeline for pipeline in pipelines() if pipeline.name == "faithfulness, a record turns")
     yield pipeline_case(faithful, run=replace(faithful, name="generation noise of a fiftieth", generation="25"))
     exact = tuple((name, text.replace("epsilon = 0.25", "epsilon = 500")) for name, text in faithful.criteria)

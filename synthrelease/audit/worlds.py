@@ -21,7 +21,7 @@ from synthrelease.domain.schema import Column, Schema, Transformation
 from synthrelease.enclave.door import Meter, PrivateCounts, PrivateRows
 from synthrelease.randomness import SYSTEM, SystemEntropy
 from synthrelease.specification.columns import build_column, group_binning
-from synthrelease.toml.tables import ColumnTable, InputTable
+from synthrelease.toml.columns import ColumnTable, InputTable
 
 
 def integer_column(name: str, low: int, high: int, groups: Sequence[str] | None = None, *, missing: bool = False) -> Column:

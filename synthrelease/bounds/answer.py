@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from synthrelease.bounds.building import build_facts
-from synthrelease.bounds.conditions import Condition, parse_condition
+from synthrelease.bounds.conditions import Condition, over_cells, parse_condition
 from synthrelease.bounds.knowledge import Knowledge
 from synthrelease.bounds.ranges import Range, count_range, ratio_range
 from synthrelease.bounds.words import Bound
@@ -88,7 +88,7 @@ class _Measure:
         self.mean_of, self.given, self.query, self.minus = mean_of, given, query, minus
         self.kind = "mean" if mean_of else "share" if given.rule else "count"
         if mean_of is not None:
-            _check_numbers(self.release, mean_of)
+            check_numbers(self.release, mean_of)
         self.unit = self.release.by_name[mean_of].unit if mean_of else "rows" if self.kind == "count" else ""
         if not self._columns(query, minus):
             raise InputError("expected a condition on columns, or a column to average; found neither.")
@@ -130,16 +130,13 @@ class _Measure:
 
     def _present(self, columns: tuple[PublishedColumn, ...]) -> np.ndarray:
         """(n_combinations,) whether the averaged column has a value there."""
-        shape = [len(column.labels) for column in columns]
-        axis = [column.name for column in columns].index(str(self.mean_of))
-        return np.indices(shape)[axis].ravel() < columns[axis].present
+        column = self.release.by_name[str(self.mean_of)]
+        return over_cells(columns, column.name, np.arange(len(column.labels)) < column.present)
 
     def _numbers(self, columns: tuple[PublishedColumn, ...]) -> np.ndarray:
         """(n_combinations,) the number of the averaged column's bin in each combination of bins."""
-        shape = [len(column.labels) for column in columns]
-        axis = [column.name for column in columns].index(str(self.mean_of))
-        numbers = np.array([number or 0.0 for number in columns[axis].numbers], dtype=float)
-        return np.broadcast_to(numbers.reshape([-1 if i == axis else 1 for i in range(len(shape))]), shape).ravel()
+        column = self.release.by_name[str(self.mean_of)]
+        return over_cells(columns, column.name, np.array([number or 0.0 for number in column.numbers], dtype=float))
 
     def question(self) -> str:
         def one(condition: Condition) -> str:
@@ -153,13 +150,14 @@ class _Measure:
         return one(self.query) + (f", minus {one(self.minus)}" if self.minus else "")
 
 
-def _check_numbers(release: PublishedRelease, name: str) -> None:
+def check_numbers(release: PublishedRelease, name: str) -> None:
+    """Raises InputError for a column that is not there, or that has a bin of values without a number."""
     if name not in release.by_name:
         hint = closest(name, release.by_name)
         raise InputError(
-            f"expected a column to average ({listing(release.by_name)}), found {name!r}."
+            f"expected a column of the release ({listing(release.by_name, 40)}), found {name!r}."
             + (f" Did you mean {hint!r}?" if hint else "")
         )
     column = release.by_name[name]
     if any(number is None for number in column.numbers[: column.present]):
-        raise InputError(f"expected a column with a number for every bin to average, found {name!r}, which has none.")
+        raise InputError(f"expected a column with a number for every bin, found {name!r}, which has none.")

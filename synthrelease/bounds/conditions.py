@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from synthrelease.domain.axes import spread_out
 from synthrelease.domain.rules import (
     IS_MISSING,
     All,
@@ -85,6 +86,11 @@ def parse_condition(text: str, release: PublishedRelease) -> Condition:
             _refuse_cut(part, release.by_name[part.column], text)
         return Condition(text=text, rule=rule)
     raise InputError(problem)
+
+
+def over_cells(columns: Columns, name: str, values: np.ndarray) -> np.ndarray:
+    """(n_cells,) for each cell of the table of some columns, the value that belongs to its bin of one of them."""
+    return spread_out(values, [name], [column.name for column in columns], [len(column.labels) for column in columns]).ravel()
 
 
 def excluded(rule_text: str, columns: Columns) -> np.ndarray | None:

@@ -31,10 +31,12 @@ class Verdict:
     word : "covered by a criterion", whose figure is of this very answer among others; "bounded", by what criteria or published
         measurements say about its columns; or "no statement".
     because : the criteria, or what is missing.
+    estimated : from published noisy tables, with its interval, in words; empty where release.json has no estimate of it.
     """
 
     word: Word
     because: str
+    estimated: str = ""
 
 
 def question(asked: IntendedQueryTable) -> str:
@@ -62,15 +64,24 @@ def verdict(release: PublishedRelease, asked: IntendedQueryTable) -> Verdict:
         knowledge: Knowledge | None = Knowledge(replace(release, measurements=None), CONFIDENCE)
     except InputError:
         knowledge = None
+    estimated = _estimated(release, asked)
     if knowledge is not None and minus is None:
         covering = _covering(knowledge, asked, query, given)
         if covering:
-            return Verdict(word="covered by a criterion", because=covering)
+            return Verdict(word="covered by a criterion", because=covering, estimated=estimated)
     names = _limiting(knowledge) if knowledge is not None else []
     names += ["published measurements"] if release.measured else []
     if names:
-        return Verdict(word="bounded", because=", ".join(names))
+        return Verdict(word="bounded", because=", ".join(names), estimated=estimated)
     return Verdict(word="no statement", because="no released figure limits an error")
+
+
+def _estimated(release: PublishedRelease, asked: IntendedQueryTable) -> str:
+    """The estimate that release.json has for one of its own questions, with its interval; empty where it has none."""
+    if release.estimates is None or asked not in release.intended:
+        return ""
+    part = release.estimates.intended[release.intended.index(asked)]
+    return "" if part is None else part.in_words(float(release.estimates.level))
 
 
 def _covering(knowledge: Knowledge, asked: IntendedQueryTable, query: Condition, given: Condition) -> str:

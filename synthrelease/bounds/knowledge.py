@@ -24,6 +24,11 @@ class Knowledge:
                 f"{release.folder}: expected figures about all rows, found ones about a random piece of them ([partition]): "
                 "no bound for the original table follows from them."
             )
+        if release.split is not None:
+            raise InputError(
+                f"{release.folder}: expected figures about all rows, found ones about a piece of the register ([split]): no "
+                "bound for the whole register follows from them."
+            )
         self.release, self.n = release, release.n_rows
         self.limits = limits(release, confidence, acceptance)
         self.measured = MeasuredLimits.of(release, divided_risk(release, confidence, acceptance)[1], acceptance)

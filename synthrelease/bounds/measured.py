@@ -20,6 +20,7 @@ import numpy as np
 
 from synthrelease.criteria.measured_groups import in_steps
 from synthrelease.criteria.noise_limits import noise_limit
+from synthrelease.domain.axes import added_up
 from synthrelease.published import PublishedRelease
 from synthrelease.published.measurements import PublishedMeasurement
 from synthrelease.published.release import Measurements
@@ -105,20 +106,17 @@ class MeasuredLimits:
         """Sums of the numbers of a column, in single and in first bins of the others that it was measured with."""
         for table in self._with([name]) if name in _numbered(self.release) else ():
             steps = _steps(self.release, name)
-            axis, scale = table.columns.index(name), float(2 / table.epsilon)
             for by in table.columns:
                 if by == name:
                     continue
-                values, cells = (np.moveaxis(each, axis, -1) for each in (table.values, table.cells))
-                others = tuple(place for place, column in enumerate(_without(table.columns, name)) if column != by)
-                values, cells = (each.sum(axis=others) for each in (values, cells))
+                values, cells = _sub_table(table, [by, name])
                 for inside in _bins_and_runs(self.release, by):
                     value = int((values[inside].sum(axis=0) * steps).sum())
                     noises = Counter[int]()
                     for step, count in zip(np.abs(steps).tolist(), cells[inside].sum(axis=0).tolist(), strict=True):
                         if step and count:
                             noises[step] += count
-                    parts = tuple((scale, step, count) for step, count in sorted(noises.items()))
+                    parts = tuple((table.scale, step, count) for step, count in sorted(noises.items()))
                     limit = noise_limit(parts, self.each) if parts else 0
                     yield NumberSum(steps=steps, by=by, inside=inside, low=value - limit, high=value + limit)
 
@@ -127,14 +125,13 @@ class MeasuredLimits:
 
     def _around(self, table: PublishedMeasurement, values: np.ndarray, cells: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         counts, places = np.unique(cells, return_inverse=True)
-        scale = float(2 / table.epsilon)
-        limits = np.array([sum_limit(scale, int(count), self.each) if count else 0 for count in counts])[places]
+        limits = np.array([sum_limit(table.scale, int(count), self.each) if count else 0 for count in counts])[places]
         limits = limits.reshape(cells.shape)
         return np.maximum(0, values - limits), np.minimum(self.release.n_rows, values + limits)
 
     def in_words(self) -> str:
         """One line for the list of what a bound rests on."""
-        scales = [float(2 / table.epsilon) for table in self.measurements.tables]
+        scales = [table.scale for table in self.measurements.tables]
         widest, narrowest = (sum_limit(scale, 1, self.each) for scale in (max(scales), min(scales)))
         rows = f"{narrowest:,}" if narrowest == widest else f"{narrowest:,} to {widest:,}"
         return (
@@ -144,18 +141,21 @@ class MeasuredLimits:
 
 
 def measured_times(release: PublishedRelease, acceptance: float | None) -> float | None:
-    """How often was measured before the release, on average at most; None where nothing is published or nobody knows."""
+    """Into how many parts the risk of a limit is cut; None where nothing is published or nobody knows.
+
+    How often was measured before the release, on average at most; of shared measurements, on how many bins they could have
+    been published.
+    """
     found = release.measurements
     if found is None or not found.tables:
         return None
     times = found.times if found.times == 1 or acceptance is None else min(found.times, 1 / acceptance)
-    return times if math.isfinite(times) else None
+    return times * found.bins if math.isfinite(times) else None
 
 
 def _sub_table(table: PublishedMeasurement, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
     """Values and numbers of noisy counts, added up over all other columns of a measured table."""
-    others = tuple(axis for axis, name in enumerate(table.columns) if name not in names)
-    return table.values.sum(axis=others), table.cells.sum(axis=others)
+    return added_up(table.values, table.columns, names), added_up(table.cells, table.columns, names)
 
 
 def _narrowest(found: Sequence[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray] | None:
@@ -174,13 +174,10 @@ def _n_sums(release: PublishedRelease, table: PublishedMeasurement) -> int:
         len(_bins_and_runs(release, by))
         for name in table.columns
         if name in _numbered(release)
-        for by in _without(table.columns, name)
+        for by in table.columns
+        if by != name
     )
     return sum(math.prod(chosen) for chosen in subsets) + runs + of_numbers
-
-
-def _without(columns: Sequence[str], name: str) -> list[str]:
-    return [column for column in columns if column != name]
 
 
 def _bins_and_runs(release: PublishedRelease, name: str) -> list[np.ndarray]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from synthrelease.bundle import imputing, measurements
+from synthrelease.bundle import measurements
 from synthrelease.bundle.card import markdown_bytes, page_bytes
 from synthrelease.bundle.catalogues import catalogue_documents
 from synthrelease.bundle.checksums import sha256
@@ -13,6 +13,7 @@ from synthrelease.bundle.citation import citation_bytes
 from synthrelease.bundle.datapackage import datapackage_bytes
 from synthrelease.bundle.deployment import deployment_bytes
 from synthrelease.bundle.document import column_parts, release_document
+from synthrelease.bundle.estimating import with_estimates
 from synthrelease.bundle.imputing import imputed
 from synthrelease.bundle.measurements import measurements_bytes
 from synthrelease.bundle.names import page_name
@@ -36,12 +37,13 @@ def release_files(release: Release) -> tuple[ReleasedTable, ReleaseDocument, dic
     document = release_document(release, {}, weighting, copies)
     data = table_files(document, table)
     if content is not None:
-        data[imputing.NAME] = content
+        data[document.imputed] = content
     if release.measured is not None:
         bins = release.spec.space.common if release.spec.shared_measurements else candidate.transformation
         data[measurements.NAME] = measurements_bytes(release.measured, bins, candidate.transformation)
     checksums = {name: sha256(content) for name, content in data.items()}
-    return table, document.model_copy(update={"files": checksums}), data
+    document = document.model_copy(update={"files": checksums})
+    return table, with_estimates(document, data.get(measurements.NAME)), data
 
 
 def _promised_count(release: Release) -> int:

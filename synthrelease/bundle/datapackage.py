@@ -7,7 +7,6 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from synthrelease.bundle import imputing
 from synthrelease.bundle.names import describe_file
 from synthrelease.bundle.titles import labelled_title
 from synthrelease.domain.margins import WEIGHT
@@ -82,10 +81,10 @@ def _resource(document: ReleaseDocument, name: str, size: int) -> dict[str, Any]
             "profile": "tabular-data-resource",
             "schema": {"fields": _fields(document), "missingValues": []},
         }
-    if name == imputing.NAME:
+    if name == document.imputed:
         resource |= {
             "profile": "tabular-data-resource",
-            "schema": {"fields": [*_COPY_FIELDS, *map(_field, document.columns)], "missingValues": []},
+            "schema": {"fields": [*_COPY_FIELDS, *map(_field, document.columns), *_marks(document)], "missingValues": []},
             "bytes": size,
             "encoding": "utf-8",
             "dialect": {"delimiter": ",", "lineTerminator": "\n", "header": True},
@@ -121,9 +120,13 @@ def media_type(name: str) -> str:
     return MEDIA_TYPES.get(name.rpartition(".")[2], "application/octet-stream")
 
 
+def _marks(document: ReleaseDocument) -> list[dict[str, Any]]:
+    return [_MARK] if document.bundle.synthetic_column else []
+
+
 def _fields(document: ReleaseDocument) -> list[dict[str, Any]]:
     fields = [_field(column) for column in document.columns]
-    mark = [_MARK] if document.bundle.synthetic_column else []
+    mark = _marks(document)
     if document.calibration is None or document.calibration.weights is None:
         return fields + mark
     limits = {"minimum": document.calibration.weights.smallest, "maximum": document.calibration.weights.largest}

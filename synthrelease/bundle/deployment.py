@@ -10,6 +10,7 @@ from typing import Any
 from synthrelease.accounting.charges import SELECTION
 from synthrelease.bundle.card.explanations import criterion_unit, generator_text, interval_text, parameter_texts
 from synthrelease.bundle.card.numbers import cost, figure
+from synthrelease.bundle.card.pieces import sentences
 from synthrelease.bundle.card.protection import domain_text, left_out_text, person_text
 from synthrelease.bundle.datapackage import slug
 from synthrelease.bundle.titles import labelled_title
@@ -130,7 +131,9 @@ def _implementation(document: ReleaseDocument) -> dict[str, Any]:
                 f"Access to the original records: {card.access or NOT_STATED}",
             )
         ),
-        "composition": f"Sequential composition; {_selected(document)}; what was measured once is charged once.",
+        "composition": " ".join(
+            [f"Sequential composition; {_selected(document)}; what was measured once is charged once.", *sentences(document)]
+        ),
         "post_processing": f"Consistency of the noisy tables, sampling of rows, exclusion of implausible rows;{minimum} rows "
         f"are published sorted.{_weights(document)} The documents are written from the released table and figures alone.",
         "justification": card.justification or NOT_STATED,

@@ -29,6 +29,7 @@ from synthrelease.published.imputation import ImputationPart
 from synthrelease.published.partition import PartitionPart
 from synthrelease.published.parts import number
 from synthrelease.published.population import PopulationPart
+from synthrelease.published.split import SplitPart
 from synthrelease.releasing.release import Release
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.toml.bundle import BundleTable
@@ -50,7 +51,7 @@ def release_document(
     n = release.candidate.n
     judged = [criterion_part(score, criteria[score.name], n, selection.bounds) for score in release.scores]
     document = ReleaseDocument(
-        format=format_of(columns, calibration, charges, judged, spec.bundle),
+        format=format_of(columns, calibration, charges, judged, spec.bundle, split=spec.split is not None),
         title=spec.title,
         description=spec.description.strip(),
         synthetic=True,
@@ -77,9 +78,11 @@ def release_document(
             calibration is not None,
             divided=spec.partition is not None,
             sampled=spec.population is not None,
+            split=spec.split is not None,
         ),
         bundle=spec.bundle,
         partition=None if spec.partition is None else PartitionPart.of(spec.partition, release.n or release.candidate.n),
+        split=None if spec.split is None else SplitPart.of_rule(spec.split),
         population=None
         if spec.population is None or release.n_file is None
         else PopulationPart.of(spec.population, release.guarantee, release.n_file),

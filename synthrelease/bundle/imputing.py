@@ -1,14 +1,16 @@
 """imputed.csv: complete copies of the released rows, one below the other, as R's mice calls a long format.
 
-    .imp,.id,.imputed,COLUMNS...
+    .imp,.id,.imputed,COLUMNS...[,synthetic]
 
 `.imp` is the number of the copy, from 1; `.id` the row of data.csv, from 1, whose observed values these are; `.imputed` names
-the columns whose values were filled in, with a space between two, and is empty where none was.
+the columns whose values were filled in, with a space between two, and is empty where none was. `synthetic` is 1 in every row,
+and there where data.csv has it.
 """
 
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Sequence
 
 import numpy as np
@@ -19,11 +21,11 @@ from synthrelease.domain.gaps import gaps_of_cells
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.published.columns import ColumnPart
 from synthrelease.published.imputation import ImputationPart
-from synthrelease.published.lines import ROWS_PER_PIECE
+from synthrelease.published.lines import MARK, ROWS_PER_PIECE
 from synthrelease.randomness import SYSTEM
+from synthrelease.toml.bundle import SYNTHETIC
 from synthrelease.toml.imputation import ImputationTable
 
-NAME = "imputed.csv"
 HEAD = (".imp", ".id", ".imputed")
 
 
@@ -89,7 +91,7 @@ def imputed_bytes(table: ReleasedTable, copies: Sequence[Completed], open_: np.n
     flags = flags_of_rows(table, open_)
     lines = _Lines()
     writer = csv.writer(lines, lineterminator="\n")
-    writer.writerow([*HEAD, *table.names])
+    writer.writerow([*HEAD, *table.names, *([SYNTHETIC] if table.marked else [])])
     for number, copy in enumerate(copies, start=1):
         for start in range(0, len(flags), ROWS_PER_PIECE):
             piece = slice(start, start + ROWS_PER_PIECE)
@@ -97,7 +99,24 @@ def imputed_bytes(table: ReleasedTable, copies: Sequence[Completed], open_: np.n
                 map(labels.__getitem__, bins[piece].tolist()) for labels, bins in zip(table.labels, copy.bins, strict=True)
             ]
             ids = range(start + 1, start + 1 + len(flags[piece]))
-            writer.writerows(zip([number] * len(ids), ids, flags[piece], *texts, strict=True))
+            marks = [[MARK] * len(ids)] if table.marked else []
+            writer.writerows(zip([number] * len(ids), ids, flags[piece], *texts, *marks, strict=True))
+    return "".join(lines.parts).encode("utf-8")
+
+
+def relabelled(content: bytes, *, marked: bool, mark: bool) -> bytes:
+    """The file with or without the column that says that it is synthetic.
+
+    Parameters
+    ----------
+    marked, mark : whether it has the column, and is to have it.
+    """
+    if marked == mark:
+        return content
+    lines = _Lines()
+    writer = csv.writer(lines, lineterminator="\n")
+    for place, line in enumerate(csv.reader(io.StringIO(content.decode("utf-8"), newline=""))):
+        writer.writerow([*line, MARK if place else SYNTHETIC] if mark else line[:-1])
     return "".join(lines.parts).encode("utf-8")
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from synthrelease.bundle import checksums, imputing, measurements, signing
+from synthrelease.bundle import checksums, measurements, signing
 from synthrelease.published.document import ReleaseDocument
+from synthrelease.published.imputation import IMPUTED
 
 FILES = {
     "data.csv": "the released rows: bin labels, UTF-8, one header line",
@@ -11,8 +12,8 @@ FILES = {
     "data.dta": "the same rows for Stata 14 and later: numbers of bins with value labels, .a where a value is missing",
     "data.sav": "the same rows for SPSS and SAS: numbers of bins with value labels, -1 where a value is missing",
     "read.R": "a script for R: the rows as factors with their labels, the numbers of bins, and the released figures",
-    "read.do": "a script for Stata: adds the numbers of bins to data.dta, and the released figures",
-    imputing.NAME: "complete copies of the rows (.imp), by the row of data.csv (.id), with the columns that were filled in",
+    "read.do": "a script for Stata: adds the numbers of bins to the file for Stata, and the released figures",
+    IMPUTED: "complete copies of the rows (.imp), by the row of the table (.id), with the columns that were filled in",
     measurements.NAME: "the noisy marginals that the rows were made from, with their noise, where they are published",
     "release.json": "the guarantee, the charges, every released figure, the schema, the rules and the publisher's texts",
     "datapackage.json": "the same schema as a Frictionless data package",

@@ -12,6 +12,7 @@ import numpy as np
 
 from synthrelease.bundle.contents import table_files, written
 from synthrelease.bundle.document import column_parts, release_document
+from synthrelease.bundle.estimating import LEVEL
 from synthrelease.bundle.table import ReleasedTable
 from synthrelease.candidates.candidate import Candidate
 from synthrelease.candidates.configuration import Configuration
@@ -19,6 +20,7 @@ from synthrelease.criteria import Criterion, Score
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.raking import Weights
 from synthrelease.published.calibration import CalibrationPart
+from synthrelease.published.estimates import EstimatesPart, IntendedEstimatePart
 from synthrelease.published.imputation import ImputationPart
 from synthrelease.releasing.release import Release, stated_guarantee
 from synthrelease.specification.release_spec import ReleaseSpec
@@ -61,12 +63,19 @@ def preview(spec: ReleaseSpec) -> dict[str, bytes]:
     document = release_document(release, {}, _weighting(spec, configuration), _copies(spec))
     made = replace(ReleasedTable.of(release.candidate), marked=spec.bundle.synthetic_column)
     data = table_files(document, made)
-    document = document.model_copy(update={"files": dict.fromkeys(data, "0" * 64)})
+    estimates = _estimates(spec) if spec.publish_measurements else None
+    document = document.model_copy(update={"files": dict.fromkeys(data, "0" * 64), "estimates": estimates})
     return written(document, made, dict.fromkeys(data, 0))
 
 
 def _noisy(criterion: Criterion) -> bool:
     return criterion.figure_gets_noise and criterion.answered_by is None
+
+
+def _estimates(spec: ReleaseSpec) -> EstimatesPart:
+    """Placeholders for estimates of intended queries."""
+    one = IntendedEstimatePart(question="share", estimate=0.5, low=0, high=1, unit="")
+    return EstimatesPart(level=LEVEL, together=[list(spec.schema.names)], intended=[one] * len(spec.intended_queries))
 
 
 def _copies(spec: ReleaseSpec) -> ImputationPart | None:

@@ -9,6 +9,7 @@ from synthrelease.bundle import imputing, measurements
 from synthrelease.bundle.checksums import sha256
 from synthrelease.bundle.contents import table_files, written
 from synthrelease.bundle.document import own_version, writers
+from synthrelease.bundle.estimating import with_estimates
 from synthrelease.bundle.series import series_part
 from synthrelease.bundle.table import read_csv
 from synthrelease.bundle.weights import calibrated
@@ -68,16 +69,20 @@ def rewritten(files: Mapping[str, bytes], spec: ReleaseSpec) -> dict[str, bytes]
     calibration = spec.calibration and spec.calibration.on(Transformation(schema=spec.schema, binnings=binnings))
     plain = replace(table, weights=None, marked=spec.bundle.synthetic_column)
     table, weighting = calibrated(plain, calibration, old.columns)
-    lowest = format_of(old.columns, weighting, old.charges, old.criteria, spec.bundle)
+    lowest = format_of(old.columns, weighting, old.charges, old.criteria, spec.bundle, split=old.split is not None)
     changed = {"format": lowest, "card": card, "written_by": own_version()}
     written_by = {name: text for name, text in old.versions.items() if name not in writers(old.bundle)} | writers(spec.bundle)
     document = old.model_copy(update=changed | {"calibration": weighting, "bundle": spec.bundle, "versions": written_by})
     document = document.model_copy(update={"intended_queries": list(spec.intended_queries)})
-    stated = [part is not None for part in (document.calibration, document.partition, document.population)]
+    stated = [part is not None for part in (document.calibration, document.partition, document.population, document.split)]
     flavour = FlavourPart.of(document.guarantee.guarantee(), document.domain.way, *stated)
     document = document.model_copy(update={"flavour": flavour})
     document = document.model_copy(update={"series": _series(files["release.json"], spec, document)})
-    kept = {name: files[name] for name in old.files if name in (imputing.NAME, measurements.NAME)}
+    kept = {measurements.NAME: files[measurements.NAME]} if measurements.NAME in old.files else {}
+    if old.imputed in old.files:
+        before, now = old.bundle.synthetic_column, spec.bundle.synthetic_column
+        kept[document.imputed] = imputing.relabelled(files[old.imputed], marked=before, mark=now)
     data = kept | table_files(document, table)
     document = document.model_copy(update={"files": {name: sha256(content) for name, content in data.items()}})
+    document = with_estimates(document, data.get(measurements.NAME))
     return data | {"release.json": document.dumped()} | written(document, table, {name: len(data[name]) for name in data})

@@ -22,6 +22,7 @@ from synthrelease.cli.committing import commit
 from synthrelease.cli.demonstrating import demo
 from synthrelease.cli.describing import schema
 from synthrelease.cli.drafting import init
+from synthrelease.cli.estimating import estimate
 from synthrelease.cli.planning import check, plan
 from synthrelease.cli.quiet import be_quiet
 from synthrelease.cli.rehearsing import rehearse, simulate
@@ -38,7 +39,23 @@ app = typer.Typer(
     "2 a mistake in the specification or the input, 3 nothing released, 4 refused because of the budget, 5 a published "
     "release that does not fit together, or a claim that an audit contradicts.",
 )
-for command in (init, schema, plan, check, simulate, rehearse, commit, release, demo, bound, verify, card, keygen, audit):
+for command in (
+    init,
+    schema,
+    plan,
+    check,
+    simulate,
+    rehearse,
+    commit,
+    release,
+    demo,
+    bound,
+    estimate,
+    verify,
+    card,
+    keygen,
+    audit,
+):
     app.command()(command)
 app.add_typer(accounting.app, name="ledger")
 

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
 from rich.table import Table
 
 from synthrelease.accounting.charges import decimal_text
+from synthrelease.cli.terminal import TableName
 from synthrelease.cli.terminal import out as terminal
+
+if TYPE_CHECKING:
+    from synthrelease.accounting.ledger_pieces import Split
+    from synthrelease.ledger.entries import Statement
 
 app = typer.Typer(no_args_is_help=True, help="The privacy budget of a dataset across releases.")
 File = Annotated[Path, typer.Argument(metavar="FILE", help="The ledger.")]
@@ -36,24 +42,75 @@ def open_new(
 
 
 @app.command()
+def split(
+    file: File,
+    config: Annotated[Path, typer.Option("--config", metavar="CONFIG", help="A configuration with the table [split].")],
+    data: Annotated[str, typer.Option("--data", metavar="DATA", help="The private file. Its record numbers alone are read.")],
+    table: TableName = None,
+    key: Annotated[
+        Path | None, typer.Option("--split-key", metavar="FILE", help="A new file. [default: the ledger's name with .key]")
+    ] = None,
+    expect_head: Head | None = None,
+) -> None:
+    """Split the register into pieces, once and for ever, so that a release spends on the records of one piece. Costs nothing.
+
+    Which piece a record belongs to is told by a new secret key and the record number alone. The key stays in the enclave: back
+    it up, show it to nobody. Without it no piece can be read again.
+    """
+    from synthrelease.enclave.source import Source
+    from synthrelease.splitting import split_register
+
+    statement, place = split_register(file, config, Source.of(data, table), key, expect_head)
+    made = statement.split
+    terminal.print(
+        f"Split into {made.pieces if made else 0} pieces. The secret key is in {escape(str(place))}: it stays in the enclave, "
+        "with a backup; who has it can tell the piece of every record number."
+    )
+    terminal.print(f"For your logbook: {escape(statement.logbook_line())}")
+
+
+@app.command()
 def show(file: File, expect_head: Head | None = None) -> None:
     """Show what was spent. Verifies every entry first."""
     from synthrelease.ledger.account import load_ledger
 
     statement = load_ledger(file, expect_head=expect_head).statement()
     noted = ["domain"] if statement.domain else []
-    table = Table("no.", "reserved (UTC)", "for", "epsilon", "delta", *noted, title=escape(statement.dataset))
+    pieces = ["piece"] if statement.split else []
+    table = Table("no.", "reserved (UTC)", "for", "epsilon", "delta", *noted, *pieces, title=escape(statement.dataset))
     for entry in statement.entries:
         cells = [str(entry.number), entry.started, escape(entry.what), decimal_text(entry.epsilon), f"{float(entry.delta):g}"]
-        table.add_row(*cells, *[(entry.domain or "")[:16] for _ in noted])
+        piece = "" if entry.split else "all" if entry.piece is None else str(entry.piece)
+        table.add_row(*cells, *[(entry.domain or "")[:16] for _ in noted], *[piece for _ in pieces])
     terminal.print(table)
     if statement.domain:
         terminal.print(f"Exact numbers of rows were published on the domain {statement.domain[:16]}: no other may follow.")
+    if statement.split:
+        _print_pieces(statement, statement.split)
     left = statement.epsilon_limit - statement.epsilon
     terminal.print(
         f"Spent epsilon {decimal_text(statement.epsilon)} of {decimal_text(statement.epsilon_limit)}; left {float(left):g}. "
         f"{f'Spent delta {float(statement.delta):g} of {float(statement.delta_limit):g}. ' if statement.delta_limit else ''}"
         f"For your logbook: {escape(statement.logbook_line())}"
+    )
+
+
+def _print_pieces(statement: Statement, split: Split) -> None:
+    """What the records of each piece have paid, and what is compared with the limit."""
+    spent, deltas = statement.epsilons, statement.deltas
+    read = sorted(spent.of_pieces)
+
+    def told(amount: Fraction) -> str:
+        return f"epsilon {decimal_text(amount)}, left {float(statement.epsilon_limit - amount):g}"
+
+    each = [f"piece {piece}: {told(spent.before(piece))}" for piece in read]
+    if unread := split.pieces - len(read):
+        each.append(f"{unread} that no release read alone: {told(spent.of_all)}")
+    terminal.print(f"The register is split into {split.pieces} pieces (key {split.key[:16]}). Spent on {'; '.join(each)}.")
+    delta = f", delta {float(deltas.most_renumbered):g}" if deltas.most_renumbered else ""
+    terminal.print(
+        "The sum below is that of the dearest piece: what a record pays whose record number stays. Where a record may be "
+        f"replaced by one of another number, two pieces change: epsilon {decimal_text(spent.most_renumbered)}{delta}."
     )
 
 

@@ -68,11 +68,18 @@ def _intended(folder: Path, as_json: bool) -> None:
     found = [(question(asked), verdict(release, asked)) for asked in release.intended]
     if as_json:
         print(
-            json.dumps([{"question": asked, "stated": said.word, "because": said.because} for asked, said in found], indent=2)
+            json.dumps(
+                [
+                    {"question": asked, "stated": said.word, "because": said.because, "estimated": said.estimated or None}
+                    for asked, said in found
+                ],
+                indent=2,
+            )
         )
         return
     for asked, said in found:
-        terminal.print(escape(f"{asked}: {said.word} ({said.because})"), highlight=False)
+        more = f"; estimated {said.estimated}" if said.estimated else ""
+        terminal.print(escape(f"{asked}: {said.word} ({said.because}){more}"), highlight=False)
     if not found:
         terminal.print("The release names no intended queries.")
 

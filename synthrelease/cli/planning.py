@@ -139,6 +139,7 @@ def _document(spec: ReleaseSpec, jobs: int, rows: int | None) -> dict[str, Any]:
         "charges": ChargePart.of(total).model_dump(mode="json"),
         "configurations": len(spec.space),
         "rounds": None if spec.rounds is None else {str(rounds): float(share) for rounds, share in spec.rounds.atoms},
+        "split": None if spec.split is None else {"by": spec.split.by, "piece": spec.split.piece, "of": spec.split.of},
         "stop_probability": None if spec.rounds is not None else float(spec.stop_probability),
         "memory_mb": peak_megabytes(spec, jobs, rows),
         "attempt": {
@@ -189,5 +190,10 @@ def check(
         out.print(f"{escape(str(source))}: fits the specification; {rows.n_file} rows in the file. {TOLD}")
         check_delta(spec.plan.total.delta, rows.n_file)
         check_stated(spec.rows, rows.n_file)
+        if spec.split is not None:
+            from synthrelease.splitting import check_numbers
+
+            check_numbers(spec, source)
+            out.print(f"Every row has a record number of its own in {escape(spec.split.by)!r}.")
         spec.check_sampled(rows.n_file)
     spec.plan.check_limit(spec.limit)

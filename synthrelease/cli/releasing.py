@@ -45,6 +45,10 @@ def release(
     ledger: Annotated[
         Path | None, typer.Option("--ledger", metavar="FILE", help="The budget ledger of the dataset (see ledger open).")
     ] = None,
+    split_key: Annotated[
+        Path | None,
+        typer.Option("--split-key", metavar="FILE", help="The key of a split register. [default: the ledger's name with .key]"),
+    ] = None,
     dataset: Annotated[str | None, typer.Option("--dataset", help="The name that the ledger must have.")] = None,
     expect_head: Annotated[
         str | None, typer.Option("--expect-head", help="The head from your logbook, against an old copy of the ledger.")
@@ -71,6 +75,7 @@ def release(
         jobs=jobs,
         shortlist=shortlist,
         ledger=ledger,
+        split_key=split_key,
         dataset=dataset,
         expect_head=expect_head,
         sign=sign,

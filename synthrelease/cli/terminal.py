@@ -130,6 +130,8 @@ def print_plan(spec: Any) -> None:
     if spec.unit.records_per_person > 1:
         out.print(_person(spec))
     out.print(ROWS_IN_WORDS[spec.rows.way].format(stated=spec.rows.stated, margin=spec.rows.margin))
+    if spec.split is not None:
+        out.print(SPLIT_IN_WORDS.format(piece=spec.split.piece, of=spec.split.of, by=escape(spec.split.by)))
     if spec.partition is not None:
         out.print(PIECES_IN_WORDS.format(fit=float(spec.partition.fit), score=float(spec.partition.score)))
     for line in rounds_in_words(spec.selection_rule.law):
@@ -150,6 +152,14 @@ ROWS_IN_WORDS = {
     f"{NOT_COVERED}.[/yellow]",
 }
 """What is public about the number of rows, by `RowsRule.way`."""
+
+
+SPLIT_IN_WORDS = (
+    "Register: the release reads piece {piece} of {of}; a secret key and the record number ({by}) say which records these are. "
+    "The ledger charges that piece alone. All figures are about it: thresholds must bear how it differs from the whole by "
+    "chance. Rehearse on as many rows as the piece has."
+)
+"""What [split] does."""
 
 
 PIECES_IN_WORDS = (

@@ -27,7 +27,7 @@ from synthrelease.domain.schema import Binning, Layout, Schema, Transformation
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import Unexpected
 from synthrelease.randomness import laplace_figure
-from synthrelease.toml.tables import Line, Mistake, Reason, SpecTable
+from synthrelease.toml.fields import Line, Mistake, Reason, SpecTable
 
 
 @dataclass(frozen=True, kw_only=True)

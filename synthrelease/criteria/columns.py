@@ -11,7 +11,7 @@ from synthrelease.criteria.base import Setting
 from synthrelease.domain.counts import DENSE_LIMIT
 from synthrelease.domain.schema import Binning, Schema
 from synthrelease.errors import closest, listing
-from synthrelease.toml.tables import Mistake
+from synthrelease.toml.fields import Mistake
 
 
 def unknown_columns(schema: Schema, field: str, names: Iterable[str]) -> Iterable[Mistake]:

@@ -33,7 +33,7 @@ from synthrelease.criteria.wording import figure, words
 from synthrelease.domain.schema import Binning, Layout
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import listing
-from synthrelease.toml.tables import SpecTable
+from synthrelease.toml.fields import SpecTable
 
 _REDRAWS = 200
 """Draws behind the noise deviation of a distance: it is then known to about 5%."""

@@ -16,6 +16,7 @@ import numpy as np
 
 from synthrelease.candidates.generators.measurements import NoisyMarginal, NoisyMarginals
 from synthrelease.criteria.noise_limits import Parts, noise_limit
+from synthrelease.domain.axes import added_up, spread_out
 
 _FINEST_WEIGHT = 8
 """Weights of tables in a combination are whole numbers up to this."""
@@ -115,18 +116,12 @@ class _Table:
         return set(columns) <= set(self.columns)
 
     def every_cell(self, columns: tuple[str, ...]) -> Iterator[_Estimate]:
-        others = tuple(axis for axis, name in enumerate(self.columns) if name not in columns)
-        left = [name for name in self.columns if name in columns]
-        order = [left.index(name) for name in columns]
-        values, cells = (array.sum(axis=others).transpose(order).ravel() for array in (self.values, self.cells))
+        values, cells = (added_up(array, self.columns, columns).ravel() for array in (self.values, self.cells))
         for value, count in zip(values.tolist(), cells.tolist(), strict=True):
             yield _Estimate(value=value, scale=self.scale, noises=((1, count),) if count else ())
 
     def weighted(self, columns: tuple[str, ...], weights: np.ndarray) -> _Estimate:
-        shared = [name for name in self.columns if name in columns]
-        own = weights.transpose([columns.index(name) for name in shared])
-        own = np.expand_dims(own, tuple(axis for axis, name in enumerate(self.columns) if name not in columns))
-        own = np.broadcast_to(own, self.values.shape)
+        own = spread_out(weights, columns, self.columns, self.values.shape)
         sizes: Counter[int] = Counter()
         for weight, count in zip(np.abs(own).ravel().tolist(), self.cells.ravel().tolist(), strict=True):
             if weight and count:

@@ -72,11 +72,16 @@ def _on_grid(parts: Parts, risk: float, points: int) -> int:
     angles = np.arange(points // 2 + 1) * (2 * np.pi / points)
     log_law = np.zeros_like(angles)
     for scale, weight, count in parts:
-        log_law -= count * np.log1p(_spread(scale) * np.sin(angles * weight / 2) ** 2)
+        log_law += log_characteristic(scale, weight, count, angles)
     law = np.fft.irfft(np.exp(log_law), points)[: points // 2]
     beyond = 2 * np.cumsum(law[::-1])[::-1]  # of |sum| >= t
     enough = np.flatnonzero(beyond[1:] + _ALLOWANCE <= risk)
     return int(enough[0]) if len(enough) else points
+
+
+def log_characteristic(scale: float, weight: float | np.ndarray, count: float | np.ndarray, angles: np.ndarray) -> np.ndarray:
+    """ln E[e^(i t w (z_1 + ... + z_k))] at the angles t, a real number; w need not be whole. Arrays are broadcast."""
+    return np.asarray(-count * np.log1p(_spread(scale) * np.sin(angles * weight / 2) ** 2))
 
 
 def _spread(scale: float) -> float:

@@ -14,13 +14,18 @@ def words(name: str) -> str:
 
 
 def figure(value: float | None, digits: int = 4) -> str:
-    """A figure to so many significant digits, whole numbers in full and with thousands set apart."""
+    """A figure to so many significant digits, whole numbers in full; with thousands set apart."""
     if value is None:
         return "not bounded"
     if float(value).is_integer() and abs(value) < 1e15:
         return f"{int(value):,}"
     text = f"{value:.{digits}g}"
-    return f"{float(text):,.0f}" if "e" in text and abs(value) >= 1 else text
+    if abs(value) < 1000:
+        return text
+    if "e" in text:
+        return f"{float(text):,.0f}"
+    whole, point, rest = text.partition(".")
+    return f"{int(whole):,}{point}{rest}"
 
 
 def shown(value: Any) -> str:

@@ -99,8 +99,11 @@ class Column:
     edges : inner edges of the atomic bins of a numeric column, increasing; atom i is [edges[i-1], edges[i]).
     values : for categories, the text in the file -> atomic index.
     missing, outside : the public rule for missing values and for values outside the bounds or categories:
-        "drop" the row, "clip" (numeric only), or stop with an "error"; missing values may have a "bin" of their own.
+        "drop" the row, "clip" (numeric only), or stop with an "error"; missing values may have a "bin" of their own, and
+        so may texts that no category lists.
     missing_label : how that bin is called in the release; empty where there is none.
+    outside_label : the category of texts that are not listed; empty where they have none.
+    characters : how many of the first characters of a text are its code; None for all of them.
     missing_values : texts of the file that mean a missing value in this column, beside those of the whole file.
     ordered : whether neighbouring bins are one step apart (needed by faithfulness).
     atoms : the atomic bins as a binning of their own.
@@ -122,9 +125,16 @@ class Column:
     atoms: Binning
     alternatives: Mapping[str, Binning]
     missing_label: str = ""
+    outside_label: str = ""
+    characters: int | None = None
     missing_values: tuple[str, ...] = ()
     minus: str | None = None
     dates: DateFormat | None = None
+
+    @property
+    def unlisted(self) -> int | None:
+        """The atomic bin of the texts that no category lists; None where they have none."""
+        return self.atoms.labels.index(self.outside_label) if self.outside_label else None
 
     @property
     def sources(self) -> tuple[str, ...]:

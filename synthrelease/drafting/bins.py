@@ -157,8 +157,14 @@ def _plain(value: float) -> float:
     return float(f"{value:.12g}")
 
 
-def bin_texts(limits: Sequence[float], *, whole: bool) -> list[str]:
-    """The bins between limits as they are written in a configuration, runs of single whole numbers as "18..44"."""
+def bin_texts(limits: Sequence[float], *, whole: bool, low: float | None = None) -> list[str]:
+    """The bins between limits as they are written in a configuration, runs of single whole numbers as "18..44".
+
+    Parameters
+    ----------
+    low : the lowest possible number. Where the first bin of whole numbers holds 0 alone it is written "0", since the number of
+        "<1" in means is 1.
+    """
     if not limits:
         raise ValueError("bins need at least one limit")
     first = f"<{_shown(limits[0])}"
@@ -167,6 +173,8 @@ def bin_texts(limits: Sequence[float], *, whole: bool) -> list[str]:
         return [first, *(f"{_shown(a)} to {_shown(b)}" for a, b in zip(limits, limits[1:], strict=False)), last]
     texts: list[str] = []
     run: list[int] = []
+    if low == 0 and limits[0] == 1:
+        first, limits = "", [0, *limits]
     for a, b in zip(limits, limits[1:], strict=False):
         if b == a + 1:
             run.append(int(a))
@@ -174,7 +182,7 @@ def bin_texts(limits: Sequence[float], *, whole: bool) -> list[str]:
         texts += _run_text(run)
         run = []
         texts.append(f"{int(a)}-{int(b) - 1}")
-    return [first, *texts, *_run_text(run), last]
+    return [*([first] if first else []), *texts, *_run_text(run), last]
 
 
 def _run_text(run: Sequence[int]) -> list[str]:

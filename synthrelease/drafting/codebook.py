@@ -117,7 +117,7 @@ def _entry(name: str, about: Any) -> Entry:
     return Entry(
         description=_line(str(about.get("description") or (about.get("label") if values is not about else "") or "")),
         labels=labels,
-        missing=_no_answers(labels),
+        missing=no_answers(labels),
         number=any(end in (values or {}) for end in _RANGE),
     )
 
@@ -140,7 +140,7 @@ def _of_csv(text: str) -> dict[str, Entry]:
         entry = found.get(cells["column"], Entry())
         if cells["code"]:
             labels = {**entry.labels, cells["code"]: _line(cells["label"])}
-            entry = replace(entry, labels=labels, missing=_no_answers(labels))
+            entry = replace(entry, labels=labels, missing=no_answers(labels))
         else:
             entry = replace(entry, description=entry.description or _line(cells["label"]))
         found[cells["column"]] = entry
@@ -151,7 +151,8 @@ def _place(header: list[str], names: Iterable[str]) -> int | None:
     return next((header.index(name) for name in names if name in header), None)
 
 
-def _no_answers(labels: Mapping[str, str]) -> frozenset[str]:
+def no_answers(labels: Mapping[str, str]) -> frozenset[str]:
+    """The codes whose labels say that there is no answer, such as "Refused" and "Not applicable"."""
     return frozenset(code for code, label in labels.items() if MISSING_WORDS.match(label.lstrip("(")))
 
 

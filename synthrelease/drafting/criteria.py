@@ -14,7 +14,7 @@ from synthrelease.criteria.drafts import MOST_EPSILON, NOISE_SHARE, CriterionDra
 from synthrelease.criteria.wording import figure
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.lattice import lattice
-from synthrelease.drafting.columns import ColumnDraft
+from synthrelease.drafting.column_draft import ColumnDraft
 from synthrelease.enclave.door import Meter, PrivateCounts
 from synthrelease.rehearsal.attempts import AttemptResult, run_attempts
 from synthrelease.rehearsal.dependence import strongest_pairs, valued

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
-from datetime import date, datetime
+from datetime import date
 
 import numpy as np
 
-from synthrelease.drafting.columns import Answers, ColumnDraft, LeftOut, numbers, plain_name
+from synthrelease.domain.dates import DateFormat
+from synthrelease.drafting.column_draft import Answers, ColumnDraft, LeftOut, plain_name
+from synthrelease.drafting.columns import numbers
 
-FORMATS = ("%Y-%m-%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d", "%d-%m-%Y", "%Y%m%d")
+FORMATS = (
+    *("%Y-%m-%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d", "%d-%m-%Y", "%Y%m%d", "%d%b%Y", "%d-%b-%Y", "%b %d, %Y"),
+    *("%Y-%m", "%m/%Y", "%m.%Y", "%Y%m"),
+)
 """As they are tried: where a file allows two readings, the first one is taken, and the draft says which."""
 
-_ISO_TIME = re.compile(r"(\d{4}-\d{2}-\d{2})[T ]\d{2}:\d{2}.*", re.ASCII)
+_FORMATS = {form: DateFormat(form) for form in FORMATS}
 _YEARS = range(1850, 2101)
 _QUARTERS = (4.0, 7.0, 10.0)
 _MONTH_STARTS = tuple(float(month) for month in range(2, 13))
@@ -44,16 +48,9 @@ def date_format(texts: Collection[str]) -> str | None:
 
 
 def _parsed(text: str, form: str) -> date | None:
-    if form == "%Y-%m-%d":
-        match = _ISO_TIME.fullmatch(text)
-        text = match[1] if match else text
-    if len(text) not in (8, 10) or (form == "%Y%m%d") != text.isdigit():
-        return None
-    try:
-        found = datetime.strptime(text, form).date()
-    except ValueError:
-        return None
-    return found if found.year in _YEARS else None
+    """As a release reads it, in a year that dates of registers have."""
+    found = _FORMATS[form].read(text)
+    return found if found is not None and found.year in _YEARS else None
 
 
 def date_column(answers: Answers, texts: list[str], codes: np.ndarray) -> DateColumn | None:
@@ -96,7 +93,7 @@ def _later(column: DateColumn, first: DateColumn, taken: Collection[str]) -> lis
         return []
     earlier, later = (first, column) if np.median((column.days - first.days)[both]) >= 0 else (column, first)
     apart, times = np.unique((later.days - earlier.days)[both], return_counts=True)
-    if later.format != earlier.format:
+    if later.format != earlier.format or _FORMATS[later.format].lacks(None):
         return []
     answers = _with_numbers(later, dict(zip(apart.tolist(), times.tolist(), strict=True)), int((~both).sum()))
     gone = dict.fromkeys([*later.answers.missing_values, *earlier.answers.missing_values])
@@ -116,7 +113,8 @@ def _parts(column: DateColumn, taken: Collection[str]) -> list[ColumnDraft]:
     found: list[ColumnDraft] = []
     months = {(day.year, day.month) for day in dates}
     weeks = {day.isocalendar()[:2] for day in dates}
-    fine = "week" if len(months) <= 6 and len(weeks) > 6 and len({year for year, _ in weeks}) == 1 else "month"
+    few = len(months) <= 6 and len(weeks) > 6 and len({year for year, _ in weeks}) == 1
+    fine = "week" if few and not _FORMATS[column.format].lacks("week") else "month"
     for part in ("year", fine):
         sums: dict[int, int] = {}
         for day, rows in zip(dates, times.tolist(), strict=True):

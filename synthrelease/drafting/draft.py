@@ -20,11 +20,14 @@ import numpy as np
 
 from synthrelease.accounting.rows import SHORTFALL
 from synthrelease.criteria.drafts import MOST_UNIQUE, CriterionDraft
-from synthrelease.drafting.codebook import Entry, read_codebook
-from synthrelease.drafting.columns import Answers, ColumnDraft, LeftOut, draft_column
+from synthrelease.domain.counts import Counts
+from synthrelease.drafting.codebook import Entry, no_answers, read_codebook
+from synthrelease.drafting.column_draft import Answers, ColumnDraft, LeftOut
+from synthrelease.drafting.columns import draft_column
 from synthrelease.drafting.criteria import AcceptanceDraft, draft_acceptance, settle
 from synthrelease.drafting.dates import DateColumn, date_column, date_format, draft_dates
 from synthrelease.drafting.public_file import PublicFile, read_public_file
+from synthrelease.drafting.said_twice import said_twice
 from synthrelease.drafting.suggestions import suggested_rules
 from synthrelease.drafting.text import (
     GENERATION,
@@ -48,7 +51,7 @@ from synthrelease.specification.json_schema import (
 )
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.spec import load_spec
-from synthrelease.toml.tables import InputTable
+from synthrelease.toml.columns import InputTable
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,60}", re.ASCII)
 _WINDOWS_DEVICES = {"con", "prn", "aux", "nul", *(f"{port}{i}" for port in ("com", "lpt") for i in range(1, 10))}
@@ -141,8 +144,9 @@ def _answers(file: PublicFile, source: str, texts: Mapping[str | None, int], ent
         else:
             present[text.strip()] += times
     if notes:
-        declared = frozenset(text for text in present if notes.means_missing(text))
-        entry = entry.or_else(Entry(description=notes.label, labels=dict(notes.value_labels), missing=declared))
+        labels = dict(notes.value_labels)
+        declared = frozenset(text for text in {**present, **labels} if notes.means_missing(text))
+        entry = entry.or_else(Entry(description=notes.label, labels=labels, missing=declared | no_answers(labels)))
     return Answers.of(source, present, empty, entry)
 
 
@@ -172,25 +176,16 @@ class _Drafting:
         progress: Progress,
     ):
         self.name, self.file, self.columns, self.left_out, self.progress = name, file, columns, left_out, progress
-        self.codelists = {path: codelist_text(column) for column in columns if (path := codelist_name(name, column))}
 
     def run(self) -> Draft:
-        alone = tuple((column.name,) for column in self.columns)
-        choices = Choices(
-            tables=alone,
-            rules=(),
-            minimum_count=1,
-            unique=0.0,
-            rows=rows_budget(self.file.n_rows),
-            limit=Fraction(1000),
-        )
         self.progress("counting the rows in the drafted bins")
-        spec = self._loaded(choices, _FIRST)
-        public = read_public(self.file.source, spec.schema, spec.input, spec.raw)
-        if not public.total:
-            raise InputError(f"{self.file.name}: every row has a gap in some column; nothing is left to draft from.")
+        spec, public, table = self._counted()
+        if twice := said_twice(self.columns, table):
+            self.left_out = [*self.left_out, *twice.values()]
+            self.columns = [column for column in self.columns if column.name not in twice]
+            spec, public, table = self._counted()
+        choices = self._first_choices()
         transformation = spec.space[0].transformation
-        table = public.merge(transformation.layout, transformation.maps)
         rules = suggested_rules(spec.schema, transformation.binnings, table, self._unruled())
         unique = once_only(table)
         choices = replace(choices, rules=tuple(rules), unique=unique, minimum_count=1 if unique > MOST_UNIQUE else 2)
@@ -209,6 +204,26 @@ class _Drafting:
         self._loaded(choices, acceptance).plan.check_limit(choices.limit)
         return found
 
+    def _first_choices(self) -> Choices:
+        """What a draft begins with: every column by itself."""
+        return Choices(
+            tables=tuple((column.name,) for column in self.columns),
+            rules=(),
+            minimum_count=1,
+            unique=0.0,
+            rows=rows_budget(self.file.n_rows),
+            limit=Fraction(1000),
+        )
+
+    def _counted(self) -> tuple[ReleaseSpec, Counts, Counts]:
+        """The columns loaded, and the rows of the public file in their atomic and in their drafted bins."""
+        spec = self._loaded(self._first_choices(), _FIRST)
+        public = read_public(self.file.source, spec.schema, spec.input, spec.raw)
+        if not public.total:
+            raise InputError(f"{self.file.name}: every row has a gap in some column; nothing is left to draft from.")
+        transformation = spec.space[0].transformation
+        return spec, public, public.merge(transformation.layout, transformation.maps)
+
     def _unruled(self) -> list[str]:
         """Columns that plausibility has nothing to say about."""
         return [column.name for column in self.columns if column.weight]
@@ -222,7 +237,7 @@ class _Drafting:
             criteria=acceptance,
             n_rows=self.file.n_rows,
             source=self.file.name,
-            codelists=self.codelists,
+            codelists={path: codelist_text(column) for column in self.columns if (path := codelist_name(self.name, column))},
         )
 
     def _loaded(self, choices: Choices, acceptance: AcceptanceDraft) -> ReleaseSpec:

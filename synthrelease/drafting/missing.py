@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 
@@ -28,6 +29,8 @@ _WORDS = frozenset(
         ),
         *("not stated", "not known", "not available", "not applicable", "not specified", "not answered", "not reported"),
         *("no answer", "don't know", "dk"),
+        *("k.a.", "keine angabe", "unbekannt", "n.d.", "s/d", "sin dato", "no especificado", "se ignora", "ignorado"),
+        *("non renseigné", "inconnu", "sconosciuto", "onbekend", "okänd", "ukjent", "ukendt", "uppgift saknas"),
     ]
 )
 _AMONG_NUMBERS = frozenset(["n", "u", "x", "none"])
@@ -37,13 +40,17 @@ _NO_DATE = re.compile(
 _NINES = re.compile(r"-?(9{2,}|[789]|9+[6789]|8{2,}|7{2,})(\.0*)?")
 _FAR = 5
 """How many times the largest other number a 99 or 999 must be, where a column holds many numbers."""
+_FEW_WORDS = 3
+_GAP, _MANY = 2, 20
+"""How many times the range of at least 20 other numbers lies between them and a 777, 888 or 999."""
 
 
 def missing_texts(texts: Mapping[str, int], entry: Entry) -> tuple[str, ...]:
     """The texts of a column that stand for no answer, in the order of the file's texts.
 
     Beside what the codebook says: words such as "?" and "unknown"; "N" or "U" among numbers; dates such as 9999-99-99; codes of
-    nines (97, 98, 99, 999; also -9) far from all other numbers of the column, unless the codebook gives them a meaning.
+    nines (97, 98, 99, 999; also -9, 777, 888) far from all other numbers of the column, unless the codebook says what they
+    mean.
 
     Parameters
     ----------
@@ -55,8 +62,17 @@ def missing_texts(texts: Mapping[str, int], entry: Entry) -> tuple[str, ...]:
     known = _MARKS | _WORDS | (_AMONG_NUMBERS if _mostly_numbers(texts) else frozenset())
     words = {text for text in rest if text.lower() in known}
     dates = {text for text in rest if _NO_DATE.fullmatch(text)}
-    found = said | words | dates | _far_codes(texts, entry, numbers)
+    found = said | words | dates | _words_among_numbers(rest, texts) | _far_codes(texts, entry, numbers)
     return tuple(text for text in texts if text in found)
+
+
+def _words_among_numbers(rest: list[str], texts: Mapping[str, int]) -> frozenset[str]:
+    """At most three words without a digit in a column of many numbers; "<5" and "100+" say something."""
+    others = [text for text in rest if not NUMBER.fullmatch(text)]
+    numbers = len(texts) - len(others)
+    words = len(others) <= _FEW_WORDS and all(re.fullmatch(r"\D*[^\W\d_]\D*", text) for text in others)
+    rare = sum(texts[text] for text in others) < sum(texts.values()) / 4
+    return frozenset(others) if words and rare and numbers >= _MANY else frozenset()
 
 
 def _spikes(texts: Mapping[str, int], values: Mapping[str, float]) -> frozenset[str]:
@@ -87,6 +103,7 @@ def _far_codes(texts: Mapping[str, int], entry: Entry, unnamed: list[str]) -> fr
         return frozenset()
     low, high = min(others), max(others)
     few = len(others) <= 60 and high < 80
+    gap = _GAP * (high - low) if len(others) >= _MANY else math.inf
     spikes = _spikes(texts, values)
     return frozenset(
         text
@@ -95,4 +112,5 @@ def _far_codes(texts: Mapping[str, int], entry: Entry, unnamed: list[str]) -> fr
         or (low >= 0 and values[text] < 0)
         or (abs(values[text]) >= 10 and few and values[text] > high + 5 and values[text] > 1.5 * high)
         or (values[text] >= 99 and values[text] > _FAR * max(high, 1))
+        or (values[text] >= 777 and values[text] - high > gap)
     )

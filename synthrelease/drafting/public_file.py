@@ -19,7 +19,7 @@ from synthrelease.enclave.source import Source
 from synthrelease.enclave.statistical import package_of
 from synthrelease.enclave.texts import Texts
 from synthrelease.errors import InputError
-from synthrelease.toml.tables import Encoding, InputTable
+from synthrelease.toml.columns import Encoding, InputTable
 
 _DELIMITERS = (",", ";", "\t", "|")
 _ASCII = re.compile(r"[\x00-\x7f]+")

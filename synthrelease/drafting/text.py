@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from synthrelease.drafting.bins import bin_texts
-from synthrelease.drafting.columns import ColumnDraft, LeftOut
+from synthrelease.drafting.column_draft import ColumnDraft, LeftOut
 from synthrelease.drafting.criteria import OTHERS, AcceptanceDraft
 from synthrelease.drafting.public_file import PublicFile
 from synthrelease.drafting.suggestions import Suggestion
@@ -71,6 +71,7 @@ def configuration_text(
         *_heading("Columns: public bounds and bins. Nothing here may be learned from the private file."),
         "",
     ]
+    lines += _unit(left_out)
     for column in columns:
         lines += [*_column(name, column), ""]
     for column_left in left_out:
@@ -111,6 +112,26 @@ def configuration_text(
         "stop_probability = 0.01         # a search that never finds anything ends after about 100 rounds",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _unit(left_out: Sequence[LeftOut]) -> list[str]:
+    """What a key tells about persons in several rows, as a table to be decided about."""
+    keys = [column for column in left_out if column.rows_of_one > 1]
+    if not keys:
+        return []
+    named = ", ".join(f"{column.source!r} (up to {column.rows_of_one} rows)" for column in keys)
+    return [
+        *_comment(
+            f"The file has keys that several rows share: {named}. Where one stands for a person, all rows of the person have "
+            "to be protected together: say below in how many one can stand at most, and see to it, by a public rule, that "
+            "nobody stands in more; or prepare a file of one row per person. A person's guarantee is so many times epsilon."
+        ),
+        "# [unit]",
+        '# name = "record"',
+        f"# records_per_person = {max(column.rows_of_one for column in keys)}",
+        '# why = "..."',
+        "",
+    ]
 
 
 def _rules(rules: Sequence[Suggestion], columns: Sequence[ColumnDraft], n_rows: int) -> list[str]:
@@ -259,15 +280,23 @@ def _column(release: str, column: ColumnDraft) -> list[str]:
         lines += [
             f"bounds = {toml([bins.low, bins.high])}".ljust(31)
             + ("" if column.part == "month" else " # widen to what is possible"),
-            f"alternatives.coarse = {toml(bin_texts(bins.coarse, whole=whole))}",
+            f"alternatives.coarse = {toml(bin_texts(bins.coarse, whole=whole, low=bins.low))}",
         ]
         if bins.fine != bins.coarse:
-            lines.append(f"alternatives.fine = {toml(bin_texts(bins.fine, whole=whole))}")
+            lines.append(f"alternatives.fine = {toml(bin_texts(bins.fine, whole=whole, low=bins.low))}")
         return lines
-    lines.append('outside = "drop"                # a row with another text is left out; or "error"')
+    if column.characters:
+        lines.append(f"characters = {column.characters}".ljust(31) + " # of a text in the file are its code")
+    if column.common:
+        lines.append(
+            'outside = "bin"                 # a text that is not listed is counted under this label; or "drop", "error"'
+        )
+        lines.append(f"outside_label = {toml(OTHERS)}")
+    else:
+        lines.append('outside = "drop"                # a row with another text is left out; or "bin", "error"')
     if column.kind == "category":
-        labels = {draft.label: [text] for text, draft in column.codes.items()}
-        plain = all(label == texts[0] for label, texts in labels.items())
+        labels = {draft.label: [text, *draft.spellings] for text, draft in column.codes.items()}
+        plain = all([label] == texts for label, texts in labels.items())
         return [*lines, f"categories = {toml(list(labels) if plain else labels)}"]
     if codelist_name(release, column):
         return [*lines, f"codes = {toml(codelist_name(release, column))}"]

@@ -16,7 +16,7 @@ from synthrelease.domain.schema import Column, Layout, Schema
 from synthrelease.enclave.texts import Piece
 from synthrelease.enclave.values import MISSING, OUTSIDE, WRONG, Digits, Known, atomic_bins
 from synthrelease.errors import InputError
-from synthrelease.toml.tables import InputTable
+from synthrelease.toml.columns import InputTable
 
 MAX_ROWS = 2**40
 """Sums over so many rows fit 64 bits, and figures are rounded within their grids (theory 9.2, figure on a grid)."""

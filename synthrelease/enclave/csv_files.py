@@ -20,7 +20,7 @@ from synthrelease.enclave.files import File
 from synthrelease.enclave.plain_csv import PlainReader
 from synthrelease.enclave.texts import Collected, Piece, Texts, check_header
 from synthrelease.errors import InputError
-from synthrelease.toml.tables import InputTable
+from synthrelease.toml.columns import InputTable
 
 MAX_LINE = 10_000_000
 """Characters of a record, which may have line ends between quotes."""

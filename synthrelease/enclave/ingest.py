@@ -17,26 +17,33 @@ from synthrelease.enclave.counting import count_pieces
 from synthrelease.enclave.door import PrivateRows
 from synthrelease.enclave.many_files import UNFORESEEN, Run, count_files
 from synthrelease.enclave.reading import pieces
+from synthrelease.enclave.record_numbers import PieceOfRegister, count_piece
 from synthrelease.enclave.source import Source
 from synthrelease.enclave.values import MISSING, OUTSIDE
 from synthrelease.errors import InputError, listing
-from synthrelease.toml.tables import InputTable
+from synthrelease.toml.columns import InputTable
 
 ADVICE = (
     "Neither rows nor values are shown, and how many rows it concerns is not told. What this message says comes from the "
     "private file and is not paid for: do not change bounds, bins or categories because of it. What works for any file: "
-    'outside = "clip" or "drop", missing = "bin" or "drop".'
+    'outside = "clip", "bin" or "drop", missing = "bin" or "drop".'
 )
 
 
 def ingest(
-    path: str | Path | Source, schema: Schema, policy: InputTable, raw: Plausibility, run: Run | None = None
+    path: str | Path | Source,
+    schema: Schema,
+    policy: InputTable,
+    raw: Plausibility,
+    run: Run | None = None,
+    piece: PieceOfRegister | None = None,
 ) -> PrivateRows:
     """Read the private file once and group the rows that the public rules keep to atomic cells.
 
     Parameters
     ----------
     run : where the files of a table are counted, when it has several: here, or on a cluster of the enclave (`cluster`).
+    piece : of the register, whose rows alone are kept; None for all.
 
     Raises
     ------
@@ -47,10 +54,11 @@ def ingest(
     -------
     The result may be any table of kept rows: rows with a missing value, a value outside or against a raw rule are left out
     where the specification says so, and their number stays behind the door with the counts. `resizing.resize` makes of it the
-    table that a release works with. The number of rows of the file is public. Where the specification drops nothing, a value
+    table that a release works with. Whether a row is in the piece is a rule for that row alone, too, once the key is there
+    (theory 11.12, pieces for ever). The number of rows of the file is public. Where the specification drops nothing, a value
     that does not fit stops the run: files with such values are outside the domain of the guarantee.
     """
-    found = _counts_or_problem(path, schema, policy, raw, run)
+    found = _counts_or_problem(path, schema, policy, raw, run, piece)
     if isinstance(found, str):
         raise InputError(found)
     return PrivateRows(found.kept, found.n_file)
@@ -80,19 +88,28 @@ class _Rows:
 
 
 def _counts_or_problem(
-    path: str | Path | Source, schema: Schema, policy: InputTable, raw: Plausibility, run: Run | None = None
+    path: str | Path | Source,
+    schema: Schema,
+    policy: InputTable,
+    raw: Plausibility,
+    run: Run | None = None,
+    piece: PieceOfRegister | None = None,
 ) -> _Rows | str:
     """The counts, or what is wrong: a text, so that no error carries a frame or cause that saw values."""
     try:
-        return _read(Source.of(path), schema, policy, raw, run)
+        return _read(Source.of(path), schema, policy, raw, run, piece)
     except InputError as error:
         return f"{path}: {error}"
     except Exception:
         return f"{path}: {UNFORESEEN}"
 
 
-def _read(path: Source, schema: Schema, policy: InputTable, raw: Plausibility, run: Run | None) -> _Rows:
-    if path.holds_files():
+def _read(
+    path: Source, schema: Schema, policy: InputTable, raw: Plausibility, run: Run | None, piece: PieceOfRegister | None
+) -> _Rows:
+    if piece is not None:
+        found = count_piece(path, schema, policy, piece)
+    elif path.holds_files():
         found = count_files(path.files, schema, policy, run)
     elif run is not None:
         raise InputError("expected a folder, a pattern or an object store whose files a cluster counts, found one file.")

@@ -16,7 +16,7 @@ from synthrelease.enclave.counting import CountedRows, check_number_of_rows, cou
 from synthrelease.enclave.files import File, State, state_of
 from synthrelease.enclave.reading import file_pieces, which_file
 from synthrelease.errors import InputError
-from synthrelease.toml.tables import InputTable
+from synthrelease.toml.columns import InputTable
 
 Run = Callable[[Callable[..., Any], Sequence[tuple[Any, ...]]], Iterable[tuple[int, Any]]]
 """Calls an action with each of many arguments, in any order, and gives each result once, with the place of its arguments."""

@@ -7,7 +7,7 @@ shortest text, a date as 1990-04-01, a boolean as "True" or "False".
 from __future__ import annotations
 
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from synthrelease.domain.schema import Schema
@@ -21,7 +21,7 @@ from synthrelease.enclave.source import Source
 from synthrelease.enclave.statistical import package_names, package_of, package_pieces
 from synthrelease.enclave.texts import Piece
 from synthrelease.errors import InputError
-from synthrelease.toml.tables import InputTable
+from synthrelease.toml.columns import InputTable
 
 ROWS_PER_PIECE = 100_000
 CHARACTERS_PER_PIECE = 2**25
@@ -37,8 +37,15 @@ _FORMATS = "CSV (also gzip), Parquet, Feather, Stata, SAS, SPSS, a DuckDB or an 
 _EXPECTED = "expected a file with a header and rows"
 
 
-def pieces(source: str | Path | Source, schema: Schema, policy: InputTable) -> Iterator[Piece]:
+def pieces(
+    source: str | Path | Source, schema: Schema, policy: InputTable, more: Sequence[str] = (), *, only: bool = False
+) -> Iterator[Piece]:
     """The pieces of the table, in order.
+
+    Parameters
+    ----------
+    more : columns beside those of the schema.
+    only : read these alone.
 
     Blank lines of a CSV file are not rows, unless it has one column, where each is a row with an empty cell. A piece has at
     most ROWS_PER_PIECE rows, so memory does not grow with the file.
@@ -49,18 +56,19 @@ def pieces(source: str | Path | Source, schema: Schema, policy: InputTable) -> I
         The content of a row is never quoted; names from the header are. The caller adds the name of the file.
     """
     source = Source.of(source)
+    needed = list(dict.fromkeys([*([] if only else _needed(schema)), *more]))
     if source.is_database:
-        yield from database_pieces(source.uri, source.table or policy.table, _needed(schema), ROWS_PER_PIECE)
+        yield from database_pieces(source.uri, source.table or policy.table, needed, ROWS_PER_PIECE)
         return
     files = source.files()
     if not source.holds_files():
-        yield from file_pieces(files[0], schema, policy, source.table)
+        yield from _file_pieces(files[0], needed, policy, source.table)
         return
     row = 1
     for number, file in enumerate(files, 1):
         problem = None
         try:
-            for _, columns in file_pieces(file, schema, policy):
+            for _, columns in _file_pieces(file, needed, policy):
                 yield row, columns
                 row += len(next(iter(columns.values())).codes)
         except InputError as error:
@@ -78,14 +86,13 @@ def _needed(schema: Schema) -> list[str]:
     return list(dict.fromkeys(name for column in schema.columns for name in column.sources))
 
 
-def file_pieces(file: File, schema: Schema, policy: InputTable, table: str | None = None) -> Iterator[Piece]:
-    """The pieces of one file, in order. Raises InputError as `pieces`.
+def file_pieces(file: File, schema: Schema, policy: InputTable) -> Iterator[Piece]:
+    """The pieces of one file, in order. Raises InputError as `pieces`."""
+    return _file_pieces(file, _needed(schema), policy)
 
-    Parameters
-    ----------
-    table : of a database.
-    """
-    needed, table = _needed(schema), table or policy.table
+
+def _file_pieces(file: File, needed: list[str], policy: InputTable, table: str | None = None) -> Iterator[Piece]:
+    table = table or policy.table
     start = start_of(file)
     if isinstance(file, StoredFile):
         if start.startswith(PARQUET):

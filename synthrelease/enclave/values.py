@@ -2,10 +2,10 @@
 
 In every kind of column spaces around a text do not count, and a number that is written as 12.0 (as pandas does where a column
 has missing values) is also the category, code or missing value "12". A text that the specification lists as a category or code
-is that, even when [input] lists it as a missing value; a text that is a missing value is no number and no date. Integers may be
-written 12, 12.0, +12 or 1e+05 (as R does); 1.5, 1,000 and 1_000 are not integers, and inf is not a number. With a decimal comma
-they are written 12,0, and 1.5 is no number at all. Dates are read by `domain.dates`; the date is the one that is written,
-whatever the time zone.
+is that, even when [input] lists it as a missing value; a text that is a missing value is no number and no date. Where only the
+first characters of a text are its code, what means missing is told by the whole text. Integers may be written 12, 12.0, +12 or
+1e+05 (as R does); 1.5, 1,000 and 1_000 are not integers, and inf is not a number. With a decimal comma they are written 12,0,
+and 1.5 is no number at all. Dates are read by `domain.dates`; the date is the one that is written, whatever the time zone.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import numpy as np
 from synthrelease.domain.dates import PARTS
 from synthrelease.domain.schema import Column
 from synthrelease.enclave.texts import LazyTexts, Texts
-from synthrelease.toml.tables import InputTable
+from synthrelease.toml.columns import InputTable
 
 MISSING, OUTSIDE, WRONG = -1, -2, -3
 """In the place of a bin: what has none."""
@@ -173,15 +173,23 @@ def _bin_of_text(column: Column, policy: InputTable, decimal: str) -> Callable[[
     missing, absent = _missing_texts(column, policy), _absent(column)
     values = {text.strip(): index for text, index in column.values.items()} | dict(column.values)
 
+    unlisted = OUTSIDE if column.unlisted is None else column.unlisted
+
     def bin_of(text: str | None) -> int:
-        for form in _forms(text or "", decimal):
+        forms = tuple(_forms(text or "", decimal))
+        for form in forms:
             if form in values:
                 return values[form]
             if form in missing:
                 return absent
         if text is None:
             return absent
-        return OUTSIDE if column.kind == "category" else _bin_of_number(_number(text.strip(), column, decimal), column)
+        if column.kind != "category":
+            return _bin_of_number(_number(text.strip(), column, decimal), column)
+        if column.characters is not None:
+            beginnings = (form[: column.characters] for form in forms[1:])  # the first form has the spaces around it
+            return next((values[code] for code in beginnings if code in values), unlisted)
+        return unlisted
 
     return bin_of
 

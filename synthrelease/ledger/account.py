@@ -15,6 +15,10 @@ Where a release publishes its number of rows exactly, the ledger also keeps the 
 categories and rules that say which rows count) and takes such releases on that domain alone: two exact numbers of rows on
 different domains differ by an exact count of people that no charge pays for.
 
+A register may be split into pieces, once and for ever (`Ledger.split`). A release that reads one piece is charged to it, and
+what was spent is what the dearest piece paid (theory 11.12, pieces for ever). The ledger notes digests of the secret key and of
+the set of record numbers: `enclave.record_numbers` compares them.
+
 What cannot be noticed from the files alone:
 
 - a ledger and its head file both replaced by older copies, or copied and both used: two copies do not know each other;
@@ -30,23 +34,21 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
 
 from synthrelease.accounting.charges import Charge
+from synthrelease.accounting.ledger_pieces import Split
 from synthrelease.accounting.plan import Plan
 from synthrelease.errors import BudgetError
 from synthrelease.ledger.entries import (
     FORMAT,
-    FORMATS,
-    Entry,
     Head,
     Statement,
     amount,
     domain_of,
-    from_text,
     line,
     printable,
     shown,
@@ -54,20 +56,7 @@ from synthrelease.ledger.entries import (
     to_text,
 )
 from synthrelease.ledger.storage import cause, connected, create, read_head, refusal, restore, settle, write_head
-
-MARK = 0x53724C31
-"""SQLite's application_id of a ledger: "SrL1"."""
-TABLES = {
-    "account": "CREATE TABLE account (dataset TEXT NOT NULL, epsilon_limit TEXT NOT NULL, delta_limit TEXT NOT NULL)",
-    "charges": "CREATE TABLE charges (number INTEGER PRIMARY KEY, started TEXT NOT NULL, what TEXT NOT NULL, "
-    "epsilon TEXT NOT NULL, delta TEXT NOT NULL, domain TEXT NOT NULL, hash TEXT NOT NULL)",
-}
-"""Of a ledger of the last format."""
-
-
-def tables(version: int) -> dict[str, str]:
-    """The tables of a ledger; format 1 noted no domains."""
-    return {name: text.replace("domain TEXT NOT NULL, ", "") if version == 1 else text for name, text in TABLES.items()}
+from synthrelease.ledger.tables import MARK, TABLES, read_entries
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,15 +83,19 @@ class Ledger:
         with connected(self.path, writable=False) as database:
             head = read_head(self.path)  # before the entries, of which there may be more by now
             database.execute("BEGIN")
-            return self._accepted(_read(self.path, database), head)
+            return self._accepted(read_entries(self.path, database), head)
 
-    def reserve(self, charge: Charge, what: str, domain: str | None = None) -> Statement:
+    def reserve(
+        self, charge: Charge, what: str, domain: str | None = None, *, piece: int | None = None, split: Split | None = None
+    ) -> Statement:
         """Charge the ledger. When this returns, the charge is on the disk; it is never given back.
 
         Parameters
         ----------
         domain : for a release that publishes its number of rows exactly, the sha256 (64 hexadecimal digits) of its domain.
             None where the number of rows is protected: such releases may differ in their domains.
+        piece, split : the piece of the register that the release reads, and the split that it knows; None for all rows, which
+            counts for every piece.
 
         Returns
         -------
@@ -110,8 +103,8 @@ class Ledger:
 
         Raises
         ------
-        BudgetError : when the sum would pass a limit, the charge states neither, or an earlier release published its exact
-            number of rows on another domain: nothing was charged.
+        BudgetError : when the sum would pass a limit, the charge states neither, an earlier release published its exact
+            number of rows on another domain, or there is no such piece: nothing was charged.
         LedgerError : when the ledger cannot be relied on, or the charge not be confirmed; in doubt it counts as spent.
         """
         if charge.renyi is not None:
@@ -126,16 +119,36 @@ class Ledger:
             raise BudgetError("The domain of a charge: expected a sha256 in 64 hexadecimal digits, found another.") from None
         with connected(self.path, writable=True) as database:
             database.execute("BEGIN IMMEDIATE")
-            before = self._accepted(_read(self.path, database), read_head(self.path))
-            self._check_limit("epsilon", before.epsilon, epsilon, before.epsilon_limit)
-            self._check_limit("delta", before.delta, delta, before.delta_limit)
+            before = self._accepted(read_entries(self.path, database), read_head(self.path))
+            self._check_piece(before, piece, split)
+            self._check_limit("epsilon", before.epsilons.before(piece), epsilon, before.epsilon_limit, piece)
+            self._check_limit("delta", before.deltas.before(piece), delta, before.delta_limit, piece)
             self._check_domain(before, domain)
-            started = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-            after = summed(before.with_charge(started=started, what=what, epsilon=epsilon, delta=delta, domain=domain))
-            row = after.entries[-1].row()
-            database.execute(f"INSERT INTO charges VALUES ({', '.join('?' * len(row))})", row)
-            database.execute("COMMIT")
-            self._confirm(database, len(after.entries))
+            after = before.with_charge(started=_now(), what=what, epsilon=epsilon, delta=delta, domain=domain, piece=piece)
+            return self._written(database, after)
+
+    def split(self, split: Split) -> Statement:
+        """Note how the register is split, once and for ever. Costs nothing.
+
+        Raises
+        ------
+        BudgetError : when it is split already, or the ledger is of an earlier format: nothing was written.
+        LedgerError : when the ledger cannot be relied on, or the entry not be confirmed.
+        """
+        with connected(self.path, writable=True) as database:
+            database.execute("BEGIN IMMEDIATE")
+            before = self._accepted(read_entries(self.path, database), read_head(self.path))
+            check_unsplit(self.path, before)
+            what = f"split of the register into {split.pieces} pieces"
+            after = before.with_charge(started=_now(), what=what, epsilon=Fraction(0), delta=Fraction(0), split=split)
+            return self._written(database, after)
+
+    def _written(self, database: sqlite3.Connection, after: Statement) -> Statement:
+        """The statement, when its last entry is on the disk."""
+        row = summed(after).entries[-1].row()
+        database.execute(f"INSERT INTO charges VALUES ({', '.join('?' * len(row))})", row)
+        database.execute("COMMIT")
+        self._confirm(database, len(after.entries))
         return after
 
     def _confirm(self, database: sqlite3.Connection, number: int) -> None:
@@ -144,7 +157,7 @@ class Ledger:
         try:
             if settle(database):
                 database.execute("BEGIN IMMEDIATE")  # so that of two processes the later one writes the later head
-                write_head(self.path, _read(self.path, database).head)
+                write_head(self.path, read_entries(self.path, database).head)
                 database.execute("COMMIT")
                 return
         except (sqlite3.Error, OSError) as error:
@@ -165,6 +178,15 @@ class Ledger:
             raise refusal(self.path, "the expected head among its charges", "none like it", advice)
         return found
 
+    def _check_piece(self, before: Statement, piece: int | None, split: Split | None) -> None:
+        """Refuse a piece of another split than that of the ledger, or of none."""
+        if piece is None and split is None:
+            return
+        if before.split is None or before.split != split or not 1 <= (piece or 0) <= split.pieces:
+            raise BudgetError(
+                f"Refused: {self.path} knows no such piece of the register. No private data were read, nothing was charged."
+            )
+
     def _check_domain(self, before: Statement, domain: str | None) -> None:
         """Refuse a second exact number of rows on another domain."""
         if domain is None:
@@ -184,7 +206,7 @@ class Ledger:
                 "read, nothing was charged. Use the earlier domain, or protect the number of rows."
             )
 
-    def _check_limit(self, name: str, spent: Fraction, cost: Fraction, limit: Fraction) -> None:
+    def _check_limit(self, name: str, spent: Fraction, cost: Fraction, limit: Fraction, piece: int | None) -> None:
         if not spent + cost <= limit:
             if not limit:  # of delta
                 raise BudgetError(
@@ -192,10 +214,29 @@ class Ledger:
                     f"{shown(cost)}. No private data were read, nothing was charged. Choose pure generators; or, while the "
                     "ledger has no charges, open another one with --delta-limit in its place, and note that in the logbook."
                 )
+            on = "" if piece is None else f" on piece {piece}"
             raise BudgetError(
-                f"Refused: {self.path} allows {name} = {shown(limit)} in all, {shown(spent)} are spent, and this run costs "
+                f"Refused: {self.path} allows {name} = {shown(limit)} in all, {shown(spent)} are spent{on}, and this run costs "
                 f"{shown(cost)}. No private data were read, nothing was charged. Plan a cheaper run: a limit cannot be changed."
             )
+
+
+def check_unsplit(path: Path, found: Statement) -> None:
+    """Raises BudgetError where a register cannot be split: it is already, or the ledger has no place to note it."""
+    if found.split is not None:
+        raise BudgetError(
+            f"Refused: the register of {path} is split into {found.split.pieces} pieces already (key {found.split.key[:16]}). "
+            "A second split would put records of one piece beside those of another: what was spent on them would be forgotten."
+        )
+    if found.version < FORMAT:
+        raise BudgetError(
+            f"Refused: {path} is a ledger of format {found.version}, which does not note pieces. Open a new ledger whose "
+            "limit is what this one has left, and note that in the logbook."
+        )
+
+
+def _now() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def open_ledger(
@@ -252,7 +293,7 @@ def renew_head(path: str | Path, expect_head: str) -> Statement:
     ledger = Ledger(path=_resolved(path), expect_head=expect_head)
     with connected(ledger.path, writable=True) as database:
         database.execute("BEGIN IMMEDIATE")
-        found = _read(ledger.path, database)
+        found = read_entries(ledger.path, database)
         ledger._accepted(found, found.head)
         write_head(ledger.path, found.head)
         database.execute("COMMIT")
@@ -267,10 +308,12 @@ def reserve_for_release(
     dataset: str | None = None,
     expect_head: str | None = None,
     domain: str | None = None,
+    piece: int | None = None,
+    split: Split | None = None,
 ) -> Statement:
     """Charge the whole plan of a release, before the first private byte is read. Raises as `Ledger.reserve`."""
     ledger = Ledger(path=_resolved(path), dataset=dataset, expect_head=expect_head)
-    return ledger.reserve(plan.total, printable(title, 200) or "a release without a title", domain)
+    return ledger.reserve(plan.total, printable(title, 200) or "a release without a title", domain, piece=piece, split=split)
 
 
 def ledger_beside(out: str | Path, plan: Plan, title: str, limit: Fraction | None) -> Path:
@@ -295,50 +338,3 @@ def place_beside(out: str | Path) -> Path:
 def _resolved(path: str | Path) -> Path:
     """The file behind links; also for links that lead round in a circle, at which `Path.resolve` fails."""
     return Path(os.path.realpath(path))
-
-
-def _read(path: Path, database: sqlite3.Connection) -> Statement:
-    """Everything in the file, each row compared with what its hash says. Raises LedgerError."""
-    mark, version = (database.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version"))
-    if mark != MARK:
-        raise refusal(path, "a ledger of synthrelease", "another file", "Name the right file, or open a new ledger elsewhere")
-    if version not in FORMATS:
-        newer = "Use the version of synthrelease that wrote it, or a newer one"
-        raise refusal(path, f"a ledger of format {FORMAT} or an earlier one", f"format {version}", newer)
-    if database.execute("SELECT name, sql FROM sqlite_master ORDER BY name").fetchall() != sorted(tables(version).items()):
-        raise refusal(path, "the tables of a ledger", "others", restore(path))  # before they are read: a view may never end
-    sound = [row[0] for row in database.execute("PRAGMA integrity_check")]
-    accounts = database.execute("SELECT dataset, epsilon_limit, delta_limit FROM account").fetchall()
-    if sound != ["ok"] or len(accounts) != 1:
-        raise refusal(path, "the tables of a ledger", "damaged ones", restore(path))
-    dataset, epsilon_limit, delta_limit = accounts[0]
-    entries: list[Entry] = []
-    number = 0
-    try:
-        account = Statement(
-            dataset=line("name", dataset, 100),
-            epsilon_limit=from_text(epsilon_limit),
-            delta_limit=from_text(delta_limit),
-            version=version,
-        )
-        head = account.head
-        for row in database.execute("SELECT * FROM charges ORDER BY number"):
-            number += 1
-            entries.append(
-                Entry.after(
-                    head,
-                    started=line("time", row[1], 40),
-                    what=line("purpose", row[2], 200),
-                    epsilon=from_text(row[3]),
-                    delta=from_text(row[4]),
-                    domain=None if version == 1 else domain_of(row[5]),
-                    version=version,
-                )
-            )
-            head = entries[-1].head
-            if row != entries[-1].row():
-                raise ValueError
-        return summed(replace(account, entries=tuple(entries)))
-    except (ValueError, TypeError, AttributeError, BudgetError):
-        where = f"charge {number}" if number else "the account"
-        raise refusal(path, "rows that agree with their hashes", f"{where} changed or damaged", restore(path)) from None

@@ -1,8 +1,8 @@
 """The entries of a ledger as values, with their sums and their chain of hashes. `ledger.storage` keeps them in files.
 
 The first hash covers the format, the dataset and its limits; the hash of an entry covers the hash before it and the entry.
-Format 2 notes the domain of a charge whose number of rows is published exactly. A ledger of format 1 keeps its hashes and notes
-no domains.
+Format 2 notes the domain of a charge whose number of rows is published exactly, format 3 also how a register is split and
+which piece a charge is for. A ledger of an earlier format keeps its hashes and notes less.
 Rationals are written "numerator/denominator" in lowest terms, never as floats, so that sums and comparisons are exact.
 """
 
@@ -13,21 +13,26 @@ import json
 import re
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 from synthrelease.accounting.charges import decimal_text, exact
+from synthrelease.accounting.ledger_pieces import MOST_PIECES, Spent, Split
 from synthrelease.errors import BudgetError
 
-FORMAT = 2
-FORMATS = (1, FORMAT)
+FORMAT = 3
+FORMATS = (1, 2, FORMAT)
 """What can be read and charged; a new ledger has the last one."""
 _RATIONAL = re.compile(r"(0|[1-9][0-9]{0,99})/([1-9][0-9]{0,99})")
 _LARGEST_DENOMINATOR = 10**1000
 _BEGINNING = re.compile(r"[0-9a-f]{16,64}")
 
 _DOMAIN = re.compile(r"[0-9a-f]{64}")
+_PIECE = re.compile(r"[1-9][0-9]{0,3}")
+_SPLIT = re.compile(r"split ([1-9][0-9]{0,3}) ([0-9a-f]{64}) ([0-9a-f]{64})")
 
 Row = tuple[int | str, ...]
-"""An entry as it is stored: number, started, what, epsilon, delta, from format 2 on the domain (or ""), and the hash."""
+"""An entry as it is stored: number, started, what, epsilon, delta, the domain (or ""; from format 2 on), the piece that it is
+for or how the register is split (or ""; from format 3 on), and the hash."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +47,9 @@ class Head:
 class Entry:
     """One charge: when its run started (UTC), what for, and what it cost. `hash` covers it and all before it.
 
-    `domain` is the digest of the public domain of a release that publishes its number of rows exactly, else None.
+    `domain` is the digest of the public domain of a release that publishes its number of rows exactly, else None. `piece` is
+    the piece of the register that the release reads, None for all rows. An entry with a `split` says how the register is split;
+    it costs nothing.
     """
 
     number: int
@@ -52,6 +59,8 @@ class Entry:
     delta: Fraction
     hash: str
     domain: str | None = None
+    piece: int | None = None
+    split: Split | None = None
     version: int = FORMAT
 
     @classmethod
@@ -64,11 +73,13 @@ class Entry:
         epsilon: Fraction,
         delta: Fraction,
         domain: str | None = None,
+        piece: int | None = None,
+        split: Split | None = None,
         version: int = FORMAT,
     ) -> Entry:
         """The entry that follows the one whose head this is."""
         number = head.number + 1
-        noted = _noted(domain, version)
+        noted = _noted(domain, piece, split, version)
         digest = _digest([head.hash, number, started, what, to_text(epsilon), to_text(delta), *noted])
         return cls(
             number=number,
@@ -78,6 +89,8 @@ class Entry:
             delta=delta,
             hash=digest,
             domain=domain,
+            piece=piece,
+            split=split,
             version=version,
         )
 
@@ -88,7 +101,7 @@ class Entry:
 
     def row(self) -> Row:
         """The entry as it is stored."""
-        noted = _noted(self.domain, self.version)
+        noted = _noted(self.domain, self.piece, self.split, self.version)
         return self.number, self.started, self.what, to_text(self.epsilon), to_text(self.delta), *noted, self.hash
 
 
@@ -103,14 +116,29 @@ class Statement:
     version: int = FORMAT
 
     @property
+    def epsilons(self) -> Spent:
+        """Epsilon charged so far, by piece."""
+        return Spent.of((entry.piece, entry.epsilon) for entry in self.entries)
+
+    @property
+    def deltas(self) -> Spent:
+        """Delta charged so far, by piece."""
+        return Spent.of((entry.piece, entry.delta) for entry in self.entries)
+
+    @property
     def epsilon(self) -> Fraction:
-        """Epsilon charged so far."""
-        return sum((entry.epsilon for entry in self.entries), Fraction(0))
+        """Epsilon charged so far: of the piece that paid most, with what all rows paid. Without pieces the sum."""
+        return self.epsilons.most
 
     @property
     def delta(self) -> Fraction:
-        """Delta charged so far."""
-        return sum((entry.delta for entry in self.entries), Fraction(0))
+        """Delta charged so far, in the same way."""
+        return self.deltas.most
+
+    @property
+    def split(self) -> Split | None:
+        """How the register is split; None where it is not."""
+        return next((entry.split for entry in self.entries if entry.split is not None), None)
 
     @property
     def domain(self) -> str | None:
@@ -132,12 +160,19 @@ class Statement:
         return _BEGINNING.fullmatch(beginning) is not None and any(found.startswith(beginning) for found in hashes)
 
     def with_charge(
-        self, *, started: str, what: str, epsilon: Fraction, delta: Fraction, domain: str | None = None
+        self,
+        *,
+        started: str,
+        what: str,
+        epsilon: Fraction,
+        delta: Fraction,
+        domain: str | None = None,
+        piece: int | None = None,
+        split: Split | None = None,
     ) -> Statement:
         """The ledger with one more entry at its end."""
-        entry = Entry.after(
-            self.head, started=started, what=what, epsilon=epsilon, delta=delta, domain=domain, version=self.version
-        )
+        noted: dict[str, Any] = {"domain": domain, "piece": piece, "split": split, "version": self.version}
+        entry = Entry.after(self.head, started=started, what=what, epsilon=epsilon, delta=delta, **noted)
         return replace(self, entries=(*self.entries, entry))
 
     def logbook_line(self) -> str:
@@ -154,13 +189,39 @@ class Statement:
         return _digest(["synthrelease ledger", self.version, *account])
 
 
-def _noted(domain: str | None, version: int) -> list[str]:
-    """What a row holds of the domain: nothing in format 1, which knows none."""
-    if version == 1:
-        if domain is not None:
-            raise ValueError("a ledger of format 1 notes no domains")
-        return []
-    return [domain or ""]
+def _noted(domain: str | None, piece: int | None, split: Split | None, version: int) -> list[str]:
+    """What a row holds beside the charge: in format 1 nothing, from 2 on the domain, from 3 on what it says of pieces."""
+    texts = [domain or "", pieces_text(piece, split)]
+    if any(texts[version - 1 :]):
+        raise ValueError(f"a ledger of format {version} has no place for this")
+    return texts[: version - 1]
+
+
+def pieces_text(piece: int | None, split: Split | None) -> str:
+    """What a row holds of pieces: the number of one, how the register is split, or nothing."""
+    if split is not None:
+        return f"split {split.pieces} {split.key} {split.register}"
+    return "" if piece is None else str(piece)
+
+
+def pieces_of(text: object, before: Split | None) -> tuple[int | None, Split | None]:
+    """The piece and the split that a row holds.
+
+    Parameters
+    ----------
+    before : how the register was split by then.
+
+    Raises
+    ------
+    ValueError : for a text that is neither, a second split, and a piece that there is not.
+    """
+    if text == "":
+        return None, None
+    if isinstance(text, str) and before is None and (match := _SPLIT.fullmatch(text)) and 2 <= int(match[1]) <= MOST_PIECES:
+        return None, Split(pieces=int(match[1]), key=match[2], register=match[3])
+    if isinstance(text, str) and before is not None and _PIECE.fullmatch(text) and int(text) <= before.pieces:
+        return int(text), None
+    raise ValueError("expected a piece, or a split, or nothing")
 
 
 def domain_of(text: object) -> str | None:

@@ -16,7 +16,7 @@ from synthrelease.published.parts import Number, Part, number
 Kind = Literal["integer", "real", "category"]
 DatePart = Literal["year", "quarter", "month", "week", "day", "weekday"] | None
 MissingPolicy = Literal["drop", "bin", "error"]
-OutsidePolicy = Literal["drop", "clip", "error"]
+OutsidePolicy = Literal["drop", "clip", "bin", "error"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,7 +113,9 @@ class ColumnPart(Part):
     source, part : the column of the private file, and the part of a date that was read.
     bounds : public bounds of the values behind the bins.
     missing, outside : what was done with a row whose value was missing or outside: "drop", "clip", or "error" (the file was
-        refused); missing values may have a "bin" of their own, the last one.
+        refused); missing values may have a "bin" of their own, the last one, and so may texts that no category lists.
+    outside_label : the category of such texts; empty where they have none.
+    characters : how many of the first characters of a text are looked up in `texts`; null for all of them.
     minus : where the number is the days between two dates, the column of the private file with the earlier one.
     date_format : how dates are written there, where it is not yyyy-mm-dd.
     missing_values : texts of the file that mean a missing value in this column, beside those of the whole file.
@@ -137,10 +139,13 @@ class ColumnPart(Part):
     missing_values: list[str] = []
     minus: str | None = None
     date_format: str = ISO
+    outside_label: str = ""
+    characters: Annotated[int, Field(ge=1)] | None = None
 
     @model_serializer(mode="wrap")
     def _what_there_is(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
         absent: dict[str, object] = {"missing_values": [], "minus": None, "date_format": ISO}
+        absent |= {"outside_label": "", "characters": None}
         return {name: value for name, value in dump(self).items() if name not in absent or value != absent[name]}
 
     @classmethod
@@ -164,6 +169,8 @@ class ColumnPart(Part):
             missing_values=list(column.missing_values),
             minus=column.minus,
             date_format=ISO if column.dates is None else column.dates.text,
+            outside_label=column.outside_label,
+            characters=column.characters,
         )
 
     def published(self) -> PublishedColumn:

@@ -3,9 +3,9 @@
 **The promise.** A document carries the number of its format, the lowest of `FORMATS` that can say what it says. Format 4 is
 format 3 with columns that have a bin of missing values or take a quarter, week or weekday from a date, or days between two,
 or with a column of weights in the table. Format 5 is format 4 with the price of a law of the number of rounds among the rules
-of the charges, with laws of finitely many values, with charges of random pieces,
-with criteria that the published measurements answer, or with a table that is
-called synthetic-data or has a column that says that it is synthetic.
+of the charges, with laws of finitely many values, with charges of random pieces, with criteria that the published measurements
+answer, with columns that have a category of all texts that are not listed or whose codes are the first characters of a text,
+or with a table that is called synthetic-data or has a column that says that it is synthetic.
 
 - Without a new number only optional fields may be added: fields with a default that says what documents without them say, and
   that are not written where they say just that. So every later version reads every document of the number, and `load` of
@@ -48,12 +48,14 @@ from synthrelease.errors import BudgetError, Unexpected, cut
 from synthrelease.published.calibration import CalibrationPart
 from synthrelease.published.columns import BinPart, ColumnPart, RulePart
 from synthrelease.published.costs import ChargePart, DomainPart, GuaranteePart
+from synthrelease.published.estimates import EstimatesPart
 from synthrelease.published.flavour import FlavourPart
-from synthrelease.published.imputation import ImputationPart
+from synthrelease.published.imputation import IMPUTED, ImputationPart
 from synthrelease.published.partition import PartitionPart
 from synthrelease.published.parts import ExactText, Number, Part, number, upwards
 from synthrelease.published.population import PopulationPart
 from synthrelease.published.series import SeriesPart
+from synthrelease.published.split import SplitPart
 from synthrelease.toml.bundle import BundleTable
 from synthrelease.toml.card import CardTable
 from synthrelease.toml.queries import IntendedQueryTable
@@ -220,7 +222,7 @@ class SelectionPart(Part):
         return SelectionRule(stop_probability=Fraction(self.stop_probability or 0), shape=shape)
 
 
-_OPTIONAL = ("calibration", "imputation", "flavour", "series", "partition", "population")
+_OPTIONAL = ("calibration", "imputation", "flavour", "series", "partition", "split", "population", "estimates")
 """What is not written where it was not asked for, or (the flavour) by earlier versions."""
 
 
@@ -237,10 +239,12 @@ class ReleaseDocument(Part):
     imputation : complete copies of the table in a file of their own; absent where none were asked for.
     flavour : the guarantee by its building blocks, for machines; documents without it were written before there was one.
     partition : random pieces of the rows; absent where the generator and the criteria worked with the same rows.
+    split : the piece of the register that the release read; absent where it read all rows.
     population : what the file is a simple random sample of; absent where nothing is said.
     bundle : further formats that were asked for; absent where none were.
     series : earlier releases of the same register; absent where none are named.
     intended_queries : what the release is meant to answer; absent where nothing is stated.
+    estimates : what the published noisy tables answer; absent where none are published, or by earlier versions.
     """
 
     format: Format
@@ -270,7 +274,9 @@ class ReleaseDocument(Part):
     bundle: Annotated[BundleTable, Field(strict=False)] = BundleTable()
     series: SeriesPart | None = None
     partition: PartitionPart | None = None
+    split: SplitPart | None = None
     population: PopulationPart | None = None
+    estimates: EstimatesPart | None = None
     intended_queries: Annotated[list[IntendedQueryTable], Field(strict=False)] = []
 
     @model_serializer(mode="wrap")
@@ -291,6 +297,11 @@ class ReleaseDocument(Part):
         return f"{self.bundle.stem}.parquet"
 
     @property
+    def imputed(self) -> str:
+        """The name of the file with complete copies, where there are any."""
+        return self.bundle.named(IMPUTED)
+
+    @property
     def rows_worked_with(self) -> int:
         """Rows of the private file that the release worked with: as many as the table has, unless they were divided."""
         return self.n_rows if self.partition is None else self.partition.rows
@@ -302,7 +313,9 @@ class ReleaseDocument(Part):
 
     @model_validator(mode="after")
     def _lowest_format(self) -> ReleaseDocument:
-        lowest = format_of(self.columns, self.calibration, self.charges, self.criteria, self.bundle)
+        lowest = format_of(
+            self.columns, self.calibration, self.charges, self.criteria, self.bundle, split=self.split is not None
+        )
         if self.format != lowest:
             raise ValueError(f"what stands here is written in format {lowest}, not {self.format}")
         return self
@@ -333,13 +346,18 @@ def format_of(
     charges: ChargePart,
     criteria: Sequence[CriterionPart],
     bundle: BundleTable,
+    *,
+    split: bool = False,
 ) -> Format:
-    """The lowest format that has the words for these columns, charges and criteria, for a table with weights or a label."""
-    if {PRICED, IN_PARALLEL} & charges.rules or any(each.answered for each in criteria):
+    """The lowest format that has the words for these columns, charges and criteria, for a table with weights or a label, and
+    for figures that are about a piece of a register."""
+    if split or {PRICED, IN_PARALLEL} & charges.rules or any(each.answered for each in criteria):
         return 5
     of_3 = (None, "year", "month", "day")
     weighted = calibration is not None and calibration.weights is not None
     if bundle is not None and bundle.labels_the_table:
+        return 5
+    if any(each.outside == "bin" or each.characters is not None for each in columns):
         return 5
     return (
         4

@@ -35,7 +35,7 @@ class ScopePart(Part):
     published_figures: list[str]
 
     @classmethod
-    def of(cls, way: Way, calibrated: bool, divided: bool = False, sampled: bool = False) -> ScopePart:
+    def of(cls, way: Way, calibrated: bool, divided: bool = False, sampled: bool = False, split: bool = False) -> ScopePart:
         """What is published exactly.
 
         Parameters
@@ -44,9 +44,11 @@ class ScopePart(Part):
         calibrated : whether there are totals that rows were weighted to.
         divided : whether the rows were divided into pieces, whose sizes follow from the number of rows.
         sampled : whether the file is said to be a sample, of as many records as it has rows.
+        split : whether a piece of a register was read; which one, the specification says.
         """
         sizes = ["partition"] if divided else []
         known = ["population.sampled"] if sampled else []
+        known_before = ["schema", "groups", "rules", "domain"]
         of_the_file = {
             "exact": ["n_rows", "domain.rows"],
             "whole": ["domain.file_rows", "n_rows"],
@@ -55,7 +57,7 @@ class ScopePart(Part):
         }
         return cls(
             private_file=[*of_the_file[way], *(sizes if way in ("exact", "whole") else []), *known],
-            specification=["schema", "groups", "rules", "domain", *(["n_rows", *sizes] if way == "stated" else [])],
+            specification=[*known_before, *(["n_rows", *sizes] if way == "stated" else []), *(["split"] if split else [])],
             published_figures=["calibration.margins"] if calibrated else [],
         )
 
@@ -91,11 +93,13 @@ class FlavourPart(Part):
     intensity: IntensityPart
 
     @classmethod
-    def of(cls, guarantee: Guarantee, way: Way, calibrated: bool, divided: bool = False, sampled: bool = False) -> FlavourPart:
+    def of(
+        cls, guarantee: Guarantee, way: Way, calibrated: bool, divided: bool = False, sampled: bool = False, split: bool = False
+    ) -> FlavourPart:
         """The building blocks of a guarantee; the others as for `ScopePart.of`."""
         return cls(
             domain=DOMAIN,
-            scope=ScopePart.of(way, calibrated, divided, sampled),
+            scope=ScopePart.of(way, calibrated, divided, sampled, split),
             unit=REPLACED,
             standard="(epsilon, delta)" if guarantee.delta else "multiplicative",
             intensity=IntensityPart(epsilon_exact=str(guarantee.epsilon), delta_exact=str(guarantee.delta)),

@@ -90,6 +90,8 @@ def release_of(
         codes=codes,
         weights=weights,
         partition=document.partition,
+        split=document.split,
+        estimates=document.estimates,
     )
 
 
@@ -138,19 +140,25 @@ def _measurements(path: Path, document: ReleaseDocument, columns: tuple[Publishe
     """measurements.json, on the released bins, its columns in the order of the release; None where there is none."""
     if NAME not in document.files or not path.is_file():
         return None
-    labels = {column.name: column.labels for column in columns}
     try:
-        read = read_measurements(_text(path), unknown="ignore")
-        if read.n_rows != document.n_rows:
-            raise Unexpected(f"{document.n_rows} rows, as release.json says", str(read.n_rows), place="n_rows")
-        strangers = [name for table in read.tables for name in table.columns if name not in labels]
-        if strangers:
-            raise Unexpected(f"columns of the release ({listing(labels)})", repr(cut(strangers[0], 40)), place="columns")
-        found = (on_released_bins(table, [labels[name] for name in table.columns]) for table in read.tables)
-        return Measurements(tables=tuple(filter(None, found)), times=_times(document.selection))
+        return measurements_of(_text(path), document, columns)
     except Unexpected as error:
         problem = f"{error}."
     raise InputError(f"{path}: {problem}")
+
+
+def measurements_of(content: bytes | str, document: ReleaseDocument, columns: Sequence[PublishedColumn]) -> Measurements:
+    """The content of measurements.json, on the released bins. Raises Unexpected where it does not fit to the document."""
+    labels = {column.name: column.labels for column in columns}
+    read = read_measurements(content, unknown="ignore")
+    if read.n_rows != document.n_rows:
+        raise Unexpected(f"{document.n_rows} rows, as release.json says", str(read.n_rows), place="n_rows")
+    strangers = [name for table in read.tables for name in table.columns if name not in labels]
+    if strangers:
+        raise Unexpected(f"columns of the release ({listing(labels)})", repr(cut(strangers[0], 40)), place="columns")
+    found = (on_released_bins(table, [labels[name] for name in table.columns]) for table in read.tables)
+    tables, times = tuple(filter(None, found)), _times(document.selection)
+    return Measurements(tables=tables, times=times, bins=_transformations(document))
 
 
 def _times(selection: SelectionPart) -> float:
@@ -159,6 +167,16 @@ def _times(selection: SelectionPart) -> float:
         return 1.0
     law = selection.rule.law
     return math.inf if law is None else law.mean
+
+
+def _transformations(document: ReleaseDocument) -> int:
+    """On how many different bins shared measurements could have been released, at most; 1 where each round measures."""
+    selection = document.selection
+    if not selection.shared_measurements:
+        return 1
+    if selection.bounds is not None:
+        return selection.bounds.transformations
+    return min(selection.configurations, math.prod(len(column.alternatives) for column in document.columns))
 
 
 def _codes(

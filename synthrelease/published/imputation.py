@@ -9,6 +9,8 @@ from pydantic import Field
 from synthrelease.published.parts import Part
 
 Natural = Annotated[int, Field(ge=1)]
+IMPUTED = "imputed.csv"
+"""The file with the copies, where [bundle] asks for no other names."""
 
 
 class ImputationPart(Part):

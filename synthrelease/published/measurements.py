@@ -74,6 +74,11 @@ class PublishedMeasurement:
     cells: np.ndarray
     epsilon: Fraction
 
+    @property
+    def scale(self) -> float:
+        """b of the noise of one noisy count: Pr[z] proportional to exp(-|z| / b)."""
+        return float(2 / self.epsilon)
+
 
 def read_measurements(content: bytes | str, *, unknown: Literal["forbid", "ignore"]) -> MeasurementsPart:
     """The file as a model.

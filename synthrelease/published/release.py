@@ -17,8 +17,10 @@ from synthrelease.domain.counts import Counts
 from synthrelease.domain.schema import Layout
 from synthrelease.published.columns import PublishedColumn, RulePart
 from synthrelease.published.costs import DomainPart
+from synthrelease.published.estimates import EstimatesPart
 from synthrelease.published.measurements import PublishedMeasurement
 from synthrelease.published.partition import PartitionPart
+from synthrelease.published.split import SplitPart
 from synthrelease.toml.queries import IntendedQueryTable
 
 if TYPE_CHECKING:
@@ -43,10 +45,13 @@ class Measurements:
     tables : on the released bins.
     times : how often they were measured before the release, on average at most: 1 where all rounds share them, otherwise the
         mean number of rounds that the search was ready for; infinite where it would never have ended.
+    bins : where all rounds share them, the number of transformations on whose bins they could have been released, at most:
+        which one was, depends on their noise. Otherwise 1: a round that measures for itself has drawn its bins before.
     """
 
     tables: tuple[PublishedMeasurement, ...]
     times: float
+    bins: int = 1
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -104,6 +109,10 @@ class PublishedRelease:
 
     partition: PartitionPart | None = None
     """How the original rows were divided; the figures of the criteria are then about one of the pieces."""
+    split: SplitPart | None = None
+    """The piece of a register that was read; figures, noise and table are then about it."""
+    estimates: EstimatesPart | None = None
+    """What the noisy tables answer, with an interval for each intended query; None where none are published."""
 
     def __repr__(self) -> str:
         return (

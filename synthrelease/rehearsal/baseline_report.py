@@ -14,6 +14,9 @@ from synthrelease.rehearsal.rehearse import Rehearsal
 from synthrelease.rehearsal.risk_groups import GROUPS
 from synthrelease.rehearsal.words import percent, short
 
+_ROUNDING = 1e-9
+"""Below this a figure is 0 but for the rounding of floats."""
+
 
 def baseline_document(rehearsal: Rehearsal) -> dict[str, Any] | None:
     """The part "baselines" of rehearsal.json; what is not a number is null."""
@@ -55,7 +58,8 @@ def baseline_words(rehearsal: Rehearsal) -> list[str]:
         kept = f"meets {sum(one.met)} of {len(one.met)} criteria" + (f", not {', '.join(missed)}" if missed else "")
         risk = one.risk.get("mean_risk", math.nan)
         told = f"; mean match risk {short(risk)}" if math.isfinite(risk) else ""
-        found.append(f"{one.name} ({one.guarantee}): {kept}{told}. {'; '.join(one.notes)}".strip().rstrip(".") + ".")
+        notes = "; ".join(one.notes)
+        found.append(f"{one.name} ({one.guarantee}): {kept}{told}. {notes[:1].upper()}{notes[1:]}".strip().rstrip(".") + ".")
     return found
 
 
@@ -101,7 +105,9 @@ def figure_texts(utility: Mapping[str, float], risk: Mapping[str, float]) -> dic
 
     def text(figures: Mapping[str, float], name: str) -> str:
         value = figures.get(name, math.nan)
-        return f"{value:.3g}" if math.isfinite(value) else ""
+        if not math.isfinite(value):
+            return ""
+        return "0" if abs(value) < _ROUNDING else f"{value:.3g}"
 
     groups = {
         f"{name}_{figure}": text(risk, f"{name}_{figure}")

@@ -16,6 +16,7 @@ import numpy as np
 from synthrelease.domain.counts import Counts
 from synthrelease.errors import InputError, closest, listing
 from synthrelease.randomness import SeededEntropy
+from synthrelease.rehearsal.baselines.back_off import PRIOR
 from synthrelease.rehearsal.baselines.data_augmented import DataAugmented
 from synthrelease.rehearsal.baselines.masks import Mask, MatrixMask, OrderedMask
 from synthrelease.rehearsal.baselines.sequential import norm_and_logit, saturated
@@ -206,7 +207,10 @@ class _Workshop:
     def sequential(self) -> list[_Made]:
         columns = range(len(self.table.layout.sizes))
         predictors = {column: self.by_strength(column, range(column)) for column in columns}
-        tables = [saturated(self.table, predictors, self.plausibility, self.generator(1, k)) for k in range(self.copies)]
+        tables, plain = (
+            [saturated(self.table, predictors, self.plausibility, self.generator(key, k), prior) for k in range(self.copies)]
+            for key, prior in ((1, PRIOR), (6, 0.0))
+        )
         numbers = [self.numbers(column) for column in columns]
         lines = [
             norm_and_logit(self.table, predictors, numbers, self.plausibility, self.generator(2, k)) for k in range(self.copies)
@@ -215,6 +219,13 @@ class _Workshop:
         rest = tuple(names[column] for column in lines[0][1])
         return [
             _Made(name="sequential tables", guarantee=NO_GUARANTEE, copies=tables, rule="simple", notes=self._lacking(tables)),
+            _Made(
+                name="sequential tables, no prior",
+                guarantee=NO_GUARANTEE,
+                copies=plain,
+                rule="simple",
+                notes=("each value is that of a random record, as in a leaf of a tree", *self._lacking(plain)),
+            ),
             _Made(
                 name="sequential, norm and logit",
                 guarantee=NO_GUARANTEE,

@@ -40,7 +40,7 @@ class LookUp:
         for name, column in zip(quasi_identifiers, columns, strict=True):
             bins = np.arange(public.counts.layout.sizes[column])
             near = bins[:, None] == bins
-            if name in within:
+            if within.get(name):  # at a distance of 0 the same bin alone, also where another one has the same number
                 numbers = public.numbers("within", name)
                 near = near | (np.abs(numbers[:, None] - numbers) <= within[name])  # missing values are near each other alone
             steps = {step: np.diagonal(near, step) for step in range(1 - len(bins), len(bins))}

@@ -200,6 +200,7 @@ def page(rehearsal: Rehearsal, noise_level: float) -> str:
         copies=sorted((_copies_row(rows, shown, one) for one in rehearsal.copies), key=lambda row: int(row["label"])),
         baselines=made(rehearsal),
         baselines_on=_label_of(shown, rehearsal.baselines_on),
+        baselines_range=len(rehearsal.shortlist) > 1,
         baseline_criteria=baseline_criteria(rehearsal),
         baseline_rows=baseline_rows(rehearsal),
         baseline_words=baseline_words(rehearsal),

@@ -18,9 +18,10 @@ from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import ingest
 from synthrelease.enclave.many_files import Run
 from synthrelease.enclave.pieces import PrivateTable, divided
+from synthrelease.enclave.record_numbers import PieceOfRegister
 from synthrelease.enclave.resizing import resize
 from synthrelease.enclave.source import Source
-from synthrelease.errors import BudgetError
+from synthrelease.errors import BudgetError, InputError
 from synthrelease.releasing.attempt import Attempt, Prepared, attempt, prepare, read_priors, released_figures
 from synthrelease.releasing.row_limits import check_rows
 from synthrelease.releasing.selection import select_by
@@ -59,6 +60,7 @@ def release(
     priors: Mapping[str, Counts] | None = None,
     public: Collection[str] = (),
     run: Run | None = None,
+    piece: PieceOfRegister | None = None,
 ) -> Release | None:
     """Release one dataset from a private file. The budget was checked and reserved: `publish` is the way to do this.
 
@@ -69,6 +71,7 @@ def release(
     priors : the public tables that generators start from, where they were read already.
     public : digests of further tables that are said to be public (`same_file`).
     run : where the files of a table are counted (`enclave.cluster`); here when omitted.
+    piece : of the register, whose rows alone are read; of a specification with [split].
 
     Returns
     -------
@@ -87,7 +90,7 @@ def release(
     """
     priors = read_priors(spec) if priors is None else priors
     progress("reading the private file")
-    private = read_private(spec, data, {prior.digest() for prior in priors.values()} | set(public), run)
+    private = read_private(spec, data, {prior.digest() for prior in priors.values()} | set(public), run, piece)
     n_public = private.n if spec.rows.way == "exact" else private.n_file
     check_delta(spec.plan.total.delta, n_public, spent=True)
     table = divided(private, spec.partition, spec.plan.once)
@@ -112,7 +115,11 @@ def release(
 
 
 def read_private(
-    spec: ReleaseSpec, data: str | Path | Source, public: Collection[str] = (), run: Run | None = None
+    spec: ReleaseSpec,
+    data: str | Path | Source,
+    public: Collection[str] = (),
+    run: Run | None = None,
+    piece: PieceOfRegister | None = None,
 ) -> PrivateCounts:
     """The table that a release works with: read once, its number of rows made public, with the charges before the loop.
 
@@ -120,6 +127,7 @@ def read_private(
     ----------
     public : digests of public tables that the kept rows must not be (`same_file` has the reason).
     run : where the files of a table are counted.
+    piece : of the register, where the specification reads one.
 
     Raises
     ------
@@ -130,8 +138,10 @@ def read_private(
     -------
     Spends the charge of the number of rows, where there is one (`resizing.resize`).
     """
-    rows = ingest(data, spec.schema, spec.input, spec.raw, run)
-    if rows.is_public(public):
+    if (None if piece is None else piece.rule) != spec.split:
+        raise BudgetError("Refused: expected the piece that [split] names, found another or none. No private count was read.")
+    rows = ingest(data, spec.schema, spec.input, spec.raw, run, piece)
+    if rows.is_public(public) or (piece is not None and public and _whole_is_public(spec, data, public)):
         raise BudgetError(
             f"Refused: {data} holds the rows of a table that is said to be public: a prior, or what the shortlist was "
             "rehearsed on. A release that starts from the private rows themselves protects nobody. Nothing was published; the "
@@ -141,6 +151,17 @@ def read_private(
     private = resize(rows, spec.rows, spec.raw, spec.plan.once)
     check_rows(spec, private.n, spent=True)
     return private
+
+
+def _whole_is_public(spec: ReleaseSpec, data: str | Path | Source, public: Collection[str]) -> bool:
+    """Whether the whole register, of which a piece is read, is a public table. Other pieces are looked at for this alone.
+
+    Only equality has a consequence (`same_file`): a register that does not fit the specification is no public table, which did.
+    """
+    try:
+        return ingest(data, spec.schema, spec.input, spec.raw).is_public(public)
+    except InputError:
+        return False
 
 
 def stated_guarantee(spec: ReleaseSpec, n_file: int, n: int) -> Guarantee:

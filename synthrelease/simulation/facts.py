@@ -11,8 +11,8 @@ from pydantic import BeforeValidator, Field, field_validator, model_validator
 from synthrelease.errors import Unexpected
 from synthrelease.simulation.bands import MAX_BANDS, Units
 from synthrelease.spreadsheets import is_executable
+from synthrelease.toml.fields import SpecTable
 from synthrelease.toml.reading import shown
-from synthrelease.toml.tables import SpecTable
 
 MAX_COLUMNS = 40
 

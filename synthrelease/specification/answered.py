@@ -15,8 +15,8 @@ from synthrelease.criteria.fitted import possible_cells
 from synthrelease.criteria.measured_sums import covered, half_widths
 from synthrelease.errors import listing
 from synthrelease.specification.release_spec import ReleaseSpec
+from synthrelease.toml.budget import SelectionTable
 from synthrelease.toml.problems import Problems
-from synthrelease.toml.tables import SelectionTable
 
 MOST_LOOKED_AT = 20
 """Transformations whose noise is looked at before a release; of more, the first."""

@@ -11,7 +11,8 @@ from synthrelease.domain.bins import MAX_BINS
 from synthrelease.domain.schema import Binning, Column
 from synthrelease.errors import Unexpected, closest, listing
 from synthrelease.specification.labels import EXPECTED, is_label
-from synthrelease.toml.tables import ColumnTable, InputTable
+from synthrelease.specification.unlisted import unlisted_label, unlisted_member, with_unlisted
+from synthrelease.toml.columns import ColumnTable, InputTable
 
 Bins = Sequence[str] | Mapping[str, list[str]]
 
@@ -25,7 +26,7 @@ class ColumnError(Unexpected):
 
 def category(name: str, table: ColumnTable, policy: InputTable, groups: Bins | None) -> Column:
     """A column of categories, whose texts in the file and whose numbers are listed."""
-    _absent(table, "in a column of categories", "bounds", "part", "minus", "format", "codes")
+    _absent(table, "in a column of categories", "bounds", "part", "minus", "format", "codes", "characters")
     if not table.categories:
         raise ColumnError("categories", "at least one category", "none")
     texts = table.categories if isinstance(table.categories, dict) else {label: [label] for label in table.categories}
@@ -68,6 +69,8 @@ def code(name: str, table: ColumnTable, policy: InputTable, groups: Bins | None)
     if blank := [text for text in table.codes if not text.strip()]:
         raise ColumnError("codes", "codes of at least one character (missing_values may be empty)", repr(blank[0]))
     values = {text: index for index, text in enumerate(table.codes)}
+    if table.characters and (long := [text for text in table.codes if len(text) > table.characters]):
+        raise ColumnError("codes", f"codes of at most {table.characters} characters, as `characters` says", repr(long[0]))
     return _column(name, table, policy, groups, values, tuple(table.codes), (None,) * len(labels), "codes", labels)
 
 
@@ -77,7 +80,7 @@ def _absent(table: ColumnTable, where: str, *fields: str) -> None:
         if getattr(table, field) is not None:
             raise ColumnError(field, f"no {field} {where}", "some")
     if table.outside == "clip":
-        raise ColumnError("outside", "'drop' or 'error' (there is no nearest category)", "'clip'")
+        raise ColumnError("outside", "'bin', 'drop' or 'error' (there is no nearest category)", "'clip'")
 
 
 def _column(
@@ -100,12 +103,18 @@ def _column(
     labels : of the atoms in the release; `members` itself where it is None.
     """
     labels = members if labels is None else labels
+    unlisted, member = _unlisted(table, labels, members), unlisted_member(table)
+    if unlisted is not None and unlisted not in labels:
+        members, labels, numbers = (*members, unlisted), (*labels, unlisted), (*numbers, None)
     atoms = Binning(name="atoms", labels=labels, numbers=numbers, of_atom=tuple(range(len(labels))))
-    alternatives = {key: grouping(f"alternatives.{key}", key, bins, members, each) for key, bins in table.alternatives.items()}
+    alternatives = {
+        key: grouping(f"alternatives.{key}", key, _completed(bins, member), members, each)
+        for key, bins in table.alternatives.items()
+    }
     if not alternatives:
         alternatives = {each: replace(atoms, name=each)}
     if groups is not None:
-        grouping("groups", "groups", groups, labels)
+        grouping("groups", "groups", _completed(groups, unlisted), labels)
     return Column(
         name=name,
         kind="category",
@@ -117,12 +126,31 @@ def _column(
         edges=(),
         values=values,
         missing=table.missing or policy.missing,
+        characters=table.characters,
+        outside_label=unlisted or "",
         outside="error" if policy.outside == "clip" and not table.outside else table.outside or policy.outside,
         ordered=bool(table.ordered),
         atoms=atoms,
         alternatives=alternatives,
         missing_values=table.missing_values,
     )
+
+
+def _unlisted(table: ColumnTable, labels: Sequence[str], members: Sequence[str]) -> str | None:
+    """The label of the texts that are not listed, if they have one; raises ColumnError for one that cannot be used."""
+    label = unlisted_label(table)
+    if label is None or label in labels:
+        return label
+    readable("outside_label", [label])
+    if table.ordered:
+        raise ColumnError("outside_label", "one of the ordered categories (a new one would have a neighbour)", repr(label))
+    if label in members:
+        raise ColumnError("outside_label", "a label that is not the code of another one", repr(label))
+    return label
+
+
+def _completed(bins: Bins, unlisted: str | None) -> Bins:
+    return with_unlisted(bins, unlisted) if isinstance(bins, dict) else bins
 
 
 def grouping(field: str, name: str, bins: Bins, labels: tuple[str, ...], what: str = "categories") -> Binning:

@@ -13,7 +13,8 @@ from synthrelease.domain.rules import Rule, edges
 from synthrelease.domain.schema import Binning, Column
 from synthrelease.errors import Unexpected
 from synthrelease.specification.categories import Bins, ColumnError, category, code, grouping, readable
-from synthrelease.toml.tables import ColumnTable, InputTable
+from synthrelease.specification.unlisted import with_unlisted
+from synthrelease.toml.columns import ColumnTable, InputTable
 
 
 def build_column(name: str, table: ColumnTable, policy: InputTable, rules: Sequence[Rule], groups: Bins | None) -> Column:
@@ -28,6 +29,8 @@ def build_column(name: str, table: ColumnTable, policy: InputTable, rules: Seque
     else:
         column = _numeric_column(name, table, policy, rules, groups)
     _check_missing_values(column)
+    if table.outside_label is not None and column.outside != "bin":
+        raise ColumnError("outside_label", "it beside outside = 'bin' alone", f"outside = {column.outside!r}")
     if column.missing == "bin":
         return _with_missing(column, "missing" if table.missing_label is None else table.missing_label, groups)
     if table.missing_label is not None:
@@ -71,7 +74,9 @@ def _numeric_column(name: str, table: ColumnTable, policy: InputTable, rules: Se
     if table.bounds is None:
         raise ColumnError("bounds", "[lowest, highest] for a numeric column", "nothing")
     bounds = table.bounds
-    for field in ("categories", "codes", "numbers"):
+    if table.outside == "bin":
+        raise ColumnError("outside", "'clip', 'drop' or 'error' in a numeric column, which has no list", "'bin'")
+    for field in ("categories", "codes", "numbers", "characters"):
         if getattr(table, field):
             raise ColumnError(field, f"no {field} in a numeric column", "some")
     if not table.alternatives:
@@ -133,7 +138,8 @@ def _dates(table: ColumnTable) -> DateFormat | None:
 def group_binning(column: Column, bins: Bins) -> Binning:
     """Group-by bins as a binning of the column's atoms, which were refined by them; missing values are a group of their own."""
     if column.kind == "category":
-        found = grouping("groups", "groups", bins, column.atoms.labels[: column.atoms.present])
+        completed = with_unlisted(bins, column.outside_label or None) if isinstance(bins, Mapping) else bins
+        found = grouping("groups", "groups", completed, column.atoms.labels[: column.atoms.present])
     else:
         intervals = parse_bins([str(text) for text in bins], whole_numbers=column.kind == "integer")
         atoms = _atoms(list(column.edges), column.kind == "integer", column.bounds or (-math.inf, math.inf))

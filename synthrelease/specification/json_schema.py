@@ -16,7 +16,8 @@ from pydantic.fields import FieldInfo
 
 from synthrelease.criteria import Criterion
 from synthrelease.specification.settings import EXPANDED, FAMILIES, Family, inner_models, summary, words
-from synthrelease.toml.tables import FRACTION_PATTERN, AcceptanceFile, ReleaseFile
+from synthrelease.toml.fields import FRACTION_PATTERN
+from synthrelease.toml.tables import AcceptanceFile, ReleaseFile
 
 Schema = dict[str, Any]
 DIALECT = "https://json-schema.org/draft/2020-12/schema"

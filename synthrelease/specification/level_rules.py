@@ -15,7 +15,8 @@ from collections.abc import Iterable, Mapping
 
 from synthrelease.domain.rules import RuleError
 from synthrelease.errors import closest, listing
-from synthrelease.toml.tables import ColumnTable
+from synthrelease.specification.unlisted import unlisted_member, with_unlisted
+from synthrelease.toml.columns import ColumnTable
 
 _QUOTED = r"""(?:'[^']*'|"[^"]*")"""
 _PLACE = re.compile(rf"(?P<text>{_QUOTED})|(?P<column>[A-Za-z_]\w*)\s*\.\s*(?P<level>[A-Za-z_]\w*)")
@@ -62,7 +63,8 @@ def _groups(name: str, level: str, columns: Mapping[str, ColumnTable]) -> dict[s
         expected = f"a level of {name!r} ({listing(levels)})" if levels else f"a column with levels before '.{level}'"
         raise RuleError(expected, repr(level if levels else name), closest(level, levels))
     codes = table.codes if isinstance(table.codes, Mapping) else {}
-    return {group: [codes.get(member, member) for member in members] for group, members in levels[level].items()}
+    groups = with_unlisted(levels[level], unlisted_member(table))
+    return {group: [codes.get(member, member) for member in members] for group, members in groups.items()}
 
 
 def _quoted(labels: Iterable[str]) -> Iterable[str]:

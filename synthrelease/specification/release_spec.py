@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 
 from synthrelease.accounting.charges import GENERATION, Charge, decimal_text, mechanism, zero_concentrated
+from synthrelease.accounting.ledger_pieces import SplitRule
 from synthrelease.accounting.pieces import PartitionRule
 from synthrelease.accounting.plan import Plan, pure_epsilon
 from synthrelease.accounting.rows import RowsRule
@@ -22,12 +23,13 @@ from synthrelease.domain.plausibility import Plausibility
 from synthrelease.domain.schema import Schema
 from synthrelease.errors import InputError
 from synthrelease.specification.series import Series
+from synthrelease.toml.budget import UnitTable
 from synthrelease.toml.bundle import BundleTable
 from synthrelease.toml.card import CardTable
+from synthrelease.toml.columns import InputTable, RuleTable
 from synthrelease.toml.imputation import ImputationTable
 from synthrelease.toml.population import PopulationTable
 from synthrelease.toml.queries import IntendedQueryTable
-from synthrelease.toml.tables import InputTable, RuleTable, UnitTable
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,6 +54,7 @@ class ReleaseSpec:
     priors : the public tables that generators start from, by the name in the configuration.
     rows : how many rows a release works with, and what that costs.
     partition : how the rows are divided into a piece for the generator and one for the criteria; None where they are not.
+    split : which piece of the register is read; None where all rows are.
     exact_domain : where the number of kept rows is published exactly, a digest of all that decides which rows are kept;
         None otherwise. Exact releases of one dataset on different domains would give away an exact difference.
     unit : what a record is, and in how many records a person can stand.
@@ -91,6 +94,7 @@ class ReleaseSpec:
     priors: Mapping[str, Path] = field(default_factory=dict)
     rows: RowsRule = RowsRule()
     partition: PartitionRule | None = None
+    split: SplitRule | None = None
     exact_domain: str | None = None
     unit: UnitTable = UnitTable()
     budget_reason: str = ""

@@ -16,8 +16,8 @@ from synthrelease.candidates.generators import GENERATORS
 from synthrelease.candidates.projections import PROJECTIONS
 from synthrelease.errors import Problem, SpecError
 from synthrelease.specification.release_spec import ReleaseSpec
+from synthrelease.toml.fields import SpecTable
 from synthrelease.toml.reading import read_toml
-from synthrelease.toml.tables import SpecTable
 from synthrelease.toml.validation import validated
 
 

@@ -28,12 +28,14 @@ from synthrelease.specification.categories import ColumnError
 from synthrelease.specification.codelists import with_codelists
 from synthrelease.specification.columns import build_column, group_binning
 from synthrelease.specification.level_rules import with_levels_written_out
-from synthrelease.specification.pieces import check_partition, partition_rule
+from synthrelease.specification.pieces import check_partition, check_split, partition_rule, split_rule
 from synthrelease.specification.population import check_population
 from synthrelease.specification.queries import check_queries
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.series import read_series
 from synthrelease.specification.space import build_space
+from synthrelease.specification.unlisted import unlisted_label
+from synthrelease.toml.columns import ColumnTable
 from synthrelease.toml.problems import Problems, located
 from synthrelease.toml.reading import ConfigurationFile, beside, read_configuration, read_toml
 from synthrelease.toml.tables import AcceptanceFile, ReleaseFile
@@ -61,6 +63,13 @@ def load_spec(path: str | Path) -> ReleaseSpec:
     if isinstance(release, list) or isinstance(acceptance, list):
         raise SpecError(located(problems, file) + (acceptance if isinstance(acceptance, list) else []))
     return _Builder(file, release, acceptance_path, acceptance).build()
+
+
+def _labels_of(table: ColumnTable) -> tuple[str, ...]:
+    """The categories that rules may name."""
+    listed = table.codes.values() if isinstance(table.codes, dict) else table.categories or ()
+    unlisted = unlisted_label(table)
+    return tuple(listed) if unlisted is None else tuple(dict.fromkeys([*listed, unlisted]))
 
 
 def _texts_of(column: Column) -> list[tuple[str, str]]:
@@ -109,6 +118,7 @@ class _Builder:
         self.problems.stop()
         check_answered(self.release.selection, space, criteria, setting, self.problems, self.acceptance_file)
         check_partition(self.release, criteria, self.problems, self.acceptance_file)
+        check_split(self.release, schema, self.problems)
         rows = self._rows_rule(schema, raw)
         self._check_stated(rows, space, criteria)
         calibration = self._calibration(schema, groups, space, synthetic)
@@ -147,6 +157,7 @@ class _Builder:
             card=self.release.card,
             rows=rows,
             partition=partition_rule(self.release),
+            split=split_rule(self.release),
             exact_domain=self._domain(schema) if rows.way == "exact" else None,
             unit=self.release.unit,
             budget_reason=self.release.budget.reason,
@@ -192,7 +203,8 @@ class _Builder:
         stated = self.release.input.rows
         if isinstance(stated, int):
             return RowsRule(way="stated", stated=stated)
-        if not dropped and not raw.masks:
+        every = not dropped and not raw.masks
+        if every and self.release.split is None:
             return RowsRule(way="whole")
         if stated == "exact":
             return RowsRule(way="exact")
@@ -221,6 +233,7 @@ class _Builder:
         read: list[list[object]] = [
             [each.name, each.source, each.part, each.kind, each.bounds, _texts_of(each), each.missing, each.outside]
             + [more for more in (sorted(each.missing_values), each.minus, each.dates and each.dates.text) if more]
+            + [[name, how] for name, how in (("unlisted", each.outside_label), ("characters", each.characters)) if how]
             for each in schema.columns
         ]
         raw = sorted(rule.never for rule in self.release.rules if "raw" in rule.applies_to)
@@ -242,7 +255,7 @@ class _Builder:
             name: Domain(
                 kind="category" if table.kind == "code" else table.kind,
                 bounds=table.bounds,
-                categories=tuple(table.codes.values() if isinstance(table.codes, dict) else table.categories or ()),
+                categories=_labels_of(table),
                 missing=(table.missing or policy) == "bin",
             )
             for name, table in self.release.columns.items()

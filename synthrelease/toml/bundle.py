@@ -27,9 +27,9 @@ class BundleTable(SpecTable):
     catalogues : descriptions for catalogues of data: "dcat" (DCAT-AP 3 with the fields of HealthDCAT-AP, as dcat.jsonld and
         dcat.ttl; it needs the extra `catalogue`), "croissant" (Croissant 1.0, for machine learning), "ddi" (DDI-Codebook 2.5).
         Example: `catalogues = ["dcat", "croissant", "ddi"]`.
-    synthetic_names : the files of the table are called synthetic-data.csv and so on, in place of data.csv.
+    synthetic_names : files with rows are called synthetic-data.csv and so on, in place of data.csv.
         Example: `synthetic_names = true`.
-    synthetic_column : the table has one more column, the last one, "synthetic", which is 1 in every row.
+    synthetic_column : files with rows have one more column, the last one, "synthetic", which is 1 in every row.
         Example: `synthetic_column = true`.
     """
 
@@ -48,7 +48,11 @@ class BundleTable(SpecTable):
     @property
     def stem(self) -> str:
         """What the files of the table are called before their ending."""
-        return "synthetic-data" if self.synthetic_names else "data"
+        return self.named("data")
+
+    def named(self, name: str) -> str:
+        """What a file with rows is called."""
+        return f"synthetic-{name}" if self.synthetic_names else name
 
     @property
     def labels_the_table(self) -> bool:

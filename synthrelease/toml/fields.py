@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, Any, get_args
 
@@ -42,3 +43,13 @@ class SpecTable(BaseModel):
         if isinstance(value, str) and Fraction in kinds and not _FRACTION.fullmatch(value):
             raise Unexpected("a number")  # '1e999999999' would be computed to its last digit
         return value
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mistake:
+    """A mistake in one table that only shows against the schema: the field, what was expected and found."""
+
+    field: str
+    expected: str
+    found: str
+    suggestion: str | None = None

@@ -10,8 +10,8 @@ from pydantic import BaseModel
 
 from synthrelease.errors import Problem, SpecError, Unexpected, closest, listing
 from synthrelease.toml.baselines import refused_method
+from synthrelease.toml.fields import Mistake
 from synthrelease.toml.reading import ConfigurationFile
-from synthrelease.toml.tables import Mistake
 
 Model = TypeVar("Model", bound=BaseModel)
 

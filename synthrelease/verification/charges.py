@@ -138,6 +138,9 @@ def _guarantee_problems(document: ReleaseDocument) -> Iterator[str]:
 def _domain_problems(document: ReleaseDocument) -> Iterator[str]:
     """The number of rows, what was paid for it and what is said of it go together."""
     domain, rows = document.domain, document.rows_worked_with
+    split = document.split is not None
+    if split and domain.way == "exact":
+        yield "domain: expected a number of rows that was counted or stated, because a secret piece was read; found 'exact'"
     published_exactly = domain.way == "exact"
     if published_exactly != (domain.file_rows is None):
         yield "domain: expected the rows of the file, unless the number of kept rows is published; found otherwise"
@@ -157,7 +160,7 @@ def _domain_problems(document: ReleaseDocument) -> Iterator[str]:
     shortfall = None if charged is None else str(SHORTFALL)
     if (domain.margin, domain.shortfall) != (margin, shortfall):
         yield f"domain: expected the margin {margin} and the shortfall {shortfall}, found {domain.margin}, {domain.shortfall}"
-    dropped = bool(document.raw_rules) or any("drop" in (one.missing, one.outside) for one in document.columns)
+    dropped = split or bool(document.raw_rules) or any("drop" in (one.missing, one.outside) for one in document.columns)
     if not dropped and domain.way in ("counted", "exact"):
         yield f"domain: nothing is left out, so the number of rows is that of the file; found {domain.way!r}"
     if dropped and domain.way == "whole":

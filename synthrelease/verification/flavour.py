@@ -11,10 +11,10 @@ from synthrelease.verification.checks import Check
 
 def flavour(document: ReleaseDocument, stated: FlavourPart) -> Check:
     """Compare what is stated with what follows from guarantee, domain and calibration."""
-    calibrated, divided, sampled = (
-        part is not None for part in (document.calibration, document.partition, document.population)
+    calibrated, divided, sampled, split = (
+        part is not None for part in (document.calibration, document.partition, document.population, document.split)
     )
-    expected = FlavourPart.of(document.guarantee.guarantee(), document.domain.way, calibrated, divided, sampled)
+    expected = FlavourPart.of(document.guarantee.guarantee(), document.domain.way, calibrated, divided, sampled, split)
     found = f"{stated.standard}; places of exactly published facts: {', '.join(stated.scope.places())}"
     return Check(name="flavour", found=found, problems=tuple(_problems(expected, stated)))
 

@@ -9,21 +9,22 @@ from itertools import islice
 
 import numpy as np
 
-from synthrelease.bundle.imputing import HEAD, NAME, flags_of_rows, gaps_of
+from synthrelease.bundle.imputing import HEAD, flags_of_rows, gaps_of
 from synthrelease.bundle.table import ReleasedTable
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.donors import Gaps, NotImputed, patterns
 from synthrelease.domain.gaps import gaps_of_cells
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.published.document import ReleaseDocument
-from synthrelease.published.lines import WrongLine, bins_of_lines
+from synthrelease.published.lines import MARK, WrongLine, bins_of_lines, without_marks
+from synthrelease.toml.bundle import SYNTHETIC
 from synthrelease.verification.checks import Check
 
 
 def imputation(document: ReleaseDocument, table: ReleasedTable, files: Mapping[str, bytes], rules: Plausibility) -> Check:
     """The copies belong to the table. Which donor was drawn is random, and only that there is one can be checked."""
     part = document.imputation
-    problems = tuple(f"{NAME}: {problem}" for problem in _problems(document, table, files, rules))
+    problems = tuple(f"{document.imputed}: {problem}" for problem in _problems(document, table, files, rules))
     copies = 0 if part is None or part.failed else part.copies
     return Check(
         name="imputation", found=f"{copies} copies, observed values as in data.csv, others with donors", problems=problems
@@ -35,7 +36,7 @@ def _problems(
 ) -> Iterator[str]:
     part = document.imputation
     if part is None or part.failed:
-        if NAME in document.files:
+        if document.imputed in document.files:
             yield "expected none, found one"
         return
     gaps = gaps_of(part, document.columns)
@@ -44,13 +45,14 @@ def _problems(
     open_ = gaps_of_cells(table.counts, gaps.missing, rules)
     if part.rows != int(table.counts.counts[open_.any(axis=1)].sum()):
         yield f"{part.rows} rows are said to lack a value; in data.csv there are others"
-    if NAME not in files or NAME not in document.files:
+    if document.imputed not in files or document.imputed not in document.files:
         yield "expected in the bundle, not there"
         return
     try:
-        lines = csv.reader(io.TextIOWrapper(io.BytesIO(files[NAME]), encoding="utf-8", newline=""), strict=True)
-        if next(lines, []) != [*HEAD, *table.names]:
-            yield f"expected the columns {', '.join([*HEAD, *table.names])}, found others"
+        lines = csv.reader(io.TextIOWrapper(io.BytesIO(files[document.imputed]), encoding="utf-8", newline=""), strict=True)
+        stated = [*HEAD, *table.names, *([SYNTHETIC] if table.marked else [])]
+        if next(lines, []) != stated:
+            yield f"expected the columns {', '.join(stated)}, found others"
             return
         flags = flags_of_rows(table, open_)
         for number in range(1, part.copies + 1):
@@ -75,9 +77,11 @@ def _copy_problems(
         yield f"copy {number}: expected one line for each row of data.csv, in order, with the columns that it lacks"
         return
     try:
-        pieces = list(bins_of_lines((line[3:] for line in lines), table.labels))
-    except WrongLine:
-        yield f"copy {number}: expected labels of the schema, found others"
+        values = (line[3:] for line in lines)
+        pieces = list(bins_of_lines(without_marks(values) if table.marked else values, table.labels))
+    except WrongLine as wrong:
+        expected = f"{MARK} as {SYNTHETIC} in every row" if wrong.is_mark else "labels of the schema"
+        yield f"copy {number}: expected {expected}, found others"
         return
     bins = [np.concatenate(parts).astype(np.int64) for parts in zip(*pieces, strict=True)]
     lacking = np.repeat(open_, table.counts.counts, axis=0)

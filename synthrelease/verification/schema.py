@@ -16,7 +16,7 @@ from synthrelease.published.columns import BinPart, ColumnPart
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.specification.categories import ColumnError
 from synthrelease.specification.columns import build_column
-from synthrelease.toml.tables import ColumnTable, InputTable
+from synthrelease.toml.columns import ColumnTable, InputTable
 
 _RELEASED = "released"
 
@@ -122,6 +122,9 @@ def _bin_problems(column: ColumnPart) -> Iterator[str]:
         yield f"schema: column {column.name!r}: expected different labels, found one twice or none"
     if [bool(one.missing) for one in column.bins] != [False] * (len(column.bins) - 1) + [column.missing == "bin"]:
         yield f"schema: column {column.name!r}: expected one bin of missing values, the last, just where missing is 'bin'"
+    listed = [name for one in column.bins for name in one.categories or ()]
+    if (column.outside == "bin") != bool(column.outside_label) or column.outside_label not in ("", *listed):
+        yield f"schema: column {column.name!r}: expected a category of unlisted texts just where outside is 'bin'"
     for one in column.bins:
         if one.missing:
             if one.categories is not None or (one.lower, one.below, one.number) != (None, None, None):

@@ -19,6 +19,7 @@ from synthrelease.verification.checks import Check, Report
 from synthrelease.verification.commitment import committed
 from synthrelease.verification.configuration import configuration
 from synthrelease.verification.documents import documents
+from synthrelease.verification.estimates import estimates
 from synthrelease.verification.figures import figures
 from synthrelease.verification.flavour import flavour
 from synthrelease.verification.imputation import imputation
@@ -106,6 +107,9 @@ def verify_files(
         checks.append(_made("statistical files", lambda: statistical(read, table, files)))
     if measurements.NAME in read.files:
         checks.append(_made("measurements", lambda: measurements.measurements(read, files)))
+    estimated = read.estimates
+    if estimated is not None:
+        checks.append(_made("estimates", lambda: estimates(read, estimated, files)))
     checks += [
         _made("minimum count", lambda: _minimum_count(read, table)),
         _made("plausibility", lambda: _plausible(rebuilt, table)),

@@ -22,6 +22,7 @@ from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.subsets import random_pieces
 from synthrelease.errors import BudgetError, InputError, PrivateFailure
 from synthrelease.published.costs import ChargePart
+from synthrelease.published.partition import PartitionPart
 from synthrelease.randomness import SystemEntropy
 from synthrelease.verification.charges import _node_problems
 from tests.helpers.small import World
@@ -131,6 +132,36 @@ def test_random_pieces_lose_no_more_than_the_worst_of_them(sizes: tuple[int, ...
 @pytest.mark.parametrize("fault", [by_value, same_rows])
 def test_pieces_by_value_or_the_same_rows_twice_lose_the_sum(fault: Cut) -> None:
     assert worst(fault, 4, (2, 4)) == 8 > 4
+
+
+def test_halves_of_every_count_lose_the_sum() -> None:
+    """A known fault: half of the rows of each cell, without chance. A replaced row leaves one piece and enters the other."""
+
+    def loss(left: Rows, right: Rows) -> Fraction:
+        """Of the rows of cell 1 in the first piece and of cell 0 in the second: each counted with noise of base 2 and 4."""
+        answers = [((rows.count(1) + 1) // 2, rows.count(0) // 2) for rows in (left, right)]
+        laws = [(clamped(one, 4, 2), clamped(other, 4, 4)) for one, other in answers]
+        return prod(max(p / q for p, q in zip(a, b, strict=True)) for a, b in zip(*laws, strict=True))
+
+    assert loss((0, 1, 1, 1), (0, 0, 1, 1)) == 8 > 4
+
+
+def test_one_piece_answers_as_the_published_figure_says() -> None:
+    """Merrill 2021, Figure 5.1, on coins: one of ten pieces of 6.6 million at epsilon, or all of them at a tenth of it."""
+    rule, rows, share = PartitionRule(fit=Fraction(9, 10)), 6_600_000, 0.66
+    piece = rule.sizes(rows)[1]
+    sampling = PartitionPart.of(rule, rows).sampling_error(share)
+    assert (piece, round(sampling, 6)) == (660_000, 0.000553)  # sqrt(0.66 * 0.34 / 660000 * 0.9)
+    random = np.random.default_rng(11)
+    for epsilon, same in ((0.0001, True), (0.0005, True), (0.001, True), (0.1, False)):
+        noise = random.laplace(scale=1 / (piece * epsilon), size=(2, 20_000))  # all rows: 1 / (10 * 660000 * epsilon / 10)
+        errors = np.abs([noise[0], noise[1] + random.normal(scale=sampling, size=20_000)])
+        boxes = np.quantile(errors, [0.25, 0.5, 0.75, 0.9], axis=1).T
+        assert (np.abs(boxes[1] - boxes[0]).max() < 0.0005) == same
+        if epsilon == 0.0005:
+            assert boxes[0][1] == pytest.approx(0.0021, abs=1e-4)
+            assert (errors < 0.005).mean(axis=1) == pytest.approx([0.8, 0.8], abs=0.02)
+    assert boxes[1][3] < 0.001
 
 
 def test_the_largest_epsilon_and_delta_and_coefficient() -> None:

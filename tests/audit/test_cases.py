@@ -125,6 +125,7 @@ FAST = (
     "faithfulness, a exact, b near, 2 x 3, epsilon 4",
     "prediction, opposite line, 2 x 3, epsilon 1",
     "face privacy, which looks at the synthetic rows alone",
+    "a register in two pieces, a record of piece 1",
     "a rare output beside one that changes the other way, stop probability 1/50",
 )
 SLOW = (
@@ -152,6 +153,7 @@ FOUND_FAST = (
     ("rows repeated by their weight, epsilon 1", 1_500),
     ("degree 1, a lone record moves, more spent, epsilon 1", 250),
     ("the number of rounds is published", 8_000),
+    ("a record of another number, charged to one piece", 1_500),
     ("release: faithfulness, a record turns, run with generation noise of a fiftieth", 150),
 )
 

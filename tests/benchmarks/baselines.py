@@ -133,7 +133,7 @@ def _table(spec: ReleaseSpec, figures: Sequence[float], own: CopyFigures, made: 
 
 
 def _cell(value: float, met: bool = True) -> str:
-    shown = "0" if abs(value) < 1e-9 else f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+    shown = "0" if abs(value) < 1e-9 else f"{value:,.0f}" if abs(value) >= 999.5 else f"{value:.3g}"
     return "" if not np.isfinite(value) else shown if met else f"**{shown}**"
 
 

@@ -389,7 +389,7 @@ def test_a_cut_bin_is_refused_with_the_bins() -> None:
         ({"query": "agee > 3"}, "'agee'.*Did you mean"),
         ({"query": "a >"}, "end of the rule"),
         ({"query": ""}, "found neither"),
-        ({"mean_of": "c"}, "column to average"),
+        ({"mean_of": "c"}, "column of the release"),
         ({"mean_of": "b", "query": "a == 0 and b == 2"}, "some released rows meet"),
         ({"query": "b == 1", "given": "a == 0 and b == 2"}, "some released rows meet"),
     ],

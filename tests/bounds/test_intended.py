@@ -14,13 +14,17 @@ from synthrelease.bounds.intended import question, verdict
 from synthrelease.bundle.contents import release_files, written
 from synthrelease.bundle.folder import _sealed
 from synthrelease.errors import SpecError
+from synthrelease.estimates import estimate
 from synthrelease.published import PublishedRelease, load
+from synthrelease.published.document import read_strictly
 from synthrelease.specification.spec import load_spec
 from synthrelease.toml.queries import IntendedQueryTable
+from synthrelease.verification.estimates import estimates
+from synthrelease.verification.reading import read_files
 from synthrelease.verification.verify import verify_files
 from tests.helpers.cards import rich_release, write_files
 from tests.helpers.published import category_column, integer_column, published, score
-from tests.helpers.tiny import write_config
+from tests.helpers.tiny import write_config, write_measured_release
 
 CELLS = (score("cells", "absolute_marginal_error", 0.01), {"name": "cells", "kind": "absolute_marginal_error"})
 MEAN = (
@@ -125,3 +129,66 @@ def test_questions_that_nobody_can_ask_are_refused_before_anything_is_spent(tmp_
         spec('mean = "yaer"')
     with pytest.raises(SpecError, match="a condition as query, or a column as mean, is needed"):
         spec('why = "For nothing."')
+
+
+INTENDED = """stop_probability = 0.001
+[[intended_queries]]
+query = "face == 'head'"
+[[intended_queries]]
+query = "face == 'head'"
+given = "year < 5"
+[[intended_queries]]
+mean = "year"
+query = "face == 'head'"
+minus = "face == 'tail'"
+"""
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    work = tmp_path_factory.mktemp("measured")
+    return write_measured_release(work, work / "bundle", {"stop_probability = 0.001\n": INTENDED})
+
+
+def test_release_json_and_card_have_the_estimates_of_intended_queries(measured: Path) -> None:
+    release = load(measured)
+    assert release.estimates is not None
+    assert release.estimates.together == [["face", "year"]]
+    count, share, difference = release.estimates.intended
+    assert count is not None
+    assert share is not None
+    assert difference is None
+    [term] = estimate(release, "share face == 'head' where year < 5").terms
+    assert (share.estimate, share.low, share.high) == pytest.approx((term.estimate, term.low, term.high), rel=1e-5)
+    [term] = estimate(release, "share face == 'head'").terms
+    assert count.unit == "rows"
+    assert term.estimate is not None
+    assert count.estimate == pytest.approx(release.n_rows * term.estimate, rel=1e-5)
+    page = (measured / "README.html").read_text(encoding="utf-8")
+    for asked in release.intended[:2]:
+        said = verdict(release, asked)
+        assert "95% interval" in said.estimated
+        assert f"<td>{said.estimated}</td>" in page
+        assert f" {said.estimated} |" in (measured / "README.md").read_text(encoding="utf-8").replace("\\", "")
+    assert verdict(release, release.intended[2]).estimated == ""
+
+
+def test_verify_finds_an_estimate_that_does_not_follow_from_the_noisy_tables(measured: Path) -> None:
+    files = read_files(measured)
+    document = read_strictly(files["release.json"])
+    part = document.estimates
+    assert part is not None
+    first = part.intended[0]
+    assert first is not None
+    assert estimates(document, part, files).problems == ()
+    edits = [
+        {"intended": [first.model_copy(update={"low": -1}), *part.intended[1:]]},
+        {"intended": [first.model_copy(update={"question": "share face == 'tail'"}), *part.intended[1:]]},
+        {"intended": [None, *part.intended[1:]]},
+        {"intended": part.intended[1:]},
+        {"together": [["face"]]},
+        {"level": 0.99},
+    ]
+    for edit in edits:
+        assert estimates(document, part.model_copy(update=edit), files).problems, edit
+    assert estimates(document, part, {**files, "measurements.json": b""}).problems

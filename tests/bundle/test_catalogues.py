@@ -1,7 +1,8 @@
 """The descriptions for catalogues, by the validators of their formats where these can be had, and by the mandatory fields.
 
 The published shapes of DCAT-AP and the schema of DDI-Codebook are no part of this repository. `SYNTHRELEASE_SCHEMAS` names a
-folder that has them as dcat-ap-SHACL.ttl (SEMICeu/DCAT-AP, releases/3.0.1/shacl) and codebook.xsd with what it includes.
+folder that has them as dcat-ap-SHACL.ttl (SEMICeu/DCAT-AP, releases/3.0.1/shacl), healthdcat-ap-SHACL.ttl (DG SANTE, release 5,
+of data that are not public) and codebook.xsd with what it includes.
 """
 
 from __future__ import annotations
@@ -43,6 +44,7 @@ STATED = CatalogueTable(
     minimum_age=1,
     maximum_age=8,
     health_categories=("https://example.org/health-category/registry",),
+    legislation=("http://data.europa.eu/eli/reg/2025/327/oj",),
     access_body="Health data access body",
     access_body_contact="https://example.org/access",
 )
@@ -121,6 +123,33 @@ def test_dcat_passes_the_published_shapes_of_its_profile() -> None:
     broken = graph()
     broken.remove((None, rdflib.URIRef(f"{DCAT}accessURL"), None))
     assert not pyshacl.validate(broken, shacl_graph=shapes)[0]
+
+
+@needs_schemas
+def test_dcat_passes_the_published_shapes_of_healthdcat_ap() -> None:
+    """Those of data that are not public, which ask for more, but for the one value that says so."""
+    pyshacl = pytest.importorskip("pyshacl")
+    text = (Path(SCHEMAS) / "healthdcat-ap-SHACL.ttl").read_text(encoding="utf-8")
+    shapes = rdflib.Graph().parse(data=text.replace("access-right/NON_PUBLIC", "access-right/PUBLIC"), format="turtle")
+    passed, _, said = pyshacl.validate(graph(), shacl_graph=shapes)
+    assert passed, said
+    for name in (f"{DCAT}contactPoint", "http://data.europa.eu/r5r/applicableLegislation", f"{HEALTH}hdab"):
+        broken = graph()
+        broken.remove((None, rdflib.URIRef(name), None))
+        assert not pyshacl.validate(broken, shacl_graph=shapes)[0], name
+
+
+def test_files_and_agents_have_what_healthdcat_ap_asks_of_them() -> None:
+    found = graph()
+    law, contact = rdflib.URIRef("http://data.europa.eu/r5r/applicableLegislation"), rdflib.URIRef(f"{DCAT}contactPoint")
+    for one in found.objects(None, rdflib.URIRef(f"{DCAT}distribution")):
+        assert [str(value) for value in found.objects(one, law)] == list(STATED.legislation)
+    publisher, body = (next(found.objects(None, rdflib.URIRef(name))) for name in (f"{DCT}publisher", f"{HEALTH}hdab"))
+    kind, url = (rdflib.URIRef(f"http://www.w3.org/2006/vcard/ns#{name}") for name in ("Kind", "hasURL"))
+    for agent in (publisher, body):
+        (reached,) = found.objects(agent, contact)
+        assert (reached, rdflib.URIRef(f"{RDF}type"), kind) in found
+    assert [str(value) for value in found.objects(reached, url)] == [STATED.access_body_contact]
 
 
 # --- Croissant

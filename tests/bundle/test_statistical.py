@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 import shutil
 import subprocess
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
@@ -240,3 +242,57 @@ def test_the_script_for_stata_gives_every_bin_its_number_and_opens_no_macro() ->
     assert "recode year (1 = 1.5) (2 = 3.5) (3 = 5.5) (4 = 7.5) (else = .), generate(year_number)" in text
     assert "matrix rownames figures = marginals face_privacy" in text
     assert not re.search(r"[`$]", text)
+
+
+PLAIN = {"version 14", 'use "synthetic-data.dta", clear', "set type double", "matrix list figures"}
+"""Commands of read.do without anything of the release in them."""
+
+
+def test_the_script_for_stata_recodes_variables_and_values_that_the_file_has(folder: Path) -> None:
+    """Each line is a command that Stata's manuals describe; what it names is in the file, and fits into its limits."""
+    _, file = pyreadstat.read_dta(folder / "synthetic-data.dta", metadataonly=True)
+    labels = file.variable_value_labels
+    known, made = set(file.column_names), set()
+    for line in FILES["read.do"].decode().splitlines():
+        if found := re.fullmatch(r"recode (\w+) ((?:\(\d+ = [-\d.e]+\) )+)\(else = \.\), generate\((\w+)\)", line):
+            values = [int(value) for value in re.findall(r"\((\d+) =", found[2])]
+            assert found[1] in known
+            assert set(values) <= set(labels[found[1]])
+            assert len(values) == len(set(values))
+            assert found[3] not in known | made
+            assert len(found[3]) <= 32
+            made.add(found[3])
+        elif found := re.fullmatch(r"matrix figures = \((.+)\)", line):
+            table = [row.split(", ") for row in found[1].split(" \\ ")]
+            assert {len(row) for row in table} == {4}
+            assert all(value == "." or float(value) == float(value) for row in table for value in row)
+        elif found := re.fullmatch(r"matrix (row|col)names figures = (.+)", line):
+            names_given = found[2].split()
+            assert len(names_given) == (len(table) if found[1] == "row" else 4)
+            assert all(re.fullmatch(r"[A-Za-z_]\w{0,31}", name) for name in names_given)
+        else:
+            assert line in PLAIN or re.fullmatch(r"\* [^/*]*|notes: [\w .]+", line), line
+    assert made == {"year_number"}
+    assert labels["year"] == {1: "1-2", 2: "3-4", 3: "5-6", 4: "7-8"}
+
+
+@pytest.mark.skipif(shutil.which("pspp") is None, reason="needs PSPP")
+def test_pspp_reads_the_labels_their_order_and_the_missing_code(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "read.sps").write_text(
+        f"GET FILE='{folder / 'synthetic-data.sav'}'.\nDISPLAY DICTIONARY.\nFREQUENCIES VARIABLES=face year.\n"
+    )
+    command = ["pspp", "-O", "format=csv", "-o", "-", str(tmp_path / "read.sps")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    found = list(csv.reader(done.stdout.splitlines()))
+    listed = [(line[0], line[1], line[2]) for line in found if len(line) == 3]
+    labels = [(value, label) for _, value, label in listed if label in ("head", "tail", "not seen", "1-2", "3-4", "5-6", "7-8")]
+    assert labels == [
+        ("-1[a]", "not seen"),
+        ("1", "head"),
+        ("2", "tail"),
+        *zip("1234", ("1-2", "3-4", "5-6", "7-8"), strict=True),
+    ]
+    counts = Counter(row[1] for row in rows())
+    for label in ("1-2", "3-4", "5-6", "7-8"):
+        assert any(label in line and str(counts[label]) in line for line in found)
+    assert any(line and line[0] == "Footnote: a. User-missing value" for line in found)

@@ -16,7 +16,7 @@ from synthrelease.domain.plausibility import Plausibility
 from synthrelease.domain.schema import Schema, Transformation
 from synthrelease.randomness import NoNoise
 from synthrelease.specification.columns import build_column
-from synthrelease.toml.tables import ColumnTable, InputTable
+from synthrelease.toml.columns import ColumnTable, InputTable
 from tests.helpers.small import World
 
 WORLD = World({"a": 1, "w": 3, "c": 2})

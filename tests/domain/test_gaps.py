@@ -17,7 +17,7 @@ from synthrelease.domain.plausibility import Plausibility
 from synthrelease.domain.rules import Domain, parse_rule
 from synthrelease.domain.schema import Schema
 from synthrelease.specification.columns import build_column
-from synthrelease.toml.tables import ColumnTable, InputTable
+from synthrelease.toml.columns import ColumnTable, InputTable
 
 VALUES = ("x", "y")
 NAMES = ("a", "b", "c")

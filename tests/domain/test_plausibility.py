@@ -16,7 +16,7 @@ from synthrelease.domain.plausibility import Plausibility
 from synthrelease.domain.rules import Domain, Rule, RuleError, comparisons, parse_rule
 from synthrelease.domain.schema import Schema, Transformation
 from synthrelease.specification.columns import build_column
-from synthrelease.toml.tables import ColumnTable, InputTable
+from synthrelease.toml.columns import ColumnTable, InputTable
 from tests.helpers.plain_rules import DOMAINS, Tree, evaluated, rendered, trees
 from tests.helpers.small import integer_column
 

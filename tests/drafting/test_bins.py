@@ -94,3 +94,10 @@ def test_bins_as_they_are_written_mean_the_limits_they_were_made_of(numbers: lis
 def test_bins_without_a_limit_are_no_bins() -> None:
     with pytest.raises(ValueError, match="at least one limit"):
         bin_texts((), whole=True)
+
+
+def test_a_first_bin_of_zero_alone_counts_as_zero_in_means() -> None:
+    assert bin_texts([1, 2, 3, 8], whole=True, low=0) == ["0..2", "3-7", ">=8"]
+    assert parse_bins(["0..2", "3-7", ">=8"], whole_numbers=True)[0].number == 0
+    assert bin_texts([1, 2], whole=True, low=-3) == ["<1", "1", ">=2"]
+    assert bin_texts([1, 2], whole=False, low=0) == ["<1", "1 to 2", ">=2"]

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from synthrelease.drafting.codebook import Entry
-from synthrelease.drafting.columns import Answers, ColumnDraft, LeftOut, draft_column
+from synthrelease.drafting.column_draft import Answers, ColumnDraft, LeftOut
+from synthrelease.drafting.columns import draft_column
 
 RANDOM = np.random.default_rng(7)
 
@@ -97,6 +98,17 @@ def test_a_column_that_is_only_called_weight_is_told_by_its_numbers() -> None:
         ("id", np.arange(5000), "may identify persons"),
         ("PERSON_ID", np.arange(5000), "may identify persons"),
         ("remark", np.array([f"text {i}" for i in range(5000)]), "may identify persons"),
+        ("lopnr", np.arange(70_000, 75_000), "no two rows have the same number"),
+        ("folk", np.arange(5000) * 7919 + 10**11, "no two rows have the same number"),
+        ("patient_id", RANDOM.integers(10**7, 10**8, 700).repeat(7), "700 different values, up to 7 rows each, as a key"),
+        ("prescriber", RANDOM.integers(100_000, 101_000, 9000), "as a key"),
+        ("household", RANDOM.integers(10**8, 10**9, 800).repeat(3), "as a key"),
+        ("ward", {f"ward {number}": 12 for number in range(300)}, "few of them frequent"),
+        ("turnover", {f"{thousands},{rest:03d}.50": 3 for thousands in range(1, 30) for rest in range(100)}, "plain numbers"),
+        ("share", {f"{share}%": 30 for share in range(60)}, "plain numbers"),
+        ("price", {f"€ {cents / 100:.2f}": 5 for cents in range(300)}, "plain numbers"),
+        ("born", {f"{day}.{month}.{year}": 9 for day in range(1, 29) for month in (1, 12) for year in (15, 99)}, "two digits"),
+        ("time", {f"{hour:02d}:{minute:02d}": 4 for hour in range(24) for minute in range(60)}, "times of day"),
         ("empty", {"?": 5000}, "no values"),
         ("country", {"IL": 5000}, "one value only"),
         ("flag", {"1": 4999, "?": 1}, "nearly all rows have one value"),
@@ -116,6 +128,107 @@ def test_of_many_codes_the_rare_ones_stand_together() -> None:
     assert set(found.common) == {f"0{100 + code}" for code in range(30)}
     assert found.n_bins == 31
     assert found.alternative == "common"
+
+
+@pytest.mark.parametrize(
+    ("source", "values"),
+    [
+        ("income", np.unique(RANDOM.integers(0, 10**6, 400))[:300]),  # all differ, by chance
+        ("salary", 10_000 + np.minimum(89_999, RANDOM.exponential(9000, 60_000)).astype(int)),  # five digits, mostly low
+        ("number_of_steps", RANDOM.integers(0, 30_000, 9000)),
+        ("paid", RANDOM.integers(1, 10**6, 900)),
+    ],
+)
+def test_amounts_are_no_keys(source: str, values: np.ndarray) -> None:
+    assert column(source, values).kind == "integer"
+
+
+def spread_out(codes: list[str]) -> dict[str, int]:
+    """None is frequent, so that of the 39 most frequent ones most rows would say nothing."""
+    return dict.fromkeys(codes, 10)
+
+
+@pytest.mark.parametrize(
+    ("codes", "characters"),
+    [
+        ([f"{letter}{number:02d}.{digit}" for letter in "ACIJ" for number in range(90) for digit in range(3)], 1),  # diagnoses
+        ([f"{county:02d}{place:02d}" for county in range(1, 27) for place in range(10, 30)], 2),  # municipalities
+        ([f"01{group}{unit}" for group in range(10) for unit in range(10)], 3),  # all begin with 01
+        ([f"A{letter}{group:03d}" for letter in "ABCDEF" for group in range(200)], 2),
+        ([f"{first}{second}{n}" for first in "ABCDEFGHIJK" for second in "ABCDEFGHIJK" for n in range(3)], None),  # 121 groups
+        ([f"{division:02d}.{group}" for division in range(1, 50) for group in range(1, 8)], 2),  # activities
+        ([f"{number}" for number in range(1000, 1090)], 2),
+        ([f"{number:03d}" for number in range(300)], None),  # three digits may be a mere number
+        ([str(number) for number in range(980, 1700)], None),  # zeros may be lost
+        ([f"S{number:03d}" for number in range(300)], None),  # one group
+        ([f"{letter}{number}" for letter in ["A", "BC"] for number in range(60)], None),
+    ],
+)
+def test_codes_of_a_classification_are_told_by_their_first_characters(codes: list[str], characters: int | None) -> None:
+    if all(code.isdigit() for code in codes):  # numbers are taken for codes where one begins with a 0
+        codes = [f"0{code[1:]}" if code == codes[0] else code for code in codes]
+    found = drafted("code", spread_out(codes))
+    if characters is None:
+        assert not isinstance(found, ColumnDraft) or found.characters is None
+    else:
+        assert isinstance(found, ColumnDraft), found
+        assert found.characters == characters
+        assert {text: draft.rows for text, draft in found.codes.items()} == {
+            begin: 10 * sum(code.startswith(begin) for code in codes) for begin in {code[:characters] for code in codes}
+        }
+        assert not found.common
+
+
+def test_codes_that_are_frequent_or_named_are_told_by_themselves() -> None:
+    codes = spread_out([f"{letter}{number:02d}" for letter in "ACIJ" for number in range(30)])
+    frequent = codes | {f"A{number:02d}": 5000 for number in range(10)}
+    assert column("diagnosis", frequent).characters is None
+    assert len(column("diagnosis", frequent).common) == 10
+    named = Entry(labels={code: f"Illness {code}" for code in codes})
+    assert column("diagnosis", codes, named).characters is None
+
+
+def test_a_scale_whose_ends_have_names_is_a_number_and_a_list_of_answers_is_not() -> None:
+    rows = RANDOM.binomial(10, 0.6, 5000)
+    ends = {"0": "Not at all", "10": "Completely", **{str(point): str(point) for point in range(1, 10)}}
+    assert column("trust", rows, Entry(labels=ends)).kind == "integer"
+    assert column("trust", rows, Entry(labels={code: f"Answer {code}" for code in ends})).kind == "code"
+
+
+def test_occupations_are_codes_and_rounded_amounts_are_none() -> None:
+    groups = RANDOM.choice([1120, 1211, 2310, 2411, 3111, 4110, 5120, 5221, 7231, 9112], 5400)
+    assert column("job", groups + RANDOM.integers(0, 9, 5400)).kind == "code"
+    assert column("isco08", RANDOM.integers(1000, 2000, 5400)).kind == "code"  # by its name
+    assert column("rent", 50 * RANDOM.integers(4, 60, 5400)).kind == "integer"
+
+
+def test_categories_that_are_well_filled_stand_by_themselves() -> None:
+    assert not column("region", {f"AT{number}": 100 for number in range(100)}).common
+    assert column("region", {f"AT{number}": 99 for number in range(60)}).common
+    countries = {f"country {number}": 10**6 if not number else 5 for number in range(60)}
+    assert len(column("nationality", countries).common) == 1
+
+
+def test_a_code_for_no_answer_that_no_public_row_has_means_so_in_the_private_file() -> None:
+    entry = Entry(labels={"1": "yes", "2": "no", "8": "Refused", "9": "Don't know"}, missing=frozenset(["8", "9"]))
+    found = column("smokes", {"1": 60, "2": 900, "9": 40}, entry)
+    assert found.missing_values == ("9", "8")
+    assert set(found.codes) == {"1", "2"}
+
+
+def test_spellings_of_a_word_are_one_category_and_codes_keep_theirs() -> None:
+    found = column("answer", {"Ja": 500, "ja": 300, "JA": 20, "Nein": 400, "weiß  nicht": 9, "Weiß nicht": 30})
+    assert {draft.label: (text, *draft.spellings) for text, draft in found.codes.items()} == {
+        "Ja": ("Ja", "ja", "JA"),
+        "Nein": ("Nein",),
+        "Weiß nicht": ("Weiß nicht", "weiß  nicht"),
+    }
+    assert found.codes["Ja"].rows == 820
+    assert set(column("answer", {"a": 50, "A": 70}, Entry(labels={"a": "small", "A": "large"})).codes) == {"a", "A"}
+    assert {text: draft.label for text, draft in column("class", {"1.0": 50, "1": 5, "2.0": 60}).codes.items()} == {
+        "1": "1",
+        "2": "2",
+    }
 
 
 def test_missing_values_are_a_bin_where_they_are_more_than_a_few() -> None:

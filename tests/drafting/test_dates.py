@@ -10,7 +10,7 @@ import pytest
 
 from synthrelease.drafting import write_draft
 from synthrelease.drafting.codebook import Entry
-from synthrelease.drafting.columns import Answers, LeftOut
+from synthrelease.drafting.column_draft import Answers, LeftOut
 from synthrelease.drafting.dates import DateColumn, date_column, date_format, draft_dates
 from synthrelease.enclave.ingest import read_public
 from synthrelease.specification.spec import load_spec
@@ -37,6 +37,14 @@ def dates(name: str, days: list[date | None], form: str = "%Y-%m-%d") -> DateCol
         (["02/29/2020", "12/31/2020"], "%m/%d/%Y"),
         (["29/02/2020"], "%d/%m/%Y"),
         (["20200229", "20191231"], "%Y%m%d"),
+        (["2/9/2020", "12/31/2020 11:00:00 PM"], "%m/%d/%Y"),
+        (["29FEB2020", "1-Mar-2020"], None),
+        (["29FEB2020", "01MAR2020"], "%d%b%Y"),
+        (["Feb 29, 2020"], "%b %d, %Y"),
+        (["2020-02", "2019-12"], "%Y-%m"),
+        (["2/2020"], "%m/%Y"),
+        (["202002", "201912"], "%Y%m"),
+        (["202013"], None),
         (["2020-02-30"], None),
         (["20200229", "29.02.2020"], None),
         (["12345678"], None),
@@ -45,6 +53,17 @@ def dates(name: str, days: list[date | None], form: str = "%Y-%m-%d") -> DateCol
 )
 def test_the_format_in_which_all_texts_are_dates(texts: list[str], form: str | None) -> None:
     assert date_format(texts) == form
+
+
+def test_months_without_days_have_years_and_months_and_no_distance() -> None:
+    start = [date(2019 + int(month) // 12, int(month) % 12 + 1, 1) for month in RANDOM.integers(0, 36, 2000)]
+    found = draft_dates([dates("opened", [*start], "%m/%Y"), dates("closed", [*start], "%m/%Y")], [])
+    for name, drafted in found.items():
+        assert isinstance(drafted, list)
+        assert [(one.name, one.part, one.minus, one.format) for one in drafted] == [
+            (f"{name}_year", "year", None, "%m/%Y"),
+            (f"{name}_month", "month", None, "%m/%Y"),
+        ]
 
 
 def test_the_complete_column_is_the_time_of_the_record_and_others_are_days_after_it() -> None:

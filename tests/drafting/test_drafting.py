@@ -58,6 +58,9 @@ def clinic(n: int = 3000, seed: int = 3) -> pd.DataFrame:
             "remark": [f"text {i}" for i in range(n)],
             "country": "IL",
             "class": random.choice([1, 2, 3], n),
+            "ward code": np.select([wards == "medicine", wards == "surgery", wards == "children"], ["M", "S", "C"], "?"),
+            "diagnosis": [f"{letter}{number:02d}.{n % 7}" for n, (letter, number) in enumerate(zip(
+                random.choice(list("CIJ"), n), random.integers(10, 99, n), strict=True))],
         }
     )  # fmt: skip
 
@@ -93,14 +96,18 @@ def test_columns_become_what_they_are(spec: ReleaseSpec) -> None:
         "smoker": ("category", "smoker", None),
         "change": ("category", "change", None),
         "class": ("category", "class", None),  # three codes, each often
+        "diagnosis": ("category", "diagnosis", None),
     }
+    assert spec.schema["diagnosis"].characters == 1
+    assert spec.schema["diagnosis"].atoms.labels == ("C", "I", "J")
     assert spec.schema["ward"].atoms.labels == ("children", "medicine", "surgery", "missing")  # NA is a missing value
     assert spec.schema["change"].atoms.labels == ("-1", "code +1", "code =")  # or a spreadsheet would compute them
 
 
 def test_identifiers_free_texts_and_constants_are_left_out_with_the_reason(folder: Path) -> None:
     found = {left.source: left.because for left in draft("x", folder / "public.csv").left_out}
-    assert set(found) == {"Patient ID", "remark", "country"}
+    assert set(found) == {"Patient ID", "remark", "country", "ward code"}
+    assert found["ward code"].startswith("it says the same as 'ward'")
     assert "may identify" in found["Patient ID"]
     text = (folder / "configs" / "clinic.toml").read_text(encoding="utf-8")
     assert all(f"Left out: {source!r}" in text for source in found)

@@ -17,11 +17,16 @@ MARRIED = {"1": 500, "2": 300, "3": 80}
         ({"Private": 9, "?": 3, "Unknown": 2, "unknown": 1, "not known": 1, "Unknown-city": 1},
          {"?", "Unknown", "unknown", "not known"}),
         ({"1": 9, "2": 3, "N": 5}, {"N"}),
+        ({**AGES, "not asked yet": 40, "bald": 2}, {"not asked yet", "bald"}),
+        ({**AGES, "<5": 40, "100+": 2}, set()),
+        ({**AGES, "many": 90_000}, set()),  # most rows have no number
         ({"N": 9, "S": 3, "E": 5, "W": 1}, set()),  # points of the compass
         ({**MARRIED, "9": 4, "97": 3, "98": 2, "99": 5}, {"97", "98", "99"}),
         ({**MARRIED, "99": 1}, set()),  # once: it may be a slip, and a column of its own is not made of it
         ({**AGES, "99": 4}, set()),  # somebody may be 99
         ({**AGES, "999": 4}, {"999"}),
+        ({**{str(pressure): 50 for pressure in range(90, 215)}, "888": 3, "999": 700}, {"888", "999"}),
+        ({**{str(price): 50 for price in range(500)}, "999": 9}, set()),  # not far from the others
         ({**{str(hours): 400 // (1 + abs(hours - 40)) for hours in range(97)}, "98": 60, "99": 90}, {"98", "99"}),
         ({**{str(hours): 400 // (1 + abs(hours - 40)) for hours in range(97)}, "98": 9, "99": 8}, set()),
         ({str(share): 100 + (share == 99) * 900 for share in range(101)}, set()),  # per cent

@@ -22,7 +22,7 @@ from synthrelease.enclave.ingest import ingest
 from synthrelease.enclave.reading import pieces
 from synthrelease.enclave.source import Source
 from synthrelease.errors import InputError
-from synthrelease.toml.tables import InputTable
+from synthrelease.toml.columns import InputTable
 from tests.helpers.people import Person, anything, no_old_men, read, schema_of, slow_counts, write_csv, write_parquet
 
 pyreadstat = pytest.importorskip("pyreadstat", reason="needs the extra: pip install 'synthrelease[formats]'")

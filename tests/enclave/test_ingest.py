@@ -27,7 +27,7 @@ from synthrelease.enclave.door import PrivateRows
 from synthrelease.enclave.ingest import ingest, read_public
 from synthrelease.errors import InputError
 from synthrelease.specification.columns import build_column
-from synthrelease.toml.tables import ColumnTable, InputTable
+from synthrelease.toml.columns import ColumnTable, InputTable
 from tests.helpers.people import (
     HEADER,
     ROW,

@@ -20,7 +20,7 @@ from synthrelease.enclave.ingest import ingest
 from synthrelease.enclave.many_files import count_file, count_files
 from synthrelease.enclave.source import Source
 from synthrelease.errors import InputError
-from synthrelease.toml.tables import InputTable
+from synthrelease.toml.columns import InputTable
 from tests.conftest import ROOT
 from tests.helpers.people import HEADER, ROW, Person, anything, no_old_men, read, schema_of, write_csv, write_parquet
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from synthrelease.enclave import values
 from synthrelease.enclave.arrow import StringTexts, as_texts
 from synthrelease.enclave.texts import LazyTexts, Texts
-from synthrelease.toml.tables import InputTable
+from synthrelease.toml.columns import InputTable
 from tests.helpers.people import schema_of
 
 WRITTEN = (

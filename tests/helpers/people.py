@@ -19,7 +19,7 @@ from synthrelease.domain.plausibility import Mask, Plausibility
 from synthrelease.domain.schema import Schema
 from synthrelease.enclave.ingest import ingest
 from synthrelease.specification.columns import build_column
-from synthrelease.toml.tables import ColumnTable, InputTable
+from synthrelease.toml.columns import ColumnTable, InputTable
 
 HEADER = "age,sex,date_of_birth,height\n"
 ROW = "34,F,1990-04-01,1.64\n"

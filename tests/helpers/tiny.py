@@ -6,6 +6,10 @@ from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
 
+from synthrelease.bundle import write_bundle
+from synthrelease.releasing.release import release
+from synthrelease.specification.spec import load_spec
+
 PIPELINE = """
 [[generators]]
 family = "privbayes"
@@ -62,6 +66,12 @@ kind = "face_privacy"
 minimum_count = 2
 """
 
+MEASURED = {
+    'family = "privbayes"\nflavour = "degree"\ndegree = 1\nepsilon_split = 0.5': 'family = "marginals"\ntables = "face:year"',
+    "[selection]": '[selection]\nmeasurements = "shared"\npublish_measurements = true',
+}
+"""Changes of both files to a release that publishes its noisy tables."""
+
 EPSILON = Fraction("17.3805912")
 SPENT = "17.3805912"
 """10.5 + ln((E + 0.001) / (1 + 0.001 E)), E = e^10.5, rounded up: a round of 10 + 0.5 with a stop probability of 0.001."""
@@ -77,6 +87,15 @@ def write_config(folder: Path, changes: Mapping[str, str] | None = None) -> Path
     (folder / "coins.toml").write_text(config)
     (folder / "acceptance.toml").write_text(acceptance)
     return folder / "coins.toml"
+
+
+def write_measured_release(work: Path, folder: Path, changes: Mapping[str, str] | None = None) -> Path:
+    """A tiny release that publishes its noisy tables; both files and the data are in `work`."""
+    result = release(load_spec(write_config(work, {**MEASURED, **(changes or {})})), write_data(work))
+    if result is None:
+        raise ValueError("nothing was released")
+    write_bundle(result, folder)
+    return folder
 
 
 def write_data(folder: Path) -> Path:

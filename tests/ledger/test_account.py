@@ -124,7 +124,7 @@ def test_a_ledger_holds_nothing_that_is_learned_after_its_charge(coins: Ledger) 
     with edited(coins.path) as database:
         columns = [row[1] for row in database.execute("PRAGMA table_info(charges)")]
         kinds = {kind for row in database.execute("SELECT epsilon, delta FROM charges") for kind in map(type, row)}
-    assert columns == ["number", "started", "what", "epsilon", "delta", "domain", "hash"]
+    assert columns == ["number", "started", "what", "epsilon", "delta", "domain", "piece", "hash"]
     assert kinds == {str}
 
 
@@ -207,7 +207,7 @@ def hashes_anew(database: sqlite3.Connection) -> None:
     """What a forger would do: hashes that agree with the rows. Only the head file and the logbook know better."""
     account = database.execute("SELECT dataset, epsilon_limit, delta_limit FROM account").fetchone()
     found = Statement(dataset=account[0], epsilon_limit=from_text(account[1]), delta_limit=from_text(account[2]))
-    for _, started, what, epsilon, delta, domain, _ in database.execute("SELECT * FROM charges ORDER BY number").fetchall():
+    for _, started, what, epsilon, delta, domain, *_ in database.execute("SELECT * FROM charges ORDER BY number").fetchall():
         amounts = {"epsilon": from_text(epsilon), "delta": from_text(delta)}
         found = found.with_charge(started=started, what=what, domain=domain or None, **amounts)
         database.execute("UPDATE charges SET hash = ? WHERE number = ?", (found.head.hash, found.head.number))
@@ -223,8 +223,9 @@ CHANGES = {
     "first row": "DELETE FROM charges WHERE number = 1",
     "last row": "DELETE FROM charges WHERE number = 2",
     "all rows": "DELETE FROM charges",
-    "a row more": "INSERT INTO charges VALUES (3, 'x', 'y', '-1/1', '0/1', '', 'z')",
+    "a row more": "INSERT INTO charges VALUES (3, 'x', 'y', '-1/1', '0/1', '', '', 'z')",
     "domain": f"UPDATE charges SET domain = '{'a' * 64}' WHERE number = 1",
+    "a piece": "UPDATE charges SET piece = '1' WHERE number = 2",
     "domain of no digest": "UPDATE charges SET domain = 'births' WHERE number = 1",
     "not lowest terms": "UPDATE charges SET epsilon = '2/6' WHERE number = 1",
     "a blob": "UPDATE charges SET what = CAST(what AS BLOB) WHERE number = 1",
@@ -362,7 +363,7 @@ def test_an_old_write_ahead_file_cannot_bring_back_an_old_state(coins: Ledger) -
     reader.execute("BEGIN")
     reader.execute("SELECT * FROM charges").fetchall()
     with edited(coins.path) as writer:  # a write-ahead file with the present pages
-        writer.execute("INSERT INTO charges VALUES (9, '', '', '', '', '', '')")
+        writer.execute("INSERT INTO charges VALUES (9, '', '', '', '', '', '', '')")
         writer.execute("DELETE FROM charges WHERE number = 9")
         old = {ending: coins.path.with_name(coins.path.name + ending).read_bytes() for ending in ("-wal", "-shm")}
     reader.close()
@@ -719,7 +720,9 @@ VIEW = "CREATE VIEW {} AS WITH RECURSIVE n(x) AS (VALUES(1) UNION ALL SELECT x +
         "DROP TABLE account; CREATE VIEW account AS SELECT abs(-9223372036854775808) AS dataset",  # fails when it is read
         "DROP TABLE account; " + VIEW.format("account", "x AS dataset, x AS epsilon_limit, x AS delta_limit"),
         "DROP TABLE charges; "
-        + VIEW.format("charges", "x AS number, 'a' started, 'a' what, '1/1' epsilon, '0/1' delta, '' domain, 'a' hash"),
+        + VIEW.format(
+            "charges", "x AS number, 'a' started, 'a' what, '1/1' epsilon, '0/1' delta, '' domain, '' piece, 'a' hash"
+        ),
     ],
     ids=["one that fails", "account", "charges"],
 )
@@ -767,7 +770,7 @@ def test_a_long_ledger_is_verified_in_linear_time(coins: Ledger) -> None:
     with edited(coins.path) as database:
         database.execute("BEGIN")  # each row alone would wait for the disk
         database.executemany(
-            "INSERT INTO charges VALUES (?, 'now', 'x', '0/1', '0/1', '', '')", [(number,) for number in range(3, 20_001)]
+            "INSERT INTO charges VALUES (?, 'now', 'x', '0/1', '0/1', '', '', '')", [(number,) for number in range(3, 20_001)]
         )
         found = coins_with_right_hashes(database)
         database.execute("COMMIT")
@@ -780,7 +783,7 @@ def test_a_long_ledger_is_verified_in_linear_time(coins: Ledger) -> None:
 def coins_with_right_hashes(database: sqlite3.Connection) -> Head:
     """The hashes of all rows made anew, one after the other."""
     head = Statement(dataset="coins", epsilon_limit=Fraction(10), delta_limit=Fraction(0)).head
-    for _, started, what, epsilon, delta, _, _ in database.execute("SELECT * FROM charges ORDER BY number").fetchall():
+    for _, started, what, epsilon, delta, *_ in database.execute("SELECT * FROM charges ORDER BY number").fetchall():
         entry = Entry.after(head, started=started, what=what, epsilon=from_text(epsilon), delta=from_text(delta))
         database.execute("UPDATE charges SET hash = ? WHERE number = ?", (entry.hash, entry.number))
         head = entry.head

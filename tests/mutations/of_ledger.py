@@ -41,7 +41,7 @@ OF_THE_LEDGER = (
         name="ledger: the limit on delta is not compared",
         breaks="delta has no end",
         place="ledger.account:Ledger.reserve",
-        old='self._check_limit("delta", before.delta, delta, before.delta_limit)',
+        old='self._check_limit("delta", before.deltas.before(piece), delta, before.delta_limit, piece)',
         new="pass",
         tests=(f"{TESTS}::test_delta_has_a_limit_of_its_own_which_is_0_unless_it_is_given",),
     ),
@@ -77,7 +77,7 @@ OF_THE_LEDGER = (
     Mutation(
         name="ledger: a charge is taken back at once",
         breaks="nothing is ever spent",
-        place="ledger.account:Ledger.reserve",
+        place="ledger.account:Ledger._written",
         old='database.execute("COMMIT")',
         new='database.execute("ROLLBACK")',
         tests=(TESTS,),
@@ -86,7 +86,7 @@ OF_THE_LEDGER = (
         name="release: nothing is reserved",
         breaks="a run that no ledger knows of",
         place="publish:publish",
-        old="reserve(spec, request, listener)",
+        old="reserve(spec, request, listener, checked.piece)",
         new="pass",
         tests=(IN_THE_LEDGER,),
         core=True,
@@ -95,10 +95,13 @@ OF_THE_LEDGER = (
         name="release: the budget is reserved after the run",
         breaks="a run that is stopped has cost nothing",
         place="publish:publish",
-        old="reserve(spec, request, listener)\nwith protected():\n    return _spent(checked, request, listener, run)",
+        old=(
+            "reserve(spec, request, listener, checked.piece)\nwith protected():\n"
+            "    return _spent(checked, request, listener, run)"
+        ),
         new=(
             "with protected():\n    found = _spent(checked, request, listener, run)\n"
-            "reserve(spec, request, listener)\nreturn found"
+            "reserve(spec, request, listener, checked.piece)\nreturn found"
         ),
         tests=(IN_THE_LEDGER,),
     ),
@@ -130,7 +133,7 @@ OF_THE_LEDGER = (
     Mutation(
         name="ledger: an entry is not compared with its hash",
         breaks="charges can be edited",
-        place="ledger.account:_read",
+        place="ledger.tables:read_entries",
         old="if row != entries[-1].row():\n    raise ValueError",
         new="pass",
         tests=(f"{TESTS}::test_every_change_of_a_ledger_is_refused",),
@@ -194,14 +197,16 @@ OF_THE_LEDGER = (
     Mutation(
         name="ledger: its texts are not looked at",
         breaks="a forged ledger writes on the terminal what it likes",
-        place="ledger.account:_read",
+        place="ledger.tables:read_entries",
         old=(
             'Entry.after(head, started=line("time", row[1], 40), what=line("purpose", row[2], 200), epsilon=from_text(row[3]), '
-            "delta=from_text(row[4]), domain=None if version == 1 else domain_of(row[5]), version=version)"
+            "delta=from_text(row[4]), domain=None if version == 1 else domain_of(row[5]), piece=piece, split=found, "
+            "version=version)"
         ),
         new=(
             "Entry.after(head, started=row[1], what=row[2], epsilon=from_text(row[3]), "
-            "delta=from_text(row[4]), domain=None if version == 1 else domain_of(row[5]), version=version)"
+            "delta=from_text(row[4]), domain=None if version == 1 else domain_of(row[5]), piece=piece, split=found, "
+            "version=version)"
         ),
         tests=(f"{TESTS}::test_texts_that_only_a_forger_writes_are_refused_although_the_hashes_are_right",),
     ),
@@ -249,7 +254,7 @@ OF_THE_LEDGER = (
     Mutation(
         name="ledger: the tables are read before they are looked at",
         breaks="a ledger with a view that has no end stalls every run",
-        place="ledger.account:_read",
+        place="ledger.tables:read_entries",
         old=(
             'database.execute("SELECT name, sql FROM sqlite_master ORDER BY name").fetchall() != '
             "sorted(tables(version).items())"

@@ -29,8 +29,8 @@ OF_SPENDING = (
         also=(
             (
                 "publish:publish",
-                "reserve(spec, request, listener)",
-                "reserve(spec, request, listener)\nlistener.tried(dry_run(spec, checked.priors, request.jobs))",
+                "reserve(spec, request, listener, checked.piece)",
+                "reserve(spec, request, listener, checked.piece)\nlistener.tried(dry_run(spec, checked.priors, request.jobs))",
             ),
         ),
         tests=(f"{OF_PUBLISH}::test_everything_is_done_once_and_in_this_order", OF_DRY),
@@ -41,11 +41,11 @@ OF_SPENDING = (
         place="publish:_spent",
         old=(
             "release(checked.spec, request.data, jobs=request.jobs, progress=listener.phase, priors=checked.priors, "
-            "public=checked.public_tables, run=run)"
+            "public=checked.public_tables, run=run, piece=checked.piece)"
         ),
         new=(
             "release(checked.spec, request.data, jobs=request.jobs, progress=listener.phase, "
-            "public=checked.public_tables, run=run)"
+            "public=checked.public_tables, run=run, piece=checked.piece)"
         ),
         tests=(f"{OF_PUBLISH}::test_everything_is_done_once_and_in_this_order",),
     ),
@@ -63,7 +63,8 @@ OF_SPENDING = (
         place="publish:reserve",
         old=(
             "reserve_for_release(ledger, spec.plan, spec.title, dataset=request.dataset, "
-            "expect_head=request.expect_head, domain=spec.exact_domain)"
+            "expect_head=request.expect_head, domain=spec.exact_domain, piece=None if piece is None else piece.rule.piece, "
+            "split=None if piece is None else Split(pieces=piece.rule.of, key=piece.key.digest, register=piece.register))"
         ),
         new=("reserve_for_release(ledger, spec.plan, spec.title, dataset=request.dataset, expect_head=request.expect_head)"),
         tests=(f"{OF_PUBLISH}::test_the_domain_of_an_exact_number_of_rows_reaches_the_ledger",),

@@ -19,6 +19,7 @@ from tests.mutations.of_adaptive import OF_ADAPTIVE
 from tests.mutations.of_answers import OF_ANSWERS
 from tests.mutations.of_baselines import OF_BASELINES
 from tests.mutations.of_columns import OF_COLUMNS
+from tests.mutations.of_copies import OF_COPIES
 from tests.mutations.of_criteria import OF_CRITERIA
 from tests.mutations.of_documents import OF_DOCUMENTS
 from tests.mutations.of_floats import OF_FLOATS
@@ -33,6 +34,7 @@ from tests.mutations.of_prices import OF_PRICES
 from tests.mutations.of_public_facts import OF_PUBLIC_FACTS
 from tests.mutations.of_rows import OF_THE_ROWS
 from tests.mutations.of_spending import OF_SPENDING
+from tests.mutations.of_split import OF_THE_SPLIT
 from tests.mutations.of_weights import OF_WEIGHTS
 from tests.mutations.of_width import OF_WIDTH
 
@@ -1092,6 +1094,7 @@ MUTATIONS = (
     + OF_FLOATS
     + OF_THE_ROWS
     + OF_SPENDING
+    + OF_THE_SPLIT
     + OF_DOCUMENTS
     + OF_PUBLIC_FACTS
     + OF_WIDTH
@@ -1100,6 +1103,7 @@ MUTATIONS = (
     + OF_CRITERIA
     + OF_WEIGHTS
     + OF_BASELINES
+    + OF_COPIES
     + OF_ADAPTIVE
     + OF_NETWORKS
     + OF_PRICES

@@ -25,7 +25,7 @@ from synthrelease.published.document import CriterionPart, ReleaseDocument, form
 from synthrelease.published.parts import Part
 from synthrelease.specification.columns import build_column
 from synthrelease.toml.bundle import BundleTable
-from synthrelease.toml.tables import ColumnTable, InputTable
+from synthrelease.toml.columns import ColumnTable, InputTable
 from synthrelease.verification import verify_bundle
 from tests.helpers.cards import rich_bundle, rich_release, write_files
 

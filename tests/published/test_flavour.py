@@ -21,6 +21,7 @@ OUTPUTS = {
     "criteria": "figures are charged; kinds and thresholds are part of the specification, and say nothing about the file",
     "configuration": "that of the round which charged criteria accepted",
     "imputation": "made of the released rows",
+    "estimates": "made of published noisy tables, whose noise is charged, and of queries that were stated beforehand",
     "files": "checksums of the released rows",
 }
 WORDS = {"format", "title", "description", "synthetic", "guarantee", "charges", "selection", "specification", "versions",
@@ -30,7 +31,7 @@ WORDS = {"format", "title", "description", "synthetic", "guarantee", "charges", 
 
 @pytest.mark.parametrize("way", ["whole", "counted", "stated", "exact"])
 def test_every_field_is_a_fact_of_the_scope_an_output_or_words(way: Any) -> None:
-    scope = ScopePart.of(way, True, divided=True, sampled=True)
+    scope = ScopePart.of(way, True, divided=True, sampled=True, split=True)
     roots = {place.partition(".")[0] for place in scope.places()}
     names = {field.serialization_alias or name for name, field in ReleaseDocument.model_fields.items()}
     outputs = {*OUTPUTS, *(["n_rows", "partition"] if way == "counted" else [])}

@@ -14,7 +14,7 @@ from synthrelease.domain.counts import Counts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import InputError, SpecError
 from synthrelease.rehearsal import compared, pictures
-from synthrelease.rehearsal.baseline_report import baseline_words
+from synthrelease.rehearsal.baseline_report import baseline_words, figure_texts
 from synthrelease.rehearsal.baselines.swap_budget import pairwise_epsilon
 from synthrelease.rehearsal.compared import METHODS, BaselineFigures, Wanted, compare_baseline
 from synthrelease.rehearsal.copies import Comparison
@@ -51,7 +51,7 @@ def every(spec: ReleaseSpec, survey: Counts) -> dict[str, tuple[BaselineFigures,
 
 def test_every_method_has_the_figures_of_a_configuration(spec: ReleaseSpec, every: dict) -> None:
     made = [one for found in every.values() for one in found]
-    assert [one.method for one in made] == ["swapping", "sequential", "sequential", "dami", "independent"]
+    assert [one.method for one in made] == ["swapping", *["sequential"] * 3, "dami", "independent"]
     for one in made:
         assert (one.not_made, len(one.figures), len(one.met)) == ("", len(spec.criteria), len(spec.criteria))
         assert one.met == tuple(v <= c.threshold for v, c in zip(one.figures, spec.criteria, strict=True))
@@ -163,6 +163,11 @@ def test_report_document_and_terminal_show_them_beside_the_shortlist(
         assert text in section
     assert "dami: not made. Reason: the time was used up before it." in section
     assert "Risk by group of persons" in html
+    assert len(rehearsed.shortlist) == 1
+    assert "medians of the shortlist" not in section  # they would be those of the one configuration
+    two = page(replace(rehearsed, shortlist=rehearsed.shortlist * 2), 0.05)
+    assert two.count("medians of the shortlist") == 1
+    assert figure_texts({"mean_standardised_difference": 1.48e-15}, {})["difference"] == "0"
     assert baseline_words(rehearsed)[0].startswith("independent columns (no guarantee): meets ")
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from synthrelease.domain.counts import Counts
 from synthrelease.rehearsal.public_table import PublicTable
 from synthrelease.rehearsal.risk import individual_risks, risk_report
-from synthrelease.rehearsal.risk_groups import risk_groups
+from synthrelease.rehearsal.risk_groups import group_risks, risk_groups
 from tests.helpers.small import World
 
 WORLD = World({"age": 4, "sex": 1, "ill": 1})
@@ -254,3 +254,10 @@ def test_the_figures_of_the_groups_are_those_of_their_persons() -> None:
     assert high.highest_risk == pytest.approx(1 / 2)
     by_sex = risk_report(public(PERSONS), [table(COPIES[0])], quasi_identifiers=["sex"], within={}, least_others=1)
     assert math.isnan(by_sex.groups[1].mean_risk)  # without a continuous column nobody is in between
+
+
+def test_a_cell_counts_as_often_as_it_has_persons() -> None:
+    """Three persons of one cell at 0.2 and one of another at 0.6, all of one group: by hand."""
+    (low, *others) = group_risks(np.zeros(2, dtype=np.int64), np.array([3, 1]), np.array([0.2, 0.6]), np.array([0.0, 1.0]))
+    assert (low.share, low.mean_risk, low.highest_risk, low.correct_attribution) == pytest.approx((1, 0.3, 0.6, 0.25))
+    assert [other.share for other in others] == [0, 0]

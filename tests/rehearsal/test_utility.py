@@ -494,6 +494,18 @@ def test_products_of_the_propensity_model_are_0_where_a_number_is_missing(
         np.testing.assert_allclose(products[:, 0], [standard[0][x] * standard[1][y] for x, y in cells], atol=1e-12)
 
 
+def test_at_a_distance_of_zero_the_same_bin_alone_is_near() -> None:
+    """Also where two bins have one number, as "<1" and "1" do: thirty such columns would have 3^30 combinations of steps."""
+    world = World(dict.fromkeys("abcdefgh", 2))
+    same = tuple(replace(binning, numbers=(1.0, 1.0)) for binning in world.transformation.binnings)
+    original = PublicTable(
+        counts=table(world, [(0,) * 8, (1,) * 8]),
+        transformation=replace(world.transformation, binnings=same),
+        public_because="made up here",
+    )
+    assert LookUp.of(original, list("abcdefgh"), dict.fromkeys("abcdefgh", 0.0)).matching(original.counts).tolist() == [1, 1]
+
+
 @settings(max_examples=60, deadline=None)
 @given(ROWS, ROWS)
 def test_a_missing_value_is_near_missing_values_alone(rows: list[tuple[int, int]], others: list[tuple[int, int]]) -> None:

@@ -13,7 +13,7 @@ from synthrelease.domain.rules import Domain, parse_rule
 from synthrelease.domain.schema import Binning, Column
 from synthrelease.specification.categories import ColumnError
 from synthrelease.specification.columns import build_column, group_binning
-from synthrelease.toml.tables import ColumnTable, InputTable
+from synthrelease.toml.columns import ColumnTable, InputTable
 
 CUTS = st.lists(st.integers(1, 19), min_size=1, max_size=5, unique=True).map(sorted)
 

@@ -8,18 +8,27 @@ import json
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import synthrelease
 from synthrelease.bundle import write_bundle
 from synthrelease.bundle.checksums import sha256
+from synthrelease.bundle.imputing import imputed_bytes, relabelled
+from synthrelease.bundle.rewriting import rewritten
+from synthrelease.bundle.table import ReleasedTable
+from synthrelease.domain.counts import Counts
+from synthrelease.domain.donors import Completed
+from synthrelease.domain.schema import Layout
 from synthrelease.errors import SpecError
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.releasing.release import release
 from synthrelease.specification.spec import load_spec
+from synthrelease.toml.bundle import BundleTable
 from synthrelease.verification.verify import verify_files
 from tests.helpers.cards import write_files
 from tests.helpers.tiny import write_config, write_data
@@ -159,3 +168,42 @@ def test_mistakes_are_told_before_anything_is_spent(changes: dict[str, str], say
     with pytest.raises(SpecError) as caught:
         load_spec(write_config(tmp_path, asked))
     assert says in str(caught.value)
+
+
+def test_copies_are_labelled_as_synthetic_like_the_table(tmp_path: Path) -> None:
+    """Made by `card --bundle` from the plain release: another name, and a column that is 1 in every row; and back again."""
+    labelled = BundleTable(synthetic_names=True, synthetic_column=True)
+    spec = load_spec(write_config(tmp_path, CHANGES))
+    files = resealed(rewritten(bundle(), replace(spec, bundle=labelled)))
+    assert "imputed.csv" not in files
+    assert all(one.passed for one in verify_files(files).checks)
+    plain, marked = bundle()["imputed.csv"].decode().splitlines(), files["synthetic-imputed.csv"].decode().splitlines()
+    assert marked == [f"{plain[0]},synthetic", *(f"{line},1" for line in plain[1:])]
+    assert "synthetic-imputed.csv has 3 complete copies" in files["README.html"].decode()
+    described = {one["path"]: one for one in json.loads(files["datapackage.json"])["resources"]}
+    assert described["synthetic-imputed.csv"]["schema"]["fields"][-1]["name"] == "synthetic"
+    again = resealed(rewritten(files, spec))
+    assert again["imputed.csv"] == bundle()["imputed.csv"]
+    wrong = "\n".join([*marked[:-1], marked[-1][:-1] + "0"]) + "\n"
+    document = json.loads(files["release.json"])
+    document["files"]["synthetic-imputed.csv"] = sha256(wrong.encode())
+    edited = ReleaseDocument.model_validate_json(json.dumps(document)).dumped()
+    found = verify_files(resealed({**files, "synthetic-imputed.csv": wrong.encode(), "release.json": edited}))
+    assert "expected 1 as synthetic in every row" in problems(found)
+
+
+def test_a_release_writes_its_copies_with_the_label() -> None:
+    """The same file that `card --bundle` makes of the same copies."""
+    table = ReleasedTable(
+        labels=(("a", "none"),),
+        ordered=(False,),
+        counts=Counts.of(Layout(columns=("c",), sizes=(2,)), [np.array([0, 1, 0])]),
+        marked=True,
+    )
+    open_ = table.counts.bins[0][:, None] == 1
+    copies = [Completed(bins=(np.zeros(3, dtype=np.int64),))]
+    made = imputed_bytes(table, copies, open_)
+    plain = imputed_bytes(replace(table, marked=False), copies, open_)
+    assert made.decode().splitlines() == [".imp,.id,.imputed,c,synthetic", "1,1,,a,1", "1,2,,a,1", "1,3,c,a,1"]
+    assert relabelled(plain, marked=False, mark=True) == made
+    assert relabelled(made, marked=True, mark=False) == plain

@@ -11,7 +11,7 @@ from synthrelease.published.columns import BinPart, ColumnPart, RulePart
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.specification.columns import build_column
 from synthrelease.specification.spec import load_spec
-from synthrelease.toml.tables import ColumnTable, InputTable
+from synthrelease.toml.columns import ColumnTable, InputTable
 from synthrelease.verification.schema import SchemaProblem, edge_text, rebuild
 from tests.conftest import ROOT
 from tests.helpers.cards import rich_bundle

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from synthrelease.bundle.card import copies, duplicates, explanations, numbers, pieces, protection, queries, series, weighting
+from synthrelease.bundle.card import (
+    copies,
+    duplicates,
+    estimates,
+    explanations,
+    numbers,
+    pieces,
+    protection,
+    queries,
+    series,
+    weighting,
+)
 from synthrelease.bundle.card.pictures import band_columns, error_band, of_every_cell
 from synthrelease.bundle.card.wording import Wording
 from synthrelease.bundle.checksums import sha256
@@ -33,12 +44,14 @@ def context(document: ReleaseDocument, table: ReleasedTable, language: str) -> d
         "fingerprint": sha256(document.dumped()),
         "licence": LICENCES.get(document.card.licence),
         "level": float(LEVEL),
-        "copies": [] if document.imputation is None else copies.sentences(document.imputation),
+        "copies": copies.sentences(document),
         "duplicates": duplicates.sentences(document, table),
         "explain": explanations,
         "protect": protection,
         "pieces": pieces.sentences(document),
         "weighting": [] if document.calibration is None else weighting.sentences(document.calibration),
+        "estimates": estimates.sentences(document),
+        "estimate_example": estimates.example(document),
         "queries": queries.rows(document),
         "series": series.sentences(document),
         "series_rows": series.rows(document),

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from synthrelease.bundle.card.numbers import figure, words
-from synthrelease.published.imputation import ImputationPart
+from synthrelease.published.document import ReleaseDocument
 
 
-def sentences(part: ImputationPart) -> list[str]:
-    """What readers must know about complete copies, or about there being none."""
+def sentences(document: ReleaseDocument) -> list[str]:
+    """What readers must know about complete copies, or about there being none; empty where they are not asked for."""
+    part = document.imputation
+    if part is None:
+        return []
     if part.failed:
         return [
             f"Complete copies of the table were wanted, but could not be made: {part.failed}. The table itself, in which "
@@ -15,9 +18,10 @@ def sentences(part: ImputationPart) -> list[str]:
         ]
     times = "once" if part.smallest == 1 else f"{part.smallest} times"
     return [
-        f"{figure(part.rows)} of the released rows have a gap. imputed.csv has {part.copies} complete copies of the table: "
-        ".imp is the number of the copy, .id the row of data.csv, .imputed the columns that were filled in. Observed values "
-        "are as in data.csv. Figures and criteria are about the table with its gaps, and not about the copies.",
+        f"{figure(part.rows)} of the released rows have a gap. {document.imputed} has {part.copies} complete copies of the "
+        f"table: .imp is the number of the copy, .id the row of {document.csv}, .imputed the columns that were filled in. "
+        f"Observed values are as in {document.csv}. Figures and criteria are about the table with its gaps, and not about the "
+        "copies.",
         f"A gap was filled with the values of a released row that has them, drawn among those that agree in "
         f"{', '.join(words(name) for name in part.match)}; in fewer of these, from the last one back, until {part.donors} rows "
         "agreed. Where the plausibility rules demand that a value is missing, as of a question that was not asked, it stays "

@@ -28,7 +28,7 @@ def sentences(document: ReleaseDocument, table: ReleasedTable) -> list[str]:
     projection, m = published_projection(document.configuration.get("projection", {})), document.minimum_count
     rest = (
         "Nor does such a standard error have the error of the synthesis in it, which is no sampling error and does not shrink "
-        "with the number of rows: for that there are the figures above and `synthrelease bound`."
+        "with the number of rows: for that there are the figures above, and the ranges of “synthrelease bound”."
     )
     if m == 1:
         if projection is None or projection.asked_count == 1:

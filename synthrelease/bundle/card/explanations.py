@@ -85,7 +85,8 @@ def bin_text(column: ColumnPart, index: int) -> str:
         also = f" (in the original file also written {', '.join(column.missing_values)})" if column.missing_values else ""
         return f"the value is missing{also}"
     if one.categories is not None:
-        return "" if one.categories == [one.label] else ", ".join(one.categories)
+        listed = ["any text that no other category lists" if text == column.outside_label else text for text in one.categories]
+        return "" if listed == [one.label] else ", ".join(listed)
     last = None if one.below is None else one.below - 1 if column.kind == "integer" else one.below
     end = "up to" if column.kind == "integer" else "below"
     if one.lower is None:

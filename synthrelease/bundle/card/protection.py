@@ -37,21 +37,27 @@ def domain_text(document: ReleaseDocument) -> str:
 
 def left_out_text(document: ReleaseDocument) -> str:
     """What became of rows with missing values, with values outside, and against the rules for original rows."""
-    columns = document.columns
+    columns, split = document.columns, document.split
     sentences = [
         ("Rows with a missing value were left out: {}.", [one.name for one in columns if one.missing == "drop"]),
         ("A missing value was counted as a bin of its own, under a label that is no value: {}.", _missing_bins(document)),
         ("Files with a missing value were refused: {}.", [one.name for one in columns if one.missing == "error"]),
         ("Values outside the bounds counted as the nearest bound: {}.", [one.name for one in columns if one.outside == "clip"]),
         ("Rows with a value outside bounds or categories were left out: {}.", _outside(document, "drop")),
+        ("Texts that no category lists were counted as one of their own: {}.", _unlisted(document)),
         ("Files with a value outside bounds or categories were refused: {}.", _outside(document, "error")),
         ("Rows were left out in which one of these occurred: {}.", document.raw_rules),
+        ("Rows of other pieces of the register were left out ({}).", [f"{split.of - 1} of {split.of}"] if split else []),
     ]
     return " ".join(text.format("; ".join(names)) for text, names in sentences if names)
 
 
 def _missing_bins(document: ReleaseDocument) -> Iterable[str]:
     return [f"{column.name} ({one.label!r})" for column in document.columns for one in column.bins if one.missing]
+
+
+def _unlisted(document: ReleaseDocument) -> Iterable[str]:
+    return [f"{one.name} ({one.outside_label!r})" for one in document.columns if one.outside_label]
 
 
 def _outside(document: ReleaseDocument, policy: str) -> Iterable[str]:

@@ -32,11 +32,11 @@ Node = dict[str, Any]
 _EU = "http://publications.europa.eu/resource/authority"
 _CONTEXT = {
     "adms": "http://www.w3.org/ns/adms#",
-    "cv": "http://data.europa.eu/m8g/",
     "dcat": "http://www.w3.org/ns/dcat#",
     "dcatap": "http://data.europa.eu/r5r/",
     "dct": "http://purl.org/dc/terms/",
     "foaf": "http://xmlns.com/foaf/0.1/",
+    "eli": "http://data.europa.eu/eli/ontology#",
     "healthdcatap": "http://healthdataportal.eu/ns/health#",
     "rdfs": "http://www.w3.org/2000/01/rdf-schema#",
     "skos": "http://www.w3.org/2004/02/skos/core#",
@@ -160,6 +160,7 @@ def _distribution(document: ReleaseDocument, name: str, size: int) -> Node:
         "dct:format": {"@id": f"{_EU}/file-type/{_FORMATS[ending]}"} if ending in _FORMATS else None,
         "dcat:byteSize": _count(size),
         "dct:license": {"@id": licence} if licence else None,
+        "dcatap:applicableLegislation": [{"@id": law} for law in document.card.catalogue.legislation],
         "spdx:checksum": _named(document, f"sha256-{name}"),
     }
 
@@ -167,7 +168,14 @@ def _distribution(document: ReleaseDocument, name: str, size: int) -> Node:
 def _agents(document: ReleaseDocument) -> Iterator[Node]:
     card, stated = document.card, document.card.catalogue
     if card.organisation:
-        yield {"@id": part(document, "publisher"), "@type": "foaf:Agent", "foaf:name": _said(document, card.organisation)}
+        yield _without_nothing(
+            {
+                "@id": part(document, "publisher"),
+                "@type": "foaf:Agent",
+                "foaf:name": _said(document, card.organisation),
+                "dcat:contactPoint": _named(document, "contact") if card.contact else None,
+            }
+        )
     if card.contact:
         reached = {"vcard:hasEmail": f"mailto:{card.contact}"} if is_email(card.contact) else {"vcard:hasURL": card.contact}
         yield {
@@ -181,12 +189,13 @@ def _agents(document: ReleaseDocument) -> Iterator[Node]:
             "@id": part(document, "access-body"),
             "@type": "foaf:Agent",
             "foaf:name": _said(document, stated.access_body),
-            "cv:contactPoint": _named(document, "access-body-contact"),
+            "dcat:contactPoint": _named(document, "access-body-contact"),
         }
         yield {
             "@id": part(document, "access-body-contact"),
-            "@type": "cv:ContactPoint",
-            "cv:contactPage": {"@id": stated.access_body_contact},
+            "@type": "vcard:Kind",
+            "vcard:fn": stated.access_body,
+            "vcard:hasURL": {"@id": stated.access_body_contact},
         }
 
 
@@ -210,6 +219,8 @@ def _terms(document: ReleaseDocument) -> Iterator[Node]:
     if licence_address(document):
         yield {"@id": licence_address(document), "@type": "dct:LicenseDocument"}
     yield {"@id": address(document), "@type": ["foaf:Document", "rdfs:Resource"]}
+    for law in stated.legislation:
+        yield {"@id": law, "@type": "eli:LegalResource"}
     for place in stated.places:
         yield {"@id": place, "@type": "dct:Location"}
     for name in dict.fromkeys(media_type(name) for name in sorted(document.files)):

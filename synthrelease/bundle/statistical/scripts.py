@@ -105,8 +105,8 @@ def _stata(document: ReleaseDocument) -> Iterator[str]:
     known = tuple(variables(document, STATA))
     yield f"* {NOTICE}"
     yield f"* {_comment(labelled_title(document))}, version {_comment(document.card.version)}. Written from release.json."
-    yield "* Adds to data.dta, whose variables have their labels, the numbers that stand for bins in means and regressions"
-    yield "* (variables that end in _number), and the released figures of the criteria as the matrix figures."
+    yield f"* Adds to {document.bundle.stem}.dta, whose variables have their labels, the numbers that stand for bins in means"
+    yield "* and regressions (variables that end in _number), and the released figures of the criteria as the matrix figures."
     yield "version 14"
     yield f'use "{document.bundle.stem}.dta", clear'
     yield f"notes: {NOTICE}"

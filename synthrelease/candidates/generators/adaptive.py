@@ -26,7 +26,7 @@ from synthrelease.domain.counts import DENSE_LIMIT, Counts
 from synthrelease.domain.schema import Layout
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import RejectedRound, Unexpected
-from synthrelease.toml.tables import Mistake
+from synthrelease.toml.fields import Mistake
 
 
 @dataclass(frozen=True, kw_only=True)

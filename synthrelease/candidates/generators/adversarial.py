@@ -24,7 +24,7 @@ from synthrelease.candidates.generators.dense import DenseModel
 from synthrelease.candidates.generators.network import Adam, Network, Passed, Weights
 from synthrelease.domain.schema import Layout
 from synthrelease.errors import RejectedRound
-from synthrelease.toml.tables import Mistake
+from synthrelease.toml.fields import Mistake
 
 DRAWS = 4096
 """Draws of the generator's noise that its law is the mean of."""

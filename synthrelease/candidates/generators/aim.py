@@ -12,7 +12,7 @@ from synthrelease.candidates.generators.smartnoise import Learned, LibraryGenera
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.schema import Layout
 from synthrelease.randomness import SystemEntropy
-from synthrelease.toml.tables import Mistake
+from synthrelease.toml.fields import Mistake
 
 
 class AIM(LibraryGenerator):

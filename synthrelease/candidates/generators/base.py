@@ -17,7 +17,7 @@ from synthrelease.domain.plausibility import Plausibility
 from synthrelease.domain.schema import Layout
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.randomness import MOST_ROWS
-from synthrelease.toml.tables import Mistake, SpecTable
+from synthrelease.toml.fields import Mistake, SpecTable
 
 Guaranteed = Literal["pure", "zCDP", "approximate"]
 

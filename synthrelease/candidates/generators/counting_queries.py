@@ -23,7 +23,7 @@ from synthrelease.domain.lattice import Lattice, lattice
 from synthrelease.domain.schema import Layout
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import Unexpected
-from synthrelease.toml.tables import Mistake
+from synthrelease.toml.fields import Mistake
 
 Columns = tuple[int, ...]
 Update = Callable[["Shares", "Query", float], None]

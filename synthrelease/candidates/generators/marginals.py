@@ -31,7 +31,7 @@ from synthrelease.domain.schema import Layout
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import Unexpected, closest, listing
 from synthrelease.randomness import SystemEntropy, discrete_laplace
-from synthrelease.toml.tables import Mistake
+from synthrelease.toml.fields import Mistake
 
 _TERM = re.compile(r"(?:(?P<weight>[0-9]+(?:\.[0-9]+)?)\s+)?(?:all\s+(?P<ways>[1-9])-way|(?P<columns>\w+(?:\s*:\s*\w+)*))")
 

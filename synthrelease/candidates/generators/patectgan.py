@@ -24,7 +24,7 @@ from synthrelease.candidates.generators.teachers import PIECE, Pairs, Teachers, 
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.schema import Layout
 from synthrelease.enclave.door import PrivateCounts
-from synthrelease.toml.tables import Mistake
+from synthrelease.toml.fields import Mistake
 
 TABLE_LIMIT = 2**26
 """Counts that all teachers keep together: 256 MiB, and twice that while they are prepared."""

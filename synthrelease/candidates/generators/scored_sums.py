@@ -17,7 +17,7 @@ import numpy as np
 
 from synthrelease.domain.schema import Layout
 from synthrelease.errors import Unexpected, closest, listing
-from synthrelease.toml.tables import Mistake
+from synthrelease.toml.fields import Mistake
 
 STEPS = 2**12
 """The scores of all cells lie on so many equal steps between the lowest and the highest."""

@@ -38,7 +38,7 @@ from synthrelease.domain.schema import Layout
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import BudgetError, InputError, RejectedRound, rejecting
 from synthrelease.randomness import SystemEntropy, choose
-from synthrelease.toml.tables import Mistake
+from synthrelease.toml.fields import Mistake
 
 _STEPS = 2**10
 """Scores are rounded down to this part of their sensitivity."""

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from synthrelease.domain.counts import Counts
-from synthrelease.toml.tables import SpecTable
+from synthrelease.toml.fields import SpecTable
 
 
 class Projection(SpecTable):

@@ -1,4 +1,4 @@
-"""p(x | z) of a public table: the frequencies of x in the finest group of records like z that is large enough."""
+"""p(x | z) of a public table: the shares of x in the finest group of records like z that is large enough, under a prior."""
 
 from __future__ import annotations
 
@@ -10,11 +10,22 @@ import numpy as np
 LEAST_ROWS = 20
 """Rows of the smallest group whose frequencies are used."""
 
+PRIOR = 0.5
+"""Of each bin: the Dirichlet prior of Jeffreys for the shares of a group."""
+
+ROWS_PER_PRIOR = 10
+"""Rows of a group that is used, for each that the prior weighs: of 32 bins it weighs 16, as much as a group of 20 rows has."""
+
 MOST_PREDICTORS = 8
 """Columns that a group is made of at most; deeper groups are hardly ever large enough."""
 
 _AT_ONCE = 2**22
 """Numbers of rows times bins that are held at once."""
+
+
+def least_rows(size: int, prior: float = PRIOR) -> int:
+    """Rows of the smallest group whose shares of so many bins are used, so that the prior does not drown them."""
+    return max(LEAST_ROWS, round(ROWS_PER_PRIOR * prior * size))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -82,17 +93,22 @@ class ConditionalTable:
             group[rows] = children[at]
         return group
 
-    def draw(self, groups: np.ndarray, generator: np.random.Generator) -> np.ndarray:
-        """(n_rows,) bins, each drawn with the frequencies of its group: the value of a record of the group."""
+    def draw(self, groups: np.ndarray, generator: np.random.Generator, prior: float = PRIOR) -> np.ndarray:
+        """(n_rows,) bins, each drawn with the posterior mean of the shares of its group: counts, and the prior for each bin."""
+        n_bins = self.counts.shape[1]
         sums = np.cumsum(self.counts.ravel())
         totals = self.counts.sum(axis=1)
         before = np.cumsum(totals) - totals
-        at = before[groups] + generator.integers(0, totals[groups])
-        return np.searchsorted(sums, at, side="right") - groups * self.counts.shape[1]
+        aim = generator.random(len(groups)) * (totals[groups] + prior * n_bins)
+        at = before[groups] + np.minimum(aim.astype(np.int64), totals[groups] - 1)
+        found = np.searchsorted(sums, at, side="right") - groups * n_bins
+        of_prior = aim >= totals[groups]
+        found[of_prior] = np.minimum((aim - totals[groups])[of_prior] / prior, n_bins - 1).astype(np.int64)
+        return found
 
-    def posterior(self, prior: float, generator: np.random.Generator) -> np.ndarray:
-        """(n_groups, n_bins) shares of each group, drawn from their posterior: Dirichlet, `prior` and the counts."""
-        drawn = generator.standard_gamma(self.counts + prior)
+    def posterior(self, generator: np.random.Generator) -> np.ndarray:
+        """(n_groups, n_bins) shares of each group, drawn from their posterior: Dirichlet, the prior and the counts."""
+        drawn = generator.standard_gamma(self.counts + PRIOR)
         return drawn / drawn.sum(axis=1, keepdims=True)
 
 

@@ -20,14 +20,8 @@ import numpy as np
 
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.plausibility import Plausibility
-from synthrelease.rehearsal.baselines.back_off import LEAST_ROWS, MOST_PREDICTORS, ConditionalTable, draw_weighted
+from synthrelease.rehearsal.baselines.back_off import MOST_PREDICTORS, ConditionalTable, draw_weighted, least_rows
 from synthrelease.rehearsal.baselines.masks import Mask
-
-PRIOR = 0.5
-"""Of each bin, Jeffreys' prior of the shares of a group."""
-
-ROWS_PER_PRIOR = 10
-"""Rows of a group that is used, for each that the prior weighs: of 32 bins it weighs 16, as much as a group of 20 rows has."""
 
 SWEEPS = 5
 _TRIES = 20
@@ -94,9 +88,7 @@ class DataAugmented:
         """The copy's (n_rows,) bins of each column, row by row as in `table.expand()`."""
         drawn = [rows.astype(np.int64) if column in self.predictors else rows for column, rows in enumerate(self._rows)]
         steps = [self._first, *[self._again] * (self.sweeps if self._again else 0)]
-        shares = {
-            id(step): step.table.posterior(PRIOR, generator) for each in (self._first, self._again) for step in each.values()
-        }
+        shares = {id(step): step.table.posterior(generator) for each in (self._first, self._again) for step in each.values()}
         wanted = np.arange(len(self._groups))
         for _ in range(_TRIES):
             for sweep in steps:
@@ -163,7 +155,7 @@ class _Step:
             sizes[column],
             [rows[z] for z in others],
             [sizes[z] for z in others],
-            least=max(LEAST_ROWS, round(ROWS_PER_PRIOR * PRIOR * sizes[column])),
+            least=least_rows(sizes[column]),
         )
         rules = [
             (

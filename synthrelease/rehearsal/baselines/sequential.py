@@ -1,8 +1,9 @@
 """Classical sequential synthesis without noise: each column drawn given the earlier ones, from tables or by regressions.
 
-What packages for synthetic data do by default. *Saturated tables*: a value is that of a random record of the finest group of
-earlier columns with at least 20 records, like a leaf of a tree. *Norm and logit*: linear regression of a column with numbers,
-logistic regression of one with two values, both with coefficients drawn from their posterior; other columns from tables.
+What packages for synthetic data do by default. *Saturated tables*: a value is drawn from the smoothed counts of the finest
+group of records that agree on earlier columns and is large enough (`back_off`), like a leaf of a tree. *Norm and logit*: linear
+regression of a column with numbers, logistic regression of one with two values, both with coefficients drawn from their
+posterior; other columns from tables.
 Neither has a guarantee: what a model was fitted to shows through. For public data alone; a release refuses it.
 """
 
@@ -17,7 +18,7 @@ from scipy.special import expit
 
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.plausibility import Plausibility
-from synthrelease.rehearsal.baselines.back_off import LEAST_ROWS, MOST_PREDICTORS, ConditionalTable
+from synthrelease.rehearsal.baselines.back_off import LEAST_ROWS, MOST_PREDICTORS, PRIOR, ConditionalTable, least_rows
 from synthrelease.rehearsal.logit import fit_logit
 
 _TRIES = 100
@@ -28,7 +29,11 @@ Draw = Callable[[Sequence[np.ndarray], int, np.random.Generator], np.ndarray]
 
 
 def saturated(
-    table: Counts, predictors: Mapping[int, Sequence[int]], plausibility: Plausibility, generator: np.random.Generator
+    table: Counts,
+    predictors: Mapping[int, Sequence[int]],
+    plausibility: Plausibility,
+    generator: np.random.Generator,
+    prior: float = PRIOR,
 ) -> Counts:
     """As many rows as the public table has, from saturated tables.
 
@@ -36,9 +41,10 @@ def saturated(
     ----------
     predictors : for each column, earlier ones in the order in which they are to make groups.
     plausibility : rules; rows that break one are drawn again, and left out where that does not help after many tries.
+    prior : of each bin; 0 draws the value of a random record of the group.
     """
     rows, sizes = _rows(table), table.layout.sizes
-    draws = [_by_table(rows[column], sizes[column], rows, sizes, predictors[column]) for column in range(len(rows))]
+    draws = [_by_table(rows[column], sizes[column], rows, sizes, predictors[column], prior) for column in range(len(rows))]
     return _drawn(table, draws, plausibility, generator)
 
 
@@ -85,12 +91,19 @@ def _drawn(table: Counts, draws: Sequence[Draw], plausibility: Plausibility, gen
     return found
 
 
-def _by_table(bins: np.ndarray, size: int, rows: Sequence[np.ndarray], sizes: Sequence[int], earlier: Sequence[int]) -> Draw:
-    earlier = tuple(earlier[:MOST_PREDICTORS])
-    known = ConditionalTable.of(bins, size, [rows[z] for z in earlier], [sizes[z] for z in earlier])
+def _by_table(
+    bins: np.ndarray,
+    size: int,
+    rows: Sequence[np.ndarray],
+    sizes: Sequence[int],
+    earlier: Sequence[int],
+    prior: float = PRIOR,
+) -> Draw:
+    earlier, least = tuple(earlier[:MOST_PREDICTORS]), least_rows(size, prior)
+    known = ConditionalTable.of(bins, size, [rows[z] for z in earlier], [sizes[z] for z in earlier], least=least)
 
     def draw(made: Sequence[np.ndarray], n_rows: int, generator: np.random.Generator) -> np.ndarray:
-        return known.draw(known.groups([made[z] for z in earlier], n_rows), generator)
+        return known.draw(known.groups([made[z] for z in earlier], n_rows), generator, prior)
 
     return draw
 
@@ -201,16 +214,19 @@ def _logit(
 
 
 def _augmented(matrix: sparse.csr_matrix, second: np.ndarray) -> tuple[sparse.csr_matrix, np.ndarray, np.ndarray]:
-    """Design, rows and positives with made-up rows of a total weight of k, so that no line separates the outcomes any more.
+    """Design, rows and positives with made-up rows, so that no line separates the outcomes any more.
 
-    For each column a row one standard deviation above and one below the means, each with both outcomes: what packages for
-    multiple imputation do (White, Daniel & Royston 2010).
+    For each of p columns beside the intercept a row half a standard deviation above the means and one below, within the range
+    of the column, each with both outcomes; all of them weigh p + 1 rows. So the packages mice and synthpop do it, after White,
+    Daniel & Royston 2010.
     """
-    n, k = matrix.shape
+    n = matrix.shape[0]
     means = np.asarray(matrix.mean(axis=0)).ravel()
     spreads = np.sqrt(np.maximum(np.asarray(matrix.multiply(matrix).mean(axis=0)).ravel() - means**2, 0.0))
-    extra = np.vstack([means + np.diag(spreads), means - np.diag(spreads)])
-    weights = np.full(2 * k, 0.5)
+    least, most = (np.asarray(edge.todense()).ravel() for edge in (matrix.min(axis=0), matrix.max(axis=0)))
+    steps = np.diag(0.5 * spreads)[most > least]
+    extra = np.clip(np.vstack([means + steps, means - steps]), least, most)
+    weights = np.full(len(extra), (len(steps) + 1) / max(1, len(extra)))
     design = sparse.vstack([matrix, sparse.csr_matrix(extra)], format="csr")
     return design, np.concatenate([np.ones(n), weights]), np.concatenate([second, weights / 2])
 

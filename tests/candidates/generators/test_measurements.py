@@ -20,7 +20,7 @@ from synthrelease.domain.schema import Column, Layout, Schema
 from synthrelease.enclave.door import Meter, PrivateCounts
 from synthrelease.randomness import NoNoise
 from synthrelease.specification.columns import build_column
-from synthrelease.toml.tables import ColumnTable, InputTable
+from synthrelease.toml.columns import ColumnTable, InputTable
 from tests.helpers.small import layout_of
 
 

@@ -12,7 +12,8 @@ from scipy import integrate, stats
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.plausibility import Mask as Forbidden
 from synthrelease.domain.plausibility import Plausibility
-from synthrelease.rehearsal.baselines.data_augmented import PRIOR, DataAugmented
+from synthrelease.rehearsal.baselines.back_off import PRIOR
+from synthrelease.rehearsal.baselines.data_augmented import DataAugmented
 from synthrelease.rehearsal.baselines.masks import MatrixMask, OrderedMask
 from tests.helpers.small import layout_of
 

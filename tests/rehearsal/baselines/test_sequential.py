@@ -6,11 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
+from scipy import sparse, stats
 
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.plausibility import Mask, Plausibility
-from synthrelease.rehearsal.baselines.back_off import ConditionalTable, draw_weighted
-from synthrelease.rehearsal.baselines.sequential import norm_and_logit, saturated
+from synthrelease.rehearsal.baselines.back_off import ConditionalTable, draw_weighted, least_rows
+from synthrelease.rehearsal.baselines.sequential import _augmented, norm_and_logit, saturated
 from tests.helpers.small import layout_of
 
 RANDOM = np.random.default_rng
@@ -44,13 +45,31 @@ def test_groups_are_those_of_a_search() -> None:
         assert (known.counts[group] == expected).all()
 
 
-def test_values_are_drawn_with_the_frequencies_of_their_group() -> None:
+def test_values_are_drawn_from_smoothed_counts() -> None:
+    """A Dirichlet prior of 1/2 for each bin: the mean of its posterior, by scipy, also of a bin that no record has."""
+    x, z = np.repeat([0, 1, 1, 2], [30, 10, 25, 35]), np.repeat([0, 0, 1, 1], [30, 10, 25, 35])
+    known = ConditionalTable.of(x, 4, [z], [2])
+    where = np.repeat([0, 1], 40_000)
+    drawn = known.draw(known.groups([where], 80_000), RANDOM(2))
+    for group, counts in enumerate([[30, 10, 0, 0], [0, 25, 35, 0]]):
+        found = np.bincount(drawn[where == group], minlength=4)
+        expected = stats.dirichlet(np.array(counts) + 0.5).mean()
+        assert stats.chisquare(found, 40_000 * expected).pvalue > 1e-6
+        plain = np.bincount(known.draw(np.full(40_000, known.groups([np.array([group])], 1)[0]), RANDOM(3), 0.0), minlength=4)
+        occurs = np.array(counts) > 0
+        assert (plain[~occurs] == 0).all()
+        assert stats.chisquare(plain[occurs], 40_000 * np.array(counts)[occurs] / sum(counts)).pvalue > 1e-6
+
+
+def test_a_group_has_ten_rows_for_each_that_the_prior_weighs() -> None:
+    assert [least_rows(size) for size in (2, 4, 5, 32, 600)] == [20, 20, 25, 160, 3000]
+    assert least_rows(600, 0.0) == 20
+
+
+def test_weights_multiply_the_shares_of_the_group() -> None:
     x, z = np.repeat([0, 1, 1, 2], [30, 10, 25, 35]), np.repeat([0, 0, 1, 1], [30, 10, 25, 35])
     known = ConditionalTable.of(x, 3, [z], [2])
     where = np.repeat([0, 1], 20_000)
-    drawn = known.draw(known.groups([where], 40_000), RANDOM(2))
-    assert np.bincount(drawn[where == 0], minlength=3) / 20_000 == pytest.approx([0.75, 0.25, 0], abs=0.02)
-    assert np.bincount(drawn[where == 1], minlength=3) / 20_000 == pytest.approx([0, 25 / 60, 35 / 60], abs=0.02)
     shares = known.counts / known.counts.sum(axis=1, keepdims=True)
     told = np.array([0.0, 0.5, 0.1])
     some = draw_weighted(shares, known.groups([where], 40_000), lambda part: np.tile(told, (len(where[part]), 1)), RANDOM(3))
@@ -87,8 +106,9 @@ def test_regressions_keep_lines_gaps_and_odds() -> None:
     assert by_table == (0, 3)
     assert made.total == 6000
     found, truth = made.expand(), table.expand()
-    assert (found[found[:, 0] == 0, 1] == 8).all()  # whether there is a value follows from x: no regression, but its table
-    assert (found[found[:, 0] > 0, 1] < 8).all()
+    # whether there is a value follows from x: no regression, but its table, whose prior weighs one row in a thousand
+    assert (found[found[:, 0] == 0, 1] == 8).mean() > 0.995
+    assert (found[found[:, 0] > 0, 1] < 8).mean() > 0.995
     for level in (1, 3, 5):
         ours, theirs = found[found[:, 0] == level], truth[truth[:, 0] == level]
         assert ours[:, 1].mean() == pytest.approx(theirs[:, 1].mean(), abs=0.2)
@@ -104,3 +124,16 @@ def test_two_columns_that_say_the_same_leave_a_regression_determined() -> None:
     assert by_table == (0,)
     pairs = made.marginal([0, 1])
     assert np.trace(pairs) > 0.9 * pairs.sum()  # separated, so made-up rows of the weight of two keep the odds finite
+
+
+def test_made_up_rows_are_those_of_the_packages() -> None:
+    """Written out for an intercept, zeros and ones, and numbers: half a deviation, cut at the range, a weight of p + 1."""
+    x, y = np.array([0.0] * 9 + [1.0]), np.arange(10.0)
+    matrix = sparse.csr_matrix(np.column_stack([np.ones(10), x, y]))
+    design, rows, positives = _augmented(matrix, (y > 4).astype(float))
+    made = design.toarray()[10:]
+    sd = float(y.std())
+    expected = [[1, 0.1 + 0.15, 4.5], [1, 0.1, 4.5 + sd / 2], [1, 0.0, 4.5], [1, 0.1, 4.5 - sd / 2]]  # 0.1 - 0.15 is cut at 0
+    assert made == pytest.approx(np.array(expected))
+    assert rows.tolist() == [1.0] * 10 + [0.75] * 4
+    assert positives[10:].tolist() == [0.375] * 4

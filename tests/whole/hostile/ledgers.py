@@ -46,7 +46,7 @@ STATEMENTS = (
     "DROP TABLE charges; CREATE VIEW charges AS WITH RECURSIVE n(x) AS (VALUES(1) UNION ALL SELECT x + 1 FROM n) "
     "SELECT x AS number, 'a' AS started, 'a' AS what, '1/1' AS epsilon, '0/1' AS delta, '' AS domain, 'a' AS hash FROM n",
     "WITH RECURSIVE n(x) AS (VALUES(10) UNION ALL SELECT x + 1 FROM n WHERE x < 30000) "
-    "INSERT INTO charges SELECT x, 'a', 'a', '1/1', '0/1', '', 'a' FROM n",
+    "INSERT INTO charges SELECT x, 'a', 'a', '1/1', '0/1', '', '', 'a' FROM n",
 )
 WORDS = ("1/0", "-1/7", "1", "NaN", "9" * 5000 + "/1", "0/1", "2/14", "x' OR 1=1", "\u001b[2J", "7", "-7", "1e9/1", "=1+1", "")
 
@@ -78,7 +78,7 @@ def forged(folder: Path, draw: Random) -> None:
             started = draw.choice(("2020-01-01T00:00:00Z", "yesterday", "\x1b[31m", "=1+1"))
             epsilon = draw.choice((Fraction(1, 7), Fraction(0), Fraction(1, 10**90 + draw.randrange(1000)), Fraction(10**99)))
             found = found.with_charge(started=started, what=what, epsilon=epsilon, delta=Fraction(0))
-            database.execute("INSERT INTO charges VALUES (?, ?, ?, ?, ?, ?, ?)", found.entries[-1].row())
+            database.execute("INSERT INTO charges VALUES (?, ?, ?, ?, ?, ?, ?, ?)", found.entries[-1].row())
         database.commit()
     (folder / "coins.ledger.head").write_text(f"synthrelease ledger head 1\n{found.head.number} {found.head.hash}\n")
 

@@ -1,0 +1,85 @@
+"""Pieces of a register for releases of several years: what a record has paid when each release reads one of them.
+
+Every record has a public record number, and a secret key decides for ever which piece a number belongs to. A release reads one
+piece, or all rows. So a record whose number stays pays for the releases that read its piece, and for those that read all rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+
+MOST_PIECES = 1000
+"""A release from a thousandth of a register already says little about it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SplitRule:
+    """Which piece of a register a release reads.
+
+    Attributes
+    ----------
+    by : the column of the file with the public record number, which is not released.
+    piece : 1 to `of`.
+    of : into how many pieces the register is split.
+    """
+
+    by: str
+    piece: int
+    of: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Split:
+    """What a ledger notes of a split: all of it are digests or public.
+
+    Attributes
+    ----------
+    pieces : how many there are.
+    key : sha256 of the secret key, in 64 hexadecimal digits.
+    register : keyed digest of the set of record numbers, so that a renumbered register is found.
+    """
+
+    pieces: int
+    key: str
+    register: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spent:
+    """Epsilon, or delta, of the releases of one dataset.
+
+    Attributes
+    ----------
+    of_all : what releases of all rows cost together.
+    of_pieces : by piece, what its releases cost together; a piece that none read is not in it.
+    """
+
+    of_all: Fraction
+    of_pieces: dict[int, Fraction]
+
+    @classmethod
+    def of(cls, charges: Iterable[tuple[int | None, Fraction]]) -> Spent:
+        """Of the charges and their pieces, None for all rows."""
+        of_all, of_pieces = Fraction(0), dict[int, Fraction]()
+        for piece, amount in charges:
+            if piece is None:
+                of_all += amount
+            else:
+                of_pieces[piece] = of_pieces.get(piece, Fraction(0)) + amount
+        return cls(of_all=of_all, of_pieces=of_pieces)
+
+    @property
+    def most(self) -> Fraction:
+        """What a record has paid at most whose number stays (theory 11.12, pieces for ever)."""
+        return self.of_all + max(self.of_pieces.values(), default=Fraction(0))
+
+    @property
+    def most_renumbered(self) -> Fraction:
+        """The same where a record may be replaced by one of another number: two pieces may change."""
+        return self.of_all + sum(sorted(self.of_pieces.values())[-2:], Fraction(0))
+
+    def before(self, piece: int | None) -> Fraction:
+        """What the records that a next release reads have paid, at most: those of its piece, or all of them."""
+        return self.most if piece is None else self.of_all + self.of_pieces.get(piece, Fraction(0))

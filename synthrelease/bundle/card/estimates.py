@@ -1,0 +1,38 @@
+"""What can be estimated from the published noisy tables, in plain words."""
+
+from __future__ import annotations
+
+from synthrelease.bundle.card.numbers import share
+from synthrelease.published.document import ReleaseDocument
+
+
+def sentences(document: ReleaseDocument) -> list[str]:
+    """How to estimate, and from which columns; empty where no noisy tables are published."""
+    part = document.estimates
+    if part is None:
+        return []
+    together = "; ".join(" × ".join(table) for table in part.together)
+    return [
+        "The noisy tables that the rows were made from are published (measurements.json). Shares, means and slopes of linear "
+        f"regressions can be estimated from them with {share(float(part.level), 0)} intervals, one for the original table and "
+        "one for a population of which it is a simple random sample: “synthrelease estimate” does so, from this folder alone. "
+        "Standard errors computed from the synthetic rows leave out the noise and are too small.",
+        f"Measured together, so that questions about columns of one of these have an estimate: {together}.",
+    ]
+
+
+def example(document: ReleaseDocument) -> str:
+    """A question that has an estimate; empty where none has."""
+    part = document.estimates
+    if part is None:
+        return ""
+    asked = next((one.question for one in part.intended if one is not None), None)
+    if asked is not None:
+        return asked
+    columns = {column.name: column for column in document.columns}
+    table = [columns[name] for name in max(part.together, key=len)]
+    numbered = [one.name for one in table if all(bin_.number is not None or bin_.missing for bin_ in one.bins)]
+    if not numbered:
+        return f"share {table[0].name} == '{table[0].bins[0].label}'"
+    by = next((one.name for one in table if one.name != numbered[-1]), None)
+    return f"mean {numbered[-1]}" + (f" by {by}" if by else "")

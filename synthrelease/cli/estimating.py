@@ -1,0 +1,44 @@
+"""estimate: numbers of the original table with intervals, from noisy tables. Reads nothing private, spends nothing."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+from synthrelease.cli.terminal import out as terminal
+from synthrelease.errors import InputError
+
+
+def estimate(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a release.")],
+    question: Annotated[
+        str, typer.Argument(metavar="QUESTION", help='For example "mean income by sex where age >= 30".', show_default=False)
+    ],
+    confidence: Annotated[float, typer.Option(help="Of each interval by itself.")] = 0.95,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs instead of text.")] = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print a table for R, Stata or a spreadsheet instead of text.")] = False,
+) -> None:
+    """Estimate shares, means or slopes of the original table from the noisy tables that a release publishes.
+
+    QUESTION is "share CONDITION", "mean COLUMN" or "slope COLUMN on COLUMN, COLUMN"; "by COLUMN" asks for each bin of a column,
+    "where CONDITION" says which rows count. Conditions are written like plausibility rules, with limits between released bins.
+
+    Each number comes with an interval that holds the original table's, and one that holds that of a population of which the
+    table is a simple random sample (docs/estimates.md). Where no noisy table holds the columns, `synthrelease bound` answers.
+    """
+    from synthrelease.estimates import estimate as ask
+
+    if as_json and as_csv:
+        raise InputError("expected --json or --csv, found both.")
+    found = ask(folder, question, confidence=confidence)
+    if as_json:
+        print(json.dumps(asdict(found), indent=2, allow_nan=False))
+    elif as_csv:
+        print(found.csv, end="")
+    else:
+        terminal.print(escape(str(found)), highlight=False, soft_wrap=True)

@@ -1,0 +1,153 @@
+"""Columns of codes and categories: each by itself, the frequent ones, or what the first characters of a code say."""
+
+from __future__ import annotations
+
+import math
+import re
+import statistics
+from collections import Counter
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+
+from synthrelease.drafting.column_draft import Answers, CodeDraft, ColumnDraft, plain_label, plain_name
+from synthrelease.drafting.missing import NUMBER
+
+MAX_CATEGORIES = 40
+"""Categories that are released each by itself; of more, the frequent ones, and the others together."""
+MAX_WELL_FILLED, WELL_FILLED = 100, 100
+"""Categories that are released each by itself where at least half of them have so many rows."""
+COMMON = 0.0025
+"""Share of the rows from which on a category stays by itself where there are too many of them."""
+MOST_TOGETHER = 0.2
+"""Share of the rows of which no more than "all others" is told; above, the first characters of structured codes tell more."""
+MAX_BEGINNINGS = 100
+_WITH_POINT = re.compile(r"\d+(\.0+)?", re.ASCII)
+_LETTERS_FIRST = re.compile(r"([A-Za-z]{1,2})\d[0-9A-Za-z]*([.\-/][0-9A-Za-z]+)*", re.ASCII)
+_DOTTED = re.compile(r"(\d{1,3})\.[0-9A-Za-z.]+", re.ASCII)
+
+
+def draft_by_beginning(answers: Answers, taken: Collection[str]) -> ColumnDraft | None:
+    """Codes of a classification by their first characters, where these make at most 100 groups.
+
+    Such are the chapters of diagnoses (I21.4: I), groups of occupations (2310: 23), the counties of municipalities. Codes that
+    the public file does not have lie in one of the groups, too.
+
+    Returns
+    -------
+    None for few codes, codes that the codebook names, texts that are built in no such way, and where the frequent codes
+    tell more.
+    """
+    texts = answers.texts
+    if not are_too_many(texts) or texts.keys() & answers.entry.labels.keys():
+        return None
+    characters, named = _beginning(texts), share_of_frequent(texts)
+    if not characters or named >= 1 - MOST_TOGETHER:
+        return None
+    groups = Counter[str]()
+    for text, times in texts.items():
+        groups[text[:characters]] += times
+    first = "first character" if characters == 1 else f"first {characters} characters"
+    frequent = f"the most frequent have {named:.0%} of its rows" if named else "none is frequent"
+    remark = f"the {first} of {len(texts)} codes, of which {frequent}"
+    return replace(draft_codes(replace(answers, texts=groups), taken, remark, apart=True), kind="code", characters=characters)
+
+
+def _beginning(texts: Collection[str]) -> int:
+    """How many first characters say what a code is about; 0 where they do not tell, or make more than 100 groups.
+
+    The letters before digits, the digits before a point, or the first two of at least four digits (more where all begin so).
+    """
+    for pattern in (_LETTERS_FIRST, _DOTTED):
+        if found := [match[1] for text in texts if (match := pattern.fullmatch(text))]:
+            same = len(found) == len(texts) and len({len(letters) for letters in found}) == 1
+            return len(found[0]) if same and 1 < len(set(found)) <= MAX_BEGINNINGS else 0
+    lengths = {len(text) for text in texts}
+    if not all(map(str.isdigit, texts)) or len(lengths) > 1 or min(lengths) < 4:
+        return 0  # of numbers that lost their leading zeros the first digits say nothing
+    groups = {k: len({text[:k] for text in texts}) for k in range(2, min(lengths))}
+    first = next((k for k, n in groups.items() if n > 1), 0)
+    return first if first and groups[first] <= MAX_BEGINNINGS else 0
+
+
+def are_too_many(texts: Mapping[str, int]) -> bool:
+    """Whether categories are too many to stand by themselves."""
+    well_filled = len(texts) <= MAX_WELL_FILLED and statistics.median(texts.values()) >= WELL_FILLED
+    return len(texts) > MAX_CATEGORIES and not well_filled
+
+
+def share_of_frequent(texts: Mapping[str, int]) -> float:
+    """Share of the rows that have one of the codes that would stay by themselves."""
+    return sum(texts[text] for text in _frequent(texts)) / sum(texts.values())
+
+
+def _frequent(texts: Mapping[str, int]) -> list[str]:
+    """The codes that stay by themselves where there are too many of them."""
+    rows = sum(texts.values())
+    first = sorted(texts, key=lambda text: -texts[text])[: MAX_CATEGORIES - 1]
+    return [text for text in first if texts[text] >= COMMON * rows]
+
+
+def draft_codes(answers: Answers, taken: Collection[str], remark: str, *, apart: bool = False) -> ColumnDraft:
+    """A column whose texts are codes or categories, with the labels that the codebook gives them.
+
+    Parameters
+    ----------
+    apart : whether each stays apart, however many there are.
+    """
+    answers, spellings = _in_one_spelling(answers)
+    known = {**{text: text for text in answers.texts}, **answers.entry.labels}
+    order = [text for text in known if text not in answers.missing_values and text.isprintable() and len(text) <= 200]
+    unwritten = len(set(answers.texts) - set(order))
+    remark += f"; {unwritten} with characters that cannot be printed are not among them" if unwritten else ""
+    named = bool(answers.entry.labels)
+    order.sort(key=_in_order)
+    used = [plain_label(known[text]) for text in order]
+    codes = {}
+    for text, label in zip(order, used, strict=True):
+        shown = label if used.count(label) == 1 else plain_label(f"{label} ({text})")
+        codes[text] = CodeDraft(label=shown, rows=answers.texts.get(text, 0), spellings=spellings.get(text, ()))
+    rows = answers.rows
+    rare = [draft.label for draft in codes.values() if draft.rows < 0.01 * rows]
+    common: tuple[str, ...] = ()
+    if not apart and are_too_many({text: draft.rows for text, draft in codes.items()}):
+        frequent = set(_frequent({text: draft.rows for text, draft in codes.items()}))
+        common = tuple(text for text in order if text in frequent)
+        remark += f"; the {len(common)} with at least {COMMON:.2%} of its rows, and all others together"
+    elif rare:
+        remark += f"; below 1% of its rows: {', '.join(rare)}"
+    as_numbers = all(NUMBER.fullmatch(text) for text in answers.texts)
+    return ColumnDraft(
+        name=plain_name(answers.source, taken),
+        source=answers.source,
+        kind="code" if named or as_numbers or common else "category",
+        remark=remark,
+        description=answers.entry.description,
+        codes=codes,
+        common=common,
+        missing_values=answers.missing_values,
+        missing_label=answers.label_of_missing,
+        missing_rows=answers.missing_rows,
+    )
+
+
+def _in_one_spelling(answers: Answers) -> tuple[Answers, Mapping[str, tuple[str, ...]]]:
+    """The answers with one text for all that differ by capitals or spaces ("Ja", "ja", "JA "), the most frequent one, and the
+    others of each; 1.0 is 1. Codes of a codebook stay as they are, and so do texts of which there are many."""
+    texts = answers.texts
+    if all(map(_WITH_POINT.fullmatch, texts)) and not texts.keys() & answers.entry.labels.keys():
+        whole = Counter[str]()
+        for text, times in texts.items():
+            whole[text.partition(".")[0]] += times
+        return replace(answers, texts=whole), {}
+    of_word: dict[str, list[str]] = {}
+    for text in sorted(texts, key=lambda text: -texts[text]):
+        of_word.setdefault(" ".join(text.casefold().split()), []).append(text)
+    if answers.entry.labels or len(of_word) == len(texts) or len(texts) > MAX_CATEGORIES:
+        return answers, {}
+    merged = {group[0]: sum(texts[text] for text in group) for group in of_word.values()}
+    return replace(answers, texts=merged), {group[0]: tuple(group[1:]) for group in of_word.values()}
+
+
+def _in_order(text: str) -> tuple[int, float, str]:
+    """Numbers by size, before texts."""
+    return (0, float(text), text) if NUMBER.fullmatch(text) and math.isfinite(float(text)) else (1, 0.0, text)

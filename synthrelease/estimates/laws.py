@@ -1,0 +1,95 @@
+"""The law of a weighted sum of discrete Laplace noises and of a normal error (theory 13.8, measured ratios).
+
+`criteria.noise_limits` has limits for whole weights, which hold without exception. Here weights are any numbers, dozens of them
+for every interval, so the law is computed to about five digits.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from synthrelease.criteria.noise_limits import log_characteristic
+
+_STEPS = 64
+"""Noises of one scale whose weighted standard deviations round to the same part of the largest are given one weight; their
+summed variance is kept. Those that round to 0 count together as a normal error of their summed variance."""
+
+_PERIOD = 60.0
+"""Standard deviations: the law is folded onto such a stretch. Beyond half of it lies less than e^(-40)."""
+
+_HIGHEST = 120.0
+"""Highest frequency, per standard deviation, at which the characteristic function is used."""
+
+_ALLOWANCE = 1e-5
+"""Of a probability, for frequencies that are left out and weights that are rounded."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Noises:
+    """The noises of all published cells, in one row.
+
+    Attributes
+    ----------
+    scale : (n_cells,) b of each: Pr[z] proportional to exp(-|z| / b).
+    count : (n_cells,) how many independent noises of that scale are in it; 0 where it is known that there is none.
+    """
+
+    scale: np.ndarray
+    count: np.ndarray
+
+    @property
+    def variances(self) -> np.ndarray:
+        """(n_cells,)."""
+        return np.asarray(self.count * variance(self.scale))
+
+    def covariance(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+        """(j, k) covariances of sums with weights (j, n_cells) and (k, n_cells)."""
+        return np.asarray((first * self.variances) @ second.T)
+
+
+def variance(scale: np.ndarray) -> np.ndarray:
+    """Of one discrete Laplace noise: 2a / (1 - a)^2, a = e^(-1/b)."""
+    return np.asarray(2 * np.exp(-1 / scale) / np.expm1(-1 / scale) ** 2)
+
+
+def half_width(noises: Noises, weights: np.ndarray, normal_variance: float, confidence: float) -> float:
+    """A t with Pr[|Z| <= t] >= confidence, Z = sum of weights * noises + a normal error.
+
+    The probability is (2 / pi) times the integral over u > 0 of sin(u t) phi(u) / u, phi the characteristic function, which is
+    known (theory 13.5, limits of noise), because the law is symmetric. It is computed for Z + U, U uniform within half of the
+    largest weight w, so that the law has no steps; |Z| <= |Z + U| + w/2, so w/2 is added to the limit.
+
+    Parameters
+    ----------
+    weights : (n_cells,) of the noises.
+    normal_variance : of an independent normal error with mean 0.
+    """
+    used = (weights != 0) & (noises.count > 0)
+    size, scale, count = np.abs(weights[used]), noises.scale[used], noises.count[used]
+    each = size**2 * variance(scale)
+    whole = math.sqrt(float(each @ count) + normal_variance)
+    if not whole > 0:
+        return 0.0
+    largest = float(size.max(initial=0.0))
+    angles = (np.arange(math.ceil(_HIGHEST * _PERIOD / (2 * np.pi))) + 0.5) * (2 * np.pi / _PERIOD)
+    steps = np.rint(np.sqrt(each / each.max(initial=1e-300)) * _STEPS).astype(np.int64)
+    lesser = normal_variance + float(each[steps == 0] @ count[steps == 0])
+    log_law = -(angles**2) * (lesser / whole**2) / 2
+    for one in np.unique(scale):
+        ours = (scale == one) & (steps > 0)
+        counts = np.bincount(steps[ours], weights=count[ours])
+        squares = np.bincount(steps[ours], weights=size[ours] ** 2 * count[ours])
+        present = counts > 0
+        weight = np.sqrt(squares[present] / counts[present]) / whole
+        log_law += log_characteristic(float(one), weight[:, None], counts[present, None], angles).sum(axis=0)
+    uniform = np.sinc(angles * (largest / whole / (2 * np.pi)))
+    parts = np.exp(log_law) * uniform / angles * (4 / _PERIOD)
+    low, high = 0.0, _PERIOD / 2
+    for _ in range(40):
+        middle = (low + high) / 2
+        enough = float(parts @ np.sin(angles * middle)) >= confidence + _ALLOWANCE
+        low, high = (low, middle) if enough else (middle, high)
+    return high * whole + largest / 2

@@ -1,0 +1,96 @@
+"""An interval of a ratio of two noisy sums: all ratios that their noise does not contradict (theory 13.8, measured ratios)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from synthrelease.estimates.laws import Noises, half_width
+
+_REPEATS = 3
+"""How often the quantile is computed anew at the end that it led to."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Ratio:
+    """numerator / denominator, each a sum over the rows plus noise.
+
+    Attributes
+    ----------
+    numerator, denominator : values with their noise.
+    weights : (2, n_cells) of the noises in numerator and denominator.
+    sampling : (2, 2) covariance matrix of both sums over samples of rows; 0 where the rows themselves are meant.
+    lowest, highest : what the ratio can be.
+    """
+
+    numerator: float
+    denominator: float
+    weights: np.ndarray
+    noises: Noises
+    lowest: float = -math.inf
+    highest: float = math.inf
+    sampling: np.ndarray = field(default_factory=lambda: np.zeros((2, 2)))
+
+    @property
+    def estimate(self) -> float:
+        """NaN where the denominator is not above 0."""
+        return float(np.clip(self._quotient, self.lowest, self.highest))
+
+    @property
+    def standard_error(self) -> float:
+        """By the delta method; NaN where the denominator is not above 0."""
+        return math.sqrt(self._variance(self._quotient)) / self.denominator if self.denominator > 0 else math.nan
+
+    def interval(self, confidence: float) -> tuple[float, float]:
+        """Both ends; everything that is possible where the denominator may be 0 as far as the noise tells.
+
+        Everything, too, where no possible ratio is left: then the noise was beyond its limits, and nothing is known.
+        """
+        if not self.denominator > 0:
+            return self.lowest, self.highest
+        low, high = self._end(confidence, 0), self._end(confidence, 1)
+        if low > self.highest or high < self.lowest:
+            return self.lowest, self.highest
+        return max(low, self.lowest), min(high, self.highest)
+
+    @property
+    def _quotient(self) -> float:
+        return self.numerator / self.denominator if self.denominator > 0 else math.nan
+
+    def _end(self, confidence: float, which: int) -> float:
+        """The lower (0) or upper (1) ratio at which numerator - ratio * denominator is as large as its noise gets."""
+        ratio = self._quotient
+        covariance = self._covariance
+        for _ in range(_REPEATS):
+            spread = self._variance(ratio)
+            if not spread > 0:
+                return ratio
+            along = np.array([1.0, -ratio])
+            normal = max(0.0, float(along @ self.sampling @ along))
+            width = half_width(self.noises, along @ self.weights, normal, confidence)
+            factor = width**2 / spread
+            square = self.denominator**2 - factor * covariance[1, 1]
+            middle = self.numerator * self.denominator - factor * covariance[0, 1]
+            constant = self.numerator**2 - factor * covariance[0, 0]
+            inside = middle**2 - square * constant
+            if not (square > 0 and inside >= 0):
+                return math.inf if which else -math.inf
+            ratio = (middle + (2 * which - 1) * math.sqrt(inside)) / square
+        return ratio
+
+    @property
+    def _covariance(self) -> np.ndarray:
+        return np.asarray(self.noises.covariance(self.weights, self.weights) + self.sampling)
+
+    def _variance(self, ratio: float) -> float:
+        """Of numerator - ratio * denominator."""
+        along = np.array([1.0, -ratio])
+        return max(0.0, float(along @ self._covariance @ along))
+
+
+def possible(covariance: np.ndarray) -> np.ndarray:
+    """The nearest covariance matrix: noise can make an estimate of one have eigenvalues below 0, which become 0."""
+    values, vectors = np.linalg.eigh(covariance)
+    return np.asarray((vectors * np.maximum(values, 0.0)) @ vectors.T)

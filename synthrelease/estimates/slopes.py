@@ -1,0 +1,166 @@
+"""Slopes of a linear regression from noisy moments, each as a ratio of two noisy sums (theory 13.9, measured slopes).
+
+With X the columns and y the target, A = X'X and b = X'y are sums over the rows; their noisy values are off by a known weighted
+sum of noises, E and e. For the slope of column k let h be the row vector with h_k = 1 whose product with the noisy A is 0 at
+all other columns. Then h b - slope * h A[:, k] = h (e - E theta) for the slope of the true table, theta its coefficients: all
+slopes that this noise does not contradict are the interval. Nothing is attenuated by the noise in X'X.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import combinations_with_replacement
+
+import numpy as np
+
+from synthrelease.bounds.conditions import over_cells
+from synthrelease.errors import InputError, listing
+from synthrelease.estimates.questions import Question
+from synthrelease.estimates.ratios import Ratio, possible
+from synthrelease.estimates.tables import NoisyTables
+
+MOST_NOISE = 0.5
+"""Root of the summed variances of the noise in A, beside A itself (A made to the identity): above it there are no estimates."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Slopes:
+    """The slope of each column of a question's `on`.
+
+    Attributes
+    ----------
+    table, population : of the rows that the release worked with, and of a population that they are a sample of.
+    robust : whether variances around the line may differ between rows: where one table holds all columns. Otherwise the
+        population's are taken as equal.
+    """
+
+    table: tuple[Ratio, ...]
+    population: tuple[Ratio, ...]
+    robust: bool
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Moments:
+    """Noisy sums of products of 1, the columns and the target, each in units of half its range around the middle.
+
+    Attributes
+    ----------
+    values : (k + 1, k + 1) sums of products; the target comes last.
+    weights : (k + 1, k + 1, n_cells) weights of the noises in their errors.
+    """
+
+    values: np.ndarray
+    weights: np.ndarray
+
+
+def slopes(tables: NoisyTables, question: Question) -> Slopes:
+    """The slope of each column in `question.on`.
+
+    Raises
+    ------
+    InputError : where columns are not measured together, or their noise leaves no estimate.
+    """
+    joint = bool(tables.number(question.columns))
+    moments = _moments(tables, question, joint)
+    size = len(question.on) + 1
+    a, b = moments.values[:size, :size], moments.values[:size, size]
+    _check_noise(tables, moments, question.on)
+    theta = np.linalg.solve(a, b)
+    units = [_middle_and_unit(tables, name)[1] for name in (*question.on, question.column)]
+    found = []
+    for place in range(1, size):
+        others = [other for other in range(size) if other != place]
+        inverse = np.linalg.inv(a[np.ix_(others, others)])
+        h = np.zeros(size)
+        h[place], h[others] = 1.0, -inverse @ a[others, place]
+        noise_a = np.tensordot(h, moments.weights[:size, :size], axes=1)  # (size, n_cells): of h E
+        noise_b = h @ moments.weights[:size, size]
+        fixed = inverse @ b[others]  # the other coefficients are fixed - slope * inverse @ a[others, place]
+        off = moments.weights[others, size] - np.tensordot(theta, moments.weights[:size], axes=1)[others]
+        bias = -float(np.trace(inverse @ tables.noises.covariance(off, noise_a[others])))
+        unit = units[-1] / units[place - 1]
+        ratio = Ratio(
+            numerator=(float(h @ b) - bias) * unit,
+            denominator=float(h @ a[:, place]),
+            weights=np.stack([(noise_b - fixed @ noise_a[others]) * unit, h @ noise_a]),
+            noises=tables.noises,
+        )
+        spread = _spread(tables, question, moments, theta, h, joint) * unit**2
+        found.append((ratio, replace(ratio, sampling=np.diag([spread, 0.0]))))
+    return Slopes(table=tuple(one for one, _ in found), population=tuple(one for _, one in found), robust=joint)
+
+
+def _moments(tables: NoisyTables, question: Question, joint: bool) -> _Moments:
+    names = [*question.on, question.column]
+    gaps = [name for name in names if tables.release.by_name[name].missing is not None]
+    if gaps and not joint:
+        raise InputError(
+            f"expected columns without missing values, or one published noisy table that holds {listing(names)} together, so "
+            f"that the rows without a gap are known; found missing values in {listing(gaps)}, and no such table."
+        )
+    size = len(names) + 1
+    values, weights = np.zeros((size, size)), np.zeros((size, size, len(tables.noises.count)))
+    for first, second in combinations_with_replacement(range(size), 2):
+        used = {names[place - 1] for place in (first, second) if place} | question.where.columns
+        if gaps:
+            used |= set(names)
+        if used:
+            products = _numbers(tables, used, question)
+            found = tables.sums(used, (products[first] * products[second] * products[-1])[None])
+            value, weight = found.values[0], found.weights[0]
+        else:
+            value, weight = float(tables.release.n_rows), np.zeros(len(tables.noises.count))
+        values[first, second] = values[second, first] = value
+        weights[first, second] = weights[second, first] = weight
+    return _Moments(values=values, weights=weights)
+
+
+def _numbers(tables: NoisyTables, used: set[str], question: Question) -> np.ndarray:
+    """(k + 2, n_cells) 1, the scaled number of each column (0 where it is not among the used), and whether the row counts."""
+    columns = tables.columns(used)
+    counts = question.where.mask(columns).ravel()
+    rows = [np.ones(len(counts))]
+    for name in (*question.on, question.column):
+        if name not in used:
+            rows.append(np.zeros(len(counts)))
+            continue
+        middle, unit = _middle_and_unit(tables, name)
+        column = tables.release.by_name[name]
+        numbers = np.array([0.0 if number is None else (number - middle) / unit for number in column.numbers])
+        rows.append(over_cells(columns, name, numbers))
+        counts = counts & over_cells(columns, name, np.arange(len(numbers)) < column.present)
+    return np.array([*rows, counts.astype(float)])
+
+
+def _middle_and_unit(tables: NoisyTables, name: str) -> tuple[float, float]:
+    """Middle and half of the range of a column's numbers; 1 where they are all the same."""
+    column = tables.release.by_name[name]
+    numbers = [float(number) for number in column.numbers[: column.present] if number is not None]
+    return (max(numbers) + min(numbers)) / 2, ((max(numbers) - min(numbers)) / 2) or 1.0
+
+
+def _check_noise(tables: NoisyTables, moments: _Moments, on: tuple[str, ...]) -> None:
+    size = len(on) + 1
+    a = moments.values[:size, :size]
+    values, vectors = np.linalg.eigh(a)
+    if values[0] > 1e-9 * max(values[-1], 1.0):
+        root = vectors / np.sqrt(values)
+        whitened = np.einsum("ia,ijc,jb->abc", root, moments.weights[:size, :size], root, optimize=True)
+        if float((whitened**2 @ tables.noises.variances).sum()) <= MOST_NOISE**2:
+            return
+    raise InputError(
+        f"expected columns whose sums of products stand out of their noise, found {listing(on)}: in these rows the noise of "
+        "the published tables hides whether they vary, or vary apart from each other. Fewer columns, or more rows, may do."
+    )
+
+
+def _spread(tables: NoisyTables, question: Question, moments: _Moments, theta: np.ndarray, h: np.ndarray, joint: bool) -> float:
+    """Variance over samples of h X'(y - X theta)."""
+    size = len(theta)
+    if joint:
+        products = _numbers(tables, question.columns, question)
+        left = (h @ products[:size]) * (products[size] - theta @ products[:size])
+        return max(0.0, float(tables.sums(question.columns, (left**2 * products[-1])[None]).values[0]))
+    a, b = moments.values[:size, :size], moments.values[:size, size]
+    around = max(0.0, float(moments.values[size, size] - theta @ b)) / float(a[0, 0])
+    return float(possible(np.array([[around * float(h @ a @ h)]]))[0, 0])

@@ -1,0 +1,135 @@
+"""Unbiased estimates of sums over the original rows, from all published noisy tables that hold their columns.
+
+Where several tables do, each cell of the question gets the mean of their values, weighted by the inverse of their variances;
+then the cells are moved to add up to n, which is known, each in proportion to its variance. Weights depend on what is public:
+the scales of the noise, the rules and the question. So every estimate is the true sum plus a known weighted sum of noises.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from synthrelease.bounds.conditions import excluded
+from synthrelease.domain.axes import added_up, spread_out
+from synthrelease.errors import InputError, listing
+from synthrelease.estimates.laws import Noises, variance
+from synthrelease.published import PublishedColumn, PublishedRelease
+from synthrelease.published.measurements import PublishedMeasurement
+
+_MAX_CELLS = 1_000_000
+"""Of the table of a question's columns."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class NoisySums:
+    """Estimates of k sums over the original rows.
+
+    Attributes
+    ----------
+    values : (k,) estimates.
+    weights : (k, n_cells) weights of the noises of all published cells in their errors.
+    """
+
+    values: np.ndarray
+    weights: np.ndarray
+
+
+class NoisyTables:
+    """The published noisy tables of a release, without noise in the cells that a rule leaves empty."""
+
+    def __init__(self, release: PublishedRelease):
+        published = release.measurements.tables if release.measurements else ()
+        if not published:
+            raise InputError(
+                "expected a release with published noisy tables (measurements.json), found one without: its rows alone do not "
+                "say how far off they are. `synthrelease bound` gives the range that the released figures allow."
+            )
+        self.release = release
+        self.tables = [_without_impossible(release, table) for table in published]
+        sizes = [table.values.size for table in self.tables]
+        self.starts = np.cumsum([0, *sizes])
+        self.noises = Noises(
+            scale=np.repeat([table.scale for table in self.tables], sizes),
+            count=np.concatenate([table.cells.ravel() for table in self.tables]),
+        )
+
+    def columns(self, names: Iterable[str]) -> tuple[PublishedColumn, ...]:
+        """Columns by name, in the order of the release."""
+        wanted = set(names)
+        found = tuple(column for column in self.release.schema if column.name in wanted)
+        cells = math.prod(len(column.labels) for column in found)
+        if cells > _MAX_CELLS:
+            raise InputError(f"expected columns with at most {_MAX_CELLS:,} combinations of bins, found {cells:,}.")
+        return found
+
+    def number(self, names: Iterable[str]) -> int:
+        """How many tables hold these columns."""
+        return sum(set(names) <= set(table.columns) for table in self.tables)
+
+    def sums(self, names: Iterable[str], figures: np.ndarray) -> NoisySums:
+        """Estimates of sum figure(cell) * R(cell) over the cells of some columns.
+
+        Parameters
+        ----------
+        figures : (k, n_cells) weights of the cells of these columns, in the order of the release.
+
+        Raises
+        ------
+        InputError : where no table holds the columns together.
+        """
+        columns = self.columns(names)
+        wanted, shape = [column.name for column in columns], [len(column.labels) for column in columns]
+        holding = [place for place, table in enumerate(self.tables) if set(wanted) <= set(table.columns)]
+        if not holding:
+            raise self._not_together(wanted)
+        tables = [self.tables[place] for place in holding]
+        values = np.array([added_up(table.values, table.columns, wanted).ravel() for table in tables])
+        counts = np.array([added_up(table.cells, table.columns, wanted).ravel() for table in tables])
+        with np.errstate(divide="ignore"):
+            precisions = 1 / (counts * variance(np.array([[table.scale] for table in tables])))
+        known = ~np.isfinite(precisions).all(axis=0)  # no row can be in such a cell
+        precisions = np.where(known, 0.0, precisions)
+        variances = np.where(known, 0.0, 1 / np.where(known, 1.0, precisions.sum(axis=0)))
+        shares = precisions * variances
+        moved = (figures @ variances) / variances.sum() if variances.any() else np.zeros(len(figures))
+        centred = np.where(known, 0.0, figures - moved[:, None])
+        weights = np.zeros((len(figures), self.starts[-1]))
+        for place, table, share in zip(holding, tables, shares, strict=True):
+            own = (centred * share).reshape(-1, *shape)
+            spread = spread_out(own, wanted, table.columns, table.values.shape) * (table.cells > 0)
+            weights[:, self.starts[place] : self.starts[place + 1]] = spread.reshape(len(figures), -1)
+        cells = (shares * values).sum(axis=0)
+        return NoisySums(values=centred @ cells + moved * self.release.n_rows, weights=weights)
+
+    def _not_together(self, wanted: list[str]) -> InputError:
+        """What was measured of these columns, in the words of the register."""
+        told = []
+        for name in wanted:
+            others = {other for table in self.tables if name in table.columns for other in table.columns} - {name}
+            lacking = [other for other in wanted if other not in others | {name}]
+            measured = any(name in table.columns for table in self.tables)
+            beside = listing([column.name for column in self.release.schema if column.name in others], 40)
+            if not measured:
+                told.append(f"{name!r} was not measured")
+            elif lacking:
+                told.append(f"{name!r} was measured with {beside or 'no other column'}, not with {listing(lacking)}")
+        if not told:
+            told = ["each two of them were measured together, but not all of them"]
+        return InputError(
+            f"expected columns that one published noisy table holds together, found {listing(wanted)}: {'; '.join(told)}. "
+            "`synthrelease bound` gives the range that the released figures allow."
+        )
+
+
+def _without_impossible(release: PublishedRelease, table: PublishedMeasurement) -> PublishedMeasurement:
+    """A table with 0 in the cells that no original row can be in; they have no noise either."""
+    columns = tuple(release.by_name[name] for name in table.columns)
+    empty = np.zeros(table.values.shape, dtype=bool)
+    for rule in release.rules:
+        mask = excluded(rule.never, columns) if "raw" in rule.applies_to else None
+        empty |= False if mask is None else mask
+    return replace(table, values=np.where(empty, 0, table.values), cells=np.where(empty, 0, table.cells))

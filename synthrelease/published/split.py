@@ -1,0 +1,40 @@
+"""The part of release.json about the piece of a register that a release read."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field, model_validator
+
+from synthrelease.accounting.ledger_pieces import MOST_PIECES, SplitRule
+from synthrelease.published.parts import Part
+
+
+class SplitPart(Part):
+    """Which piece of the register the release read. Figures, noise and table are about this piece.
+
+    Attributes
+    ----------
+    by : the column of the file with the public record numbers.
+    piece, of : which one of how many pieces. A secret key, which no release holds, decides which numbers belong to it.
+    """
+
+    by: str
+    piece: Annotated[int, Field(ge=1)]
+    of: Annotated[int, Field(ge=2, le=MOST_PIECES)]
+
+    @model_validator(mode="after")
+    def _there_is_one(self) -> SplitPart:
+        if self.piece > self.of:
+            raise ValueError(f"expected a piece of {self.of}, found {self.piece}")
+        return self
+
+    @classmethod
+    def of_rule(cls, rule: SplitRule) -> SplitPart:
+        return cls(by=rule.by, piece=rule.piece, of=rule.of)
+
+    def sampling_error(self, rows: int, file_rows: int, share: float = 0.5) -> float:
+        """The standard deviation of a share in the rows that the release worked with, around this share of all rows of the file
+        (theory 11.11, counts of random pieces: a keyed hash is taken for a random choice)."""
+        left = (file_rows - rows) / max(file_rows - 1, 1)
+        return (share * (1 - share) / rows * left) ** 0.5

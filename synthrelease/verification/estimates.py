@@ -1,0 +1,54 @@
+"""The estimates in release.json, computed again from measurements.json."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+
+from synthrelease.bundle import measurements
+from synthrelease.bundle.estimating import estimates_part
+from synthrelease.errors import Unexpected
+from synthrelease.published.document import ReleaseDocument
+from synthrelease.published.estimates import EstimatesPart, IntendedEstimatePart
+from synthrelease.verification.checks import Check
+
+_RELATIVE = 1e-4
+"""Ends of intervals that are computed again may differ by so much of their width, from one machine to another."""
+
+
+def estimates(document: ReleaseDocument, stated: EstimatesPart, files: Mapping[str, bytes]) -> Check:
+    """Every estimate and interval is what follows from the published noisy tables."""
+    return Check(
+        name="estimates",
+        found=f"{sum(one is not None for one in stated.intended)} intended queries have an estimate",
+        problems=tuple(f"estimates: {problem}" for problem in _problems(document, stated, files)),
+    )
+
+
+def _problems(document: ReleaseDocument, stated: EstimatesPart, files: Mapping[str, bytes]) -> Iterator[str]:
+    try:
+        made = estimates_part(document, files.get(measurements.NAME, b""))
+    except Unexpected as error:
+        yield f"they cannot be computed ({error})"
+        return
+    if made is None or made.level != stated.level or made.together != stated.together:
+        yield "expected those of the published noisy tables, found others"
+        return
+    if len(made.intended) != len(stated.intended):
+        yield f"expected one for each of {len(made.intended)} intended queries, found {len(stated.intended)}"
+        return
+    for place, (right, found) in enumerate(zip(made.intended, stated.intended, strict=True)):
+        if not _same(right, found):
+            yield f"intended query {place + 1}: expected {right}, found {found}"
+
+
+def _same(right: IntendedEstimatePart | None, found: IntendedEstimatePart | None) -> bool:
+    if right is None or found is None:
+        return right is found
+    if (right.question, right.unit) != (found.question, found.unit):
+        return False
+    width = 0.0 if right.low is None or right.high is None else float(right.high - right.low)
+    pairs = ((right.estimate, found.estimate), (right.low, found.low), (right.high, found.high))
+    return all(
+        a is b if a is None or b is None else math.isclose(a, b, rel_tol=1e-5, abs_tol=_RELATIVE * width) for a, b in pairs
+    )

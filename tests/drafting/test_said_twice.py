@@ -1,0 +1,45 @@
+"""Columns that say the same as another one, told from the rows by listing which values go together."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from synthrelease.domain.counts import Counts
+from synthrelease.domain.schema import Layout
+from synthrelease.drafting.column_draft import ColumnDraft
+from synthrelease.drafting.said_twice import LEAST, said_twice
+
+
+def drafted(name: str, characters: int | None = None) -> ColumnDraft:
+    return ColumnDraft(name=name, source=name, kind="code", remark="", characters=characters)
+
+
+def rows(*columns: list[int]) -> Counts:
+    digits = [np.repeat(column, LEAST) for column in columns]
+    return Counts.of(Layout(columns=tuple("abc"[: len(columns)]), sizes=(3,) * len(columns)), digits)
+
+
+@pytest.mark.parametrize("other", list(product(range(3), repeat=3)))
+def test_a_column_goes_where_each_of_the_two_tells_the_other(other: tuple[int, ...]) -> None:
+    """Against the definition: the pairs of values are a one-to-one relation."""
+    one = [0, 1, 2]
+    pairs = set(zip(one, other, strict=True))
+    one_to_one = len({a for a, _ in pairs}) == len({b for _, b in pairs}) == len(pairs)
+    found = said_twice([drafted("a"), drafted("b")], rows(one, list(other)))
+    assert set(found) == ({"b"} if one_to_one else set())
+
+
+def test_of_three_that_say_the_same_one_stays_and_what_is_made_of_a_code_goes_first() -> None:
+    same = rows([0, 1, 2], [1, 2, 0], [2, 0, 1])
+    assert set(said_twice([drafted("a"), drafted("b"), drafted("c")], same)) == {"b", "c"}
+    found = said_twice([drafted("a", 2), drafted("b"), drafted("c")], same)
+    assert set(found) == {"a", "c"}
+    assert found["a"].because.startswith("'a', made of it, says the same as 'b'")
+
+
+def test_agreement_in_a_few_rows_is_none() -> None:
+    few = Counts.of(Layout(columns=("a", "b"), sizes=(2, 2)), [np.repeat([0, 1], [100, LEAST - 1])] * 2)
+    assert not said_twice([drafted("a"), drafted("b")], few)

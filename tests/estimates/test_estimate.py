@@ -1,0 +1,298 @@
+"""Estimates against the table they are of: without noise they are exact; over all noise their intervals hold it."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+
+from synthrelease.errors import InputError
+from synthrelease.estimates import Estimate, estimate
+from synthrelease.estimates.ratios import Ratio
+from synthrelease.estimates.tables import NoisyTables
+from synthrelease.estimates.words import Term
+from synthrelease.published import PublishedRelease
+from synthrelease.published.measurements import PublishedMeasurement
+from synthrelease.published.release import Measurements
+from tests.helpers.published import category_column, integer_column, never, published
+
+A, B, C = integer_column("a", [0, 1, 2, 3]), integer_column("b", [0, 1, 2, 4], unit="grams"), integer_column("c", [0, 1, 2])
+D = category_column("d", {"x": ["x"], "y": ["y"]})
+GAPS = replace(C, name="g", labels=("0", "1", "none"), numbers=(0.0, 1.0, None), missing=2)
+COLUMNS = (A, B, C, D, GAPS)
+NAMES = "abcdg"
+
+
+def rows(n: int, seed: int = 0) -> np.ndarray:
+    """(n, 5) with dependence between all columns."""
+    random = np.random.default_rng(seed)
+    a = random.integers(0, 3, n)
+    b = np.minimum(2, (a + random.integers(0, 3, n)) // 2)
+    c = (random.random(n) < 0.2 + 0.2 * a).astype(int)
+    return np.column_stack([a, b, c, random.integers(0, 2, n), (c + random.integers(0, 2, n))])
+
+
+TABLE = rows(3000)
+
+
+def release(
+    table: np.ndarray,
+    measured: Sequence[str],
+    epsilon: Fraction = Fraction(1, 5),
+    random: np.random.Generator | None = None,
+    times: float = 1.0,
+    rules: Sequence[str] = (),
+) -> PublishedRelease:
+    """A release whose noisy tables are of these columns; without a generator they have no noise, as if by chance."""
+    found = []
+    for names in measured:
+        places = [NAMES.index(name) for name in names]
+        counts = np.zeros([len(COLUMNS[place].labels) for place in places], dtype=np.int64)
+        np.add.at(counts, tuple(table[:, place] for place in places), 1)
+        if random is not None:
+            stop = 1 - math.exp(-float(epsilon) / 2)
+            counts += random.geometric(stop, counts.shape) - random.geometric(stop, counts.shape)
+        cells = np.ones_like(counts)
+        found.append(PublishedMeasurement(columns=tuple(names), values=counts, cells=cells, epsilon=epsilon))
+    made = published(COLUMNS, np.zeros((len(table), len(COLUMNS)), dtype=int), (), rules=[never(rule) for rule in rules])
+    return replace(made, measurements=Measurements(tables=tuple(found), times=times))
+
+
+def ends(term: Term) -> tuple[float, float]:
+    """Of the interval for the table, where there is one."""
+    assert term.low is not None
+    assert term.high is not None
+    return term.low, term.high
+
+
+def width(term: Term) -> float:
+    low, high = ends(term)
+    return high - low
+
+
+def population_half(term: Term) -> float:
+    assert term.population_low is not None
+    assert term.population_high is not None
+    return (term.population_high - term.population_low) / 2
+
+
+def line(y: np.ndarray, *x: np.ndarray) -> list[float]:
+    return np.linalg.lstsq(np.column_stack([np.ones(len(y)), *x]), y, rcond=None)[0][1:].tolist()  # type: ignore[no-any-return]
+
+
+a, b, c, d, g = TABLE.T
+ASKED: list[tuple[str, list[float]]] = [
+    ("share a == 1", [(a == 1).mean()]),
+    ("share b >= 1 where a == 2", [(b[a == 2] >= 1).mean()]),
+    ("share b >= 1 where d == 'x' and a == 2", [(b[(a == 2) & (d == 0)] >= 1).mean()]),
+    ("share b >= 1 by a where d == 'x'", [(b[(a == value) & (d == 0)] >= 1).mean() for value in range(3)]),
+    ("mean b", [b.mean()]),
+    ("mean b where a >= 1 and a < 2", [b[a == 1].mean()]),
+    ("mean g by c", [g[(g < 2) & (c == value)].mean() for value in range(2)]),
+    ("slope b on a", line(b, a)),
+    ("slopes b on a, c", line(b, a, c)),
+    ("slope b on a where d == 'y'", line(b[d == 1], a[d == 1])),
+    ("slope g on c", line(g[g < 2], c[g < 2])),
+]
+MEASURED = ("ab", "bc", "ac", "abd", "cg", "a")
+
+
+@pytest.mark.parametrize(("asked", "truth"), ASKED)
+def test_without_noise_the_estimate_is_the_number_of_the_table(asked: str, truth: list[float]) -> None:
+    """Only the correction for the bias of slopes, which noise of this scale would have, is left."""
+    found = estimate(release(TABLE, MEASURED, epsilon=Fraction(1000)), asked)
+    assert [term.estimate for term in found.terms] == pytest.approx(truth, abs=1e-6)
+    for term, true in zip(found.terms, truth, strict=True):
+        low, high = ends(term)
+        assert low - 1e-6 <= true <= high + 1e-6
+
+
+RUNS = 60
+
+
+@pytest.mark.parametrize("place", [0, 3, 6, 8, 10])
+def test_intervals_hold_the_number_of_the_table(place: int) -> None:
+    """At a confidence of 80% in 60 runs: fewer than 38 or all 60 would each happen less often than once in 2,000."""
+    asked, truth = ASKED[place]
+    random = np.random.default_rng(place)
+    held = 0
+    for _ in range(RUNS):
+        term = estimate(release(TABLE, MEASURED, random=random), asked, confidence=0.8).terms[-1]
+        low, high = ends(term)
+        held += low <= truth[-1] <= high
+        assert 2 * population_half(term) >= high - low
+    assert 38 <= held < RUNS
+
+
+def test_an_interval_holds_the_true_ratio_in_the_stated_share_of_all_outcomes_of_the_noise() -> None:
+    """Three noisy cells, every outcome with its probability: a share within a group of two of them, n known."""
+    counts, epsilon, n = (30, 25, 45), Fraction(2), 100
+    reach = 9
+    alpha = math.exp(-1)
+    law = [(1 - alpha) / (1 + alpha) * alpha ** abs(z) for z in range(-reach, reach + 1)]
+    made = release(np.zeros((n, 5), dtype=int), ("a",), epsilon=epsilon)
+    tables = NoisyTables(made)
+    held, whole = 0.0, 0.0
+    figures = np.array([[1.0, 0.0, 0.0], [1.0, 1.0, 0.0]])
+    found = tables.sums({"a"}, figures)
+    # values are linear in the cells: weights of the noises are those of the cells, and n fixes the rest
+    base = found.values - found.weights @ np.array([n, 0, 0])
+    for noise in product(range(-reach, reach + 1, 1), repeat=3):
+        probability = math.prod(law[z + reach] for z in noise)
+        if probability < 2e-4:
+            continue
+        numerator, denominator = base + found.weights @ (np.array(counts) + np.array(noise))
+        ratio = Ratio(numerator=numerator, denominator=denominator, weights=found.weights, noises=tables.noises)
+        low, high = ratio.interval(0.9)
+        whole += probability
+        held += probability * (low <= 30 / 55 <= high)
+    assert whole > 0.9
+    assert 0.9 <= held / whole < 0.97
+
+
+def test_tables_are_combined_by_their_precisions_and_n() -> None:
+    """Against generalised least squares over the cells of both tables and the total, which is known."""
+    made = release(TABLE, ("ab", "abd"), random=np.random.default_rng(3))
+    first, second = made.measurements.tables  # type: ignore[union-attr]
+    figure = np.arange(9.0)
+    found = NoisyTables(made).sums({"a", "b"}, figure[None])
+    values = np.concatenate([first.values.ravel(), second.values.sum(axis=2).ravel(), [len(TABLE)]])
+    design = np.vstack([np.eye(9), np.eye(9), np.ones((1, 9))])
+    precision = np.concatenate([np.full(9, 2.0), np.full(9, 1.0), [1e9]])  # the second adds up two noises
+    normal = design.T @ (precision[:, None] * design)
+    assert found.values[0] == pytest.approx(figure @ np.linalg.solve(normal, design.T @ (precision * values)), rel=1e-6)
+
+
+def test_cells_that_a_rule_empties_have_no_noise() -> None:
+    """All of b < 1 is excluded where a >= 2; what was drawn there is left out, so the estimate has less noise."""
+    table = TABLE[~((TABLE[:, 0] == 2) & (TABLE[:, 1] == 0))]
+    ruled = release(table, ("ab",), random=np.random.default_rng(4), rules=["a >= 2 and b < 1"])
+    [found] = estimate(ruled, "share b < 1 where a >= 2").terms
+    assert (found.estimate, found.low, found.high) == (0.0, 0.0, 0.0)
+    free = release(table, ("ab",), random=np.random.default_rng(4))
+    narrow, wide = (estimate(each, "share b == 1").terms[0] for each in (ruled, free))
+    assert width(narrow) < width(wide)
+    assert [term.group for term in estimate(ruled, "mean a by a where b == 0").terms] == ["0", "1"]
+
+
+def test_tables_that_were_measured_in_several_rounds_make_wider_intervals() -> None:
+    once, often = (estimate(release(TABLE, ("a",), times=times), "share a == 1") for times in (1.0, 5.0))
+    stricter = estimate(release(TABLE, ("a",)), "share a == 1", confidence=0.99)
+    assert ends(often.terms[0]) == pytest.approx(ends(stricter.terms[0]))
+    assert width(often.terms[0]) > width(once.terms[0])
+    assert "5 ways" in str(often)
+
+
+def test_shared_measurements_that_could_be_released_on_several_bins_make_wider_intervals() -> None:
+    """On which bins they are released depends on their noise, through the acceptance of a round."""
+    made = release(TABLE, ("a",))
+    measured = made.measurements
+    assert measured is not None
+    [found] = estimate(replace(made, measurements=replace(measured, bins=5)), "share a == 1").terms
+    [stricter] = estimate(made, "share a == 1", confidence=0.99).terms
+    assert ends(found) == pytest.approx(ends(stricter))
+
+
+def test_the_population_s_interval_has_the_error_of_sampling() -> None:
+    """With hardly any noise it is the normal interval of a share, as Wilson has it."""
+    [found] = estimate(release(TABLE, ("a",), epsilon=Fraction(1000)), "share a == 1").terms
+    share = (TABLE[:, 0] == 1).mean()
+    error = math.sqrt(share * (1 - share) / len(TABLE))
+    assert found.population_standard_error == pytest.approx(error, rel=1e-6)
+    assert population_half(found) == pytest.approx(1.96 * error, rel=0.05)
+
+
+def test_a_slope_s_population_interval_has_the_robust_error() -> None:
+    [found] = estimate(release(TABLE, ("ab",), epsilon=Fraction(1000)), "slope b on a").terms
+    centred = a - a.mean()
+    residual = b - b.mean() - line(b, a)[0] * centred
+    half = 1.96 * math.sqrt(float((centred**2 * residual**2).sum())) / float((centred**2).sum())
+    assert population_half(found) == pytest.approx(half, rel=0.05)
+
+
+BAD = [
+    ("share a == 1 where g == 1", "'a' was measured with 'b', 'c', 'd', not with 'g'; 'g' was measured with 'c', not with 'a'"),
+    ("mean d", "a number for every bin"),
+    ("mean e", "a column of the release"),
+    ("slope b on b", "different columns after 'on'"),
+    ("slope b", "different columns after 'on'"),
+    ("slopes b on c, g", "missing values in 'g'"),
+    ("mean", "a column of the release"),
+    ("share", "a condition after 'share'"),
+    ("shar a == 1", "begins with 'share'.* Did you mean 'share'"),
+    ("", "begins with 'share'"),
+    ("mean b by A", r"one column after 'by' \('a', .*found 'A'"),
+    ("mean b where a == 1 where a == 2", "'where' once"),
+    ("mean b by", "something after 'by'"),
+    ("share a == 1 where b > 5", "a group that the rules leave empty"),
+]
+
+
+@pytest.mark.parametrize(("asked", "message"), BAD)
+def test_what_cannot_be_estimated_is_refused_with_the_reason(asked: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        estimate(release(TABLE, MEASURED), asked)
+
+
+def test_a_confidence_that_is_none_is_refused() -> None:
+    with pytest.raises(InputError, match="a confidence of at least 0.5"):
+        estimate(release(TABLE, MEASURED), "mean b", confidence=1.0)
+
+
+def test_a_group_within_the_noise_has_no_estimate_and_an_interval_of_all_that_is_possible() -> None:
+    """All rows have a = 0 or 1; the noise in the cells of a = 2 is below 0 together."""
+    table = TABLE[a < 2]
+    for seed in range(20):
+        made = release(table, ("ab",), random=np.random.default_rng(seed))
+        found = estimate(made, "mean b where a == 2").terms[0]
+        if found.estimate is None:
+            assert ends(found) == (0.0, 2.0)
+            assert "No estimate" in str(estimate(made, "mean b by a"))
+            return
+        assert ends(found)[1] - ends(found)[0] > 0.5
+    raise AssertionError("no noise was below 0")
+
+
+def test_words_in_quotes_are_no_words_of_the_question() -> None:
+    odd = replace(D, labels=("x", "by where on"))
+    made = replace(release(TABLE, ("d",)), schema=(*COLUMNS[:3], odd, GAPS))
+    [found] = estimate(made, "share d == 'by where on'").terms
+    assert found.estimate == pytest.approx((d == 1).mean())
+
+
+def test_a_release_without_noisy_tables_is_sent_to_bound() -> None:
+    made = replace(release(TABLE, ("a",)), measurements=None)
+    with pytest.raises(InputError, match="synthrelease bound"):
+        estimate(made, "share a == 1")
+    with pytest.raises(InputError, match="might never have ended"):
+        estimate(release(TABLE, ("a",), times=math.inf), "share a == 1")
+
+
+def test_a_regression_within_the_noise_is_refused() -> None:
+    with pytest.raises(InputError, match="stand out of their noise"):
+        estimate(release(TABLE[:40], ("ab",), random=np.random.default_rng(0)), "slope b on a")
+
+
+def test_the_text_says_what_each_interval_is_about() -> None:
+    found: Estimate = estimate(release(TABLE, MEASURED), "slope b on a")
+    text = str(found)
+    assert "slope of a" in text
+    assert "grams per unit of a" in text
+    assert "first order" in text
+    assert "robust" in text
+    assert "equal variances" in str(estimate(release(TABLE, MEASURED), "slope b on a, c"))
+
+
+def test_the_table_for_other_programs_has_every_number_in_full() -> None:
+    found = estimate(release(TABLE, MEASURED), "mean b by a")
+    read = list(csv.DictReader(found.csv.splitlines()))
+    assert [(row["group"], row["unit"]) for row in read] == [("0", "grams"), ("1", "grams"), ("2", "grams")]
+    assert [(float(row["estimate"]), float(row["low"]), float(row["high"])) for row in read] == [
+        (term.estimate, *ends(term)) for term in found.terms
+    ]

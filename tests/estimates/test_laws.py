@@ -1,0 +1,85 @@
+"""The law of a weighted sum of noises, against the law of every outcome, convolved."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+from synthrelease.estimates.laws import Noises, half_width
+
+Law = dict[float, float]
+
+
+def noise_law(scale: float) -> Law:
+    a, reach = math.exp(-1 / scale), int(40 * scale) + 5
+    return {float(z): (1 - a) / (1 + a) * a ** abs(z) for z in range(-reach, reach + 1)}
+
+
+def law_of(parts: list[tuple[float, float, int]]) -> Law:
+    """Of the sum of weight * (z_1 + ... + z_count) over (scale, weight, count), by going through all values."""
+    whole: Law = {0.0: 1.0}
+    for scale, weight, count in parts:
+        for _ in range(count):
+            added: Law = {}
+            for one, probability in whole.items():
+                for z, other in noise_law(scale).items():
+                    value = round(one + weight * z, 9)
+                    added[value] = added.get(value, 0.0) + probability * other
+            whole = {value: probability for value, probability in added.items() if probability > 1e-13}
+    return whole
+
+
+CASES = [
+    [(3.0, 1.0, 1)],
+    [(3.0, 1.0, 2)],
+    [(0.7, 1.0, 1)],
+    [(2.0, 1.0, 1), (1.0, -0.5, 1)],
+    [(2.0, 0.75, 2), (4.0, 0.25, 1)],
+]
+
+
+@pytest.mark.parametrize("parts", CASES)
+@pytest.mark.parametrize("confidence", [0.5, 0.95, 0.999])
+def test_it_holds_the_stated_share_of_all_outcomes_and_not_much_more(
+    parts: list[tuple[float, float, int]], confidence: float
+) -> None:
+    noises = Noises(scale=np.array([p[0] for p in parts]), count=np.array([p[2] for p in parts]))
+    weights = np.array([p[1] for p in parts])
+    width = half_width(noises, weights, 0.0, confidence)
+    law = law_of(parts)
+
+    def inside(limit: float) -> float:
+        return sum(probability for value, probability in law.items() if abs(value) <= limit + 1e-9)
+
+    step = float(np.abs(weights).max())
+    assert inside(width) >= confidence - 1e-6
+    assert inside(width - 2 * step) < confidence  # two steps of the coarsest lattice less would be too narrow
+    variance = sum(value**2 * probability for value, probability in law.items())
+    assert (weights**2 * noises.variances).sum() == pytest.approx(variance, rel=1e-6)
+
+
+def test_a_normal_error_alone_has_the_normal_quantile() -> None:
+    none = Noises(scale=np.array([1.0]), count=np.array([0]))
+    assert half_width(none, np.ones(1), 4.0, 0.95) == pytest.approx(2 * norm.ppf(0.975), rel=1e-4)
+
+
+def test_noise_and_a_normal_error_add_up() -> None:
+    """Against the sum over the noise's values of the normal law around each."""
+    noises = Noises(scale=np.array([5.0]), count=np.array([1]))
+    width = half_width(noises, np.ones(1), 30.0, 0.95) - 0.5  # half a step is added for a lattice, of which there is none here
+    held = sum(
+        p * float(norm.cdf((width - z) / math.sqrt(30)) - norm.cdf((-width - z) / math.sqrt(30)))
+        for z, p in noise_law(5.0).items()
+    )
+    assert held == pytest.approx(0.95, abs=1e-4)
+
+
+def test_many_different_weights_keep_their_variance() -> None:
+    random = np.random.default_rng(0)
+    weights = random.normal(size=3000)
+    noises = Noises(scale=np.full(3000, 4.0), count=np.ones(3000, dtype=np.int64))
+    sd = math.sqrt(float((weights**2 * noises.variances).sum()))
+    assert half_width(noises, weights, 0.0, 0.95) == pytest.approx(1.96 * sd, rel=0.01)

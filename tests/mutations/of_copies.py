@@ -1,0 +1,181 @@
+"""Mutations of sequential synthesis and data-augmented imputation, and of the figures by which copies are judged."""
+
+from __future__ import annotations
+
+from tests.mutations.machinery import Mutation
+
+SEQUENTIAL = "tests/rehearsal/baselines/test_sequential.py"
+AUGMENTED = "tests/rehearsal/baselines/test_data_augmented.py"
+RISK, COMBINING = "tests/rehearsal/test_risk.py", "tests/rehearsal/test_combining.py"
+COMPARED, UTILITY, LOGIT = (
+    "tests/rehearsal/test_compared.py",
+    "tests/rehearsal/test_utility.py",
+    "tests/rehearsal/test_logit.py",
+)
+LAW = f"{AUGMENTED}::test_the_law_of_a_drawn_value_is_the_exact_one"
+
+OF_COPIES = (
+    # --- Tables and regressions
+    Mutation(
+        name="sequential tables: no prior",
+        breaks="a bin that no record of a group has is never drawn",
+        place="rehearsal.baselines.back_off:ConditionalTable.draw",
+        old="totals[groups] + prior * n_bins",
+        new="totals[groups]",
+        tests=(f"{SEQUENTIAL}::test_values_are_drawn_from_smoothed_counts",),
+    ),
+    Mutation(
+        name="sequential tables: groups of a single record",
+        breaks="rows of single persons are drawn again",
+        place="rehearsal.baselines.back_off:ConditionalTable.of",
+        old="many >= least",
+        new="many >= 1",
+        tests=(f"{SEQUENTIAL}::test_groups_are_those_of_a_search",),
+    ),
+    Mutation(
+        name="sequential tables: as few rows in a group as for two bins",
+        breaks="the prior drowns what the rows say",
+        place="rehearsal.baselines.back_off:least_rows",
+        old="round(ROWS_PER_PRIOR * prior * size)",
+        new="LEAST_ROWS",
+        tests=(f"{SEQUENTIAL}::test_a_group_has_ten_rows_for_each_that_the_prior_weighs",),
+    ),
+    Mutation(
+        name="sequential tables: rules are not asked",
+        breaks="rows that a release never has",
+        place="rehearsal.baselines.sequential:_drawn",
+        old="plausibility.filter(Counts.of(table.layout, rows))",
+        new="Counts.of(table.layout, rows)",
+        tests=(f"{SEQUENTIAL}::test_saturated_tables_keep_ties_and_rules",),
+    ),
+    Mutation(
+        name="logit: made-up rows a whole deviation off",
+        breaks="other odds than those of the packages",
+        place="rehearsal.baselines.sequential:_augmented",
+        old="0.5 * spreads",
+        new="1.0 * spreads",
+        tests=(f"{SEQUENTIAL}::test_made_up_rows_are_those_of_the_packages",),
+    ),
+    Mutation(
+        name="logit: an estimate where a line separates",
+        breaks="odds without end pass for an estimate",
+        place="rehearsal.logit:fit_logit",
+        old="not np.linalg.eigvalsh(information)[0] > _RANK_TOLERANCE * rows.sum()",
+        new="False",
+        tests=(LOGIT,),
+    ),
+    # --- DA-MI
+    Mutation(
+        name="DA-MI: Z of another record",
+        breaks="what ties the columns is lost",
+        place="rehearsal.baselines.data_augmented:DataAugmented._draw",
+        old="step.table.groups([drawn[z][rows] for z in step.predictors], len(rows))",
+        new="step.table.groups([drawn[z][rows[::-1]] for z in step.predictors], len(rows))",
+        tests=(LAW,),
+    ),
+    Mutation(
+        name="DA-MI: the mask of the wrong way round",
+        breaks="W is weighed by what it would say of W",
+        place="rehearsal.baselines.masks:MatrixMask.likelihood",
+        old="self.pi[copy]",
+        new="self.pi.T[copy]",
+        tests=(LAW,),
+    ),
+    Mutation(
+        name="DA-MI: one mask for all groups of risk",
+        breaks="persons at high risk are masked as little as the others",
+        place="rehearsal.baselines.data_augmented:DataAugmented.masked",
+        old="rows = self._groups == group",
+        new="rows = self._groups >= group * 0",
+        tests=(f"{AUGMENTED}::test_rules_are_kept_and_groups_of_risk_have_their_own_mask",),
+    ),
+    Mutation(
+        name="DA-MI: a mask whose columns do not sum to 1",
+        breaks="probabilities that are none",
+        place="rehearsal.baselines.masks:MatrixMask.__post_init__",
+        old="np.allclose(pi.sum(axis=0), 1, rtol=0, atol=1e-9)",
+        new="True",
+        tests=(f"{AUGMENTED}::test_a_matrix_whose_columns_are_no_laws_is_refused",),
+    ),
+    Mutation(
+        name="DA-MI: fresh masks tell as much as one",
+        breaks="the local epsilon of several copies is understated",
+        place="rehearsal.baselines.masks:MatrixMask.local_epsilon",
+        old="masks * math.log(worst)",
+        new="math.log(worst)",
+        tests=(f"{AUGMENTED}::test_the_local_epsilon_is_the_worst_ratio_over_masked_and_drawn_values",),
+    ),
+    Mutation(
+        name="DA-MI: offered to a release",
+        breaks="columns that are published as they are pass for protected ones",
+        place="toml.baselines",
+        old='("da mi", "dami", "data augmented", "partially synthetic")',
+        new='("da mi", "data augmented", "partially synthetic")',
+        tests=(f"{COMPARED}::test_a_release_refuses_each_with_its_reason",),
+    ),
+    # --- Risk, intervals, combining rules
+    Mutation(
+        name="risk: a person hides behind himself",
+        breaks="persons at high risk pass for those at medium risk",
+        place="rehearsal.risk_groups:risk_groups",
+        old="LookUp.of(public, categorical, {}).matching(public.counts) - 1",
+        new="LookUp.of(public, categorical, {}).matching(public.counts)",
+        tests=(f"{RISK}::test_groups_of_risk_are_those_of_a_search_over_pairs",),
+    ),
+    Mutation(
+        name="risk: high and medium are exchanged",
+        breaks="the group that nobody hides in is called hidden",
+        place="rehearsal.risk_groups:risk_groups",
+        old="np.where(alike >= least_others, 1, 2)",
+        new="np.where(alike >= least_others, 2, 1)",
+        tests=(f"{RISK}::test_groups_of_risk_are_those_of_a_search_over_pairs",),
+    ),
+    Mutation(
+        name="risk: cells count and not persons",
+        breaks="the mean risk of a group is that of its cells",
+        place="rehearsal.risk_groups:group_risks",
+        old="float(persons[inside] @ risks[inside]) / size",
+        new="float(risks[inside].mean())",
+        tests=(f"{RISK}::test_a_cell_counts_as_often_as_it_has_persons",),
+    ),
+    Mutation(
+        name="overlap: disjoint intervals overlap by 0",
+        breaks="a distance of any size is no worse than touching",
+        place="rehearsal.confidence:interval_overlap",
+        old="np.minimum(original.upper, synthetic.upper) - np.maximum(original.lower, synthetic.lower)",
+        new="np.maximum(0, np.minimum(original.upper, synthetic.upper) - np.maximum(original.lower, synthetic.lower))",
+        tests=(COMBINING,),
+    ),
+    Mutation(
+        name="standardised difference: of the synthetic standard error",
+        breaks="a noisy copy differs less",
+        place="rehearsal.regression:compare_regressions",
+        old="standardised_difference(original.estimates, estimates, original.standard_errors)",
+        new="standardised_difference(original.estimates, estimates, np.sqrt(np.abs(estimates)))",
+        tests=(UTILITY,),
+    ),
+    Mutation(
+        name="combining: simple copies have no original",
+        breaks="intervals of fully synthetic copies are too short",
+        place="rehearsal.combining:Combined.total_variance",
+        old="self.size_ratio + 1 / self.n_copies",
+        new="1 / self.n_copies",
+        tests=(f"{COMBINING}::test_the_other_rules_are_as_by_hand",),
+    ),
+    Mutation(
+        name="combining: noise that all copies share is averaged away",
+        breaks="intervals of copies of one measurement are too short",
+        place="rehearsal.combining:Combined._between",
+        old='1 / self.n_copies + (self.rule == "noise_aware")',
+        new="1 / self.n_copies",
+        tests=(f"{COMBINING}::test_the_other_rules_are_as_by_hand",),
+    ),
+    Mutation(
+        name="combining: the imputation's variance counts 1/m",
+        breaks="intervals of imputed copies are too short",
+        place="rehearsal.combining:nested",
+        old="(1 + 1 / m) * between",
+        new="between / m",
+        tests=(f"{COMBINING}::test_nested_copies_are_combined_as_by_hand",),
+    ),
+)

@@ -1,0 +1,247 @@
+"""Mutations of a register in pieces: what the ledger sums, who is read, the key, and what is refused before a charge."""
+
+from __future__ import annotations
+
+from tests.mutations.machinery import Mutation
+
+SUMS, NUMBERS = "tests/accounting/test_ledger_pieces.py", "tests/enclave/test_record_numbers.py"
+LEDGER, WHOLE = "tests/ledger/test_split.py", "tests/whole/test_split_register.py"
+DEAREST = f"{LEDGER}::test_what_was_spent_is_that_of_the_dearest_piece_and_each_has_the_limit"
+BEFORE = f"{WHOLE}::test_a_release_that_cannot_be_of_its_piece_costs_nothing"
+BUNDLE = f"{WHOLE}::test_the_bundle_says_it_and_holds_no_number_and_no_key"
+FORGED = f"{LEDGER}::test_what_only_a_forger_writes_of_pieces_is_refused_although_the_hashes_are_right"
+READ = f"{NUMBERS}::test_each_row_is_read_in_one_piece_and_values_of_others_have_no_effect"
+ASSIGNED = f"{NUMBERS}::test_the_piece_of_a_number_is_that_of_hmac_sha256_and_stays"
+
+OF_THE_SPLIT = (
+    # --- Sums
+    Mutation(
+        name="split: the cheapest piece is what was spent",
+        breaks="a record of the dearest piece is not paid for",
+        place="accounting.ledger_pieces:Spent.most",
+        old="max(self.of_pieces.values(), default=Fraction(0))",
+        new="min(self.of_pieces.values(), default=Fraction(0))",
+        tests=(SUMS,),
+        core=True,
+    ),
+    Mutation(
+        name="split: releases of all rows count for no piece",
+        breaks="a record is read in its piece and once more, for the price of one",
+        place="accounting.ledger_pieces:Spent.before",
+        old="self.of_all + self.of_pieces.get(piece, Fraction(0))",
+        new="self.of_pieces.get(piece, Fraction(0))",
+        tests=(SUMS, DEAREST),
+    ),
+    Mutation(
+        name="split: a record of another number is charged to one piece",
+        breaks="two pieces change, one pays",
+        place="accounting.ledger_pieces:Spent.most_renumbered",
+        old="sorted(self.of_pieces.values())[-2:]",
+        new="sorted(self.of_pieces.values())[-1:]",
+        tests=(f"{SUMS}::test_a_record_of_another_number_pays_for_two_pieces",),
+    ),
+    Mutation(
+        name="split: a release of all rows is compared with what all of them paid",
+        breaks="the dearest piece passes the limit",
+        place="accounting.ledger_pieces:Spent.before",
+        old="self.most",
+        new="self.of_all",
+        tests=(DEAREST,),
+    ),
+    Mutation(
+        name="split: the ledger forgets for which piece a charge was",
+        breaks="sums of pieces that were never read",
+        place="ledger.account:Ledger.reserve",
+        old="before.with_charge(started=_now(), what=what, epsilon=epsilon, delta=delta, domain=domain, piece=piece)",
+        new="before.with_charge(started=_now(), what=what, epsilon=epsilon, delta=delta, domain=domain)",
+        tests=(DEAREST,),
+    ),
+    Mutation(
+        name="split: a piece of any split",
+        breaks="a record is in pieces of two splits and pays for one",
+        place="ledger.account:Ledger._check_piece",
+        old="before.split != split",
+        new="False",
+        tests=(f"{LEDGER}::test_a_piece_that_there_is_not_is_refused",),
+    ),
+    Mutation(
+        name="split: a second one",
+        breaks="records of one piece beside those of another",
+        place="ledger.account:check_unsplit",
+        old="found.split is not None",
+        new="False",
+        tests=(f"{LEDGER}::test_a_register_is_split_once",),
+    ),
+    Mutation(
+        name="split: a second one is read",
+        breaks="a forged ledger forgets what was spent",
+        place="ledger.entries:pieces_of",
+        old="before is None",
+        new="True",
+        tests=(FORGED,),
+    ),
+    Mutation(
+        name="split: any number is a piece",
+        breaks="a charge for records that there are not",
+        place="ledger.entries:pieces_of",
+        old="int(text) <= before.pieces",
+        new="True",
+        tests=(FORGED,),
+    ),
+    # --- Who is read
+    Mutation(
+        name="split: all rows are read",
+        breaks="records of other pieces are not paid for",
+        place="enclave.record_numbers:count_piece",
+        old="numbers.add(columns[piece.rule.by]) == piece.rule.piece",
+        new="numbers.add(columns[piece.rule.by]) >= 1",
+        tests=(READ,),
+        core=True,
+    ),
+    Mutation(
+        name="split: the key is not used",
+        breaks="anybody can tell the piece of every number",
+        place="enclave.split_key:SplitKey.mark",
+        old="self.secret",
+        new='b""',
+        tests=(f"{NUMBERS}::test_pieces_are_about_equal_and_another_key_gives_others",),
+    ),
+    Mutation(
+        name="split: by the place in the file",
+        breaks="a register in another order is split anew",
+        place="enclave.record_numbers:RecordNumbers.add",
+        old='1 + int.from_bytes(mark[:16], "big") % self._of',
+        new="1 + place % self._of",
+        tests=(ASSIGNED,),
+    ),
+    Mutation(
+        name="split: spaces make another number",
+        breaks="a record changes its piece with the width of a column",
+        place="enclave.record_numbers:RecordNumbers.add",
+        old="text.strip()",
+        new="text",
+        tests=(ASSIGNED,),
+    ),
+    Mutation(
+        name="split: a number of several rows",
+        breaks="one record for the split, several for the guarantee",
+        place="enclave.record_numbers:RecordNumbers.digest",
+        old="(ordered[1:] == ordered[:-1]).all(axis=1).any()",
+        new="False",
+        tests=(f"{NUMBERS}::test_a_number_of_two_rows_is_refused_and_not_shown",),
+    ),
+    Mutation(
+        name="split: numbers may change after the charge",
+        breaks="records in another piece than the one that paid for them",
+        place="enclave.record_numbers:count_piece",
+        old="piece.check(numbers)",
+        new="pass",
+        tests=(f"{NUMBERS}::test_a_register_that_was_numbered_anew_is_refused_also_while_it_is_read",),
+    ),
+    Mutation(
+        name="split: the number of rows of the piece passes for that of the file",
+        breaks="an exact number of rows that nothing pays for",
+        place="enclave.record_numbers:count_piece",
+        old="replace(found, n_rows=numbers.n_rows)",
+        new="found",
+        tests=(READ,),
+    ),
+    Mutation(
+        name="split: all rows of a piece are used",
+        breaks="their number is published, and it changes with a record that comes or goes",
+        place="specification.spec:_Builder._rows_rule",
+        old="self.release.split is None",
+        new="True",
+        tests=(f"{WHOLE}::test_without_rules_too_the_number_of_rows_of_a_piece_is_counted",),
+    ),
+    # --- The key
+    Mutation(
+        name="split: others may read the key",
+        breaks="a secret that is none",
+        place="enclave.split_key:write_key",
+        old="os.open(path, _NEW, 0o600)",
+        new="os.open(path, _NEW, 0o644)",
+        tests=(f"{NUMBERS}::test_a_key_that_others_can_read_is_refused",),
+    ),
+    Mutation(
+        name="split: a key that others read is taken",
+        breaks="a secret that is none",
+        place="enclave.split_key:read_key",
+        old="state.st_mode & _OTHERS",
+        new="False",
+        tests=(f"{NUMBERS}::test_a_key_that_others_can_read_is_refused",),
+    ),
+    Mutation(
+        name="split: any key",
+        breaks="records change pieces",
+        place="splitting:piece_to_read",
+        old="key.digest != split.key",
+        new="False",
+        tests=(BEFORE,),
+    ),
+    # --- Before a charge, and what is said
+    Mutation(
+        name="split: another number of pieces than the ledger's",
+        breaks="another assignment than the one that was charged",
+        place="splitting:piece_to_read",
+        old="split is None or split.pieces != rule.of",
+        new="split is None",
+        tests=(BEFORE,),
+    ),
+    Mutation(
+        name="split: the piece is charged and all rows are read",
+        breaks="a specification with a piece, run without one",
+        place="releasing.release:read_private",
+        old="(None if piece is None else piece.rule) != spec.split",
+        new="False",
+        tests=(f"{WHOLE}::test_the_pieces_are_those_of_the_key",),
+    ),
+    Mutation(
+        name="split: a register that is called public is compared by its piece alone",
+        breaks="a release starts from the private rows themselves",
+        place="releasing.release:read_private",
+        old="piece is not None and public and _whole_is_public(spec, data, public)",
+        new="False",
+        tests=(f"{WHOLE}::test_a_register_that_is_said_to_be_public_is_found_by_its_counts_also_when_a_piece_is_read",),
+    ),
+    Mutation(
+        name="split: the record number is released",
+        breaks="everybody knows whose row it is",
+        place="specification.pieces:check_split",
+        old="table.by in column.sources",
+        new="False",
+        tests=(f"{WHOLE}::test_what_does_not_go_together_is_refused",),
+    ),
+    Mutation(
+        name="split: an exact number of rows of a piece",
+        breaks="two such numbers tell who is in which piece",
+        place="specification.pieces:check_split",
+        old='release.input.rows == "exact"',
+        new="False",
+        tests=(f"{WHOLE}::test_what_does_not_go_together_is_refused",),
+    ),
+    Mutation(
+        name="bounds: figures about a piece of a register pass for all of it",
+        breaks="ranges that the original answer need not be in",
+        place="bounds.knowledge:Knowledge.__init__",
+        old="release.split is not None",
+        new="False",
+        tests=(f"{WHOLE}::test_no_bound_for_the_register_follows",),
+    ),
+    Mutation(
+        name="card: a piece of a register is not mentioned",
+        breaks="figures about a piece pass for those about all records",
+        place="bundle.card.pieces:sentences",
+        old="[*_of_the_register(document), *_of_the_rows(document)]",
+        new="_of_the_rows(document)",
+        tests=(BUNDLE,),
+    ),
+    Mutation(
+        name="verify: an exact number of rows of a piece",
+        breaks="a release that the theorem does not cover",
+        place="verification.charges:_domain_problems",
+        old='split and domain.way == "exact"',
+        new="False",
+        tests=(f"{WHOLE}::test_what_does_not_go_with_a_piece_is_found",),
+    ),
+)

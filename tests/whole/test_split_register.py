@@ -1,0 +1,323 @@
+"""A register in two pieces over two years, by the commands: what is spent on whom, what is said, and what is refused before."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from synthrelease.accounting.ledger_pieces import MOST_PIECES
+from synthrelease.bounds import bound
+from synthrelease.cli import app
+from synthrelease.enclave.ingest import read_public
+from synthrelease.enclave.pieces import PrivatePieces, divided
+from synthrelease.enclave.source import Source
+from synthrelease.enclave.split_key import SplitKey, key_beside, read_key, write_key
+from synthrelease.errors import BudgetError, InputError, SpecError
+from synthrelease.ledger.account import load_ledger, open_ledger
+from synthrelease.publish import ReleaseRequest, publish
+from synthrelease.published.document import ReleaseDocument, read_strictly
+from synthrelease.published.split import SplitPart
+from synthrelease.releasing.release import read_private
+from synthrelease.specification.spec import load_spec
+from synthrelease.splitting import KnownSplit, check_numbers, piece_to_read, split_register
+from synthrelease.verification.charges import charges
+from synthrelease.verification.flavour import flavour
+from synthrelease.verification.verify import verify_bundle
+from tests.helpers.tiny import write_config, write_data
+
+SELECTION = "[selection]\nstop_probability = 0.001\n"
+ROWS = "[input]\nrows = 400\n"
+EPSILON = Fraction("17.4305912")
+"""That of the tiny release, and 0.05 for the number of rows: of a piece, rows are always left out."""
+
+
+def split_table(piece: int, by: str = "certificate", of: int = 2) -> str:
+    return f'[split]\nby = "{by}"\npiece = {piece}\nof = {of}\n'
+
+
+def config_of(folder: Path, piece: int = 1, more: str = "", rows: str = "", **changes: Any) -> Path:
+    text = SELECTION + split_table(piece, **changes) + more
+    return write_config(folder, {SELECTION: text, ROWS: rows})
+
+
+def register(folder: Path) -> Path:
+    """The rows of the tiny release, each with a number."""
+    path = write_data(folder)
+    _, *rows = path.read_text().splitlines()
+    path.write_text("\n".join(["certificate,face,year", *(f"C{place:04},{row}" for place, row in enumerate(rows))]) + "\n")
+    return path
+
+
+def run(*arguments: object) -> str:
+    found = CliRunner().invoke(app, [str(each) for each in arguments])
+    assert found.exit_code == 0, found.output
+    return re.sub(r"\s+", " ", found.output)
+
+
+@pytest.fixture(scope="module")
+def years(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A steward's folder after the split and two releases; `said.json` has what the commands said."""
+    where = tmp_path_factory.mktemp("register")
+    config, data, ledger = config_of(where), register(where), where / "coins.ledger"
+    said = {"plan": run("plan", config), "check": run("check", config, "--data", data)}
+    run("ledger", "open", ledger, "--dataset", "Coins", "--limit", "20")
+    said["split"] = run("ledger", "split", ledger, "--config", config, "--data", data)
+    for year in (1, 2):
+        config = config_of(where, year)
+        while not (where / f"year{year}").exists():  # the stop coin ends one in a thousand
+            said[f"year{year}"] = run("release", config, "--data", data, "--out", where / f"year{year}", "--ledger", ledger)
+    said["show"] = run("ledger", "show", ledger)
+    (where / "said.json").write_text(json.dumps(said))
+    return where
+
+
+@pytest.fixture(scope="module")
+def said(years: Path) -> dict[str, str]:
+    return json.loads((years / "said.json").read_text())
+
+
+@pytest.fixture(scope="module")
+def document(years: Path) -> ReleaseDocument:
+    return read_strictly((years / "year2" / "release.json").read_bytes())
+
+
+def test_two_years_spend_on_different_records(years: Path, said: dict[str, str]) -> None:
+    """Each release alone nearly spends the limit."""
+    statement = load_ledger(years / "coins.ledger").statement()
+    assert (statement.epsilon, statement.epsilons.most_renumbered) == (EPSILON, 2 * EPSILON)
+    assert [entry.piece for entry in statement.entries] == [None, 1, 2]
+    assert f"epsilon {float(EPSILON)} of 20" in said["show"]
+    assert "piece 1: epsilon 17.4305912, left 2.56941; piece 2: epsilon 17.4305912, left 2.56941." in said["show"]
+    assert "two pieces change: epsilon 34.8611824" in said["show"]
+    assert "secret key is in" in said["split"]
+    assert "a secret key and the record number (certificate) say which records these are" in said["plan"]
+    assert "Every row has a record number of its own in 'certificate'" in said["check"]
+
+
+def test_the_bundle_says_it_and_holds_no_number_and_no_key(years: Path, document: ReleaseDocument) -> None:
+    assert verify_bundle(years / "year2").passed
+    assert (document.format, document.domain.file_rows, document.domain.way) == (5, 401, "counted")
+    assert document.split == SplitPart(by="certificate", piece=2, of=2)
+    assert document.guarantee.epsilon_exact == str(EPSILON)
+    page = (years / "year2" / "README.md").read_text(encoding="utf-8")
+    assert "This release read piece 2." in page
+    assert "where its number may be replaced, too, the two dearest pieces add up" in page
+    assert "Rows of other pieces of the register were left out (1 of 2)" in page
+    assert "the two dearest pieces add up" in " ".join((years / "year2" / "deployment.yaml").read_text().split())
+    key = key_beside(years / "coins.ledger")
+    for path in sorted((years / "year2").rglob("*")):
+        content = path.read_bytes()
+        assert b"C0001" not in content, path
+        assert read_key(key).secret not in content, path
+        assert read_key(key).secret.hex().encode() not in content, path
+
+
+def test_no_bound_for_the_register_follows(years: Path) -> None:
+    with pytest.raises(InputError, match="a piece of the register"):
+        bound(years / "year1", "face == 'head'")
+
+
+def test_the_pieces_are_those_of_the_key(years: Path) -> None:
+    """Both pieces together are the plausible rows of the file, each once, by the program that `release` runs."""
+    data = Source.of(years / "coins.csv")
+    sizes = []
+    for year in (1, 2):
+        spec = load_spec(config_of(years, year))
+        piece = piece_to_read(spec, data, KnownSplit(ledger=years / "coins.ledger"))
+        private = read_private(spec, data, piece=piece)
+        assert private.n_file == 401
+        sizes.append(private.n)
+    # 400 plausible rows in halves of sd 10, minus the margin of 124, with noise of sd 28 each: the sum has an sd of 40
+    assert 152 - 320 < sum(sizes) < 152 + 320
+    with pytest.raises(BudgetError, match="expected the piece that"):
+        read_private(spec, data)
+
+
+def test_a_register_that_is_said_to_be_public_is_found_by_its_counts_also_when_a_piece_is_read(years: Path) -> None:
+    spec, data = load_spec(config_of(years, 1)), Source.of(years / "coins.csv")
+    piece = piece_to_read(spec, data, KnownSplit(ledger=years / "coins.ledger"))
+    whole = read_public(data, spec.schema, spec.input, spec.raw)
+    with pytest.raises(BudgetError, match="holds the rows of a table that is said to be public"):
+        read_private(spec, data, {whole.digest()}, piece=piece)
+    assert read_private(spec, data, {"another digest"}, piece=piece).n_file == 401
+
+
+def test_a_piece_can_be_divided_again(years: Path) -> None:
+    spec, data = load_spec(config_of(years, 1, more="[partition]\nfit = 0.5\nscore = 0.5\n")), Source.of(years / "coins.csv")
+    private = read_private(spec, data, piece=piece_to_read(spec, data, KnownSplit(ledger=years / "coins.ledger")))
+    table = divided(private, spec.partition, spec.plan.once)
+    assert isinstance(table, PrivatePieces)
+    assert table.fit.n + table.score.n == private.n < 300
+
+
+def other_piece(document: ReleaseDocument) -> ReleaseDocument:
+    return document.model_copy(update={"split": None})
+
+
+def exactly(document: ReleaseDocument) -> ReleaseDocument:
+    return document.model_copy(update={"domain": document.domain.model_copy(update={"way": "exact", "file_rows": None})})
+
+
+@pytest.mark.parametrize("forge", [other_piece, exactly])
+def test_what_does_not_go_with_a_piece_is_found(document: ReleaseDocument, forge: Callable[..., ReleaseDocument]) -> None:
+    assert charges(document).problems == ()
+    assert document.flavour is not None
+    assert flavour(document, document.flavour).problems == ()
+    forged = forge(document)
+    assert flavour(forged, document.flavour).problems
+    if forge is exactly:
+        assert any("because a secret piece was read" in problem for problem in charges(forged).problems)
+
+
+@pytest.mark.parametrize(
+    ("more", "changes", "place"),
+    [
+        ("", {"by": "face"}, "split.by: expected a column with a public record number that no released column is read from"),
+        ("", {"piece": 3}, "piece must be 1 to 2, found 3"),
+        ("", {"of": 1}, "split.of"),
+        ("", {"of": MOST_PIECES + 1}, "split.of"),
+        ("", {"rows": '[input]\nrows = "exact"\n'}, "would be one of a secret piece"),
+        (
+            '[population]\nsize = 4010\nsample = "simple random, without replacement"\nsource = "x"\n',
+            {},
+            "their sum alone could be amplified",
+        ),
+        ('[[intended_queries]]\nquery = "year == 1"\nwhy = "x"\n', {}, "figures are about a piece of the register"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(tmp_path: Path, more: str, changes: dict[str, Any], place: str) -> None:
+    with pytest.raises(SpecError, match=re.escape(place)):
+        load_spec(config_of(tmp_path, more=more, **({"piece": 1} | changes)))
+
+
+def test_measurements_of_a_piece_are_not_published(tmp_path: Path) -> None:
+    """Estimates and bounds would take them for those of the register."""
+    family = 'family = "privbayes"\nflavour = "degree"\ndegree = 1\nepsilon_split = 0.5'
+    selection = f"{SELECTION}publish_measurements = true\n{split_table(1)}"
+    measured = {SELECTION: selection, family: 'family = "marginals"\ntables = "face + year"'}
+    with pytest.raises(SpecError, match="no estimate for the whole register follows"):
+        load_spec(write_config(tmp_path, measured))
+
+
+def test_without_rules_too_the_number_of_rows_of_a_piece_is_counted(tmp_path: Path) -> None:
+    """Without pieces nothing would be left out, and all rows of the file would be used for nothing."""
+    rule = "[[rules]]\nnever = \"face == 'tail' and year > 6\"\n"
+    for more, way in ((split_table(1), "counted"), ("", "whole")):
+        spec = load_spec(write_config(tmp_path, {SELECTION: SELECTION + more, ROWS: "", rule: ""}))
+        assert spec.rows.way == way
+
+
+# --- Refused before anything is charged
+
+
+@pytest.fixture
+def office(tmp_path: Path) -> ReleaseRequest:
+    """All that a release of a piece needs, and nothing spent."""
+    config, data, ledger = config_of(tmp_path), register(tmp_path), tmp_path / "coins.ledger"
+    open_ledger(ledger, "Coins", 20)
+    run("ledger", "split", ledger, "--config", config, "--data", data)
+    return ReleaseRequest(config=config, data=data, out=tmp_path / "out", ledger=ledger)
+
+
+def without_a_ledger(office: ReleaseRequest) -> dict[str, Any]:
+    return {"ledger": None}
+
+
+def of_no_split(office: ReleaseRequest) -> dict[str, Any]:
+    other = office.config.parent / "other.ledger"
+    open_ledger(other, "Coins", 20)
+    return {"ledger": other}
+
+
+def of_another_split(office: ReleaseRequest) -> dict[str, Any]:
+    return {"config": config_of(office.config.parent, of=3)}
+
+
+def another_key(office: ReleaseRequest) -> dict[str, Any]:
+    write_key(office.config.parent / "other.key", SplitKey.new())
+    return {"split_key": office.config.parent / "other.key"}
+
+
+def no_key(office: ReleaseRequest) -> dict[str, Any]:
+    return {"split_key": office.config.parent / "none.key"}
+
+
+def on_a_cluster(office: ReleaseRequest) -> dict[str, Any]:
+    folder = office.config.parent / "files"
+    folder.mkdir()
+    Path(str(office.data)).rename(folder / "coins.csv")
+    return {"data": folder, "address": "tcp://10.0.0.5:8786"}
+
+
+def changed(old: str, new: str, office: ReleaseRequest) -> dict[str, Any]:
+    data = Path(str(office.data))
+    data.write_text(data.read_text().replace(old, new))
+    return {}
+
+
+def too_many(office: ReleaseRequest) -> dict[str, Any]:
+    return {"config": config_of(office.config.parent, rows="[input]\nrows = 201\n")}
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "found"),
+    [
+        (without_a_ledger, BudgetError, "only the ledger of the register knows the pieces: name it"),
+        (of_no_split, BudgetError, "found none. `synthrelease ledger split` makes it, once. Nothing was spent."),
+        (of_another_split, BudgetError, "split of the register into 3 pieces, as [split] says, found one into 2. Nothing"),
+        (another_key, InputError, "with another, records would change pieces. Nothing was spent."),
+        (no_key, InputError, "found no such file. Nothing was spent."),
+        (too_many, InputError, "expected at most 200, the rows of one of 2 pieces, found 201. Nothing was spent."),
+        (
+            partial(changed, "C0007", "C9007"),
+            InputError,
+            "coins.csv: column 'certificate': expected the record numbers that the",
+        ),
+        (partial(changed, "C0007,", ","), InputError, "a record number in every row, found rows without one. Not"),
+        (partial(changed, "C0007", "C0008"), InputError, "coins.csv: column 'certificate': expected every record number once"),
+        (partial(changed, "certificate", "number"), InputError, "expected the columns 'certificate', found none"),
+        (on_a_cluster, InputError, "expected no cluster for a piece of a register: the secret key stays on this machine"),
+    ],
+)
+def test_a_release_that_cannot_be_of_its_piece_costs_nothing(
+    office: ReleaseRequest, change: Callable[[ReleaseRequest], dict[str, Any]], error: type[Exception], found: str
+) -> None:
+    assert office.ledger is not None
+    before = load_ledger(office.ledger).statement()
+    with pytest.raises(error) as refused:
+        publish(replace(office, **change(office)))
+    text = re.sub(r"\s+", " ", str(refused.value))
+    assert found in text
+    assert "Nothing was spent" in text
+    assert "C000" not in text
+    assert load_ledger(office.ledger).statement() == before
+
+
+def test_a_split_that_fails_leaves_no_key_and_no_entry(tmp_path: Path) -> None:
+    data, ledger = register(tmp_path), tmp_path / "coins.ledger"
+    open_ledger(ledger, "Coins", 20)
+    content = data.read_text()
+    twice = content.replace("C0007", "C0008")
+    config = config_of(tmp_path)
+    for text, wanted in ((twice, "found some more than once"), ("", "found an empty file")):
+        data.write_text(text)
+        with pytest.raises(InputError, match=f"coins.csv: .*{wanted}.*Nothing was spent"):
+            check_numbers(load_spec(config), Source.of(data))
+        with pytest.raises(InputError, match=f"{wanted}.*Nothing was split"):
+            split_register(ledger, config, Source.of(data))
+    with pytest.raises(InputError, match="no such file. Nothing was split"):
+        split_register(ledger, config, Source.of(tmp_path / "none.csv"))
+    data.write_text(content)
+    with pytest.raises(SpecError, match="split: expected the column with the record number, and how many pieces"):
+        split_register(ledger, write_config(tmp_path), Source.of(data))
+    assert load_ledger(ledger).statement().split is None
+    assert not key_beside(ledger).exists()
