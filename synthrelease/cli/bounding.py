@@ -10,7 +10,6 @@ import typer
 from rich.markup import escape
 
 from synthrelease.cli.terminal import out as terminal
-from synthrelease.published import load
 
 if TYPE_CHECKING:
     from synthrelease.bounds import Bound
@@ -44,6 +43,7 @@ def bound(
     """
     from synthrelease.bounds import bound as ask
     from synthrelease.bounds.intended import verdict
+    from synthrelease.published import load
     from synthrelease.toml.queries import IntendedQueryTable
 
     if intended:
@@ -62,6 +62,7 @@ def bound(
 def _intended(folder: Path, as_json: bool) -> None:
     """What is stated about every question of the release's own list."""
     from synthrelease.bounds.intended import question, verdict
+    from synthrelease.published import load
 
     release = load(folder)
     found = [(question(asked), verdict(release, asked)) for asked in release.intended]

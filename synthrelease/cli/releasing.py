@@ -26,7 +26,6 @@ from synthrelease.cli.terminal import (
     progress_line,
 )
 from synthrelease.cli.terminal import out as terminal
-from synthrelease.criteria.scores import ANSWERED
 
 if TYPE_CHECKING:
     from synthrelease.publish import Listener, Published, ReleaseRequest
@@ -147,6 +146,8 @@ def _listener(request: ReleaseRequest, show: Callable[[str], None]) -> Listener:
 
 
 def _report(published: Published) -> None:
+    from synthrelease.criteria.scores import ANSWERED
+
     result, out = published.release, published.folder
     table = Table(
         "criterion",

@@ -5,7 +5,7 @@
 Every piece is a Parquet file of simulated births that exists when it is opened, the same one each time: a file system of
 fsspec draws it from its number. It takes the place of that in memory, so that everything else is the code of a release.
 Prints, as JSON, rows per second on the clock and per second of the workers' processors, with and without the drawing, and
-the peak memory of the processes after a tenth of the pieces and after all.
+the peak memory of workers, scheduler and this process, of the workers also after a tenth of the pieces.
 """
 
 from __future__ import annotations
@@ -62,25 +62,30 @@ LAST: dict[tuple[int, int], bytes] = {}
 
 
 def piece(number: int, rows: int) -> bytes:
-    """One Parquet file: births whose weights follow the week. The one that was drawn last is kept."""
+    """One Parquet file of births. The one that was drawn last is kept."""
     if (number, rows) not in LAST:
-        draw = np.random.default_rng(number)
-        week = np.clip(39 - draw.geometric(0.4, rows) + draw.integers(0, 3, rows), 24, 43).astype(np.int8)
-        weight = 3300 + 150 * (week.astype(np.int16) - 39) + draw.integers(-600, 600, rows, dtype=np.int16)
-        month = draw.integers(0, 12, rows, dtype=np.int8)
-        table = {
-            "mother_age": draw.integers(16, 45, rows, dtype=np.int8) // 2 + draw.integers(8, 22, rows, dtype=np.int8),
-            "parity": np.minimum(draw.geometric(0.5, rows), 12).astype(np.int8),
-            "gestation_week": week,
-            "is_female": draw.integers(0, 2, rows, dtype=np.int8).astype(bool),
-            "birth_weight": np.clip(weight, 500, 5500).astype(np.int16),
-            "date_of_birth": pa.DictionaryArray.from_arrays(pa.array(month), [f"2019-{each:02}-15" for each in range(1, 13)]),
-        }
         out = io.BytesIO()
-        pq.write_table(pa.table(table), out, compression="none")
+        pq.write_table(births(number, rows), out, compression="none")
         LAST.clear()
         LAST[number, rows] = out.getvalue()
     return LAST[number, rows]
+
+
+def births(number: int, rows: int) -> pa.Table:
+    """Simulated births whose weights follow the week."""
+    draw = np.random.default_rng(number)
+    week = np.clip(39 - draw.geometric(0.4, rows) + draw.integers(0, 3, rows), 24, 43).astype(np.int8)
+    weight = 3300 + 150 * (week.astype(np.int16) - 39) + draw.integers(-600, 600, rows, dtype=np.int16)
+    month = draw.integers(0, 12, rows, dtype=np.int8)
+    table = {
+        "mother_age": draw.integers(16, 45, rows, dtype=np.int8) // 2 + draw.integers(8, 22, rows, dtype=np.int8),
+        "parity": np.minimum(draw.geometric(0.5, rows), 12).astype(np.int8),
+        "gestation_week": week,
+        "is_female": draw.integers(0, 2, rows, dtype=np.int8).astype(bool),
+        "birth_weight": np.clip(weight, 500, 5500).astype(np.int16),
+        "date_of_birth": pa.DictionaryArray.from_arrays(pa.array(month), [f"2019-{each:02}-15" for each in range(1, 13)]),
+    }
+    return pa.table(table)
 
 
 def use() -> None:
@@ -165,6 +170,9 @@ def main() -> None:
                 "rows_per_cpu_second": round(private.n_file / cpu),
                 "rows_per_cpu_second_without_drawing": round(private.n_file / max(cpu - drawing, 1e-9)),
                 "peak_mb_of_workers": [round(each["peak_mb"]) for each in after],
+                "peak_mb_of_scheduler": round(client.run_on_scheduler(usage)["peak_mb"]),
+                "scheduler_cpu": round(client.run_on_scheduler(usage)["cpu"], 1),
+                "cpu_here": round(usage()["cpu"], 1),
                 "peak_mb_here": round(usage()["peak_mb"]),
             }  # fmt: skip
             if options.release:

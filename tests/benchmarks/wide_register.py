@@ -8,9 +8,12 @@ Then `synthrelease check`, `release`, `verify` and so on with FOLDER/wide.toml a
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+from pyarrow import csv
 
 SIZES = (2, 5, 30, 3, 12, 2, 7, 4, 20, 2, 9, 3, 15, 2, 6, 25, 4, 10, 2, 8)
 
@@ -68,21 +71,29 @@ def _column(size: int) -> list[str]:
     return ['kind = "integer"', f"bounds = [0, {size - 1}]", f'alternatives.single = ["0..{size - 1}"]']
 
 
-def _write_rows(path: Path, sizes: list[int], rows: int, seed: int) -> None:
-    """Columns that depend on four hidden numbers of each row."""
+def made_up(sizes: Sequence[int], rows: int, seed: int) -> Iterator[list[np.ndarray]]:
+    """Some rows at a time of columns that depend on four hidden numbers of each row: (n,) uint8 of each column."""
     generator = np.random.default_rng(seed)
-    with path.open("w") as file:
-        file.write(",".join(f"c{place:02d}" for place in range(len(sizes))) + "\n")
-        for start in range(0, rows, 50_000):
-            n = min(50_000, rows - start)
-            hidden, texts = generator.normal(size=(n, 4)), []
-            for place, size in enumerate(sizes):
-                values = (hidden[:, place % 4] + generator.normal(size=n)) / 2
-                shares = np.clip((values + 2) / 4, 0, 0.999999)
-                texts.append(
-                    np.array([str(value) for value in range(size)], dtype=object)[(shares * size).astype(int)].tolist()
-                )
-            file.writelines(",".join(row) + "\n" for row in zip(*texts, strict=True))
+    for start in range(0, rows, 50_000):
+        n = min(50_000, rows - start)
+        hidden, columns = generator.normal(size=(n, 4)), []
+        for place, size in enumerate(sizes):
+            values = (hidden[:, place % 4] + generator.normal(size=n)) / 2
+            columns.append((np.clip((values + 2) / 4, 0, 0.999999) * size).astype(np.uint8))
+        yield columns
+
+
+def _write_rows(path: Path, sizes: list[int], rows: int, seed: int) -> None:
+    names = [f"c{place:02d}" for place in range(len(sizes))]
+    write_csv(path, names, (pa.table(columns, names) for columns in made_up(sizes, rows, seed)))
+
+
+def write_csv(path: Path, names: list[str], tables: Iterable[pa.Table]) -> None:
+    """A CSV file without quotes, not even in its header."""
+    with path.open("wb") as file:
+        file.write(",".join(names).encode() + b"\n")
+        for table in tables:
+            csv.write_csv(table, file, csv.WriteOptions(include_header=False, quoting_style="none"))
 
 
 def main() -> None:

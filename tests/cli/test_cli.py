@@ -96,6 +96,11 @@ def test_plan_loads_no_heavy_library() -> None:
         assert loaded("plan", "configs/births.toml", *options, among=HEAVY | EXTRAS) == set()
 
 
+def test_help_loads_nothing_that_a_command_works_with() -> None:
+    among = HEAVY | EXTRAS | {"numpy", "pydantic", "synthrelease.toml", "synthrelease.domain", "synthrelease.criteria"}
+    assert loaded("--help", among=among) == set()
+
+
 def test_a_release_ends_with_0_and_writes_the_files(tmp_path: Path) -> None:
     result = released(tmp_path)
     assert result.returncode == 0

@@ -292,10 +292,9 @@ def nearest_on_simplex(values: np.ndarray, total: float, allowed: np.ndarray) ->
 def _simplex_rows(values: np.ndarray, totals: np.ndarray, allowed: np.ndarray) -> np.ndarray:
     """Project every row onto {x >= 0, sum x = total, x = 0 where not allowed} (Duchi et al., ICML 2008)."""
     ordered = np.sort(np.where(allowed, values, -np.inf), axis=1)[:, ::-1]
-    sums = np.cumsum(ordered, axis=1) - totals[:, None]
     ranks = np.arange(1, values.shape[1] + 1)
-    last = np.maximum(np.count_nonzero(ordered * ranks > sums, axis=1) - 1, 0)  # from the first that is not allowed on, -inf
-    threshold = sums[np.arange(len(values)), last] / (last + 1)
+    # (the sum of the k largest - total) / k grows up to the number of values that stay above 0, and falls from there on
+    threshold = ((np.cumsum(ordered, axis=1) - totals[:, None]) / ranks).max(axis=1)
     return np.where(allowed & (totals > 0)[:, None], np.maximum(values - threshold[:, None], 0.0), 0.0)
 
 
