@@ -25,7 +25,11 @@ STEPS = 2**12
 _NUMBER = r"-?[0-9]+(?:\.[0-9]+)?"
 _FACTOR = re.compile(rf"\s*(?P<column>\w+)\s*\[\s*(?P<scores>{_NUMBER}\s*\.\.\s*{_NUMBER}|{_NUMBER}(?:\s+{_NUMBER})*)\s*\]\s*")
 _WEIGHT = re.compile(r"\s*(?P<weight>[0-9]+(?:\.[0-9]+)?)\s+(?P<factors>.*)", re.DOTALL)
-_EXPECTED = "terms such as 'children[0 0 0 1]' or '2 age[18 25 40]:weight[-2000..2000]', joined by +, of different columns"
+_WITHIN = re.compile(rf"(?P<factors>.*\])\s*within\s+(?P<low>{_NUMBER})\s*\.\.\s*(?P<high>{_NUMBER})\s*", re.DOTALL)
+_EXPECTED = (
+    "terms such as 'children[0 0 0 1]', '2 age[18 25 40]:weight[-2000..2000]' or 'age[-20..20]:weight[-9..9] within -50..50', "
+    "joined by +, of different columns"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,25 +54,35 @@ class Factor:
 
 @dataclass(frozen=True, kw_only=True)
 class ScoredSum:
-    """One sum: the product of the scores of a row's bins, added up over all rows; and its weight in the budget."""
+    """One sum: the product of the scores of a row's bins, added up over all rows; and its weight in the budget.
+
+    Attributes
+    ----------
+    limits : what every row's product is clipped to; None where it is not.
+    """
 
     factors: tuple[Factor, ...]
     weight: Fraction
+    limits: tuple[Fraction, Fraction] | None = None
 
     @classmethod
     def of(cls, text: str) -> ScoredSum:
         """Read "children[0 0 0 1]" or "2 age[18 25 40]:weight[-2000..2000]". Raises Unexpected for anything else."""
         weighted = _WEIGHT.fullmatch(text)
         weight = Fraction(weighted["weight"]) if weighted else Fraction(1)
-        matches = [_FACTOR.fullmatch(part) for part in (weighted["factors"] if weighted else text).split(":")]
+        product = weighted["factors"] if weighted else text
+        within = _WITHIN.fullmatch(product)
+        limits = None if within is None else (Fraction(within["low"]), Fraction(within["high"]))
+        matches = [_FACTOR.fullmatch(part) for part in (product if within is None else within["factors"]).split(":")]
         factors = [_factor(match) for match in matches if match is not None]
         if len(factors) < len(matches) or len({factor.column for factor in factors}) < len(matches) or not weight:
             raise Unexpected(_EXPECTED, repr(text.strip()))
-        return cls(factors=tuple(factors), weight=weight)
+        return cls(factors=tuple(factors), weight=weight, limits=limits)
 
     @cached_property
     def text(self) -> str:
-        return ":".join(factor.text for factor in self.factors)
+        within = "" if self.limits is None else f" within {float(self.limits[0]):g}..{float(self.limits[1]):g}"
+        return ":".join(factor.text for factor in self.factors) + within
 
     def columns(self, layout: Layout) -> tuple[int, ...]:
         """Increasing indices of its columns."""
@@ -83,6 +97,8 @@ class ScoredSum:
         cells = [Fraction(1)]
         for column in columns:
             cells = [before * score for before in cells for score in by_column[column]]
+        if self.limits is not None:
+            cells = [min(max(cell, self.limits[0]), self.limits[1]) for cell in cells]
         low, high = min(cells), max(cells)
         width = (high - low) or Fraction(1)
         steps = [round((cell - low) / width * STEPS) for cell in cells]

@@ -43,7 +43,22 @@ def test_a_formula_is_read_as_it_stands() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "a", "a[]", "a[1 2", "a[1..2..3]", "a[0 1]:a[0 1]", "-1 a[0 1]", "0 a[0 1]", "a[1e3 2]", "a[0,1]"]
+    "text",
+    [
+        "",
+        "a",
+        "a[]",
+        "a[1 2",
+        "a[1..2..3]",
+        "a[0 1]:a[0 1]",
+        "-1 a[0 1]",
+        "0 a[0 1]",
+        "a[1e3 2]",
+        "a[0,1]",
+        "a[0 1] within 2",
+        "a[0 1] within 2..",
+        "within 0..1",
+    ],
 )
 def test_anything_else_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="expected terms such as"):
@@ -61,6 +76,16 @@ def test_scores_are_the_steps_of_exact_products() -> None:
     assert (found.min(), found.max()) == (0, STEPS)
 
 
+def test_products_are_clipped_before_they_become_steps() -> None:
+    (one,) = read_sums("3 b[-1.5..2]:a[0.1 -1] within -0.5..1.2")
+    assert one.text == "b[-1.5..2]:a[0.1 -1] within -0.5..1.2"
+    cells = {(a, b): x * y for (a, x), (b, y) in product(enumerate((0.1, -1)), enumerate((-1.5, 0.25, 2)))}
+    found = one.scores(LAYOUT)
+    for cell, value in cells.items():
+        assert found[cell] == pytest.approx((min(max(value, -0.5), 1.2) + 0.5) / 1.7 * STEPS, abs=0.5 + 1e-9)
+    assert (found.min(), found.max()) == (0, STEPS)
+
+
 @pytest.mark.parametrize(
     ("sums", "expected"),
     [
@@ -68,6 +93,7 @@ def test_scores_are_the_steps_of_exact_products() -> None:
         ("b[0 1]", "3 scores of 'b'"),
         ("a[1 1]", "scores that differ"),
         ("a[0 1]:b[0..0]", "scores that differ"),
+        ("a[0 1] within 2..3", "scores that differ"),
     ],
 )
 def test_sums_that_do_not_fit_the_columns_are_mistakes(sums: str, expected: str) -> None:
