@@ -24,7 +24,7 @@ from synthrelease.cli.describing import schema
 from synthrelease.cli.drafting import init
 from synthrelease.cli.planning import check, plan
 from synthrelease.cli.quiet import be_quiet
-from synthrelease.cli.rehearsing import rehearse, simulate
+from synthrelease.cli.rehearsing import rehearse, simulate, split
 from synthrelease.cli.releasing import release
 from synthrelease.cli.terminal import STOPPED, err
 from synthrelease.errors import SynthreleaseError, failure_of
@@ -38,7 +38,23 @@ app = typer.Typer(
     "2 a mistake in the specification or the input, 3 nothing released, 4 refused because of the budget, 5 a published "
     "release that does not fit together, or a claim that an audit contradicts.",
 )
-for command in (init, schema, plan, check, simulate, rehearse, commit, release, demo, bound, verify, card, keygen, audit):
+for command in (
+    init,
+    schema,
+    plan,
+    check,
+    simulate,
+    rehearse,
+    split,
+    commit,
+    release,
+    demo,
+    bound,
+    verify,
+    card,
+    keygen,
+    audit,
+):
     app.command()(command)
 app.add_typer(accounting.app, name="ledger")
 

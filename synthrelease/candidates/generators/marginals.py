@@ -88,7 +88,8 @@ class Marginals(MeasuringGenerator):
         column. There is a score for every bin on which the column is measured; where a configuration's bins are
         coarser, the mean score stands for them. `within -60..60` after a term clips every row's product: the noise goes with
         the range, and few rows have the extremes. Weights as in `tables`, in the same budget; the noise of a sum is that of
-        one number, of sensitivity highest minus lowest score. Example: `sums = "2 parity[0 0 0 1] + age[-20..20]:weight[-2 0 3]"`.
+        one number, of sensitivity highest minus lowest score.
+        Example: `sums = "2 parity[0 0 0 1] + age[-20..20]:weight[-2 0 3]"`.
     prior : a public file with the columns of the private one, relative to the configuration; the model is the nearest table to
         it that matches the measurements. A wrong one costs accuracy, never privacy. Example: `prior = "../public.csv"`.
     prior_weight : how many records the prior (the uniform table, where none is named) is worth against the noise.

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -89,20 +89,8 @@ class ScoredSum:
         return tuple(sorted(layout.index(factor.column) for factor in self.factors))
 
     def scores(self, layout: Layout) -> np.ndarray:
-        """(sizes of its columns) whole numbers from 0 to STEPS: what a row of each cell adds. Exact, and public."""
-        columns = self.columns(layout)
-        by_column = {
-            layout.index(factor.column): factor.of_bins(layout.sizes[layout.index(factor.column)]) for factor in self.factors
-        }
-        cells = [Fraction(1)]
-        for column in columns:
-            cells = [before * score for before in cells for score in by_column[column]]
-        if self.limits is not None:
-            cells = [min(max(cell, self.limits[0]), self.limits[1]) for cell in cells]
-        low, high = min(cells), max(cells)
-        width = (high - low) or Fraction(1)
-        steps = [round((cell - low) / width * STEPS) for cell in cells]
-        return np.array(steps, dtype=np.int64).reshape([layout.sizes[column] for column in columns])
+        """(sizes of its columns) whole numbers from 0 to STEPS: what a row of each cell adds. Exact, and public; read only."""
+        return _steps(self, layout)
 
     def mistakes(self, layout: Layout) -> Iterable[Mistake]:
         """What is wrong with its columns, or with how many scores they have."""
@@ -121,6 +109,25 @@ class ScoredSum:
                 return
         if not np.ptp(self.scores(layout)):
             yield Mistake(field="sums", expected="scores that differ", found=f"the same for all rows in {self.text}")
+
+
+@lru_cache(maxsize=1_000)
+def _steps(one: ScoredSum, layout: Layout) -> np.ndarray:
+    columns = one.columns(layout)
+    by_column = {
+        layout.index(factor.column): factor.of_bins(layout.sizes[layout.index(factor.column)]) for factor in one.factors
+    }
+    cells = [Fraction(1)]
+    for column in columns:
+        cells = [before * score for before in cells for score in by_column[column]]
+    if one.limits is not None:
+        cells = [min(max(cell, one.limits[0]), one.limits[1]) for cell in cells]
+    low, high = min(cells), max(cells)
+    width = (high - low) or Fraction(1)
+    steps = [round((cell - low) / width * STEPS) for cell in cells]
+    found = np.array(steps, dtype=np.int64).reshape([layout.sizes[column] for column in columns])
+    found.flags.writeable = False
+    return found
 
 
 def read_sums(text: str) -> tuple[ScoredSum, ...]:
