@@ -17,7 +17,7 @@ from synthrelease.domain.counts import Counts
 from synthrelease.domain.schema import Layout
 from synthrelease.published.columns import PublishedColumn, RulePart
 from synthrelease.published.costs import DomainPart
-from synthrelease.published.measurements import PublishedMeasurement
+from synthrelease.published.measurements import PublishedMeasurement, PublishedSum
 from synthrelease.published.partition import PartitionPart
 from synthrelease.toml.queries import IntendedQueryTable
 
@@ -41,12 +41,14 @@ class Measurements:
     Attributes
     ----------
     tables : on the released bins.
+    sums : measured sums of scores that the released bins tell of.
     times : how often they were measured before the release, on average at most: 1 where all rounds share them, otherwise the
         mean number of rounds that the search was ready for; infinite where it would never have ended.
     """
 
     tables: tuple[PublishedMeasurement, ...]
     times: float
+    sums: tuple[PublishedSum, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

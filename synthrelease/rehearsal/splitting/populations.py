@@ -14,6 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from synthrelease.domain.counts import Counts
+from synthrelease.enclave.subsets import random_pieces, uniform_subset
+from synthrelease.randomness import SeededEntropy
 
 _COLUMNS, _KEPT = 3, 0.85
 _PRIOR_SHARE = 5
@@ -45,16 +47,14 @@ class Populations:
         """One population and its public tables; 0 is the public file as it is, but for the bound of its rows."""
         table, priors = self.public, dict(self.priors)
         if self.divided:
-            generator = np.random.default_rng([self.seed, 0])
-            fifth = generator.multivariate_hypergeometric(table.counts, table.total // _PRIOR_SHARE, method="marginals")
-            kept = _with(table, fifth)
-            priors = {name: kept if prior.same_as(self.public) else prior for name, prior in priors.items()}
-            table = _with(table, table.counts - fifth)
-        generator = np.random.default_rng([self.seed, 1, index])
+            part = table.total // _PRIOR_SHARE
+            fifth, table = random_pieces(table, (part, table.total - part), SeededEntropy(self.seed, 4))
+            priors = {name: fifth if prior.same_as(self.public) else prior for name, prior in priors.items()}
+        entropy = SeededEntropy(self.seed, 5, index)
         if index:
-            table = _thinned(table, generator)
+            table = _thinned(table, entropy.generator())
         if self.rows is not None and table.total > self.rows:
-            table = _with(table, generator.multivariate_hypergeometric(table.counts, self.rows, method="marginals"))
+            table = uniform_subset(table, self.rows, entropy)
         return table, priors
 
 
@@ -65,8 +65,4 @@ def _thinned(table: Counts, generator: np.random.Generator) -> Counts:
     for column in generator.permutation(cut)[:_COLUMNS].tolist():
         below = table.digits(column) < generator.integers(1, sizes[column])
         keep *= np.where(below == (generator.random() < 0.5), _KEPT, 1.0)
-    return _with(table, generator.binomial(table.counts, keep))
-
-
-def _with(table: Counts, counts: np.ndarray) -> Counts:
-    return table.with_counts(counts)
+    return table.with_counts(generator.binomial(table.counts, keep))

@@ -167,12 +167,15 @@ class Search:
         return split.moved(factors.tolist(), _RAISED_TEST ** float(moves[-1]))
 
     def _best(self, path: Sequence[Split]) -> Split:
-        """Of the splits on the way the one with most success on fresh noise: all, then the better half, and so on."""
+        """Of the splits on the way the best on fresh noise: all, then the better half, and so on.
+
+        By success plus the smoothed probability to pass: a success is lost to few unlucky tries, and these alone would choose.
+        """
         left, per = list(path), 2 * _PER_POPULATION
         while len(left) > 1:
             tries = self._compared(left, range(POPULATIONS), per, f"{len(left)} splits looked at anew")
             values = [
-                (float(success(self._spec(split), one).mean()), float(smoothed(one, _SMOOTH).mean()))
+                float(success(self._spec(split), one).mean() + smoothed(one, _SMOOTH).mean())
                 for split, one in zip(left, tries, strict=True)
             ]
             order = sorted(range(len(left)), key=lambda place: values[place], reverse=True)

@@ -23,7 +23,6 @@ from synthrelease.candidates.generators.scored_sums import STEPS, ScoredSum, mer
 from synthrelease.criteria.measured_line import measured_line
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.domain.schema import Binning, Layout, Schema, Transformation
-from synthrelease.errors import SpecError
 from synthrelease.specification.spec import load_spec
 from tests.helpers.small import World
 
@@ -128,13 +127,11 @@ def test_a_sum_has_the_noise_of_its_widest_scores_over_its_own_epsilon() -> None
         assert scale == pytest.approx(float(STEPS / epsilon), rel=1e-9)
 
 
-def test_sums_belong_to_what_is_measured_and_are_not_published_as_tables() -> None:
+def test_sums_belong_to_what_is_measured() -> None:
     chosen = Marginals(tables="a + b", sums="c[0 0 1]")
     assert chosen.same_measurements(Marginals(tables="b + a", sums="c[0 0 1]", prior_weight=7))
     assert not chosen.same_measurements(Marginals(tables="a + b", sums="2 c[0 0 1]"))
     assert not chosen.same_measurements(Marginals(tables="a + b"))
-    assert chosen.no_publication()
-    assert not Marginals(tables="a + b").no_publication()
 
 
 def test_scores_of_coarser_bins_are_means() -> None:
@@ -200,16 +197,6 @@ def test_tables_and_sums_are_made_to_agree_by_least_squares_over_all_tables() ->
     expected = np.linalg.lstsq(np.concatenate(rows), np.concatenate(values), rcond=None)[0]
     assert found[0].ravel() == pytest.approx(expected, abs=0.1)
     assert of_sums == pytest.approx([float(np.tile(scores, 2) @ expected), 77.0], abs=0.05)
-
-
-def test_sums_are_refused_where_measurements_are_published(tmp_path: Path) -> None:
-    text = (ROOT / "configs/births-frontier.toml").read_text(encoding="utf-8")
-    for name in ("configs/births.toml", "acceptance/births-frontier.toml"):
-        text = text.replace(name.removeprefix("configs/").replace("acceptance/", "../acceptance/"), (ROOT / name).as_posix())
-    extended = tmp_path / "published.toml"
-    extended.write_text(f"{text}publish_measurements = true\n", encoding="utf-8")
-    with pytest.raises(SpecError, match="measured sums have no place in measurements.json"):
-        load_spec(extended)
 
 
 @pytest.mark.parametrize(("name", "total"), [("births-frontier", Fraction(1)), ("births-frontier-public", Fraction(1, 2))])
