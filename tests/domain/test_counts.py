@@ -118,9 +118,10 @@ def test_rare_bins_come_first_by_the_rarest_bin_of_each_cell(seed: int) -> None:
     keys = []
     for cell in cells:
         totals = [sum(w for other, w in zip(cells, weights, strict=True) if other[c] == cell[c]) for c in range(3)]
-        keys.append((min(totals), totals.index(min(totals)), cell))
+        column = totals.index(min(totals))
+        keys.append((min(totals), column, cell[column], cell))
     order = rare_first(digits, weights, 0)
-    assert [cells[i] for i in order] == [cell for _, _, cell in sorted(keys)]
+    assert [cells[i] for i in order] == [key[-1] for key in sorted(keys)]
     assert sorted(order.tolist()) == list(range(len(cells)))
 
 
@@ -136,8 +137,8 @@ def test_bins_that_are_not_rare_order_nothing(seed: int) -> None:
     assert 0 < len(rare) < len(totals)
     keys = []
     for cell in cells:
-        found = [(rare[c, b], c) for c, b in enumerate(cell) if (c, b) in rare]
-        keys.append((*min(found, default=(math.inf, 0)), cell))
+        found = [(rare[c, b], c, b) for c, b in enumerate(cell) if (c, b) in rare]
+        keys.append((*min(found, default=(math.inf, 0, 0)), cell))
     assert [cells[i] for i in rare_first(digits, weights, rows)] == [key[-1] for key in sorted(keys)]
 
 
@@ -154,6 +155,14 @@ def test_the_rarest_bin_is_one_run_of_the_order_and_the_order_of_the_cells_does_
     assert [tuple(column[i] for column in digits) for i in order] == [
         tuple(column[shuffle][i] for column in digits) for i in again
     ]
+
+
+def test_two_rare_bins_of_one_size_do_not_alternate() -> None:
+    """Sampling at every second place would take all of one and none of the other."""
+    digits = [np.zeros(100, dtype=int), np.repeat(np.arange(50), 2), np.tile([0, 1], 50)]
+    order = rare_first([digits[0], digits[1] // 25, digits[2]], np.ones(100), 100)
+    runs = np.flatnonzero(np.diff(digits[2][order])) + 1
+    assert len(runs) <= 3
 
 
 def test_no_cells_have_an_order_too() -> None:

@@ -945,11 +945,11 @@ OF_THE_THEORY = (
         tests=(f"{REHEARSED}::test_under_a_joint_test_rehearsed_attempts_are_accepted_as_often_as_those_of_a_release",),
     ),
     Mutation(
-        name="rare bins: ties between columns not kept apart",
+        name="rare bins: ties not kept apart",
         breaks="rare bins are drawn too often or too seldom",
         place="domain.counts:rare_first",
-        old="(np.diff(every[order], prepend=-1) != 0) | (np.diff(columns[order], prepend=-1) != 0)",
-        new="np.diff(every[order], prepend=-1) != 0",
+        old="np.arange(len(every))",
+        new="np.cumsum(np.diff(every[order], prepend=-1) != 0) - 1",
         tests=("tests/domain/test_counts.py",),
     ),
     Mutation(
