@@ -52,6 +52,8 @@ def build_facts(
     builder.add_first_bins()
     if keep is not None and means:
         builder.add_numbers(keep)
+    for error in knowledge.measured.scored_sums() if knowledge.measured else ():
+        builder.add_sums(error, "")
     for errors in knowledge.sums:
         for error in errors.sums:
             builder.add_sums(error, errors.criterion)

@@ -4,8 +4,8 @@ A measured table holds R(cell) + z, z independent discrete Laplace noise of scal
 off by the sum of k noises, whose law is known (theory 13.5, limits of noise); so is that of a sum with weights.
 
 The sums that are used are fixed beforehand: every cell of every table of some columns of a measured table, every run of
-first bins of a column with an order, and sums of the numbers of a column in bins of another. Each gets an equal part of the
-risk, so all limits hold together (Bonferroni).
+first bins of a column with an order, sums of the numbers of a column in bins of another, and every measured sum of scores. Each
+gets an equal part of the risk, so all limits hold together (Bonferroni).
 """
 
 from __future__ import annotations
@@ -14,10 +14,12 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
 
+from synthrelease.criteria.known_errors import SumError
 from synthrelease.criteria.measured_groups import in_steps
 from synthrelease.criteria.noise_limits import noise_limit
 from synthrelease.domain.axes import added_up
@@ -83,7 +85,7 @@ class MeasuredLimits:
         times = measured_times(release, acceptance)
         if release.measurements is None or times is None:
             return None
-        sums = sum(_n_sums(release, table) for table in release.measurements.tables)
+        sums = sum(_n_sums(release, table) for table in release.measurements.tables) + len(release.measurements.sums)
         return cls(release=release, measurements=release.measurements, risk=risk, each=risk / (times * sums), n_sums=sums)
 
     def cells(self, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray] | None:
@@ -119,6 +121,17 @@ class MeasuredLimits:
                     parts = tuple((table.scale, step, count) for step, count in sorted(noises.items()))
                     limit = noise_limit(parts, self.each) if parts else 0
                     yield NumberSum(steps=steps, by=by, inside=inside, low=value - limit, high=value + limit)
+
+    def scored_sums(self) -> Iterator[SumError]:
+        """Every measured sum of scores, from above and from below."""
+        for one in self.measurements.sums:
+            limit = noise_limit(((float(Fraction(one.sensitivity) / one.epsilon), 1, 1),), self.each)
+            yield SumError(
+                columns=one.columns,
+                weights=(one.steps.astype(float), -one.steps.astype(float)),
+                most=(float(one.value + limit), float(limit - one.value)),
+                each=f"the published noisy sum {one.name} and the law of its noise",
+            )
 
     def _with(self, names: Sequence[str]) -> Iterator[PublishedMeasurement]:
         return (table for table in self.measurements.tables if set(names) <= set(table.columns))

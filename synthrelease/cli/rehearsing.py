@@ -1,7 +1,8 @@
-"""rehearse and simulate: the commands for public data."""
+"""rehearse, split and simulate: the commands for public data."""
 
 from __future__ import annotations
 
+from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -86,6 +87,55 @@ def rehearse(
     _print_rehearsal(found, out)
     if not found.complete:
         raise typer.Exit(STOPPED)
+
+
+def split(
+    config: Config,
+    data: Annotated[
+        str, typer.Option("--data", metavar="FILE", help="A PUBLIC file, or database, with the layout of the private one.")
+    ],
+    table: TableName = None,
+    total: Annotated[
+        str | None, typer.Option(metavar="EPS", help="Epsilon of the whole release; that of the specification by default.")
+    ] = None,
+    rows: Annotated[int | None, typer.Option(min=1, help="About how many rows the private file has.")] = None,
+    minutes: Annotated[float, typer.Option(min=0.01, help="Begin no further step after so many minutes.")] = 6,
+    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same choice, where time suffices.")] = 1,
+    out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="A new file for the outcome, as JSON.")] = None,
+    jobs: Jobs = 1,
+) -> None:
+    """Choose on PUBLIC data how a total is split between measured tables, sums and the joint test.
+
+    Prints the lines for the specification, and how often a release with them succeeds. Reads nothing private, spends nothing.
+    """
+    from synthrelease.enclave.source import Source
+    from synthrelease.errors import InputError
+    from synthrelease.rehearsal.parallel import Workers
+    from synthrelease.rehearsal.splitting.splitting import check_new, choose_split, split_lines, split_words, write_split
+    from synthrelease.specification.spec import load_spec
+
+    wanted = None if total is None else _above_zero(total)
+    if total is not None and wanted is None:
+        raise InputError(f"--total: expected a number above 0, found {total!r}.")
+    if out is not None:
+        check_new(out)
+    spec = load_spec(config)
+    with progress_bars() as progress:
+        found = choose_split(
+            spec,
+            Source.of(data, table),
+            total=wanted,
+            rows=rows,
+            minutes=minutes,
+            seed=seed,
+            workers=Workers(jobs=jobs),
+            progress=progress,
+        )
+    if out is not None:
+        write_split(found, out)
+    for text in split_words(found):
+        terminal.print(escape(f"- {text}"), highlight=False)
+    terminal.print("\n" + escape(split_lines(found)), highlight=False)
 
 
 def simulate(
@@ -173,3 +223,11 @@ def _print_baselines(found: Any) -> None:
 
 def _names(given: str | None) -> list[str] | None:
     return None if given is None else [name.strip() for name in given.split(",") if name.strip()]
+
+
+def _above_zero(text: str) -> Fraction | None:
+    try:
+        found = Fraction(text)
+    except (ValueError, ZeroDivisionError):
+        return None
+    return found if found > 0 else None

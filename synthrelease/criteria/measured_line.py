@@ -23,8 +23,8 @@ def measured_line(
     """The least-squares line of the last column on the others. Total: a line exists for every input.
 
     Means and products are taken from the measured table with the least noise that has the column or the pair, without bins of
-    missing values. A pair with a measured sum has the correlation of the sum's scores: that of the numbers, where scores rise
-    with them evenly. A pair that neither has counts as uncorrelated.
+    missing values. A pair with a measured sum has the correlation that the sum tells of (`_correlation`). A pair that neither
+    has counts as uncorrelated.
 
     Parameters
     ----------
@@ -54,7 +54,9 @@ def measured_line(
                 correlations[one, other] = correlations[other, one] = min(max(found, -1.0), 1.0)
             of_pair = [each for each in measured.sums if set(each.columns) == set(pair)]
             if of_pair:
-                found = _correlation(measured, min(of_pair, key=lambda each: each.variance / each.sensitivity**2))
+                least = min(of_pair, key=lambda each: each.variance / each.sensitivity**2)
+                of_bins = [_of_bins(numbers[each], means[each], deviations[each], maps[each]) for each in (one, other)]
+                found = _correlation(measured, least, of_bins if pair == sorted(pair) else of_bins[::-1])
                 correlations[one, other] = correlations[other, one] = min(max(found, -1.0), 1.0)
     values, vectors = np.linalg.eigh(correlations[:-1, :-1])
     inverse = vectors @ np.diag(1 / np.maximum(values, _SMALLEST_EIGENVALUE)) @ vectors.T
@@ -62,18 +64,34 @@ def measured_line(
     return LinearModel(intercept=float(means[-1] - slopes @ means[:-1]), coefficients=slopes)
 
 
-def _correlation(measured: NoisyMarginals, one: NoisySum) -> float:
-    """The correlation of the scores of two columns; each score is a product of one of either, up to a shift by its corner."""
+def _of_bins(numbers: np.ndarray, mean: float, deviation: float, into: np.ndarray) -> np.ndarray:
+    """(n_bins,) the standard number of every measured bin; 0, the mean, for one without a number."""
+    standard = np.append((numbers - mean) / deviation, 0.0)
+    return standard[np.minimum(into, len(numbers))]
+
+
+def _correlation(measured: NoisyMarginals, one: NoisySum, numbers: Sequence[np.ndarray]) -> float:
+    """The correlation of the numbers of two columns, in a table that the sum and both columns tell of.
+
+    Of the tables p q (1 + l s), p and q the shares of the columns and s the scores without what either column explains, which
+    have these shares for every l, the one with the measured sum. Where scores are products of the numbers, up to a shift of
+    either, that is the measured product moment.
+
+    Parameters
+    ----------
+    numbers : standard numbers of the bins of both columns, in the order of the layout.
+    """
     rows = [
         np.maximum(_counts(measured, column, size), 0.0) + 1e-9
         for column, size in zip(one.columns, one.scores.shape, strict=True)
     ]
     shares = [each / each.sum() for each in rows]
-    scores = one.scores - shares[0] @ one.scores - (one.scores @ shares[1])[:, None] + shares[0] @ one.scores @ shares[1]
-    spread = float(np.sqrt(shares[0] @ scores**2 @ shares[1]))  # of a product of centred scores: that of one times the other's
     expected = float(shares[0] @ one.scores @ shares[1])
-    sign = np.sign(scores[-1, -1] or 1.0)
-    return float(sign * (one.value / measured.n - expected)) / max(spread, 1e-9)
+    scores = one.scores - shares[0] @ one.scores - (one.scores @ shares[1])[:, None] + expected
+    weighted = np.outer(*shares) * scores
+    spread = float((weighted * scores).sum())
+    slope = (one.value / measured.n - expected) / max(spread, 1e-9)
+    return slope * float(numbers[0] @ weighted @ numbers[1])
 
 
 def _counts(measured: NoisyMarginals, column: int, size: int) -> np.ndarray:

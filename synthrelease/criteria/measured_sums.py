@@ -2,7 +2,7 @@
 
 Theory 13.6, criteria that measurements answer. Which sums there are is fixed before anything is measured; each gets an equal
 part of the risk. Of the tables that hold a sum's columns, those are combined, by weights that are public, too, whose noise
-together is smallest.
+together is smallest; or a measured sum of scores is taken, where it says more (`scored_limits`).
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 
 from synthrelease.candidates.generators.measurements import NoisyMarginal, NoisyMarginals
 from synthrelease.criteria.noise_limits import Parts, noise_limit
+from synthrelease.criteria.scored_limits import Limit, limits_of_cells, limits_of_sum
 from synthrelease.domain.axes import added_up, spread_out
 
 _FINEST_WEIGHT = 8
@@ -85,15 +86,16 @@ def all_limits(
     sizes = dict(zip(measured.layout.columns, measured.layout.sizes, strict=True))
     number = sum(one.number(sizes) for sums in asked.values() for one in sums)
     tables = [_Table(measured, table, possible) for table in measured.tables]
-    return {name: [_limits(one, tables, measured.n, risk / max(number, 1)) for one in sums] for name, sums in asked.items()}
+    return {name: [_limits(one, tables, measured, risk / max(number, 1)) for one in sums] for name, sums in asked.items()}
 
 
 def half_widths(sums: Sums, measured: NoisyMarginals, possible: Possible, risk: float) -> np.ndarray:
     """(n_sums,) how far each limit is from the middle at least, whatever the noise turns out to be: public beforehand."""
     tables = [_Table(measured, table, possible) for table in measured.tables]
     widths = []
-    for estimates in _estimates(sums, [table for table in tables if table.holds(sums.columns)]):
-        _, width, times = _narrowest(estimates, risk)
+    of_sums = _of_scored_sums(sums, measured, risk)
+    for place, estimates in enumerate(_estimates(sums, [table for table in tables if table.holds(sums.columns)])):
+        _, width, times = _least([_narrowest(estimates, risk), *of_sums(place)])
         widths.append(width / times)
     return np.array(widths)
 
@@ -129,13 +131,14 @@ class _Table:
         return _Estimate(value=int((own * self.values).sum()), scale=self.scale, noises=tuple(sorted(sizes.items())))
 
 
-def _limits(sums: Sums, tables: Sequence[_Table], n: int, each: float) -> Limits:
+def _limits(sums: Sums, tables: Sequence[_Table], measured: NoisyMarginals, each: float) -> Limits:
     holding = [table for table in tables if table.holds(sums.columns)]
     if not holding:
         raise LookupError(f"no measured table has the columns {sums.columns}")
-    low, high = [], []
+    low, high, n = [], [], measured.n
+    of_sums = _of_scored_sums(sums, measured, each)
     for place, estimates in enumerate(_estimates(sums, holding)):
-        value, width, times = _narrowest(estimates, each)
+        value, width, times = _least([_narrowest(estimates, each), *of_sums(place)])
         least, most = (0, n) if sums.weights is None else _possible_range(sums.weights[place], n)
         lowest, highest = max(least, -((width - value) // times)), min(most, (value + width) // times)
         if lowest > highest:  # the noise was beyond its limits: then nothing is known
@@ -143,6 +146,20 @@ def _limits(sums: Sums, tables: Sequence[_Table], n: int, each: float) -> Limits
         low.append(lowest)
         high.append(highest)
     return Limits(low=np.array(low, dtype=np.int64), high=np.array(high, dtype=np.int64))
+
+
+def _of_scored_sums(sums: Sums, measured: NoisyMarginals, risk: float) -> Callable[[int], Sequence[Limit]]:
+    """What measured sums of scores say about each of these sums."""
+    if sums.weights is None:
+        cells = limits_of_cells(sums.columns, measured, risk)
+        return lambda place: cells.get(place, [])
+    weights = sums.weights
+    return lambda place: limits_of_sum(sums.columns, weights[place], measured, risk)
+
+
+def _least(limits: Sequence[Limit]) -> Limit:
+    """The narrowest: a function of scales alone, which are public."""
+    return min(limits, key=lambda limit: limit[1] / limit[2])
 
 
 def _possible_range(weights: np.ndarray, n: int) -> tuple[int, int]:

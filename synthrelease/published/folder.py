@@ -15,7 +15,7 @@ from synthrelease.errors import BudgetError, InputError, Unexpected, cut, listin
 from synthrelease.published.columns import PublishedColumn
 from synthrelease.published.document import ReleaseDocument, SelectionPart, read_leniently
 from synthrelease.published.lines import MARK, WrongLine, bins_of_lines, without_marks, without_weights
-from synthrelease.published.measurements import NAME, on_released_bins, read_measurements
+from synthrelease.published.measurements import NAME, on_released_bins, read_measurements, sum_on_released_bins
 from synthrelease.published.release import Evaluation, Measurements, PublishedRelease
 from synthrelease.toml.bundle import SYNTHETIC
 
@@ -153,12 +153,19 @@ def measurements_of(content: bytes | str, document: ReleaseDocument, columns: Se
     read = read_measurements(content, unknown="ignore")
     if read.n_rows != document.n_rows:
         raise Unexpected(f"{document.n_rows} rows, as release.json says", str(read.n_rows), place="n_rows")
-    strangers = [name for table in read.tables for name in table.columns if name not in labels]
+    sums = read.sums or []
+    named = [*(table.columns for table in read.tables), *(one.columns for one in sums)]
+    strangers = [name for columns_of_one in named for name in columns_of_one if name not in labels]
     if strangers:
         raise Unexpected(f"columns of the release ({listing(labels)})", repr(cut(strangers[0], 40)), place="columns")
     found = (on_released_bins(table, [labels[name] for name in table.columns]) for table in read.tables)
-    tables, times = tuple(filter(None, found)), _times(document.selection)
-    return Measurements(tables=tables, times=times, bins=_transformations(document))
+    of_sums = (sum_on_released_bins(one, [labels[name] for name in one.columns]) for one in sums)
+    return Measurements(
+        tables=tuple(filter(None, found)),
+        times=_times(document.selection),
+        bins=_transformations(document),
+        sums=tuple(filter(None, of_sums)),
+    )
 
 
 def _times(selection: SelectionPart) -> float:

@@ -1,12 +1,16 @@
 """measurements.json: the noisy marginals behind the released table, for researchers who would rather model them themselves.
 
     {"format": 1, "n_rows": n, "tables": [{"columns": [...], "labels": [[...], ...], "released": [[...], ...],
-      "epsilon": "1/8", "noise": "discrete Laplace", "scale": 16.0, "variance": 511.8, "counts": [[...], ...]}]}
+      "epsilon": "1/8", "noise": "discrete Laplace", "scale": 16.0, "variance": 511.8, "counts": [[...], ...]}],
+      "sums": [{"sum": "age[0..9]:weight[-2 0 3]", "columns": [...], "labels": [[...], ...], "released": [[...], ...],
+      "epsilon": "1/50", "noise": "discrete Laplace", "scale": 204800.0, "variance": ..., "steps": [[...], ...], "value": ...}]}
 
 `counts` is nested, one level per column in the order of `columns`; each is the exact count plus independent noise z with
 Pr[z] proportional to exp(-|z| / scale), so it may be negative. `released` says into which released bin each of the `labels`
-goes, by index. The number of rows, n, is exact. The measurements are paid for in the charge "generation" of release.json:
-looking at them costs nothing more.
+goes, by index. A sum's `value` is that of `steps` over all rows, a whole number for every measured cell, plus noise of its
+scale; `steps` are the scores that the sum is named by, from 0 for the lowest of all cells to 4096 for the highest. `sums`
+stands only where some were measured. The number of rows, n, is exact. The measurements are paid for in the charge
+"generation" of release.json: looking at them costs nothing more.
 """
 
 from __future__ import annotations
@@ -44,12 +48,32 @@ class MeasuredTablePart(Part):
         return {name: value for name, value in dump(self).items() if name != "released" or value is not None}
 
 
+class MeasuredSumPart(Part):
+    """One measured sum of scores."""
+
+    sum: str
+    columns: Annotated[list[str], Field(min_length=1)]
+    labels: list[list[str]]
+    released: list[list[int]]
+    epsilon: ExactText
+    noise: Literal["discrete Laplace"]
+    scale: Annotated[Number, Field(gt=0)]
+    variance: Annotated[Number, Field(gt=0)]
+    steps: list[Any]
+    value: int
+
+
 class MeasurementsPart(Part):
-    """The whole file."""
+    """The whole file; `sums` is absent where none were measured."""
 
     format: Literal[1]
     n_rows: Annotated[int, Field(ge=1)]
     tables: list[MeasuredTablePart]
+    sums: list[MeasuredSumPart] | None = None
+
+    @model_serializer(mode="wrap")
+    def _what_there_is(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return {name: value for name, value in dump(self).items() if name != "sums" or value is not None}
 
     def dumped(self) -> bytes:
         """The bytes of the file."""
@@ -80,6 +104,27 @@ class PublishedMeasurement:
         return float(2 / self.epsilon)
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PublishedSum:
+    """One measured sum on the released bins.
+
+    Attributes
+    ----------
+    name : its scores, as the configuration has them.
+    columns : in the order of the release.
+    steps : one axis per column: what a row of each released cell adds, whole numbers.
+    value : noisy; the noise is discrete Laplace of scale `sensitivity` / epsilon.
+    sensitivity : the highest less the lowest step of a measured cell.
+    """
+
+    name: str
+    columns: tuple[str, ...]
+    steps: np.ndarray
+    value: int
+    sensitivity: int
+    epsilon: Fraction
+
+
 def read_measurements(content: bytes | str, *, unknown: Literal["forbid", "ignore"]) -> MeasurementsPart:
     """The file as a model.
 
@@ -93,6 +138,48 @@ def read_measurements(content: bytes | str, *, unknown: Literal["forbid", "ignor
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
         place, message = ".".join(map(str, first["loc"])), first["msg"].lower()
     raise Unexpected("measurements as `synthrelease release` writes them", f"a mistake: {message}", place=place or "the whole")
+
+
+def sum_on_released_bins(one: MeasuredSumPart, bins: Sequence[Sequence[str]]) -> PublishedSum | None:
+    """A measured sum on the released bins; None where measured bins of different steps make a released one.
+
+    Parameters
+    ----------
+    bins : labels of the released bins of each of its columns.
+
+    Raises
+    ------
+    Unexpected : when sizes, labels and bins do not fit together.
+    """
+    shape = tuple(len(labels) for labels in one.labels)
+    steps = np.array(one.steps, dtype=object)
+    whole = steps.shape == shape and all(type(step) is int and abs(step) < 2**31 for step in steps.ravel())
+    if not whole or len(set(steps.ravel().tolist())) < 2:
+        raise Unexpected("as many whole numbers as there are labels, not all the same", "others", place=one.sum)
+    if not _fit(one.released, shape, bins):
+        raise Unexpected("the released bin of every measured one", "others", place=one.sum)
+    steps = steps.astype(np.int64)
+    places = np.ix_(*(np.array(into) for into in one.released))
+    released = np.zeros([len(labels) for labels in bins], dtype=np.int64)
+    released[places] = steps
+    if not np.array_equal(released[places], steps):
+        return None
+    return PublishedSum(
+        name=one.sum,
+        columns=tuple(one.columns),
+        steps=released,
+        value=one.value,
+        sensitivity=int(np.ptp(steps)),
+        epsilon=Fraction(one.epsilon),
+    )
+
+
+def _fit(into: Sequence[Sequence[int]], shape: Sequence[int], bins: Sequence[Sequence[str]]) -> bool:
+    """Whether every measured bin goes into a released one."""
+    return len(into) == len(bins) == len(shape) and all(
+        len(places) == size and all(0 <= place < len(labels) for place in places)
+        for places, size, labels in zip(into, shape, bins, strict=True)
+    )
 
 
 def on_released_bins(table: MeasuredTablePart, bins: Sequence[Sequence[str]]) -> PublishedMeasurement | None:
@@ -115,11 +202,7 @@ def on_released_bins(table: MeasuredTablePart, bins: Sequence[Sequence[str]]) ->
     values = np.array(table.counts, dtype=object)
     if values.shape != shape or not all(type(value) is int for value in values.ravel()):
         raise Unexpected("as many whole numbers as there are labels", "others", place=":".join(table.columns))
-    fits = len(into) == len(bins) == len(shape) and all(
-        len(places) == size and all(0 <= place < len(labels) for place in places)
-        for places, size, labels in zip(into, shape, bins, strict=True)
-    )
-    if not fits:
+    if not _fit(into, shape, bins):
         raise Unexpected("the released bin of every measured one", "others", place=":".join(table.columns))
     counts, cells = values.astype(np.int64), np.ones(shape, dtype=np.int64)
     for axis, (places, labels) in enumerate(zip(into, bins, strict=True)):

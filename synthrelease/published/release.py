@@ -18,7 +18,7 @@ from synthrelease.domain.schema import Layout
 from synthrelease.published.columns import PublishedColumn, RulePart
 from synthrelease.published.costs import DomainPart
 from synthrelease.published.estimates import EstimatesPart
-from synthrelease.published.measurements import PublishedMeasurement
+from synthrelease.published.measurements import PublishedMeasurement, PublishedSum
 from synthrelease.published.partition import PartitionPart
 from synthrelease.published.split import SplitPart
 from synthrelease.toml.queries import IntendedQueryTable
@@ -43,6 +43,7 @@ class Measurements:
     Attributes
     ----------
     tables : on the released bins.
+    sums : measured sums of scores that the released bins tell of.
     times : how often they were measured before the release, on average at most: 1 where all rounds share them, otherwise the
         mean number of rounds that the search was ready for; infinite where it would never have ended.
     bins : where all rounds share them, the number of transformations on whose bins they could have been released, at most:
@@ -52,6 +53,7 @@ class Measurements:
     tables: tuple[PublishedMeasurement, ...]
     times: float
     bins: int = 1
+    sums: tuple[PublishedSum, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -83,7 +83,7 @@ def _run(spec: ReleaseSpec, public: PrivateTable, seed: int, index: int, number:
     slacks: list[float] = []
     try:
         merged, candidate = generate(spec, spec.space[index], public.rehearsed(entropy), prepared)
-        scores, slacks = _exact(spec, merged, candidate, prepared)
+        scores, slacks = exact_scores(spec, merged, candidate, prepared)
     except RejectedRound:
         pass
     figures = tuple(score.value if math.isfinite(score.value) else None for score in scores)
@@ -109,7 +109,7 @@ def _run(spec: ReleaseSpec, public: PrivateTable, seed: int, index: int, number:
     )
 
 
-def _exact(
+def exact_scores(
     spec: ReleaseSpec, merged: PrivateCounts, candidate: Candidate, prepared: Prepared
 ) -> tuple[list[Score], list[float]]:
     """The scores before noise, and how far each criterion is from failing, in sensitivities (under a joint test only)."""

@@ -71,17 +71,18 @@ def least_bounds(spec: ReleaseSpec, n: int) -> dict[str, float]:
         for columns, epsilon in costs.items()
         for zeros in [np.zeros(common.layout.subset(columns).sizes, dtype=np.int64)]
     )
-    bare = NoisyMarginals(layout=common.layout, n=n, tables=tables)
+    sums = generator.measured_sums(common.layout, pure_epsilon(spec.generation_charge))
+    bare = NoisyMarginals(layout=common.layout, n=n, tables=tables, sums=sums)
     for transformation in spec.space.transformations[:MOST_LOOKED_AT]:
         pairs = zip(common.binnings, transformation.binnings, strict=True)
         measured = bare.merge(transformation.layout, [finer.map_to(coarser) for finer, coarser in pairs])
-        sums = spec.setting.sums(transformation)
+        asked = spec.setting.sums(transformation)
         sizes = dict(zip(transformation.layout.columns, transformation.layout.sizes, strict=True))
-        number = sum(one.number(sizes) for each in sums.values() for one in each)
+        number = sum(one.number(sizes) for each in asked.values() for one in each)
         risk = float(spec.bound_risk) / len(spec.space.transformations) / number
         possible = possible_cells(spec.raw.merge(transformation))
         for criterion in spec.setting.answered:
-            widths = [half_widths(one, measured, possible, risk) for one in sums[criterion.name]]
+            widths = [half_widths(one, measured, possible, risk) for one in asked[criterion.name]]
             least = criterion.least_measured_bound(widths, n)
             found[criterion.name] = min(least, found.get(criterion.name, least))
     return found

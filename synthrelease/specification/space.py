@@ -85,9 +85,6 @@ def _check_generators(
             expected = f"a family that measures apart from modelling ({apart}), as [selection] wants its measurements"
             problems.add(f"{where}.family", expected, repr(generator.family))
             faulty.add(where)
-        elif selection.publish_measurements and isinstance(generator, MeasuringGenerator) and generator.no_publication():
-            problems.add("selection.publish_measurements", f"false, because {generator.no_publication()}", "true")
-            faulty.add(where)
         elif (generator.guarantee == "approximate") != (first.guarantee == "approximate"):
             expected = (
                 f"families whose guarantee goes with that of {first_where} ({first.guarantee}), because all get the same budget"

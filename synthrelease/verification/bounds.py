@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 
-from synthrelease.candidates.generators.measurements import NoisyMarginal, NoisyMarginals
+from synthrelease.candidates.generators.measurements import NoisyMarginal, NoisyMarginals, NoisySum
 from synthrelease.criteria import Criterion, PublicFacts
 from synthrelease.criteria.fitted import possible_cells
 from synthrelease.criteria.measured_sums import all_limits
 from synthrelease.criteria.scores import outward
 from synthrelease.errors import Unexpected
 from synthrelease.published.document import ReleaseDocument
-from synthrelease.published.measurements import on_released_bins, read_measurements
+from synthrelease.published.measurements import on_released_bins, read_measurements, sum_on_released_bins
 
 _RELATIVE = 1e-9
 """Bounds that are computed again may differ by so much, from one machine to another."""
@@ -61,11 +61,24 @@ def bound_problems(document: ReleaseDocument, facts: PublicFacts, content: bytes
 def _measured(document: ReleaseDocument, facts: PublicFacts, content: bytes) -> NoisyMarginals:
     """The measurements on the released bins. Raises Unexpected for anything that is not as it was written."""
     labels, layout = {column.name: column.labels for column in facts.columns}, facts.table.layout
-    tables = []
-    for part in read_measurements(content, unknown="forbid").tables:
+    tables, sums, read = [], [], read_measurements(content, unknown="forbid")
+    for one in read.sums or []:
+        found = sum_on_released_bins(one, [labels[name] for name in one.columns])
+        if found is not None:
+            sums.append(
+                NoisySum(
+                    text=found.name,
+                    columns=tuple(layout.index(name) for name in found.columns),
+                    scores=found.steps,
+                    value=found.value,
+                    epsilon=found.epsilon,
+                    sensitivity=found.sensitivity,
+                )
+            )
+    for part in read.tables:
         table = on_released_bins(part, [labels[name] for name in part.columns])
         if table is None:
             raise Unexpected("the released bin of every measured one", "none")
         columns = tuple(layout.index(name) for name in table.columns)
         tables.append(NoisyMarginal(columns=columns, values=table.values, epsilon=table.epsilon, cells=table.cells))
-    return NoisyMarginals(layout=layout, n=document.n_rows, tables=tuple(tables))
+    return NoisyMarginals(layout=layout, n=document.n_rows, tables=tuple(tables), sums=tuple(sums))

@@ -5,6 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
+from typing import Any
+
+import numpy as np
 
 from synthrelease.accounting.charges import GENERATION
 from synthrelease.candidates.generators import GENERATORS, MeasuringGenerator
@@ -14,10 +17,12 @@ from synthrelease.published.columns import ColumnPart
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.measurements import (
     NAME,
+    MeasuredSumPart,
     MeasuredTablePart,
     MeasurementsPart,
     on_released_bins,
     read_measurements,
+    sum_on_released_bins,
 )
 from synthrelease.randomness import laplace_sd
 from synthrelease.verification.checks import Check
@@ -35,6 +40,8 @@ def measurements(document: ReleaseDocument, files: Mapping[str, bytes]) -> Check
         return Check(name="measurements", problems=(f"{NAME}: {error}",))
     problems = tuple(f"{NAME}: {problem}" for problem in _problems(document, read, files[NAME]))
     found = f"{len(read.tables)} noisy tables, the ones that were charged"
+    if read.sums:
+        found = f"{len(read.tables)} noisy tables and {len(read.sums)} noisy sums, the ones that were charged"
     return Check(name="measurements", found=found, problems=problems)
 
 
@@ -49,6 +56,16 @@ def _problems(document: ReleaseDocument, read: MeasurementsPart, content: bytes)
     if found != expected or len(found) != len(read.tables):
         yield "its tables and what they cost are not those of the configuration and of the charge of the generation"
         return
+    sums = read.sums or []
+    parts: list[MeasuredTablePart | MeasuredSumPart] = [*read.tables, *sums]
+    sizes = {name: len(labels) for part in parts for name, labels in zip(part.columns, part.labels, strict=False)}
+    layout = Layout(columns=tuple(columns), sizes=tuple(sizes.get(name, len(columns[name].bins)) for name in columns))
+    found_sums = [(one.sum, tuple(one.columns), Fraction(one.epsilon), one.steps) for one in sums]
+    if found_sums != list(_expected_sums(document, layout)):
+        yield "its sums, their scores and what they cost are not those of the configuration and of the charge of the generation"
+        return
+    for one in sums:
+        yield from (f"sum {one.sum}: {problem}" for problem in _sum_problems(one, [columns[name] for name in one.columns]))
     for table in read.tables:
         name = ":".join(table.columns)
         yield from (f"table {name}: {problem}" for problem in _table_problems(table, [columns[one] for one in table.columns]))
@@ -56,14 +73,43 @@ def _problems(document: ReleaseDocument, read: MeasurementsPart, content: bytes)
 
 def _expected(document: ReleaseDocument) -> Iterator[tuple[tuple[str, ...], Fraction]]:
     """Columns of every table, and its epsilon."""
+    generator, epsilon = _generator(document)
+    if generator is not None:
+        names = tuple(column.name for column in document.columns)
+        layout = Layout(columns=names, sizes=tuple(len(column.bins) for column in document.columns))
+        for chosen, each in generator.measured_tables(layout, epsilon).items():
+            yield tuple(names[place] for place in chosen), each
+
+
+def _expected_sums(document: ReleaseDocument, layout: Layout) -> Iterator[tuple[str, tuple[str, ...], Fraction, list[Any]]]:
+    """Name, columns, epsilon and steps of every sum, on the measured bins."""
+    generator, epsilon = _generator(document)
+    if generator is None or any(generator.mistakes(layout, ())):
+        return
+    for one in generator.measured_sums(layout, epsilon):
+        yield one.text, tuple(layout.columns[place] for place in one.columns), one.epsilon, one.scores.tolist()
+
+
+def _generator(document: ReleaseDocument) -> tuple[MeasuringGenerator | None, Fraction]:
+    """The one that measured, and its budget; None where none did."""
     settings = document.configuration["generator"]
     generator = GENERATORS[str(settings.get("family"))].model_validate(settings)
     charged = [leaf for leaf in document.charges.leaves() if leaf.name == GENERATION]
     if isinstance(generator, MeasuringGenerator) and len(charged) == 1:
-        names = tuple(column.name for column in document.columns)
-        layout = Layout(columns=names, sizes=tuple(len(column.bins) for column in document.columns))
-        for chosen, epsilon in generator.measured_tables(layout, charged[0].charge().epsilon).items():
-            yield tuple(names[place] for place in chosen), epsilon
+        return generator, charged[0].charge().epsilon
+    return None, Fraction(0)
+
+
+def _sum_problems(one: MeasuredSumPart, columns: list[ColumnPart]) -> Iterator[str]:
+    try:
+        sum_on_released_bins(one, [column.labels for column in columns])
+    except Unexpected as error:
+        yield str(error)
+        return
+    scale = Fraction(int(np.ptp(np.array(one.steps)))) / Fraction(one.epsilon)
+    if not (_near(one.scale, float(scale)) and _near(one.variance, laplace_sd(scale) ** 2)):
+        yield "its scale and variance are not those of its steps and its epsilon"
+    yield from _bin_problems(one.labels, one.released, columns)
 
 
 def _table_problems(table: MeasuredTablePart, columns: list[ColumnPart]) -> Iterator[str]:
@@ -75,7 +121,11 @@ def _table_problems(table: MeasuredTablePart, columns: list[ColumnPart]) -> Iter
     except Unexpected as error:
         yield str(error)
         return
-    for column, own, into in zip(columns, table.labels, table.released or [], strict=False):
+    yield from _bin_problems(table.labels, table.released or [], columns)
+
+
+def _bin_problems(labels: list[list[str]], released: list[list[int]], columns: list[ColumnPart]) -> Iterator[str]:
+    for column, own, into in zip(columns, labels, released, strict=False):
         if any(label in column.labels and column.labels.index(label) != place for label, place in zip(own, into, strict=True)):
             yield f"column {column.name!r}: a measured bin goes into a released one of another label"
         if set(into) != set(range(len(column.labels))) or (column.ordered and into != sorted(into)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from itertools import combinations, product
 
@@ -10,7 +11,7 @@ import pytest
 
 from synthrelease.domain import counts as table_module
 from synthrelease.domain import lattice as lattice_module
-from synthrelease.domain.counts import Counts, rare_first
+from synthrelease.domain.counts import RARE, Counts, rare_first
 from synthrelease.domain.lattice import lattice
 from tests.helpers.small import layout_of
 
@@ -117,10 +118,28 @@ def test_rare_bins_come_first_by_the_rarest_bin_of_each_cell(seed: int) -> None:
     keys = []
     for cell in cells:
         totals = [sum(w for other, w in zip(cells, weights, strict=True) if other[c] == cell[c]) for c in range(3)]
-        keys.append((min(totals), totals.index(min(totals)), cell))
-    order = rare_first(digits, weights)
-    assert [cells[i] for i in order] == [cell for _, _, cell in sorted(keys)]
+        column = totals.index(min(totals))
+        keys.append((min(totals), column, cell[column], cell))
+    order = rare_first(digits, weights, 0)
+    assert [cells[i] for i in order] == [key[-1] for key in sorted(keys)]
     assert sorted(order.tolist()) == list(range(len(cells)))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_bins_that_are_not_rare_order_nothing(seed: int) -> None:
+    """With so many rows that half of the bins are frequent: their cells stand at the end, by their bins."""
+    digits, weights = weighted_cells(seed)
+    cells = list(zip(*(column.tolist() for column in digits), strict=True))
+    totals = {(c, b): weights[digits[c] == b].sum() for c in range(3) for b in np.unique(digits[c]).tolist()}
+    middle = float(np.median(list(totals.values())))
+    rows = RARE * float(weights.sum()) / middle
+    rare = {key: total for key, total in totals.items() if total * rows < RARE * weights.sum()}
+    assert 0 < len(rare) < len(totals)
+    keys = []
+    for cell in cells:
+        found = [(rare[c, b], c, b) for c, b in enumerate(cell) if (c, b) in rare]
+        keys.append((*min(found, default=(math.inf, 0, 0)), cell))
+    assert [cells[i] for i in rare_first(digits, weights, rows)] == [key[-1] for key in sorted(keys)]
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -128,18 +147,26 @@ def test_the_rarest_bin_is_one_run_of_the_order_and_the_order_of_the_cells_does_
     digits, weights = weighted_cells(seed)
     totals = {(c, int(b)): weights[digits[c] == b].sum() for c in range(3) for b in np.unique(digits[c])}
     column, rarest = min(totals, key=lambda key: (totals[key], key))
-    order = rare_first(digits, weights)
+    order = rare_first(digits, weights, 0)
     places = np.flatnonzero(digits[column][order] == rarest)
     assert places[-1] - places[0] + 1 == len(places)
     shuffle = np.random.default_rng(seed).permutation(len(weights))
-    again = rare_first([column[shuffle] for column in digits], weights[shuffle])
+    again = rare_first([column[shuffle] for column in digits], weights[shuffle], 0)
     assert [tuple(column[i] for column in digits) for i in order] == [
         tuple(column[shuffle][i] for column in digits) for i in again
     ]
 
 
+def test_two_rare_bins_of_one_size_do_not_alternate() -> None:
+    """Sampling at every second place would take all of one and none of the other."""
+    digits = [np.zeros(100, dtype=int), np.repeat(np.arange(50), 2), np.tile([0, 1], 50)]
+    order = rare_first([digits[0], digits[1] // 25, digits[2]], np.ones(100), 100)
+    runs = np.flatnonzero(np.diff(digits[2][order])) + 1
+    assert len(runs) <= 3
+
+
 def test_no_cells_have_an_order_too() -> None:
-    assert rare_first([np.zeros(0, dtype=int)] * 2, np.zeros(0)).tolist() == []
+    assert rare_first([np.zeros(0, dtype=int)] * 2, np.zeros(0), 0).tolist() == []
 
 
 def test_the_representation_shows_no_counts() -> None:

@@ -247,5 +247,6 @@ def test_the_order_of_rare_bins_does_not_depend_on_words() -> None:
     keys = []
     for place, cell in enumerate(cells(table)):
         found = [totals[c][b] for c, b in enumerate(cell)]
-        keys.append((min(found), found.index(min(found)), cell, place))
-    assert rare_first(table.bins, table.counts).tolist() == [key[-1] for key in sorted(keys)]
+        column = found.index(min(found))
+        keys.append((min(found), column, cell[column], cell, place))
+    assert rare_first(table.bins, table.counts, table.total).tolist() == [key[-1] for key in sorted(keys)]

@@ -11,7 +11,7 @@ import numpy as np
 
 from synthrelease.accounting.charges import Charge
 from synthrelease.candidates.generators.bayesian_network import BayesianNetwork
-from synthrelease.candidates.generators.measurements import NoisyMarginals
+from synthrelease.candidates.generators.measurements import NoisyMarginals, NoisySum
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.domain.schema import Layout
@@ -156,9 +156,9 @@ class MeasuringGenerator(Generator):
     def fixed_tables(self, layout: Layout) -> Iterable[tuple[int, ...]]:
         return self.measured_tables(layout, Fraction(1))
 
-    def no_publication(self) -> str:
-        """Why measurements.json cannot hold all that is measured; empty where it can."""
-        return ""
+    def measured_sums(self, layout: Layout, epsilon: Fraction) -> tuple[NoisySum, ...]:
+        """Every sum that is measured with this budget, with value 0 in place of what it comes to."""
+        return ()
 
     def model(self, measured: NoisyMarginals, background: Background) -> BayesianNetwork:
         """The model of measurements over the background's layout: a function of these, without any randomness.

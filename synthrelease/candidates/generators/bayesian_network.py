@@ -150,7 +150,7 @@ class Frontier:
         if self._whole:
             return
         bins = [self.digits[column] for column in sorted(self.digits)]
-        order = rare_first(bins, self.expected) if bins else np.arange(1)
+        order = rare_first(bins, self.expected, self._n) if bins else np.arange(1)
         counts = systematic_rounding(self.expected[order], self._n, self._generator)
         kept = np.flatnonzero(counts)
         self.expected = counts[kept].astype(float)

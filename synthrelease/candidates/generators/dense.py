@@ -24,7 +24,7 @@ class DenseModel:
         """n rows by systematic rounding of the expected counts, those of a rare bin side by side."""
         expected = self.shares.ravel()
         cells = np.flatnonzero(expected)
-        order = rare_first(np.unravel_index(cells, self.layout.sizes), expected[cells])
+        order = rare_first(np.unravel_index(cells, self.layout.sizes), expected[cells], n)
         return Counts(self.layout, cells[order], systematic_rounding(expected[cells][order], n, generator))
 
 

@@ -86,8 +86,10 @@ class Marginals(MeasuringGenerator):
     sums : sums of public scores over the rows, each measured as one number, which the model matches: "parity[0 0 0 1]" counts
         the rows of the last of four bins, "age[-20..20]:weight[-2 0 3]" adds up products of scores, evenly spaced in the first
         column. There is a score for every bin on which the column is measured; where a configuration's bins are
-        coarser, the mean score stands for them. Weights as in `tables`, in the same budget; the noise of a sum is that of one
-        number, of sensitivity highest minus lowest score. Example: `sums = "2 parity[0 0 0 1] + age[-20..20]:weight[-2 0 3]"`.
+        coarser, the mean score stands for them. `within -60..60` after a term clips every row's product: the noise goes with
+        the range, and few rows have the extremes. Weights as in `tables`, in the same budget; the noise of a sum is that of
+        one number, of sensitivity highest minus lowest score.
+        Example: `sums = "2 parity[0 0 0 1] + age[-20..20]:weight[-2 0 3]"`.
     prior : a public file with the columns of the private one, relative to the configuration; the model is the nearest table to
         it that matches the measurements. A wrong one costs accuracy, never privacy. Example: `prior = "../public.csv"`.
     prior_weight : how many records the prior (the uniform table, where none is named) is worth against the noise.
@@ -197,9 +199,6 @@ class Marginals(MeasuringGenerator):
     def charge(self, epsilon: Fraction) -> Charge:
         return mechanism(GENERATION, epsilon, "discrete Laplace noise on a fixed set of marginals")
 
-    def no_publication(self) -> str:
-        return "" if self.sums is None else "measured sums have no place in measurements.json, which holds tables"
-
     def same_measurements(self, other: Generator) -> bool:
         return isinstance(other, Marginals) and other._measured() == self._measured()
 
@@ -218,12 +217,7 @@ class Marginals(MeasuringGenerator):
         (sequential composition).
         """
         epsilon, layout = pure_epsilon(charge), private.layout
-        tables = list(self.measured_tables(layout, epsilon).items())
-        shares = self.sum_shares(layout)
-        asked = [
-            (one, one.columns(layout), one.scores(layout), share * epsilon)
-            for one, share in zip(self.scored_sums, shares, strict=True)
-        ]
+        tables, asked = list(self.measured_tables(layout, epsilon).items()), self.measured_sums(layout, epsilon)
 
         def measured(counts: Counts) -> tuple[tuple[NoisyMarginal, ...], tuple[NoisySum, ...]]:
             return _measure(counts, tables, private.entropy), _measure_sums(counts, asked, private.entropy)
@@ -239,6 +233,19 @@ class Marginals(MeasuringGenerator):
 
     def measured_tables(self, layout: Layout, epsilon: Fraction) -> dict[tuple[int, ...], Fraction]:
         return {columns: share * epsilon for columns, share in self.shares(layout).items() if share}
+
+    def measured_sums(self, layout: Layout, epsilon: Fraction) -> tuple[NoisySum, ...]:
+        return tuple(
+            NoisySum(
+                text=one.text,
+                columns=one.columns(layout),
+                scores=one.scores(layout),
+                value=0,
+                epsilon=share * epsilon,
+                sensitivity=int(np.ptp(one.scores(layout))),
+            )
+            for one, share in zip(self.scored_sums, self.sum_shares(layout), strict=True)
+        )
 
     def effort(self, layout: Layout) -> float:
         return float(JunctionTree.of(layout.sizes, self.structure(layout)).largest)
@@ -267,18 +274,11 @@ def _measure(
     return tuple(measured)
 
 
-def _measure_sums(
-    counts: Counts, asked: list[tuple[ScoredSum, tuple[int, ...], np.ndarray, Fraction]], entropy: SystemEntropy
-) -> tuple[NoisySum, ...]:
+def _measure_sums(counts: Counts, asked: Sequence[NoisySum], entropy: SystemEntropy) -> tuple[NoisySum, ...]:
     marginals = lattice(counts)
     measured = []
-    for one, columns, scores, epsilon in asked:
-        exact = np.array([int((marginals.get(columns) * scores).sum())])
-        sensitivity = int(np.ptp(scores))
-        noisy = discrete_laplace(exact, sensitivity=sensitivity, epsilon=epsilon, entropy=entropy)
-        measured.append(
-            NoisySum(
-                text=one.text, columns=columns, scores=scores, value=int(noisy[0]), epsilon=epsilon, sensitivity=sensitivity
-            )
-        )
+    for one in asked:
+        exact = np.array([int((marginals.get(one.columns) * one.scores).sum())])
+        noisy = discrete_laplace(exact, sensitivity=one.sensitivity, epsilon=one.epsilon, entropy=entropy)
+        measured.append(replace(one, value=int(noisy[0])))
     return tuple(measured)

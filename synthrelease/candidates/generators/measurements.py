@@ -52,6 +52,8 @@ class NoisySum:
     scores : one axis per column: what a row of each cell adds, from 0 to `scored_sums.STEPS`; on merged bins, in the mean.
     value : the sum plus discrete Laplace noise of scale `sensitivity` / epsilon.
     sensitivity : how far one replaced record moves the sum: the highest score as measured, the lowest being 0.
+    exact : whether `value` is the sum of `scores` over the rows, but for its noise: not where bins of different scores were
+        merged.
     """
 
     text: str
@@ -60,6 +62,7 @@ class NoisySum:
     value: int
     epsilon: Fraction
     sensitivity: int
+    exact: bool = True
 
     @property
     def variance(self) -> float:
@@ -68,7 +71,9 @@ class NoisySum:
 
     def merge(self, layout: Layout, maps: Sequence[np.ndarray]) -> NoisySum:
         """The same measurement, with the scores of coarser bins. Post-processing."""
-        return replace(self, scores=merged_scores(self.scores, self.columns, layout.sizes, maps))
+        merged = merged_scores(self.scores, self.columns, layout.sizes, maps)
+        same = np.array_equal(merged[np.ix_(*(maps[column] for column in self.columns))], self.scores)
+        return replace(self, scores=merged, exact=self.exact and same)
 
 
 @dataclass(frozen=True, kw_only=True)

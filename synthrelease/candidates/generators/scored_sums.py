@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -25,7 +25,11 @@ STEPS = 2**12
 _NUMBER = r"-?[0-9]+(?:\.[0-9]+)?"
 _FACTOR = re.compile(rf"\s*(?P<column>\w+)\s*\[\s*(?P<scores>{_NUMBER}\s*\.\.\s*{_NUMBER}|{_NUMBER}(?:\s+{_NUMBER})*)\s*\]\s*")
 _WEIGHT = re.compile(r"\s*(?P<weight>[0-9]+(?:\.[0-9]+)?)\s+(?P<factors>.*)", re.DOTALL)
-_EXPECTED = "terms such as 'children[0 0 0 1]' or '2 age[18 25 40]:weight[-2000..2000]', joined by +, of different columns"
+_WITHIN = re.compile(rf"(?P<factors>.*\])\s*within\s+(?P<low>{_NUMBER})\s*\.\.\s*(?P<high>{_NUMBER})\s*", re.DOTALL)
+_EXPECTED = (
+    "terms such as 'children[0 0 0 1]', '2 age[18 25 40]:weight[-2000..2000]' or 'age[-20..20]:weight[-9..9] within -50..50', "
+    "joined by +, of different columns"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,43 +54,43 @@ class Factor:
 
 @dataclass(frozen=True, kw_only=True)
 class ScoredSum:
-    """One sum: the product of the scores of a row's bins, added up over all rows; and its weight in the budget."""
+    """One sum: the product of the scores of a row's bins, added up over all rows; and its weight in the budget.
+
+    Attributes
+    ----------
+    limits : what every row's product is clipped to; None where it is not.
+    """
 
     factors: tuple[Factor, ...]
     weight: Fraction
+    limits: tuple[Fraction, Fraction] | None = None
 
     @classmethod
     def of(cls, text: str) -> ScoredSum:
         """Read "children[0 0 0 1]" or "2 age[18 25 40]:weight[-2000..2000]". Raises Unexpected for anything else."""
         weighted = _WEIGHT.fullmatch(text)
         weight = Fraction(weighted["weight"]) if weighted else Fraction(1)
-        matches = [_FACTOR.fullmatch(part) for part in (weighted["factors"] if weighted else text).split(":")]
+        product = weighted["factors"] if weighted else text
+        within = _WITHIN.fullmatch(product)
+        limits = None if within is None else (Fraction(within["low"]), Fraction(within["high"]))
+        matches = [_FACTOR.fullmatch(part) for part in (product if within is None else within["factors"]).split(":")]
         factors = [_factor(match) for match in matches if match is not None]
         if len(factors) < len(matches) or len({factor.column for factor in factors}) < len(matches) or not weight:
             raise Unexpected(_EXPECTED, repr(text.strip()))
-        return cls(factors=tuple(factors), weight=weight)
+        return cls(factors=tuple(factors), weight=weight, limits=limits)
 
     @cached_property
     def text(self) -> str:
-        return ":".join(factor.text for factor in self.factors)
+        within = "" if self.limits is None else f" within {float(self.limits[0]):g}..{float(self.limits[1]):g}"
+        return ":".join(factor.text for factor in self.factors) + within
 
     def columns(self, layout: Layout) -> tuple[int, ...]:
         """Increasing indices of its columns."""
         return tuple(sorted(layout.index(factor.column) for factor in self.factors))
 
     def scores(self, layout: Layout) -> np.ndarray:
-        """(sizes of its columns) whole numbers from 0 to STEPS: what a row of each cell adds. Exact, and public."""
-        columns = self.columns(layout)
-        by_column = {
-            layout.index(factor.column): factor.of_bins(layout.sizes[layout.index(factor.column)]) for factor in self.factors
-        }
-        cells = [Fraction(1)]
-        for column in columns:
-            cells = [before * score for before in cells for score in by_column[column]]
-        low, high = min(cells), max(cells)
-        width = (high - low) or Fraction(1)
-        steps = [round((cell - low) / width * STEPS) for cell in cells]
-        return np.array(steps, dtype=np.int64).reshape([layout.sizes[column] for column in columns])
+        """(sizes of its columns) whole numbers from 0 to STEPS: what a row of each cell adds. Exact, and public; read only."""
+        return _steps(self, layout)
 
     def mistakes(self, layout: Layout) -> Iterable[Mistake]:
         """What is wrong with its columns, or with how many scores they have."""
@@ -105,6 +109,25 @@ class ScoredSum:
                 return
         if not np.ptp(self.scores(layout)):
             yield Mistake(field="sums", expected="scores that differ", found=f"the same for all rows in {self.text}")
+
+
+@lru_cache(maxsize=1_000)
+def _steps(one: ScoredSum, layout: Layout) -> np.ndarray:
+    columns = one.columns(layout)
+    by_column = {
+        layout.index(factor.column): factor.of_bins(layout.sizes[layout.index(factor.column)]) for factor in one.factors
+    }
+    cells = [Fraction(1)]
+    for column in columns:
+        cells = [before * score for before in cells for score in by_column[column]]
+    if one.limits is not None:
+        cells = [min(max(cell, one.limits[0]), one.limits[1]) for cell in cells]
+    low, high = min(cells), max(cells)
+    width = (high - low) or Fraction(1)
+    steps = [round((cell - low) / width * STEPS) for cell in cells]
+    found = np.array(steps, dtype=np.int64).reshape([layout.sizes[column] for column in columns])
+    found.flags.writeable = False
+    return found
 
 
 def read_sums(text: str) -> tuple[ScoredSum, ...]:

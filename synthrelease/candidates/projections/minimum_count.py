@@ -71,7 +71,7 @@ class MinimumCount(Projection):
         if self.keep == "nested":
             counts[nested(table.counts, m, generator)] = m
             return _filled_up(table, counts, generator)
-        order = rare_first(table.bins, table.counts) if self.keep == "spread" else None
+        order = rare_first(table.bins, table.counts, table.total) if self.keep == "spread" else None
         for k in range(1, m):
             cells = np.flatnonzero(table.counts == k) if order is None else order[table.counts[order] == k]
             size = k * len(cells) // m

@@ -1,0 +1,144 @@
+"""The whole of it: from a specification and a public file to a proposed split, in words, as settings and as JSON."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from synthrelease.accounting.charges import decimal_text
+from synthrelease.enclave.ingest import read_public
+from synthrelease.enclave.source import Source
+from synthrelease.errors import InputError, OutputError
+from synthrelease.rehearsal.parallel import Workers, running
+from synthrelease.rehearsal.splitting.parts import FIELDS, Divisible, Split
+from synthrelease.rehearsal.splitting.populations import Populations
+from synthrelease.rehearsal.splitting.search import Found, Judged, Progress, Search
+from synthrelease.rehearsal.words import percent
+from synthrelease.releasing.attempt import read_priors
+from synthrelease.specification.release_spec import ReleaseSpec
+
+
+def choose_split(
+    spec: ReleaseSpec,
+    data: Source,
+    *,
+    total: Fraction | None = None,
+    rows: int | None = None,
+    minutes: float = 6,
+    seed: int = 1,
+    workers: Workers | None = None,
+    progress: Progress = lambda phase, done, total: None,
+) -> Found:
+    """Choose how a total is split between measured tables, sums and the joint test. Reads nothing private, spends nothing.
+
+    Parameters
+    ----------
+    data : a **public** file of the layout of the private one.
+    total : epsilon of the whole release; that of the specification when None.
+    rows : how many rows the private file has, about: populations with more are thinned. None to take all.
+    minutes : after these no further step is begun; the choice is judged after that.
+
+    Raises
+    ------
+    InputError : where the specification cannot be split so, or the file does not fit.
+    """
+    deadline = time.monotonic() + 60 * minutes
+    divisible = Divisible.of(spec, total)
+    if divisible.spec_with(divisible.start) is None:
+        raise InputError(
+            f"--total: expected more than {float(divisible.total - divisible.generation(divisible.start)):g}, what rows, test "
+            f"and figures of {spec.path} cost without the generation; found {float(divisible.total):g}."
+        )
+    progress("reading the public file", 0, 0)
+    public = read_public(data, spec.schema, spec.input, spec.raw)
+    populations = Populations(public=public, priors=read_priors(spec), rows=rows, seed=seed)
+    with running(workers or Workers()) as run:
+        return Search(divisible, populations, run, seed=seed, deadline=deadline, progress=progress).found()
+
+
+def split_words(found: Found) -> list[str]:
+    """What is proposed, what to expect of it, and what that rests on."""
+    same = found.chosen == found.divisible.start
+    spec = found.divisible.spec
+    per = found.chosen_others.tries
+    told = [
+        f"No split was found that does better than that of {spec.path} at epsilon = {decimal_text(found.divisible.total)}."
+        if same
+        else f"Proposed at epsilon = {decimal_text(found.divisible.total)}, after {found.stages} steps: the lines below.",
+        f"Success, a released table that keeps every threshold: {_share(found.chosen_as_is)} on the public file and "
+        f"{_share(found.chosen_others)} on populations made of it, with fewer rows and other shares"
+        + ("." if same else f"; with the weights as they were {_share(found.first_as_is)} and {_share(found.first_others)}."),
+        f"These shares are of {found.chosen_as_is.tries} and {per} tries with noise, and on other populations, that nothing "
+        "was chosen by. The best of several estimates would be flattered. All this is about public data: a private table that "
+        "differs from it in other ways may do worse.",
+    ]
+    return [*told, *_refusing(found)]
+
+
+def _refusing(found: Found) -> Iterator[str]:
+    names = [criterion.name for criterion in found.divisible.spec.criteria]
+    for where, judged in (("the public file", found.chosen_as_is), ("the other populations", found.chosen_others)):
+        shares = sorted(zip(judged.below, names, strict=True), reverse=True)
+        if told := [f"{name} ({percent(share)})" for share, name in shares if share > 0]:
+            yield f"Below the margin of the test on {where}: {', '.join(told)} of the tries."
+
+
+def _share(judged: Judged) -> str:
+    return f"{percent(judged.success)} ({percent(judged.low)} to {percent(judged.high)})"
+
+
+def split_lines(found: Found) -> str:
+    """The settings of the proposed split, ready for the specification."""
+    texts = {name: found.divisible.written(found.chosen, name) for name in FIELDS}
+    settings = "\n".join(f'{name} = """\n{text}"""' for name, text in texts.items() if text)
+    generation = decimal_text(found.divisible.generation(found.chosen))
+    return (
+        f"[[generators]]                # weights are thousandths of epsilon\n{settings}\n\n"
+        f"[budget]\ngeneration = {generation}\n\n"
+        f"[selection]\ntest_epsilon = {decimal_text(found.chosen.test)}\n"
+    )
+
+
+def split_document(found: Found) -> dict[str, Any]:
+    """The outcome as plain values."""
+    divisible = found.divisible
+
+    def described(split: Split, as_is: Judged, others: Judged) -> dict[str, Any]:
+        return {
+            "generation": float(divisible.generation(split)),
+            "test_epsilon": float(split.test),
+            **{name: text for name in FIELDS if (text := divisible.written(split, name))},
+            "public_file": vars(as_is),
+            "other_populations": vars(others),
+        }
+
+    return {
+        "total": float(divisible.total),
+        "criteria": [criterion.name for criterion in divisible.spec.criteria],
+        "steps": found.stages,
+        "tries": found.n_tries,
+        "proposed": described(found.chosen, found.chosen_as_is, found.chosen_others),
+        "specification": described(divisible.start, found.first_as_is, found.first_others),
+    }
+
+
+def check_new(path: Path) -> None:
+    """Raises OutputError where something has this name already: found before minutes of work."""
+    if path.exists():
+        raise OutputError(f"{path}: expected a place for a new file, found something there.")
+
+
+def write_split(found: Found, path: Path) -> None:
+    """The outcome as JSON, into a new file. Raises OutputError."""
+    problem = None
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(json.dumps(split_document(found), indent=2) + "\n")
+    except OSError as error:
+        problem = f"{path}: expected a place for a new file ({error.strerror})."
+    if problem:
+        raise OutputError(problem)

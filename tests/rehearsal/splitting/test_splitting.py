@@ -1,0 +1,231 @@
+"""A split that is chosen by rehearsal: within its total, on paired noise, judged by what chose nothing, and better."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from synthrelease.cli import app
+from synthrelease.domain.counts import Counts
+from synthrelease.enclave.door import Meter, PrivateCounts
+from synthrelease.enclave.ingest import read_public
+from synthrelease.errors import InputError
+from synthrelease.randomness import SeededEntropy
+from synthrelease.rehearsal.parallel import Run
+from synthrelease.rehearsal.splitting import search
+from synthrelease.rehearsal.splitting.parts import Divisible, Split
+from synthrelease.rehearsal.splitting.populations import Populations
+from synthrelease.rehearsal.splitting.search import Search, sureness
+from synthrelease.rehearsal.splitting.splitting import split_lines
+from synthrelease.rehearsal.splitting.trying import Try, run_tries, success
+from synthrelease.releasing.attempt import prepare
+from synthrelease.specification.release_spec import ReleaseSpec
+from synthrelease.specification.spec import load_spec
+from tests.helpers.tiny import PIPELINE, write_config, write_data
+
+MARGINALS = """
+[[generators]]
+family = "marginals"
+tables = "1 face + 2 year"
+only_measured = "97 face:year"
+sums = "1 year[-3 -1  1 3] within -2..2"
+
+[[projections]]
+kind = "minimum_count"
+minimum_count = 2
+
+[budget]
+generation = 2
+limit = 25
+
+[selection]
+measurements = "shared"
+mode = "hidden_number"
+rounds = { 1 = 1 }
+test = "joint"
+test_epsilon = 1
+false_acceptance = 0.1
+"""
+"""Nearly everything is measured aside: a split that can only be bettered."""
+
+CHANGES = {PIPELINE: MARGINALS, "threshold = 0.9\nepsilon = 0.5": "threshold = 0.05\nepsilon = 0.1"}
+
+
+@pytest.fixture(scope="module")
+def spec(tmp_path_factory: pytest.TempPathFactory) -> ReleaseSpec:
+    return load_spec(write_config(tmp_path_factory.mktemp("split"), CHANGES))
+
+
+@pytest.fixture(scope="module")
+def public(spec: ReleaseSpec, tmp_path_factory: pytest.TempPathFactory) -> Counts:
+    return read_public(write_data(tmp_path_factory.mktemp("data")), spec.schema, spec.input, spec.raw)
+
+
+@contextmanager
+def at_once() -> Iterator[Run]:
+    def run(action, arguments):  # type: ignore[no-untyped-def]
+        yield from (action(*each) for each in arguments)
+
+    yield run
+
+
+def test_a_split_keeps_the_total_and_the_ratios_of_its_weights(spec: ReleaseSpec) -> None:
+    divisible = Divisible.of(spec)
+    assert [(part.field, part.text) for part in divisible.parts] == [
+        ("tables", "face"),
+        ("tables", "year"),
+        ("only_measured", "face:year"),
+        ("sums", "year[-3 -1 1 3] within -2..2"),
+    ]
+    same = divisible.spec_with(divisible.start)
+    assert same is not None
+    assert same.generation_budget == spec.generation_budget
+    layout = spec.space.common.layout
+    shares = [each.space.generators[0].shares(layout) for each in (same, spec)]  # type: ignore[attr-defined]
+    assert {columns: float(share) for columns, share in shares[0].items()} == pytest.approx(
+        {columns: float(share) for columns, share in shares[1].items()}, rel=0.01
+    )
+    rng = np.random.default_rng(0)
+    for total in (None, Fraction(3, 2), Fraction(7)):
+        divisible = Divisible.of(spec, total)
+        for _ in range(5):
+            factors = np.exp(rng.normal(size=5))
+            other = divisible.spec_with(divisible.start.moved(factors[:4].tolist(), min(float(factors[4]), 1.2)))
+            assert other is not None
+            assert 0 <= divisible.total - other.plan.total.epsilon < Fraction(2, 10**6)
+            first, last = other.space.generators[0].sum_shares(layout)[0], other.space.generators[0].shares(layout)[(0,)]  # type: ignore[attr-defined]
+            assert float(first / last) == pytest.approx(factors[3] / factors[0], rel=0.02)
+
+
+def test_the_lines_are_the_split_that_was_tried(spec: ReleaseSpec, public: Counts, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search, "_MOST_STAGES", 0)
+    monkeypatch.setattr(search, "_JUDGED", 2)
+    with at_once() as run:
+        found = Search(Divisible.of(spec, Fraction(2)), Populations(public=public, priors={}, seed=1), run, seed=1).found()
+    told = tomllib.loads(split_lines(found))
+    tried = found.divisible.spec_with(found.chosen)
+    assert tried is not None
+    (generator,) = tried.space.generators
+    written = type(generator).model_validate({"family": "marginals"} | told["generators"][0])
+    layout = spec.space.common.layout
+    assert written.shares(layout) == generator.shares(layout)  # type: ignore[attr-defined]
+    assert Fraction(str(told["budget"]["generation"])) == tried.generation_budget
+    assert tried.joint_test is not None
+    assert Fraction(str(told["selection"]["test_epsilon"])) == tried.joint_test.epsilon
+
+
+def test_two_splits_meet_the_same_noise_up_to_its_scale(spec: ReleaseSpec, public: Counts) -> None:
+    def noise(total: int) -> np.ndarray:
+        asked = Divisible.of(spec, Fraction(total)).spec_with(Divisible.of(spec).start)
+        assert asked is not None
+        private = PrivateCounts(public, Meter(asked.plan.once))
+        measured = prepare(asked, private.rehearsed(SeededEntropy(1, 2, 0, 0))).measured
+        exact = prepare(asked, PrivateCounts(public, Meter(asked.plan.once)).rehearsed(_no_noise())).measured
+        assert measured is not None
+        assert exact is not None
+        pairs = zip(measured.tables, exact.tables, strict=True)
+        return np.concatenate([(one.values - other.values).ravel() * float(one.epsilon) for one, other in pairs])
+
+    small, large = noise(2), noise(4)
+    assert np.abs(small).max() > 1
+    assert np.corrcoef(small, large)[0, 1] > 0.95
+
+
+def _no_noise() -> SeededEntropy:
+    class Silent(SeededEntropy):
+        def add_laplace(self, values: np.ndarray, scale: float) -> np.ndarray:
+            return np.asarray(values, dtype=np.int64)
+
+    return Silent(0)
+
+
+def test_populations_have_other_shares_and_no_row_of_the_public_table(public: Counts) -> None:
+    plain = Populations(public=public, priors={}, seed=3)
+    assert plain.of(0)[0].same_as(public)
+    shapes = set()
+    for index in range(1, 6):
+        table, _ = plain.of(index)
+        assert table.total < public.total
+        assert (public.dense() >= table.dense()).all()
+        assert table.same_as(plain.of(index)[0])
+        shapes.add(table.digest())
+    assert len(shapes) == 5
+    assert Populations(public=public, priors={}, rows=100, seed=3).of(2)[0].total == 100
+    divided = Populations(public=public, priors={"a": public, "b": plain.of(1)[0]}, seed=3)
+    table, priors = divided.of(0)
+    assert divided.divided
+    assert (table.dense() + priors["a"].dense() == public.dense()).all()
+    assert priors["a"].total == public.total // 5
+    assert priors["b"].same_as(plain.of(1)[0])
+
+
+def test_a_bad_split_is_bettered_and_the_judgement_chose_nothing(
+    spec: ReleaseSpec, public: Counts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search, "_MOST_STAGES", 3)
+    monkeypatch.setattr(search, "_PER_POPULATION", 2)
+    used: list[tuple[int, int, bool]] = []
+
+    def recorded(spec: ReleaseSpec, populations: Populations, seed: int, population: int, numbers: range) -> list[Try]:
+        used.extend((population, number, population in judging or len(numbers) == 64) for number in numbers)
+        return run_tries(spec, populations, seed, population, numbers)
+
+    judging = range(search.POPULATIONS, 2 * search.POPULATIONS)
+    monkeypatch.setattr(search, "run_tries", recorded)
+    with at_once() as run:
+        found = Search(Divisible.of(spec), Populations(public=public, priors={}, seed=1), run, seed=1).found()
+    first, chosen = found.divisible.start.weights, found.chosen.weights
+    assert chosen[2] / sum(chosen) < first[2] / sum(first)
+    assert found.chosen_others.success > found.first_others.success + 0.05
+    assert found.chosen_as_is.success > found.first_as_is.success
+    choosing = {(population, number) for population, number, judged in used if not judged}
+    assert choosing
+    assert not choosing & {(population, number) for population, number, judged in used if judged}
+
+
+def test_success_counts_tables_above_a_threshold_as_failures_and_follows_the_law(spec: ReleaseSpec) -> None:
+    def one(excess: float, good: bool) -> Try:
+        return Try(population=0, number=0, excess=excess, good=good, reached=())
+
+    tries = [one(0.0, True), one(0.0, False), one(float("-inf"), False), one(float("inf"), True)]
+    assert success(spec, tries).tolist() == [0.5, 0, 0, 1]
+    assert one(-1, True).chance() == pytest.approx(np.exp(-1) / 2)
+    assert one(-1, True).chance(2) == pytest.approx(np.exp(-0.5) / 2)
+
+
+def test_only_sure_differences_move_a_part() -> None:
+    assert sureness(np.array([1.0, 1.1, 0.9, 1.0])) == 1
+    assert sureness(np.array([-1.0, -1.1, -0.9, -1.0])) == -1
+    assert sureness(np.array([1.0, -1.0, 1.0, -1.01])) == 0
+    assert sureness(np.zeros(4)) == 0
+
+
+def test_what_cannot_be_split_is_refused(spec: ReleaseSpec, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="what a split is for"):
+        Divisible.of(load_spec(write_config(tmp_path)))
+    divisible = Divisible.of(spec)
+    assert divisible.spec_with(Split(weights=divisible.start.weights, test=Fraction(4))) is None
+
+
+def test_the_command_prints_lines_and_writes_the_outcome(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search, "_MOST_STAGES", 0)
+    monkeypatch.setattr(search, "_JUDGED", 2)
+    config, data, out = write_config(tmp_path, CHANGES), write_data(tmp_path), tmp_path / "split.json"
+    asked = ["split", str(config), "--data", str(data), "--total", "2.5", "--out", str(out)]
+    result = CliRunner().invoke(app, asked)
+    assert result.exit_code == 0, result.output
+    assert "test_epsilon = 1" in result.output
+    outcome = json.loads(out.read_text())
+    assert outcome["total"] == 2.5
+    assert outcome["proposed"]["public_file"]["tries"] == 8
+    assert "expected a place for a new file" in str(CliRunner().invoke(app, asked).exception)
+    assert "expected more than 1." in str(CliRunner().invoke(app, [*asked[:4], "--total", "1"]).exception)
+    assert "above 0" in str(CliRunner().invoke(app, [*asked[:4], "--total", "x"]).exception)
