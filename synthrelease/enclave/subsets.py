@@ -7,7 +7,7 @@ fall into. No probability is computed, so nothing is rounded.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -75,13 +75,23 @@ def _drawn(table: Counts, size: int, entropy: SystemEntropy) -> np.ndarray:
     """(n_cells,) how many rows of each cell are in a uniform subset."""
     rows = table.total
     few = min(size, rows - size)
-    ends = np.cumsum(table.counts)
-    if _FEW * few <= rows:
-        cells = np.searchsorted(ends, _distinct(rows, few, entropy), side="right")
-        drawn = np.bincount(cells, minlength=len(table)).astype(np.int64, copy=False)
-    else:  # every cell has a row, so that none begins where another does
-        drawn = np.add.reduceat(_marked(rows, few, entropy), ends - table.counts, dtype=np.int64)
+    ends, drawn = np.cumsum(table.counts), np.zeros(len(table), dtype=np.int64)
+    for numbers in _numbers(rows, few, entropy):
+        if len(numbers):
+            first = np.searchsorted(ends, numbers[0], side="right")
+            found = np.bincount(np.searchsorted(ends, numbers, side="right") - first)
+            drawn[first : first + len(found)] += found
     return drawn if 2 * size <= rows else table.counts - drawn
+
+
+def _numbers(rows: int, few: int, entropy: SystemEntropy) -> Iterator[np.ndarray]:
+    """The numbers of the rows of a uniform subset, rising, in pieces."""
+    if _FEW * few <= rows:
+        yield _distinct(rows, few, entropy)
+        return
+    marked = _marked(rows, few, entropy)
+    for start in range(0, rows, _AT_ONCE):
+        yield start + np.flatnonzero(marked[start : start + _AT_ONCE])
 
 
 def _distinct(bound: int, size: int, entropy: SystemEntropy) -> np.ndarray:

@@ -62,6 +62,7 @@ def law_of_subset(kept: tuple[int, ...], size: int) -> Law:
 def numbers(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Both ways to hold the numbers of rows: files of so few rows would see the first alone."""
     monkeypatch.setattr(subsets, "_FEW", request.param)
+    monkeypatch.setattr(subsets, "_AT_ONCE", 2)  # so that marks come in pieces
 
 
 @pytest.mark.usefixtures("numbers")

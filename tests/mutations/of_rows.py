@@ -74,7 +74,7 @@ OF_THE_ROWS = (
     Mutation(
         name="subset: the first rows",
         breaks="the release is about the first cells alone",
-        place="enclave.subsets:_drawn",
+        place="enclave.subsets:_numbers",
         old="_marked(rows, few, entropy)",
         new="np.arange(rows) < few",
         tests=(LAWS,),
@@ -83,8 +83,8 @@ OF_THE_ROWS = (
         name="subset: a few rows are put one cell too low",
         breaks="rows are counted in cells that do not hold them",
         place="enclave.subsets:_drawn",
-        old='side="right"',
-        new='side="left"',
+        old='np.searchsorted(ends, numbers, side="right")',
+        new='np.searchsorted(ends, numbers, side="left")',
         tests=(LAWS,),
     ),
     Mutation(
