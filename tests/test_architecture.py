@@ -349,7 +349,7 @@ def test_a_meter_is_filled_by_the_code_of_a_round_alone() -> None:
     assert of_releases == {"releasing/attempt.py", "releasing/dry_run.py", "enclave/resizing.py", "enclave/pieces.py"}
     assert files_where(calls("Meter")) == {
         "enclave/door.py", "releasing/dry_run.py", "rehearsal/rehearse.py", "rehearsal/judging.py", "drafting/criteria.py",
-        "audit/worlds.py", "rehearsal/splitting/trying.py",
+        "audit/worlds.py", "rehearsal/allocation/trying.py",
     }  # fmt: skip
     planned = {
         ast.unparse(node.args[0])
@@ -383,11 +383,11 @@ def test_a_release_is_run_from_one_place() -> None:
 def test_private_counts_are_made_by_ingest_alone() -> None:
     """And by the rehearsal, of public rows, and by the audit, of made-up ones."""
     assert files_where(calls("PrivateRows")) == {"enclave/ingest.py", "audit/worlds.py"}
-    public = {"rehearsal/rehearse.py", "rehearsal/judging.py", "rehearsal/splitting/trying.py", "drafting/criteria.py"}
+    public = {"rehearsal/rehearse.py", "rehearsal/judging.py", "rehearsal/allocation/trying.py", "drafting/criteria.py"}
     assert files_where(calls("PrivateCounts")) == {"enclave/door.py", "audit/worlds.py", *public}
     assert files_where(calls("read_public")) == {
         "rehearsal/rehearse.py",
-        "rehearsal/splitting/splitting.py",
+        "rehearsal/allocation/allocating.py",
         "drafting/draft.py",
         "releasing/attempt.py",
     }  # releasing/attempt.py: public priors

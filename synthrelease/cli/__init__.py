@@ -25,7 +25,7 @@ from synthrelease.cli.drafting import init
 from synthrelease.cli.estimating import estimate
 from synthrelease.cli.planning import check, plan
 from synthrelease.cli.quiet import be_quiet
-from synthrelease.cli.rehearsing import rehearse, simulate, split
+from synthrelease.cli.rehearsing import allocate, rehearse, simulate
 from synthrelease.cli.releasing import release
 from synthrelease.cli.terminal import STOPPED, err
 from synthrelease.errors import SynthreleaseError, failure_of
@@ -46,7 +46,7 @@ for command in (
     check,
     simulate,
     rehearse,
-    split,
+    allocate,
     commit,
     release,
     demo,

@@ -1,4 +1,4 @@
-"""rehearse, split and simulate: the commands for public data."""
+"""rehearse, allocate and simulate: the commands for public data."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def rehearse(
         raise typer.Exit(STOPPED)
 
 
-def split(
+def allocate(
     config: Config,
     data: Annotated[
         str, typer.Option("--data", metavar="FILE", help="A PUBLIC file, or database, with the layout of the private one.")
@@ -104,14 +104,20 @@ def split(
     out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="A new file for the outcome, as JSON.")] = None,
     jobs: Jobs = 1,
 ) -> None:
-    """Choose on PUBLIC data how a total is split between measured tables, sums and the joint test.
+    """Choose on PUBLIC data how a total is allocated to measured tables, sums and the joint test.
 
     Prints the lines for the specification, and how often a release with them succeeds. Reads nothing private, spends nothing.
     """
     from synthrelease.enclave.source import Source
     from synthrelease.errors import InputError
+    from synthrelease.rehearsal.allocation.allocating import (
+        allocation_lines,
+        allocation_words,
+        check_new,
+        choose_allocation,
+        write_allocation,
+    )
     from synthrelease.rehearsal.parallel import Workers
-    from synthrelease.rehearsal.splitting.splitting import check_new, choose_split, split_lines, split_words, write_split
     from synthrelease.specification.spec import load_spec
 
     wanted = None if total is None else _above_zero(total)
@@ -121,7 +127,7 @@ def split(
         check_new(out)
     spec = load_spec(config)
     with progress_bars() as progress:
-        found = choose_split(
+        found = choose_allocation(
             spec,
             Source.of(data, table),
             total=wanted,
@@ -132,10 +138,10 @@ def split(
             progress=progress,
         )
     if out is not None:
-        write_split(found, out)
-    for text in split_words(found):
+        write_allocation(found, out)
+    for text in allocation_words(found):
         terminal.print(escape(f"- {text}"), highlight=False)
-    terminal.print("\n" + escape(split_lines(found)), highlight=False)
+    terminal.print("\n" + escape(allocation_lines(found)), highlight=False)
 
 
 def simulate(

@@ -1,4 +1,4 @@
-"""The whole of it: from a specification and a public file to a proposed split, in words, as settings and as JSON."""
+"""The whole of it: from a specification and a public file to a proposed allocation, in words, as settings and as JSON."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from synthrelease.accounting.charges import decimal_text
 from synthrelease.enclave.ingest import read_public
 from synthrelease.enclave.source import Source
 from synthrelease.errors import InputError, OutputError
+from synthrelease.rehearsal.allocation.parts import FIELDS, Allocation, Divisible
+from synthrelease.rehearsal.allocation.populations import Populations
+from synthrelease.rehearsal.allocation.search import Found, Judged, Progress, Search
 from synthrelease.rehearsal.parallel import Workers, running
-from synthrelease.rehearsal.splitting.parts import FIELDS, Divisible, Split
-from synthrelease.rehearsal.splitting.populations import Populations
-from synthrelease.rehearsal.splitting.search import Found, Judged, Progress, Search
 from synthrelease.rehearsal.words import percent
 from synthrelease.releasing.attempt import read_priors
 from synthrelease.specification.release_spec import ReleaseSpec
 
 
-def choose_split(
+def choose_allocation(
     spec: ReleaseSpec,
     data: Source,
     *,
@@ -33,7 +33,7 @@ def choose_split(
     workers: Workers | None = None,
     progress: Progress = lambda phase, done, total: None,
 ) -> Found:
-    """Choose how a total is split between measured tables, sums and the joint test. Reads nothing private, spends nothing.
+    """Choose how a total is allocated to measured tables, sums and the joint test. Reads nothing private, spends nothing.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def choose_split(
 
     Raises
     ------
-    InputError : where the specification cannot be split so, or the file does not fit.
+    InputError : where the specification cannot be allocated so, or the file does not fit.
     """
     deadline = time.monotonic() + 60 * minutes
     divisible = Divisible.of(spec, total)
@@ -60,13 +60,13 @@ def choose_split(
         return Search(divisible, populations, run, seed=seed, deadline=deadline, progress=progress).found()
 
 
-def split_words(found: Found) -> list[str]:
+def allocation_words(found: Found) -> list[str]:
     """What is proposed, what to expect of it, and what that rests on."""
     same = found.chosen == found.divisible.start
     spec = found.divisible.spec
     per = found.chosen_others.tries
     told = [
-        f"No split was found that does better than that of {spec.path} at epsilon = {decimal_text(found.divisible.total)}."
+        f"No allocation was found that does better than that of {spec.path} at epsilon = {decimal_text(found.divisible.total)}."
         if same
         else f"Proposed at epsilon = {decimal_text(found.divisible.total)}, after {found.stages} steps: the lines below.",
         f"Success, a released table that keeps every threshold: {_share(found.chosen_as_is)} on the public file and "
@@ -91,8 +91,8 @@ def _share(judged: Judged) -> str:
     return f"{percent(judged.success)} ({percent(judged.low)} to {percent(judged.high)})"
 
 
-def split_lines(found: Found) -> str:
-    """The settings of the proposed split, ready for the specification."""
+def allocation_lines(found: Found) -> str:
+    """The settings of the proposed allocation, ready for the specification."""
     texts = {name: found.divisible.written(found.chosen, name) for name in FIELDS}
     settings = "\n".join(f'{name} = """\n{text}"""' for name, text in texts.items() if text)
     generation = decimal_text(found.divisible.generation(found.chosen))
@@ -103,15 +103,15 @@ def split_lines(found: Found) -> str:
     )
 
 
-def split_document(found: Found) -> dict[str, Any]:
+def allocation_document(found: Found) -> dict[str, Any]:
     """The outcome as plain values."""
     divisible = found.divisible
 
-    def described(split: Split, as_is: Judged, others: Judged) -> dict[str, Any]:
+    def described(allocation: Allocation, as_is: Judged, others: Judged) -> dict[str, Any]:
         return {
-            "generation": float(divisible.generation(split)),
-            "test_epsilon": float(split.test),
-            **{name: text for name in FIELDS if (text := divisible.written(split, name))},
+            "generation": float(divisible.generation(allocation)),
+            "test_epsilon": float(allocation.test),
+            **{name: text for name in FIELDS if (text := divisible.written(allocation, name))},
             "public_file": vars(as_is),
             "other_populations": vars(others),
         }
@@ -132,12 +132,12 @@ def check_new(path: Path) -> None:
         raise OutputError(f"{path}: expected a place for a new file, found something there.")
 
 
-def write_split(found: Found, path: Path) -> None:
+def write_allocation(found: Found, path: Path) -> None:
     """The outcome as JSON, into a new file. Raises OutputError."""
     problem = None
     try:
         with path.open("x", encoding="utf-8") as file:
-            file.write(json.dumps(split_document(found), indent=2) + "\n")
+            file.write(json.dumps(allocation_document(found), indent=2) + "\n")
     except OSError as error:
         problem = f"{path}: expected a place for a new file ({error.strerror})."
     if problem:

@@ -1,4 +1,4 @@
-"""What a budget is split between: the measured terms of a `marginals` generator, and the joint test; and how it is written."""
+"""What a budget is allocated to: the measured terms of a `marginals` generator, and the joint test; and how it is written."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Part:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Split:
+class Allocation:
     """How a total is shared out.
 
     Attributes
@@ -49,15 +49,15 @@ class Split:
     weights: tuple[Fraction, ...]
     test: Fraction
 
-    def moved(self, factors: Sequence[float], test: float) -> Split:
+    def moved(self, factors: Sequence[float], test: float) -> Allocation:
         """With each weight, and the test's epsilon, times a factor above 0."""
         weights = tuple(_few_digits(weight * Fraction(factor)) for weight, factor in zip(self.weights, factors, strict=True))
-        return Split(weights=weights, test=_few_digits(self.test * Fraction(test)))
+        return Allocation(weights=weights, test=_few_digits(self.test * Fraction(test)))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Divisible:
-    """A specification whose budget can be split anew, under a total.
+    """A specification whose budget can be allocated anew, under a total.
 
     Attributes
     ----------
@@ -74,13 +74,13 @@ class Divisible:
 
         Raises
         ------
-        InputError : where there is nothing to split, or it is not known how.
+        InputError : where there is nothing to allocate, or it is not known how.
         """
         generators = spec.space.generators
         texts = {tuple(getattr(each, name) for name in FIELDS) if isinstance(each, Marginals) else None for each in generators}
         if len(texts) > 1 or None in texts or not spec.shared_measurements or spec.joint_test is None:
             raise InputError(
-                f"{spec.path}: expected what a split is for: generators of the family 'marginals' that measure the same, "
+                f"{spec.path}: expected what an allocation is for: generators of the family 'marginals' that measure the same, "
                 f'measurements = "shared" and test = "joint" in [selection]; found otherwise.'
             )
         if not all(charge.pure for charge in (*spec.plan.once, *spec.plan.per_round, *spec.plan.after)):
@@ -88,44 +88,44 @@ class Divisible:
         return cls(spec=spec, total=total or spec.plan.total.epsilon, parts=tuple(_parts(spec, generators[0])))
 
     @property
-    def start(self) -> Split:
-        """The split of the specification: its weights and its test."""
+    def start(self) -> Allocation:
+        """The allocation of the specification: its weights and its test."""
         terms = {(name, place): weight for name in FIELDS for place, weight, _ in _terms(self._text(name))}
         test = Fraction(0) if self.spec.joint_test is None else self.spec.joint_test.epsilon
-        return Split(weights=tuple(terms[part.field, part.place] for part in self.parts), test=test)
+        return Allocation(weights=tuple(terms[part.field, part.place] for part in self.parts), test=test)
 
     def _text(self, name: Field) -> str:
         return str(getattr(self.spec.space.generators[0], name) or "")
 
-    def generation(self, split: Split) -> Fraction:
+    def generation(self, allocation: Allocation) -> Fraction:
         """What is left of the total for the generation; 0 or less where the rest costs as much."""
-        rest = replace(self._tested(split), generation_budget=_NEXT_TO_NOTHING).plan.total.epsilon - _NEXT_TO_NOTHING
+        rest = replace(self._tested(allocation), generation_budget=_NEXT_TO_NOTHING).plan.total.epsilon - _NEXT_TO_NOTHING
         return Fraction(math.floor((self.total - rest) * _FINEST), _FINEST)
 
-    def _tested(self, split: Split) -> ReleaseSpec:
+    def _tested(self, allocation: Allocation) -> ReleaseSpec:
         test = self.spec.joint_test
-        return self.spec if test is None else replace(self.spec, joint_test=replace(test, epsilon=split.test))
+        return self.spec if test is None else replace(self.spec, joint_test=replace(test, epsilon=allocation.test))
 
-    def spec_with(self, split: Split) -> ReleaseSpec | None:
-        """The specification with this split; None where the test leaves nothing for the generation."""
-        generation = self.generation(split)
+    def spec_with(self, allocation: Allocation) -> ReleaseSpec | None:
+        """The specification with this allocation; None where the test leaves nothing for the generation."""
+        generation = self.generation(allocation)
         if generation <= 0:
             return None
-        texts = {name: text for name in FIELDS if (text := self.written(split, name))}
+        texts = {name: text for name in FIELDS if (text := self.written(allocation, name))}
         generators = tuple(type(each).model_validate(each.model_dump() | texts) for each in self.spec.space.generators)
         space = replace(self.spec.space, generators=generators)
-        return replace(self._tested(split), space=space, generation_budget=generation)
+        return replace(self._tested(allocation), space=space, generation_budget=generation)
 
-    def written(self, split: Split, name: Field) -> str:
-        """One of the settings with the weights of this split, about thousandths of epsilon; empty where it is not set."""
+    def written(self, allocation: Allocation, name: Field) -> str:
+        """One of the settings with the weights of this allocation, about thousandths of epsilon; empty where it is not set."""
         thousandths = (
-            self.generation(split)
+            self.generation(allocation)
             * 1000
-            / sum((weight * part.number for part, weight in zip(self.parts, split.weights, strict=True)), Fraction(0))
+            / sum((weight * part.number for part, weight in zip(self.parts, allocation.weights, strict=True)), Fraction(0))
         )
         new = {
             part.place: _few_digits(weight * thousandths)
-            for part, weight in zip(self.parts, split.weights, strict=True)
+            for part, weight in zip(self.parts, allocation.weights, strict=True)
             if part.field == name
         }
         terms = [f"{decimal_text(new.get(place, Fraction(0)))} {rest}" for place, _, rest in _terms(self._text(name))]

@@ -1,4 +1,4 @@
-"""One try of a split: a whole round on a public population, with its exact figures, as smooth a judgement as can be had."""
+"""One try of an allocation: a whole round on a public population, with its exact figures, judged as smoothly as can be."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import numpy as np
 from synthrelease.enclave.door import Meter, PrivateCounts
 from synthrelease.errors import RejectedRound
 from synthrelease.randomness import SeededEntropy
+from synthrelease.rehearsal.allocation.populations import Populations
 from synthrelease.rehearsal.attempts import exact_scores, passing
-from synthrelease.rehearsal.splitting.populations import Populations
 from synthrelease.releasing.attempt import generate, prepare
 from synthrelease.releasing.threads import one_thread
 from synthrelease.specification.release_spec import ReleaseSpec
@@ -49,7 +49,7 @@ def run_tries(spec: ReleaseSpec, populations: Populations, seed: int, population
     """Rounds of a specification on one population. Public data only.
 
     Noise hangs on seed, population and number alone, and the draws of `SeededEntropy` are the same up to their scale: two
-    splits of one specification differ by how large the same noise is, so that few tries tell which is better.
+    allocations of one specification differ by how large the same noise is, so that few tries tell which is better.
     """
     table, priors = populations.of(population)
     public = PrivateCounts(table, Meter(()))

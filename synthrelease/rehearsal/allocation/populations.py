@@ -1,4 +1,4 @@
-"""Populations that a split is tried on: the public table, and others that are made of it by thinning its rows.
+"""Populations that an allocation is tried on: the public table, and others that are made of it by thinning its rows.
 
 A private table is another population than the public one that it is rehearsed on. A choice that is good on the public table
 alone may rest on an accident of it: on how many rows its rarest bin has. So others are made: in three columns, drawn at random,

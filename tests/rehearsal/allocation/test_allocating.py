@@ -1,4 +1,4 @@
-"""A split that is chosen by rehearsal: within its total, on paired noise, judged by what chose nothing, and better."""
+"""An allocation that is chosen by rehearsal: within its total, on paired noise, judged by what chose nothing, and better."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from synthrelease.enclave.door import Meter, PrivateCounts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import InputError
 from synthrelease.randomness import SeededEntropy
+from synthrelease.rehearsal.allocation import search
+from synthrelease.rehearsal.allocation.allocating import allocation_lines
+from synthrelease.rehearsal.allocation.parts import Allocation, Divisible
+from synthrelease.rehearsal.allocation.populations import Populations
+from synthrelease.rehearsal.allocation.search import Search, sureness
+from synthrelease.rehearsal.allocation.trying import Try, run_tries, success
 from synthrelease.rehearsal.parallel import Run
-from synthrelease.rehearsal.splitting import search
-from synthrelease.rehearsal.splitting.parts import Divisible, Split
-from synthrelease.rehearsal.splitting.populations import Populations
-from synthrelease.rehearsal.splitting.search import Search, sureness
-from synthrelease.rehearsal.splitting.splitting import split_lines
-from synthrelease.rehearsal.splitting.trying import Try, run_tries, success
 from synthrelease.releasing.attempt import prepare
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.spec import load_spec
@@ -54,14 +54,14 @@ test = "joint"
 test_epsilon = 1
 false_acceptance = 0.1
 """
-"""Nearly everything is measured aside: a split that can only be bettered."""
+"""Nearly everything is measured aside: an allocation that can only be bettered."""
 
 CHANGES = {PIPELINE: MARGINALS, "threshold = 0.9\nepsilon = 0.5": "threshold = 0.05\nepsilon = 0.1"}
 
 
 @pytest.fixture(scope="module")
 def spec(tmp_path_factory: pytest.TempPathFactory) -> ReleaseSpec:
-    return load_spec(write_config(tmp_path_factory.mktemp("split"), CHANGES))
+    return load_spec(write_config(tmp_path_factory.mktemp("allocation"), CHANGES))
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +77,7 @@ def at_once() -> Iterator[Run]:
     yield run
 
 
-def test_a_split_keeps_the_total_and_the_ratios_of_its_weights(spec: ReleaseSpec) -> None:
+def test_a_allocation_keeps_the_total_and_the_ratios_of_its_weights(spec: ReleaseSpec) -> None:
     divisible = Divisible.of(spec)
     assert [(part.field, part.text) for part in divisible.parts] == [
         ("tables", "face"),
@@ -105,12 +105,14 @@ def test_a_split_keeps_the_total_and_the_ratios_of_its_weights(spec: ReleaseSpec
             assert float(first / last) == pytest.approx(factors[3] / factors[0], rel=0.02)
 
 
-def test_the_lines_are_the_split_that_was_tried(spec: ReleaseSpec, public: Counts, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_lines_are_the_allocation_that_was_tried(
+    spec: ReleaseSpec, public: Counts, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(search, "_MOST_STAGES", 0)
     monkeypatch.setattr(search, "_JUDGED", 2)
     with at_once() as run:
         found = Search(Divisible.of(spec, Fraction(2)), Populations(public=public, priors={}, seed=1), run, seed=1).found()
-    told = tomllib.loads(split_lines(found))
+    told = tomllib.loads(allocation_lines(found))
     tried = found.divisible.spec_with(found.chosen)
     assert tried is not None
     (generator,) = tried.space.generators
@@ -122,7 +124,7 @@ def test_the_lines_are_the_split_that_was_tried(spec: ReleaseSpec, public: Count
     assert Fraction(str(told["selection"]["test_epsilon"])) == tried.joint_test.epsilon
 
 
-def test_two_splits_meet_the_same_noise_up_to_its_scale(spec: ReleaseSpec, public: Counts) -> None:
+def test_two_allocations_meet_the_same_noise_up_to_its_scale(spec: ReleaseSpec, public: Counts) -> None:
     def noise(total: int) -> np.ndarray:
         asked = Divisible.of(spec, Fraction(total)).spec_with(Divisible.of(spec).start)
         assert asked is not None
@@ -167,7 +169,7 @@ def test_populations_have_other_shares_and_no_row_of_the_public_table(public: Co
     assert priors["b"].same_as(plain.of(1)[0])
 
 
-def test_a_bad_split_is_bettered_and_the_judgement_chose_nothing(
+def test_a_bad_allocation_is_bettered_and_the_judgement_chose_nothing(
     spec: ReleaseSpec, public: Counts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(search, "_MOST_STAGES", 3)
@@ -208,18 +210,18 @@ def test_only_sure_differences_move_a_part() -> None:
     assert sureness(np.zeros(4)) == 0
 
 
-def test_what_cannot_be_split_is_refused(spec: ReleaseSpec, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="what a split is for"):
+def test_what_cannot_be_allocated_is_refused(spec: ReleaseSpec, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="what an allocation is for"):
         Divisible.of(load_spec(write_config(tmp_path)))
     divisible = Divisible.of(spec)
-    assert divisible.spec_with(Split(weights=divisible.start.weights, test=Fraction(4))) is None
+    assert divisible.spec_with(Allocation(weights=divisible.start.weights, test=Fraction(4))) is None
 
 
 def test_the_command_prints_lines_and_writes_the_outcome(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search, "_MOST_STAGES", 0)
     monkeypatch.setattr(search, "_JUDGED", 2)
-    config, data, out = write_config(tmp_path, CHANGES), write_data(tmp_path), tmp_path / "split.json"
-    asked = ["split", str(config), "--data", str(data), "--total", "2.5", "--out", str(out)]
+    config, data, out = write_config(tmp_path, CHANGES), write_data(tmp_path), tmp_path / "allocation.json"
+    asked = ["allocate", str(config), "--data", str(data), "--total", "2.5", "--out", str(out)]
     result = CliRunner().invoke(app, asked)
     assert result.exit_code == 0, result.output
     assert "test_epsilon = 1" in result.output

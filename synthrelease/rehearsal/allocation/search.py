@@ -1,13 +1,13 @@
-"""The search for a split: steps along paired differences, and an honest estimate of what was chosen.
+"""The search for an allocation: steps along paired differences, and an honest estimate of what was chosen.
 
-**Climbing.** All splits of a stage meet the same noise on the same populations (`trying.run_tries`), so that their differences
-are those of the splits. A stage raises every part in turn, a little, the total staying what it is; each part is then moved the
-more the surer its difference is; three lengths of this step are compared, with the present split, on fresh noise. What is
-climbed is the probability to pass with the test's noise widened: the success itself says nothing where nearly all tries, or
-none, pass.
+**Climbing.** All allocations of a stage meet the same noise on the same populations (`trying.run_tries`), so that their
+differences are those of the allocations. A stage raises every part in turn, a little, the total staying what it is; each part
+is then moved the more the surer its difference is; three lengths of this step are compared, with the present allocation, on
+fresh noise. What is climbed is the probability to pass with the test's noise widened: the success itself says nothing where
+nearly all tries, or none, pass.
 
-**The winner's curse.** The best of several estimates is flattered. So the splits on the way, the first one included, meet again
-on fresh noise, and the chosen one is judged on noise and on populations that nothing was chosen by, beside the first one.
+**The winner's curse.** The best of several estimates is flattered. So the allocations on the way, the first one included, meet
+again on fresh noise, and the chosen one is judged on noise and on populations that nothing was chosen by, beside the first one.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from synthrelease.rehearsal.allocation.parts import Allocation, Divisible
+from synthrelease.rehearsal.allocation.populations import Populations
+from synthrelease.rehearsal.allocation.trying import Try, run_tries, smoothed, success
 from synthrelease.rehearsal.intervals import bounded_mean
 from synthrelease.rehearsal.parallel import Run
-from synthrelease.rehearsal.splitting.parts import Divisible, Split
-from synthrelease.rehearsal.splitting.populations import Populations
-from synthrelease.rehearsal.splitting.trying import Try, run_tries, smoothed, success
 from synthrelease.specification.release_spec import ReleaseSpec
 
 POPULATIONS = 4
 """Populations that a choice is made on: the public file and three others; as many others, fresh ones, judge it."""
 
 _PER_POPULATION = 4
-"""Tries of every split in a stage, on each."""
+"""Tries of every allocation in a stage, on each."""
 
 _JUDGED = 16
-"""Tries that judge a split, on each of the other populations; as many on the public file as on all of these."""
+"""Tries that judge an allocation, on each of the other populations; as many on the public file as on all of these."""
 
 _RAISED, _RAISED_TEST = 1.6, 1.25
 _LENGTHS = (0.5, 1.0, 2.0)
@@ -50,7 +50,7 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True, kw_only=True)
 class Judged:
-    """What fresh tries say about a split.
+    """What fresh tries say about an allocation.
 
     Attributes
     ----------
@@ -73,14 +73,14 @@ class Found:
 
     Attributes
     ----------
-    chosen : the split, which may be that of the specification.
+    chosen : the allocation, which may be that of the specification.
     first_as_is, first_others, chosen_as_is, chosen_others : both judged, on the public file and on the other populations.
     stages : steps that were taken.
     n_tries : in all.
     """
 
     divisible: Divisible
-    chosen: Split
+    chosen: Allocation
     first_as_is: Judged
     first_others: Judged
     chosen_as_is: Judged
@@ -114,7 +114,7 @@ class Search:
         first = self._divisible.start
         as_is = self._compared([first, chosen], [0], _JUDGED * POPULATIONS, "judged on the public file")
         others = self._compared([first, chosen], judging, _JUDGED, "judged on other populations")
-        specs = [self._spec(split) for split in (first, chosen)]
+        specs = [self._spec(allocation) for allocation in (first, chosen)]
         return Found(
             divisible=self._divisible,
             chosen=chosen,
@@ -126,8 +126,8 @@ class Search:
             n_tries=self._done,
         )
 
-    def _climbed(self, first: Split) -> list[Split]:
-        """The splits on the way, the first one first."""
+    def _climbed(self, first: Allocation) -> list[Allocation]:
+        """The allocations on the way, the first one first."""
         path, step = [first], 1.0
         for stage in range(1, _MOST_STAGES + 1):
             if self._late() or step < _LEAST_STEP:
@@ -135,17 +135,17 @@ class Search:
             phase = f"stage {stage}"
             present = path[-1]
             raised = list(self._raised(present))
-            asked = [present, *(split for split in raised if self._possible(split))]
+            asked = [present, *(allocation for allocation in raised if self._possible(allocation))]
             tries = self._compared(asked, range(POPULATIONS), _PER_POPULATION, f"{phase}, parts raised")
             if self._late():
                 break
             scale = wide(tries[0])
             base = smoothed(tries[0], scale)
             left = iter(tries[1:])
-            gains = [smoothed(next(left), scale) - base if self._possible(split) else np.zeros(1) for split in raised]
+            gains = [smoothed(next(left), scale) - base if self._possible(allocation) else np.zeros(1) for allocation in raised]
             moves = np.array([sureness(gain) for gain in gains])
             nexts = [self._moved(present, step * length * moves) for length in _LENGTHS]
-            nexts = [split for split in nexts if self._possible(split)]
+            nexts = [allocation for allocation in nexts if self._possible(allocation)]
             again = self._compared([present, *nexts], range(POPULATIONS), 2 * _PER_POPULATION, f"{phase}, steps compared")
             values = [float(smoothed(one, scale).mean()) for one in again]
             best = int(np.argmax(values))
@@ -155,38 +155,38 @@ class Search:
                 step /= 2
         return path
 
-    def _raised(self, split: Split) -> Iterator[Split]:
+    def _raised(self, allocation: Allocation) -> Iterator[Allocation]:
         """Every part a little higher, in turn; the test last."""
-        n = len(split.weights)
+        n = len(allocation.weights)
         for part in range(n + 1):
-            yield self._moved(split, np.eye(n + 1)[part])
+            yield self._moved(allocation, np.eye(n + 1)[part])
 
     @staticmethod
-    def _moved(split: Split, moves: np.ndarray) -> Split:
+    def _moved(allocation: Allocation, moves: np.ndarray) -> Allocation:
         factors = np.power(_RAISED, moves[:-1])
-        return split.moved(factors.tolist(), _RAISED_TEST ** float(moves[-1]))
+        return allocation.moved(factors.tolist(), _RAISED_TEST ** float(moves[-1]))
 
-    def _best(self, path: Sequence[Split]) -> Split:
-        """Of the splits on the way the best on fresh noise: all, then the better half, and so on.
+    def _best(self, path: Sequence[Allocation]) -> Allocation:
+        """Of the allocations on the way the best on fresh noise: all, then the better half, and so on.
 
         By success plus the smoothed probability to pass: a success is lost to few unlucky tries, and these alone would choose.
         """
         left, per = list(path), 2 * _PER_POPULATION
         while len(left) > 1:
-            tries = self._compared(left, range(POPULATIONS), per, f"{len(left)} splits looked at anew")
+            tries = self._compared(left, range(POPULATIONS), per, f"{len(left)} allocations looked at anew")
             values = [
-                float(success(self._spec(split), one).mean() + smoothed(one, _SMOOTH).mean())
-                for split, one in zip(left, tries, strict=True)
+                float(success(self._spec(allocation), one).mean() + smoothed(one, _SMOOTH).mean())
+                for allocation, one in zip(left, tries, strict=True)
             ]
             order = sorted(range(len(left)), key=lambda place: values[place], reverse=True)
             left, per = [left[place] for place in order[: len(left) // 2]], 2 * per
         return left[0]
 
-    def _compared(self, splits: Sequence[Split], populations: Sequence[int], per: int, phase: str) -> list[list[Try]]:
-        """Tries of every split with the same fresh noise, in the same order."""
+    def _compared(self, allocations: Sequence[Allocation], populations: Sequence[int], per: int, phase: str) -> list[list[Try]]:
+        """Tries of every allocation with the same fresh noise, in the same order."""
         numbers = range(self._fresh, self._fresh + per)
         self._fresh += per
-        specs = [self._spec(split) for split in splits]
+        specs = [self._spec(allocation) for allocation in allocations]
         tasks = [(place, population) for place in range(len(specs)) for population in populations]
         total, done = len(tasks) * per, 0
         self._progress(phase, done, total)
@@ -199,13 +199,13 @@ class Search:
         self._done += done
         return [sorted(tries, key=lambda one: (one.population, one.number)) for tries in found]
 
-    def _possible(self, split: Split) -> bool:
-        return self._divisible.spec_with(split) is not None
+    def _possible(self, allocation: Allocation) -> bool:
+        return self._divisible.spec_with(allocation) is not None
 
-    def _spec(self, split: Split) -> ReleaseSpec:
-        spec = self._divisible.spec_with(split)
+    def _spec(self, allocation: Allocation) -> ReleaseSpec:
+        spec = self._divisible.spec_with(allocation)
         if spec is None:
-            raise ValueError("expected a split that leaves something for the generation")
+            raise ValueError("expected an allocation that leaves something for the generation")
         return spec
 
     def _late(self) -> bool:
