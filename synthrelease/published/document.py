@@ -26,6 +26,7 @@ import json
 import math
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import cached_property
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import (
@@ -109,6 +110,10 @@ class CriterionPart(Part):
 
     def criterion(self) -> Criterion | None:
         """The criterion itself; None for a kind that is not known here. Raises ValueError for parameters of another kind."""
+        return self._criterion
+
+    @cached_property
+    def _criterion(self) -> Criterion | None:
         return published_criterion(
             self.kind,
             name=self.name,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 INK, MUTED, PAPER, SOFT = "#1c2430", "#46505e", "#ffffff", "#f3f5f8"
 LINE, BLUE, BAND, RED, GREEN = "#d5dae1", "#2f5f9a", "#b9cde6", "#9a3b2f", "#256b3c"
@@ -38,10 +38,10 @@ class Picture:
     def rect(
         self, x: float, y: float, width: float, height: float, fill: str, *, stroke: str | None = None, rx: float = 0
     ) -> None:
-        shape = Markup('<rect x="{}" y="{}" width="{}" height="{}" fill="{}"{}{}/>')
-        rounded = Markup(' rx="{}"').format(_n(rx)) if rx else ""
-        lined = Markup(' stroke="{}"').format(stroke) if stroke else ""
-        self._parts.append(shape.format(_n(x), _n(y), _n(max(width, 0)), _n(max(height, 0)), fill, rounded, lined))
+        rounded = f' rx="{_n(rx)}"' if rx else ""
+        lined = f' stroke="{escape(stroke)}"' if stroke else ""
+        frame = f'x="{_n(x)}" y="{_n(y)}" width="{_n(max(width, 0))}" height="{_n(max(height, 0))}"'
+        self._parts.append(Markup(f'<rect {frame} fill="{escape(fill)}"{rounded}{lined}/>'))  # pictures have thousands
 
     def line(self, x1: float, y1: float, x2: float, y2: float, stroke: str, *, width: float = 1, dashed: bool = False) -> None:
         shape = Markup('<line x1="{}" y1="{}" x2="{}" y2="{}" stroke="{}" stroke-width="{}"{}/>')
