@@ -27,9 +27,13 @@ def said_twice(columns: Sequence[ColumnDraft], table: Counts) -> dict[str, LeftO
     """
     digits = [table.digits(place) for place in range(len(columns))]
     varies = [np.sort(np.bincount(each, weights=table.counts))[-2:][0] >= LEAST for each in digits]
+    used = [_used(each) for each in digits]
     found: dict[str, LeftOut] = {}
     for first, second in combinations(range(len(columns)), 2):
-        if not (varies[first] and varies[second]) or {columns[first].name, columns[second].name} & found.keys():
+        if (
+            not (varies[first] and varies[second] and used[first] == used[second])
+            or {columns[first].name, columns[second].name} & found.keys()
+        ):
             continue
         if _tell_each_other(digits[first], digits[second]):
             derived = columns[first].derived and not columns[second].derived
@@ -44,5 +48,10 @@ def said_twice(columns: Sequence[ColumnDraft], table: Counts) -> dict[str, LeftO
 
 def _tell_each_other(one: np.ndarray, other: np.ndarray) -> bool:
     """Whether every bin of one goes with a single bin of the other, and the reverse."""
-    pairs = len(np.unique(one * (int(other.max()) + 1) + other))
-    return pairs == len(np.unique(one)) == len(np.unique(other))
+    together = np.bincount(one.astype(np.int64) * (int(other.max()) + 1) + other)
+    return np.count_nonzero(together) == _used(one) == _used(other)
+
+
+def _used(digits: np.ndarray) -> int:
+    """How many bins occur."""
+    return int(np.count_nonzero(np.bincount(digits)))
