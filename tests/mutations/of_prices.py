@@ -130,7 +130,7 @@ OF_PRICES = (
         place="releasing.selection:select_hidden",
         old="from_finite_law(law.atoms)",
         new="max(from_finite_law(law.atoms), from_finite_law(law.atoms))",
-        tests=(LAWS,),
+        tests=(f"{LAWS}::test_a_hidden_number_of_rounds_has_its_law_on_every_path",),
         core=True,
     ),
     Mutation(

@@ -17,7 +17,7 @@ OF_SPENDING = (
         place="publish:publish",
         old="listener.tried(dry_run(spec, checked.priors, request.jobs))",
         new="pass",
-        tests=(OF_DRY,),
+        tests=(f"{OF_DRY}::test_an_error_in_any_part_of_an_attempt_is_refused_with_its_configuration",),
         core=True,
     ),
     Mutation(
@@ -216,7 +216,7 @@ OF_SPENDING = (
         place="releasing.selection:guarded",
         old="Verdict.BROKEN",
         new="Verdict.REJECTED",
-        tests=(OF_SELECTION,),
+        tests=(f"{OF_SELECTION}::test_output_law_is_that_of_the_theorem",),
         core=True,
     ),
     Mutation(

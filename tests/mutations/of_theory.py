@@ -864,7 +864,7 @@ OF_THE_THEORY = (
         place="accounting.plan:_rounds_and_after",
         old='(in_sequence("figures of the accepted dataset", *after),) if after else ()',
         new="()",
-        tests=("tests/accounting/test_plan.py",),
+        tests=("tests/accounting/test_plan.py::test_charges_after_acceptance_are_added_once",),
         core=True,
     ),
     Mutation(
