@@ -13,11 +13,12 @@ from pathlib import Path
 import pytest
 
 from synthrelease.bundle.card import page_bytes
-from synthrelease.bundle.card.explanations import parameter_texts, projection_text
+from synthrelease.bundle.card.explanations import bin_text, parameter_texts, projection_text
 from synthrelease.bundle.card.svg import TEXT_ON
 from synthrelease.bundle.card.wording import sentences
 from synthrelease.bundle.document import release_document
 from synthrelease.bundle.table import ReleasedTable
+from synthrelease.published.columns import ColumnPart
 from synthrelease.published.document import JointTestPart, ReleaseDocument
 from synthrelease.toml.card import LANGUAGES, CardTable
 from tests.helpers.cards import TITLE, Page, rich_bundle, rich_release
@@ -188,6 +189,23 @@ def test_every_bin_stands_in_the_table_with_its_rows() -> None:
     assert [int(row[3]) for row in found] == counts
     assert [float(row[4].rstrip("%")) for row in found] == [pytest.approx(count / 4, abs=0.005) for count in counts]
     assert [row[1] for row in found[2:]] == ["1 to 2", "3 to 4", "5 to 6", "7 to 8"]
+
+
+@pytest.mark.parametrize(("codes", "end"), [(40, "I39"), (41, "I19 and 21 more, all of them in release.json")])
+def test_of_a_bin_of_hundreds_of_codes_the_first_ones_and_their_number_are_listed(codes: int, end: str) -> None:
+    names = [f"I{code:02d}" for code in range(codes)]
+    column = json.loads(rich_bundle()["release.json"])["schema"][0] | {
+        "kind": "category",
+        "bounds": None,
+        "missing": "drop",
+        "outside": "drop",
+        "texts": {name: [name] for name in names},
+        "bins": [{"label": "Circulation", "categories": names}],
+    }
+    text = bin_text(ColumnPart.model_validate(column), 0)
+    assert text.startswith("I00, I01, ")
+    assert text.endswith(end)
+    assert text.count(", I") == (39 if codes == 40 else 19)
 
 
 def test_the_charge_tree_stands_in_the_table_from_the_root_to_every_leaf() -> None:

@@ -68,6 +68,10 @@ def projection_text(settings: Parameters) -> str:
     return "" if known is None else known.sentence
 
 
+MOST_LISTED = 40
+"""Categories of one bin that the card lists; of more, half as many."""
+
+
 def rule_scope(applies_to: Sequence[str]) -> str:
     """Where a rule keeps combinations out."""
     return " and ".join(_SCOPES.get(one, one) for one in applies_to)
@@ -86,7 +90,7 @@ def bin_text(column: ColumnPart, index: int) -> str:
         return f"the value is missing{also}"
     if one.categories is not None:
         listed = ["any text that no other category lists" if text == column.outside_label else text for text in one.categories]
-        return "" if listed == [one.label] else ", ".join(listed)
+        return "" if listed == [one.label] else _enumerated(listed)
     last = None if one.below is None else one.below - 1 if column.kind == "integer" else one.below
     end = "up to" if column.kind == "integer" else "below"
     if one.lower is None:
@@ -98,6 +102,14 @@ def bin_text(column: ColumnPart, index: int) -> str:
         if one.lower == last
         else f"{figure(one.lower)} {'to' if end == 'up to' else 'to below'} {figure(last)}"
     )
+
+
+def _enumerated(names: Sequence[str]) -> str:
+    """All of a few categories, and the first of many: a chapter of diagnoses has hundreds."""
+    if len(names) <= MOST_LISTED:
+        return ", ".join(names)
+    first = names[: MOST_LISTED // 2]
+    return f"{', '.join(first)} and {figure(len(names) - len(first))} more, all of them in release.json"
 
 
 def _tables(value: Any) -> str:
