@@ -277,13 +277,14 @@ def _column(release: str, column: ColumnDraft) -> list[str]:
         lines.append(f"missing_label = {toml(column.missing_label)}")
     if column.bins:
         whole, bins = column.kind == "integer", column.bins
+        low = None if column.weight else bins.low  # a weight of 0 stands for nobody: "<1" has the number 1
         lines += [
             f"bounds = {toml([bins.low, bins.high])}".ljust(31)
             + ("" if column.part == "month" else " # widen to what is possible"),
-            f"alternatives.coarse = {toml(bin_texts(bins.coarse, whole=whole, low=bins.low))}",
+            f"alternatives.coarse = {toml(bin_texts(bins.coarse, whole=whole, low=low))}",
         ]
         if bins.fine != bins.coarse:
-            lines.append(f"alternatives.fine = {toml(bin_texts(bins.fine, whole=whole, low=bins.low))}")
+            lines.append(f"alternatives.fine = {toml(bin_texts(bins.fine, whole=whole, low=low))}")
         return lines
     if column.characters:
         lines.append(f"characters = {column.characters}".ljust(31) + " # of a text in the file are its code")

@@ -58,6 +58,7 @@ def clinic(n: int = 3000, seed: int = 3) -> pd.DataFrame:
             "remark": [f"text {i}" for i in range(n)],
             "country": "IL",
             "class": random.choice([1, 2, 3], n),
+            "design_weight": np.where(random.random(n) < 0.1, 0, random.integers(5, 60, n)),  # 0: nobody's
             "ward code": np.select([wards == "medicine", wards == "surgery", wards == "children"], ["M", "S", "C"], "?"),
             "diagnosis": [f"{letter}{number:02d}.{n % 7}" for n, (letter, number) in enumerate(zip(
                 random.choice(list("CIJ"), n), random.integers(10, 99, n), strict=True))],
@@ -96,8 +97,10 @@ def test_columns_become_what_they_are(spec: ReleaseSpec) -> None:
         "smoker": ("category", "smoker", None),
         "change": ("category", "change", None),
         "class": ("category", "class", None),  # three codes, each often
+        "design_weight": ("integer", "design_weight", None),
         "diagnosis": ("category", "diagnosis", None),
     }
+    assert spec.schema["design_weight"].alternatives["coarse"].labels[0] == "<1"  # a weight has a number above 0
     assert spec.schema["diagnosis"].characters == 1
     assert spec.schema["diagnosis"].atoms.labels == ("C", "I", "J")
     assert spec.schema["ward"].atoms.labels == ("children", "medicine", "surgery", "missing")  # NA is a missing value
