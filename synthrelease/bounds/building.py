@@ -18,6 +18,7 @@ from synthrelease.bounds.facts import Facts, Source
 from synthrelease.bounds.knowledge import Knowledge, MeanError, Unmatched
 from synthrelease.bounds.program import maximum
 from synthrelease.criteria.known_errors import SumError
+from synthrelease.domain.axes import with_merged_bins
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -146,9 +147,7 @@ class _Builder:
     def _sum(self, fine: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
         """Sums of an array over the bins of these axes, over the cells of the program."""
         for place, axis in enumerate(axes):
-            merged = np.zeros((*fine.shape[:place], self.sizes[axis], *fine.shape[place + 1 :]))
-            np.add.at(np.moveaxis(merged, place, 0), self.into[axis], np.moveaxis(fine, place, 0))
-            fine = merged
+            fine = with_merged_bins(np.asarray(fine, dtype=float), place, self.into[axis], self.sizes[axis])
         return fine.ravel()
 
     def add_cells(self) -> None:

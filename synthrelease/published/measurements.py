@@ -24,6 +24,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import Field, SerializerFunctionWrapHandler, ValidationError, model_serializer
 
+from synthrelease.domain.axes import with_merged_bins
 from synthrelease.errors import Unexpected
 from synthrelease.published.parts import ExactText, Number, Part
 
@@ -206,11 +207,5 @@ def on_released_bins(table: MeasuredTablePart, bins: Sequence[Sequence[str]]) ->
         raise Unexpected("the released bin of every measured one", "others", place=":".join(table.columns))
     counts, cells = values.astype(np.int64), np.ones(shape, dtype=np.int64)
     for axis, (places, labels) in enumerate(zip(into, bins, strict=True)):
-        counts, cells = (_added_up(array, axis, places, len(labels)) for array in (counts, cells))
+        counts, cells = (with_merged_bins(array, axis, places, len(labels)) for array in (counts, cells))
     return PublishedMeasurement(columns=tuple(table.columns), values=counts, cells=cells, epsilon=Fraction(table.epsilon))
-
-
-def _added_up(array: np.ndarray, axis: int, into: Sequence[int], size: int) -> np.ndarray:
-    merged = np.zeros((*array.shape[:axis], size, *array.shape[axis + 1 :]), dtype=array.dtype)
-    np.add.at(np.moveaxis(merged, axis, 0), np.array(into), np.moveaxis(array, axis, 0))
-    return merged

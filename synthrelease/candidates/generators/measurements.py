@@ -9,6 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from synthrelease.candidates.generators.scored_sums import merged_scores
+from synthrelease.domain.axes import with_merged_bins
 from synthrelease.domain.schema import Layout
 
 
@@ -37,7 +38,7 @@ class NoisyMarginal:
         """The same measurement on coarser bins. Post-processing."""
         values, cells = self.values, self.cells
         for axis, column in enumerate(self.columns):
-            values, cells = (_added_up(array, axis, maps[column], layout.sizes[column]) for array in (values, cells))
+            values, cells = (with_merged_bins(array, axis, maps[column], layout.sizes[column]) for array in (values, cells))
         return NoisyMarginal(columns=self.columns, values=values, epsilon=self.epsilon, cells=cells)
 
 
@@ -89,11 +90,3 @@ class NoisyMarginals:
         """The same measurements on coarser bins: column c's bin b becomes `maps[c][b]`."""
         tables = tuple(table.merge(layout, maps) for table in self.tables)
         return NoisyMarginals(layout=layout, n=self.n, tables=tables, sums=tuple(one.merge(layout, maps) for one in self.sums))
-
-
-def _added_up(array: np.ndarray, axis: int, into: np.ndarray, size: int) -> np.ndarray:
-    shape = list(array.shape)
-    shape[axis] = size
-    merged = np.zeros(shape, dtype=array.dtype)
-    np.add.at(np.moveaxis(merged, axis, 0), into, np.moveaxis(array, axis, 0))
-    return merged

@@ -15,6 +15,7 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
+from synthrelease.domain.axes import with_merged_bins
 from synthrelease.domain.schema import Layout
 from synthrelease.errors import Unexpected, closest, listing
 from synthrelease.toml.fields import Mistake
@@ -138,10 +139,7 @@ def read_sums(text: str) -> tuple[ScoredSum, ...]:
 def merged_scores(scores: np.ndarray, columns: Sequence[int], sizes: Sequence[int], maps: Sequence[np.ndarray]) -> np.ndarray:
     """Scores on coarser bins: the mean score of the measured bins that make one."""
     for axis, column in enumerate(columns):
-        shape = list(scores.shape)
-        shape[axis] = sizes[column]
-        added = np.zeros(shape)
-        np.add.at(np.moveaxis(added, axis, 0), maps[column], np.moveaxis(scores, axis, 0))
+        added = with_merged_bins(scores.astype(float), axis, maps[column], sizes[column])
         number = np.bincount(maps[column], minlength=sizes[column])
         scores = added / np.maximum(number, 1).reshape([-1 if one == axis else 1 for one in range(len(columns))])
     return scores
