@@ -6,7 +6,7 @@ import math
 import re
 import statistics
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 
 from synthrelease.drafting.column_draft import Answers, CodeDraft, ColumnDraft, plain_label, plain_name
@@ -43,9 +43,7 @@ def draft_by_beginning(answers: Answers, taken: Collection[str]) -> ColumnDraft 
     characters, named = _beginning(texts), share_of_frequent(texts)
     if not characters or named >= 1 - MOST_TOGETHER:
         return None
-    groups = Counter[str]()
-    for text, times in texts.items():
-        groups[text[:characters]] += times
+    groups = _together(texts, lambda text: text[:characters])
     first = "first character" if characters == 1 else f"first {characters} characters"
     frequent = f"the most frequent have {named:.0%} of its rows" if named else "none is frequent"
     remark = f"the {first} of {len(texts)} codes, of which {frequent}"
@@ -67,6 +65,14 @@ def _beginning(texts: Collection[str]) -> int:
     groups = {k: len({text[:k] for text in texts}) for k in range(2, min(lengths))}
     first = next((k for k, n in groups.items() if n > 1), 0)
     return first if first and groups[first] <= MAX_BEGINNINGS else 0
+
+
+def _together(texts: Mapping[str, int], named: Callable[[str], str]) -> Mapping[str, int]:
+    """How often each name occurs that texts are given."""
+    found = Counter[str]()
+    for text, times in texts.items():
+        found[named(text)] += times
+    return found
 
 
 def are_too_many(texts: Mapping[str, int]) -> bool:
@@ -109,8 +115,9 @@ def draft_codes(answers: Answers, taken: Collection[str], remark: str, *, apart:
     rows = answers.rows
     rare = [draft.label for draft in codes.values() if draft.rows < 0.01 * rows]
     common: tuple[str, ...] = ()
-    if not apart and are_too_many({text: draft.rows for text, draft in codes.items()}):
-        frequent = set(_frequent({text: draft.rows for text, draft in codes.items()}))
+    rows_of = {text: draft.rows for text, draft in codes.items()}
+    if not apart and are_too_many(rows_of):
+        frequent = set(_frequent(rows_of))
         common = tuple(text for text in order if text in frequent)
         remark += f"; the {len(common)} with at least {COMMON:.2%} of its rows, and all others together"
     elif rare:
@@ -135,10 +142,7 @@ def _in_one_spelling(answers: Answers) -> tuple[Answers, Mapping[str, tuple[str,
     others of each; 1.0 is 1. Codes of a codebook stay as they are, and so do texts of which there are many."""
     texts = answers.texts
     if all(map(_WITH_POINT.fullmatch, texts)) and not texts.keys() & answers.entry.labels.keys():
-        whole = Counter[str]()
-        for text, times in texts.items():
-            whole[text.partition(".")[0]] += times
-        return replace(answers, texts=whole), {}
+        return replace(answers, texts=_together(texts, lambda text: text.partition(".")[0])), {}
     of_word: dict[str, list[str]] = {}
     for text in sorted(texts, key=lambda text: -texts[text]):
         of_word.setdefault(" ".join(text.casefold().split()), []).append(text)

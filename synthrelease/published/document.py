@@ -356,19 +356,19 @@ def format_of(
 ) -> Format:
     """The lowest format that has the words for these columns, charges and criteria, for a table with weights or a label, and
     for figures that are about a piece of a register."""
-    if split or {PRICED, IN_PARALLEL} & charges.rules or any(each.answered for each in criteria):
-        return 5
-    of_3 = (None, "year", "month", "day")
-    weighted = calibration is not None and calibration.weights is not None
-    if bundle is not None and bundle.labels_the_table:
-        return 5
-    if any(each.outside == "bin" or each.characters is not None for each in columns):
-        return 5
-    return (
-        4
-        if weighted or any(each.missing == "bin" or each.part not in of_3 or each.minus is not None for each in columns)
-        else 3
+    words_of_5 = (
+        split,
+        bool({PRICED, IN_PARALLEL} & charges.rules),
+        any(each.answered for each in criteria),
+        bundle is not None and bundle.labels_the_table,
+        any(each.outside == "bin" or each.characters is not None for each in columns),
     )
+    parts_of_3 = (None, "year", "month", "day")
+    words_of_4 = (
+        calibration is not None and calibration.weights is not None,
+        any(each.missing == "bin" or each.part not in parts_of_3 or each.minus is not None for each in columns),
+    )
+    return 5 if any(words_of_5) else 4 if any(words_of_4) else 3
 
 
 class _Head(BaseModel):

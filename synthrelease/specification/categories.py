@@ -108,13 +108,13 @@ def _column(
         members, labels, numbers = (*members, unlisted), (*labels, unlisted), (*numbers, None)
     atoms = Binning(name="atoms", labels=labels, numbers=numbers, of_atom=tuple(range(len(labels))))
     alternatives = {
-        key: grouping(f"alternatives.{key}", key, _completed(bins, member), members, each)
+        key: grouping(f"alternatives.{key}", key, bins, members, each, unlisted=member)
         for key, bins in table.alternatives.items()
     }
     if not alternatives:
         alternatives = {each: replace(atoms, name=each)}
     if groups is not None:
-        grouping("groups", "groups", _completed(groups, unlisted), labels)
+        grouping("groups", "groups", groups, labels, unlisted=unlisted)
     return Column(
         name=name,
         kind="category",
@@ -149,14 +149,24 @@ def _unlisted(table: ColumnTable, labels: Sequence[str], members: Sequence[str])
     return label
 
 
-def _completed(bins: Bins, unlisted: str | None) -> Bins:
-    return with_unlisted(bins, unlisted) if isinstance(bins, dict) else bins
+def grouping(
+    field: str,
+    name: str,
+    bins: Bins,
+    labels: tuple[str, ...],
+    what: str = "categories",
+    *,
+    unlisted: str | None = None,
+) -> Binning:
+    """{"low": ["none", "primary"], ...}: every category (or code: `what` they are) in exactly one group.
 
-
-def grouping(field: str, name: str, bins: Bins, labels: tuple[str, ...], what: str = "categories") -> Binning:
-    """{"low": ["none", "primary"], ...}: every category (or code: `what` they are) in exactly one group."""
+    Parameters
+    ----------
+    unlisted : the one of texts that are not listed, which groups need not name; None where there is none.
+    """
     if not isinstance(bins, Mapping):
         raise ColumnError(field, f"a table of groups with their {what}", "a list")
+    bins = with_unlisted(bins, unlisted)
     readable(field, bins)
     members = [(label, index) for index, group in enumerate(bins.values()) for label in group]
     named = Counter(label for label, _ in members)

@@ -13,7 +13,6 @@ from synthrelease.domain.rules import Rule, edges
 from synthrelease.domain.schema import Binning, Column
 from synthrelease.errors import Unexpected
 from synthrelease.specification.categories import Bins, ColumnError, category, code, grouping, readable
-from synthrelease.specification.unlisted import with_unlisted
 from synthrelease.toml.columns import ColumnTable, InputTable
 
 
@@ -138,8 +137,8 @@ def _dates(table: ColumnTable) -> DateFormat | None:
 def group_binning(column: Column, bins: Bins) -> Binning:
     """Group-by bins as a binning of the column's atoms, which were refined by them; missing values are a group of their own."""
     if column.kind == "category":
-        completed = with_unlisted(bins, column.outside_label or None) if isinstance(bins, Mapping) else bins
-        found = grouping("groups", "groups", completed, column.atoms.labels[: column.atoms.present])
+        present = column.atoms.labels[: column.atoms.present]
+        found = grouping("groups", "groups", bins, present, unlisted=column.outside_label or None)
     else:
         intervals = parse_bins([str(text) for text in bins], whole_numbers=column.kind == "integer")
         atoms = _atoms(list(column.edges), column.kind == "integer", column.bounds or (-math.inf, math.inf))
