@@ -7,6 +7,7 @@ from synthrelease.candidates.configuration import Configuration
 from synthrelease.criteria import Offender, fitted_before
 from synthrelease.criteria.offenders import PublicCounts
 from synthrelease.domain.counts import Counts
+from synthrelease.domain.own_values import BinnedCounts
 from synthrelease.enclave.door import Meter, PrivateCounts
 from synthrelease.randomness import NoNoise
 from synthrelease.specification.release_spec import ReleaseSpec
@@ -25,9 +26,9 @@ class PublicJudge:
         exact = PrivateCounts(original, Meter(())).rehearsed(NoNoise())
         self.fitted = fitted_before(spec.criteria, exact.with_plan(spec.plan.once), spec.setting)
         transformation = configuration.transformation
-        self.original = merged(original, configuration)
+        self.original = BinnedCounts.of_atoms(original, transformation)
         charges = [charge for each in spec.criteria for charge in each.per_score()]
-        self.table = exact.with_plan(charges).merge(transformation.layout, transformation.maps)
+        self.table = exact.with_plan(charges).on(transformation)
         self.charges = charges
 
     def figures(self, released: Counts) -> tuple[float, ...]:

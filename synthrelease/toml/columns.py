@@ -177,9 +177,15 @@ class ColumnTable(SpecTable):
         release; or the name of a CSV file, relative to this one, with the columns `code,label` and, if there are any, levels of
         groups such as a municipality's state, each of which is one of the `alternatives`. Its content is part of the
         specification. Example: `kind = "code"`, `codes = { "1" = "Hospital", "2" = "Home" }`.
-    numbers : a number for each category, for criteria that compute with the column (means, regressions); they refuse it
-        without. Numeric columns have none: each of their bins has the number in its middle. Example:
-        `numbers = { M = 0, F = 1 }`.
+    numbers : the number that stands for a bin wherever the released table is computed with (means, regressions), by its label.
+        Categories: one for each, or criteria that compute with the column refuse it. Numeric columns: where none is given, a
+        bin stands for its middle, and an open bin for its edge, which is seldom the mean of what is in it. State a public
+        guess of the mean in the bin, never one learned from the private file; `init` takes it from the public file.
+        Example: `numbers = { M = 0, F = 1 }`, `numbers = { "<18" = 16.6, ">44" = 46.2 }`.
+    step : the grid on which the own values of the rows are counted, where a criterion computes with them: each counts as the
+        nearest multiple of it, so that figures are within half a step. Left out, the least of 1, 2 and 5 times a power of ten
+        that is a thousandth of the bounds or more, and of whole numbers at least 1. A finer one costs time, not privacy.
+        Example: `step = 5`.
     ordered : whether neighbouring categories are near each other, as levels of education are, so that the criterion of
         faithfulness may count them as one bin apart. Numbers always are. Example: `ordered = true`.
     role : "weight" marks the design weight of a survey: a number above 0 for each of its bins, which says for how many persons
@@ -215,7 +221,8 @@ class ColumnTable(SpecTable):
     bounds: tuple[float, float] | None = None
     categories: _Categories = None
     codes: _Codes = None
-    numbers: dict[str, float] = Field(default_factory=dict)
+    numbers: dict[str, Annotated[float, Field(allow_inf_nan=False)]] = Field(default_factory=dict)
+    step: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
     ordered: bool | None = None
     role: Literal["weight"] | None = None
     missing: Literal["drop", "bin", "error"] | None = None
