@@ -188,11 +188,11 @@ class Design:
 
 
 def absolute_errors(records: np.ndarray, model: LinearModel, lowest: float, highest: float) -> np.ndarray:
-    """(n,) |target - clipped prediction| of a line for each of some (n, d + 1) records, a function of the record alone."""
+    """(n,) |target - prediction|, both clipped, of a line for each of some (n, d + 1) records: each by itself."""
     prediction = np.full(len(records), model.intercept)
     for feature, slope in zip(records.T, model.coefficients, strict=False):
         prediction = prediction + feature * slope
-    return np.abs(np.clip(prediction, lowest, highest) - records[:, -1])
+    return np.abs(np.clip(prediction, lowest, highest) - np.clip(records[:, -1], lowest, highest))
 
 
 def design_of(

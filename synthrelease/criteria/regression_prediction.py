@@ -24,7 +24,7 @@ from synthrelease.randomness import grid_bits
 
 
 class RegressionPrediction(Criterion):
-    """|MAE_R(w_eps(R)) - MAE_R(w(S))|, predictions clipped to `range` (train on synthetic, test on real).
+    """|MAE_R(w_eps(R)) - MAE_R(w(S))|, predictions and values clipped to `range` (train on synthetic, test on real).
 
     Records that lack one of the columns are left out. The mean is taken over m, the number of synthetic rows that have them
     all: the private number is not public; without such records m = n.
@@ -33,7 +33,8 @@ class RegressionPrediction(Criterion):
     ----------
     coefficients : the name of the criterion whose private fit w_eps(R) is used; it stands before this one.
         Example: `coefficients = "regression coefficients"`.
-    range : [lowest, highest]; predictions are clipped to it. The noise grows with its width. Example: `range = [1400, 4600]`.
+    range : [lowest, highest]; predictions are clipped to it, and values of the target. The noise grows with its width.
+        Example: `range = [1400, 4600]`.
     bound : "range" takes the sensitivity of the paper; "lines" the smaller one that follows from the two lines.
         Example: `bound = "lines"`.
 
@@ -76,7 +77,7 @@ class RegressionPrediction(Criterion):
         return (
             "On the original records, the difference between the mean absolute errors of two linear predictions: by the line "
             f"that was fitted on the released rows and by the line that {theirs}. "
-            f"Predictions are limited to {shown(low)} to {shown(high)}."
+            f"Predictions and values are limited to {shown(low)} to {shown(high)}."
         )
 
     def effort(self, layout: Layout, n: int) -> float:
@@ -110,14 +111,11 @@ class RegressionPrediction(Criterion):
             )
             return
         partner = _coefficients(others, self.coefficients)
-        columns = partner.regression_columns(setting)
-        lowest = min(columns.numbers[-1].min(), columns.limits[-1].low.min())
-        highest = max(columns.numbers[-1].max(), columns.limits[-1].high.max())
-        if not self.range[0] <= lowest <= highest <= self.range[1]:
+        numbers = partner.regression_columns(setting).numbers[-1]
+        if not self.range[0] <= numbers.min() <= numbers.max() <= self.range[1]:
             yield Mistake(
                 field="range",
-                expected=f"a range that holds whatever the target can count as ({lowest:.15g} to {highest:.15g}); `ranges` of "
-                f"{partner.name!r} can make that less",
+                expected=f"a range that holds every number of the target ({numbers.min():.15g} to {numbers.max():.15g})",
                 found=str(list(self.range)),
             )
 
@@ -156,7 +154,8 @@ def _gaps(
     """
     *features, target = limits
     predictions = [linear(line.intercept, features, line.coefficients.tolist()) for line in lines]
-    ours, theirs = ((each.clipped(*allowed).outer() - target).size for each in predictions)
+    inside = target.clipped(*allowed)
+    ours, theirs = ((each.clipped(*allowed).outer() - inside).size for each in predictions)
     slopes = (lines[0].coefficients - lines[1].coefficients).tolist()
     apart = linear(lines[0].intercept - lines[1].intercept, features, slopes).outer().furthest
     sizes = [Interval.exactly(each.furthest) for each in features]

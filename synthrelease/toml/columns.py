@@ -181,7 +181,7 @@ class ColumnTable(SpecTable):
         Categories: one for each, or criteria that compute with the column refuse it. Numeric columns: where none is given, a
         bin stands for its middle, and an open bin for its edge, which is seldom the mean of what is in it. State a public
         guess of the mean in the bin, never one learned from the private file; `init` takes it from the public file.
-        Example: `numbers = { M = 0, F = 1 }`, `numbers = { "<18" = 16.6, ">44" = 46.2 }`.
+        Example: `numbers = { M = 0, F = 1 }`.
     step : the grid on which the own values of the rows are counted, where a criterion computes with them: each counts as the
         nearest multiple of it, so that figures are within half a step. Left out, the least of 1, 2 and 5 times a power of ten
         that is a thousandth of the bounds or more, and of whole numbers at least 1. A finer one costs time, not privacy.

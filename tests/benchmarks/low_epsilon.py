@@ -85,7 +85,10 @@ class Outcome:
 def run_once(
     spec: ReleaseSpec, truth: ReleaseSpec, table: Counts, priors: dict[str, Counts], most_rounds: int | None = None
 ) -> Outcome:
-    """One run on a table over the atoms of `truth`; given up as nothing after so many rounds, where a number is named (no release has such a limit)."""
+    """One run on a table over the atoms of `truth`.
+
+    Given up as nothing after `most_rounds`, where a number is named (no release has such a limit).
+    """
     start, rounds = time.perf_counter(), [0]
     private = resize(PrivateRows(on_atoms_of(spec, truth, table), table.total), spec.rows, spec.raw, spec.plan.once)
     prepared = prepare(spec, private, priors)
