@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from synthrelease.enclave.arrow import as_texts, check_type
+from synthrelease.enclave.arrow import check_type, column_texts
 from synthrelease.enclave.texts import Piece, check_header
 from synthrelease.errors import InputError
 
@@ -43,7 +43,7 @@ def feather_pieces(path: Path, needed: Sequence[str], most_rows: int) -> Iterato
             batch.validate(full=True)
             for start in range(0, batch.num_rows, most_rows):
                 part = batch.slice(start, most_rows)
-                yield row, {name: as_texts(part.column(name)) for name in needed}
+                yield row, {name: column_texts(name, part.column(name)) for name in needed}
                 row += part.num_rows
     except InputError:
         raise

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from synthrelease.enclave.ahead import Ahead
-from synthrelease.enclave.arrow import as_texts, check_type, is_text
+from synthrelease.enclave.arrow import check_type, column_texts, is_text
 from synthrelease.enclave.files import File
 from synthrelease.enclave.texts import Piece, Texts, check_header
 from synthrelease.errors import InputError
@@ -38,7 +38,7 @@ def parquet_pieces(file: File, needed: Sequence[str], most_rows: int, most_bytes
     import pyarrow.parquet as pq
 
     def texts_of(batch: Any) -> dict[str, Texts]:
-        return {name: as_texts(batch.column(name)) for name in needed}
+        return {name: column_texts(name, batch.column(name)) for name in needed}
 
     row, problem = 1, None
     try:
