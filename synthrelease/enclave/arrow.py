@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
+from uuid import UUID
 
 import numpy as np
 
@@ -27,6 +28,8 @@ def check_type(name: str, kind: Any, format_name: str) -> None:
     """Raises InputError when a column of this Arrow type holds no single values that have a text."""
     from pyarrow import types
 
+    if _is_uuid(kind):
+        return
     values = kind.value_type if types.is_dictionary(kind) else kind
     plain = (
         types.is_integer, types.is_floating, types.is_decimal, types.is_boolean, types.is_string, types.is_large_string,
@@ -41,6 +44,10 @@ def check_type(name: str, kind: Any, format_name: str) -> None:
             f"column {name!r}: expected dates without a time zone, or in one that this machine knows, found another one. "
             "Write the dates as texts such as 2014-12-31."
         )
+
+
+def _is_uuid(kind: Any) -> bool:
+    return getattr(kind, "extension_name", "") == "arrow.uuid"
 
 
 def _can_be_read(kind: Any) -> bool:
@@ -141,6 +148,10 @@ def as_texts(array: Any) -> Texts:
     """A column of Arrow as texts; nulls and NaN as None."""
     from pyarrow import types
 
+    if _is_uuid(array.type):
+        encoded = array.storage.dictionary_encode()
+        texts = [str(UUID(bytes=value)) for value in encoded.dictionary.to_pylist()]
+        return Texts(texts=[*texts, None], codes=whole_array(encoded.indices.fill_null(len(texts))), typed=True)
     if types.is_float16(array.type):  # which pyarrow cannot encode
         numbers, codes = np.unique(array.to_numpy(zero_copy_only=False), return_inverse=True)
         return Texts(texts=float_texts(numbers), codes=codes.astype(np.int64), typed=True)

@@ -142,7 +142,7 @@ def _check_column(name: str, kind: Any) -> None:
         of_python = kind.python_type
     except NotImplementedError:
         of_python = type(None)
-    untold = type(kind).__name__ == "NullType"  # of a type that nobody told each value is looked at
+    untold = type(kind).__name__ in ("NullType", "YEAR")  # of a type that nobody told each value is looked at
     if not (untold or issubclass(of_python, _VALUES) or of_python.__name__ == "UUID"):
         found = f"the database type {type(kind).__name__}"
         raise InputError(f"column {name!r}: expected numbers, texts, booleans, dates or times, found {found}.")

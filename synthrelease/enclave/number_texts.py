@@ -1,10 +1,13 @@
 """The one text of a number, whatever file or database holds it, of whatever type.
 
 A whole number is written with all its digits and nothing else: 10000000000000000 for an integer, a float 1e16 and a decimal
-1.0E+16 alike. Of other floats the shortest digits are taken that stand for the same float in its own precision, of other decimals
-their digits without zeros at the end: 1.5 for a float 1.5 and a decimal 1.50. Neither has an exponent, zero has no sign, and a
-text that is read as a float is the float that it was made of. So equal numbers of one type have equal texts, which is all that
-who joins equal values needs; whole numbers and decimals have equal texts in all types.
+1.0E+16 alike. Of other floats the shortest digits are taken that stand for the same float, of other decimals their digits without
+zeros at the end: 1.5 for a float 1.5 and a decimal 1.50. Neither has an exponent, zero has no sign, and a text that is read as a
+float is the float that it was made of. Of floats of 32 and 16 bits the shortest digits are those that tell it from its neighbours
+of as many bits, also of whole ones, as databases write them: 0.1, and 123456790 for the one between 123456784 and 123456800.
+
+Each text is a function of the number alone. So equal numbers of one type have equal texts, which is what those need who join
+equal values; and of equal whole numbers and decimals all types have the same text.
 
 A NaN is no number: it has no text, like a null. Infinity is "inf". Beyond 400 digits before or behind the point, where no float
 is, a number is written as 1.5e+5000.
@@ -45,12 +48,7 @@ def float_texts(numbers: np.ndarray) -> list[str | None]:
     """The texts of floats of any precision."""
     if numbers.dtype == np.float64:
         return list(map(float_text, numbers.tolist()))
-    return [float_text(float(each)) if _is_plain(float(each)) else _plain(str(each)) for each in numbers]
-
-
-def _is_plain(number: float) -> bool:
-    """Whether a float of fewer bits has the text that it has with 64."""
-    return not math.isfinite(number) or number.is_integer()
+    return [_plain(str(each)) if math.isfinite(each) else float_text(float(each)) for each in numbers]
 
 
 def _plain(written: str) -> str:

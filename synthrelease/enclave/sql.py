@@ -67,7 +67,9 @@ def check_types(schema: Any, needed: Sequence[str]) -> None:
     """Raises InputError when a needed column of an Arrow schema holds no single values."""
     for name in needed:
         kind = schema.field(name).type
-        check_type(name, getattr(kind, "storage_type", kind), "database")  # such as PostgreSQL's numeric, which comes as a text
+        if getattr(kind, "type_name", None) is not None:  # such as PostgreSQL's numeric, which comes as a text
+            kind = kind.storage_type
+        check_type(name, kind, "database")
 
 
 def pieces_of_batches(batches: Iterable[Any], needed: Sequence[str], most_rows: int) -> Iterator[Piece]:
@@ -85,7 +87,7 @@ def _column_of_batch(name: str, column: Any) -> Texts:
     from pyarrow import types
 
     number = getattr(column.type, "type_name", "") == "numeric"  # PostgreSQL's, which comes as a text such as 1.50
-    column = getattr(column, "storage", column)
+    column = column.storage if number else column
     if types.is_timestamp(column.type) and column.type.tz is not None:
         column = column.cast(pa.timestamp(column.type.unit, tz="UTC"))
     found = column_texts(name, column)

@@ -67,7 +67,9 @@ def test_bins_of_many_texts_are_those_of_each(texts, name, outside, decimal, typ
 def plainly(number: float, precise: type[np.floating]) -> str:
     """A float by Python's own decimals."""
     if np.isfinite(number):
-        return str(int(number)) if number.is_integer() else format(Decimal(str(precise(number))), "f")
+        whole = number.is_integer() and precise is np.float64
+        text = str(int(number)) if whole else format(Decimal(str(precise(number))), "f")
+        return text.removesuffix(".0")
     return str(number)
 
 

@@ -128,6 +128,7 @@ KINDS = {
     "times": (pa.time64("us"), [time(13, 45), time(0, 0, 0, 1), None]),
     "moments": (pa.timestamp("us"), [datetime(1990, 4, 1, 13, 45), datetime(1990, 4, 1), None]),
     "moments there": (pa.timestamp("us", tz="Europe/Berlin"), [NOON, datetime(1990, 12, 1, tzinfo=timezone.utc), None]),
+    "names": (pa.uuid(), [bytes(15) + b"\1", bytes(16), None]),
     "nothing": (pa.null(), [None]),
 }
 WRITERS: dict[str, Callable[[pa.Table, Path], object]] = {
@@ -147,7 +148,7 @@ def _stream(table: pa.Table, path: Path) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_rows_of_arrow(tmp_path, monkeypatch, way, kind):
     kind, of_kind = KINDS[kind]
-    if way == "dictionaries" and (pa.types.is_float16(kind) or pa.types.is_null(kind)):
+    if way == "dictionaries" and kind in (pa.float16(), pa.null(), pa.uuid()):
         pytest.skip("pyarrow writes no dictionaries of these")
 
     def read(some: Values, mark: str) -> Rows:
