@@ -19,6 +19,7 @@ import numpy as np
 
 from synthrelease.enclave.number_texts import float_text, float_texts
 from synthrelease.enclave.texts import LONGEST_TEXT, NO_VALUE, Numbered, Piece, Texts, check_header, too_long
+from synthrelease.enclave.unpacked import MOST_BYTES
 from synthrelease.errors import InputError
 
 MISSING_LIBRARY = 'pip install "synthrelease[formats]"'
@@ -94,7 +95,7 @@ def package_names(package: Package, path: Path, encoding: str = "utf-8") -> list
 
 
 def package_pieces(package: Package, path: Path, needed: Sequence[str], encoding: str, most_rows: int) -> Iterator[Piece]:
-    """The pieces of the file, each of at most so many rows.
+    """The pieces of the file, each of at most so many rows, fewer where the file says that the needed columns are wide.
 
     Parameters
     ----------
@@ -104,7 +105,10 @@ def package_pieces(package: Package, path: Path, needed: Sequence[str], encoding
     ------
     InputError : when the library is not installed, the file cannot be read, or lacks a column.
     """
-    check_header(package_names(package, path, encoding), needed)
+    facts = read_package(package, path, encoding, metadataonly=True)[1]
+    check_header(list(facts.column_names), needed)
+    width = sum(facts.variable_storage_width.get(name) or 1 for name in needed)
+    most_rows = max(1, min(most_rows, MOST_BYTES // width))
     row = 1
     while True:
         table, facts = read_package(package, path, encoding, usecols=list(needed), row_offset=row - 1, row_limit=most_rows)
