@@ -9,7 +9,7 @@ import codecs
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from functools import partial
+from operator import methodcaller
 from pathlib import Path
 
 from synthrelease.enclave.sql import (
@@ -120,7 +120,7 @@ def _sqlite(path: Path, table: str | None, needed: Sequence[str] | None, most_ro
         _check_size(path)
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
             connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST_VALUE)
-            connection.text_factory = partial(str, encoding="utf-8", errors=NO_TEXT)
+            connection.text_factory = methodcaller("decode", "utf-8", NO_TEXT)
             for setting in ("query_only = ON", "trusted_schema = OFF", "cell_size_check = ON"):
                 connection.execute(f"PRAGMA {setting}")
             tables = connection.execute(
