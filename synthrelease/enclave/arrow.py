@@ -1,7 +1,7 @@
 """Columns of Arrow, which Parquet, Feather and databases give, as texts.
 
-A number has the text of `number_texts`, a date is written 1990-04-01, a time of day 13:45:00, both with a space between, a boolean
-"True" or "False", a dictionary as its values. The zone of a moment is that of its column.
+A number has the text of `number_texts`, a date is written 1990-04-01, a time of day 13:45:00, both with a space between, a
+boolean "True" or "False", a dictionary as its values. The zone of a moment is that of its column.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import re
 from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
-from uuid import UUID
 
 import numpy as np
 
@@ -138,9 +137,9 @@ def column_texts(name: str, array: Any) -> Texts:
     from pyarrow import compute, types
 
     values = array.dictionary if types.is_dictionary(array.type) else array
-    if is_text(values.type) and (compute.max(compute.binary_length(values)).as_py() or 0) > LONGEST_TEXT:
-        if (compute.max(compute.utf8_length(values)).as_py() or 0) > LONGEST_TEXT:
-            raise too_long(name)
+    lengths = (compute.binary_length, compute.utf8_length)  # of few texts letters must be counted
+    if is_text(values.type) and all((compute.max(length(values)).as_py() or 0) > LONGEST_TEXT for length in lengths):
+        raise too_long(name)
     return as_texts(array)
 
 
@@ -150,8 +149,8 @@ def as_texts(array: Any) -> Texts:
 
     if _is_uuid(array.type):
         encoded = array.storage.dictionary_encode()
-        texts = [str(UUID(bytes=value)) for value in encoded.dictionary.to_pylist()]
-        return Texts(texts=[*texts, None], codes=whole_array(encoded.indices.fill_null(len(texts))), typed=True)
+        names = [_as_text(value) for value in type(array).from_storage(array.type, encoded.dictionary)]
+        return Texts(texts=[*names, None], codes=whole_array(encoded.indices.fill_null(len(names))), typed=True)
     if types.is_float16(array.type):  # which pyarrow cannot encode
         numbers, codes = np.unique(array.to_numpy(zero_copy_only=False), return_inverse=True)
         return Texts(texts=float_texts(numbers), codes=codes.astype(np.int64), typed=True)

@@ -1,10 +1,11 @@
 """The one text of a number, whatever file or database holds it, of whatever type.
 
 A whole number is written with all its digits and nothing else: 10000000000000000 for an integer, a float 1e16 and a decimal
-1.0E+16 alike. Of other floats the shortest digits are taken that stand for the same float, of other decimals their digits without
-zeros at the end: 1.5 for a float 1.5 and a decimal 1.50. Neither has an exponent, zero has no sign, and a text that is read as a
-float is the float that it was made of. Of floats of 32 and 16 bits the shortest digits are those that tell it from its neighbours
-of as many bits, also of whole ones, as databases write them: 0.1, and 123456790 for the one between 123456784 and 123456800.
+1.0E+16 alike. Of other floats the shortest digits are taken that stand for the same float, of other decimals their digits
+without zeros at the end: 1.5 for a float 1.5 and a decimal 1.50. Neither has an exponent, zero has no sign, and a text that is
+read as a float is the float that it was made of. Of a float of 32 or 16 bits the shortest digits are those that tell it from
+its neighbours of as many bits, also of a whole one, as databases write it: 0.1, and 123456790 for 123456792, which has no other
+neighbours than 123456784 and 123456800.
 
 Each text is a function of the number alone. So equal numbers of one type have equal texts, which is what those need who join
 equal values; and of equal whole numbers and decimals all types have the same text.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from datetime import date, datetime, time, timedelta, timezone
+from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -114,10 +114,10 @@ class _Column:
     """A column of values of Python, which become texts one by one. Two values are joined when their texts are equal, and when
     both were typed or both were not.
 
-    What became of a value is remembered for `_SAME_TEXT`, the types of which equal values have equal texts, and for each of them
-    apart: True, 1 and 1.0 are equal to Python. An integer, a date or a text equals nothing of its type but itself; equal floats are
-    one number, which is all that `float_text` looks at; no NaN equals another one. Of other values the text is made each time:
-    a decimal may be one that cannot be compared, a moment equals the same one with another offset.
+    What became of a value is remembered for `_SAME_TEXT`, the types of which equal values have equal texts, and for each of
+    them apart: True, 1 and 1.0 are equal to Python. An integer, a date or a text equals nothing of its type but itself; equal
+    floats are one number, which is all that `float_text` looks at; no NaN equals another one. Of other values the text is made
+    each time: a decimal may be one that cannot be compared, a moment equals the same one with another offset.
     """
 
     _SAME_TEXT = (str, int, float, bool, date)
@@ -125,7 +125,7 @@ class _Column:
     def __init__(self, name: str):
         self.name = name
         self._texts = Numbered[tuple[str | None, bool]]()
-        self._known = {kind: _Remembered(self._number_of) for kind in self._SAME_TEXT}
+        self._known: dict[type, _Remembered] = {kind: _Remembered(self._number_of) for kind in self._SAME_TEXT}
         self._codes = array("q")
 
     def add(self, values: Sequence[Any]) -> None:
@@ -182,6 +182,6 @@ def value_text(value: Any) -> str | None:
 
 def _utc(moment: datetime) -> str:
     try:
-        return str(moment.astimezone(timezone.utc))
+        return str(moment.astimezone(UTC))
     except OverflowError:  # before the year 1 there
         return NO_VALUE

@@ -185,7 +185,7 @@ def _time_of_day(number: float, unit: timedelta) -> str | None:
 def _as_texts(name: str, values: np.ndarray, write: Callable[[np.ndarray], list[str | None]] | None) -> Texts:
     """A column as texts: numbers by `write`, texts as they are, and the letter of a missing value after a point.
 
-    Equal objects have equal texts here: a text is equal to nothing but itself, and of equal numbers the same 64 bits are written.
+    Equal objects have equal texts here: a text equals nothing but itself, and of equal numbers the same 64 bits are written.
     """
     import pyarrow as pa
 

@@ -1,8 +1,8 @@
 """A piece of a private file, whatever its format, is columns of texts.
 
 **What a reader owes** (theory 1.8, reading row by row): the texts of a row are a function of that row alone, given what is
-public about the file: its format, the names and declared types of its columns, the specification. Then the counts of a table are
-the sum of the counts of its rows, each read as a table by itself, which is what theorem 1.7 asks. So
+public about the file: its format, the names and declared types of its columns, the specification. Then the counts of a table
+are the sum of the counts of its rows, each read as a table by itself, which is what theorem 1.7 asks. So
 
 - the text of a value is made before it is compared with another one: what Python, a library or a database calls equal may
   have different texts (a decimal 1.5 and 1.50, one instant with two offsets, True and 1). `Collected` joins texts alone;
@@ -81,7 +81,7 @@ Piece = tuple[int, Mapping[str, Texts]]
 
 
 LONGEST_TEXT = 2**17
-"""Characters of one value, in every format. Python's `csv` has the same limit, for the same reason: who sends more sends no table."""
+"""Characters of one value, in every format; Python's `csv` has the same limit."""
 
 
 def too_long(name: str) -> InputError:

@@ -1,7 +1,7 @@
-"""How much memory a part of an Arrow or Parquet file will take, told from what the file says of its parts, before one is unpacked.
+"""How much memory a part of an Arrow or Parquet file will take, told from what the file says of it, before it is unpacked.
 
-A text of 1.5 GB takes 46 KB of a packed file, and several times its length in memory. Columns of a register hold codes, numbers, dates
-and names: a part in which a column takes more than `MOST_BYTES` and more than `BYTES_PER_ROW` for each of its rows is refused.
+A text of 1.5 GB takes 46 KB of a packed file, and several times its length in memory. Columns of a register hold codes,
+numbers, dates and names: a part in which one takes more than `MOST_BYTES`, and more than `BYTES_PER_ROW` a row, is refused.
 """
 
 from __future__ import annotations
@@ -22,13 +22,17 @@ _OF_DICTIONARY = 1
 """Places of fields in the tables of Arrow's format (Message.fbs)."""
 
 
-def check_unpacked(name: str, n_bytes: int, n_rows: int) -> None:
+def check_unpacked(name: str | None, n_bytes: int, n_rows: int) -> None:
     """Raises InputError for a column that takes too much memory in a part of so many rows."""
     if n_bytes > max(MOST_BYTES, BYTES_PER_ROW * n_rows):
         raise InputError(
-            f"column {name!r}: expected texts of at most {LONGEST_TEXT} characters, most of them short, found a part of the file in "
-            f"which a value takes more than {BYTES_PER_ROW} bytes on average, and all together more than {MOST_BYTES // 2**20} MB."
+            f"{_named(name)}: expected texts of at most {LONGEST_TEXT} characters, most of them short, found a part of the "
+            f"file in which it takes more than {MOST_BYTES // 2**20} MB of memory, and more than {BYTES_PER_ROW} bytes a row."
         )
+
+
+def _named(name: str | None) -> str:
+    return "a column" if name is None else f"column {name!r}"
 
 
 def check_parquet(metadata: Any, needed: Sequence[str]) -> None:
@@ -55,12 +59,14 @@ def check_feather(path: Path, start: int, needed: Sequence[str]) -> None:
             kind, inside = table.byte(_MESSAGE_TYPE), table.table(_MESSAGE)
             if kind == _DICTIONARY_BATCH:
                 batch = inside.table(_OF_DICTIONARY)
-                check_unpacked("of a dictionary", sum(_sizes(batch, message.body)), batch.number(_ROWS))
+                check_unpacked(None, sum(_sizes(batch, message.body)), batch.number(_ROWS))
             elif kind == _RECORD_BATCH:
                 sizes = list(_sizes(inside, message.body))
-                places = columns if columns and columns[-1][2] == len(sizes) else [("of any name", 0, len(sizes))]
-                for name, first, last in places:
-                    if name in needed or places is not columns:
+                if columns[-1][2] != len(sizes):  # of a type whose buffers are not known here: all together
+                    check_unpacked(None, sum(sizes), inside.number(_ROWS))
+                    continue
+                for name, first, last in columns:
+                    if name in needed:
                         check_unpacked(name, sum(sizes[first:last]), inside.number(_ROWS))
 
 

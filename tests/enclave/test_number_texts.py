@@ -1,4 +1,4 @@
-"""A number has one text: that of Python's decimals written out, whatever type holds the number, and read back it is the number."""
+"""A number has one text: that of Python's decimals written out, whatever type holds it, and read back it is the number."""
 
 from __future__ import annotations
 

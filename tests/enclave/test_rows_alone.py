@@ -1,8 +1,9 @@
 """A row is read alone, at every door: what becomes of a table is the sum of what becomes of its rows, each a table by itself.
 
-For every kind of column that a door has, each of its values takes the place of the first and of the last row of a table with all the
-others: nothing may become of these that does not become of them alone (docs/theory.md, lemma 1.8). The texts are compared, and
-the bins by rules of every kind, with a decimal point and with a decimal comma. A table of one row is read once for each value.
+For every kind of column that a door has, each of its values takes the place of the first and of the last row of a table with
+all the others: nothing may become of these that does not become of them alone (docs/theory.md, lemma 1.8). The texts are
+compared, and the bins by rules of every kind, with a decimal point and with a decimal comma. A table of one row is read once for
+each value.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from datetime import date, datetime, time, timedelta, timezone
+from datetime import UTC, date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -46,9 +47,12 @@ WHOLE = [1, 0, 97, -9, 10**16, 2**53 + 1, 2**53, None]
 FLOATS = [1.0, 1.5, 9.5, 97.0, 1.25, 0.1, -0.0, 0.0, 1e16, 1e-7, 1e300, 0.1 + 0.2, math.inf, math.nan, None]
 DECIMALS = [*map(Decimal, ("1.5", "1.50", "1", "1.00", "97", "97.0", "9.5", "0", "1E+16", "10000000000000000")), None]
 WORDS = ["x", " y", "y", "1", "1.0", "1.5", "1,5", "1.50", "97", "97,0", "19", "é", "", "True", "1990-04-01", None]
-MOMENTS = [NOON, NOON.astimezone(timezone.utc), NOON.astimezone(WINTER), NOON.replace(tzinfo=None), None]
-PYTHON = [*WHOLE, *FLOATS, *DECIMALS, *WORDS, *MOMENTS, True, False, NOON.date(), NOON.time(), NOON.timetz(), b"x", 10**5000,
-          timedelta(hours=13, minutes=45), timedelta(hours=30), UUID(int=1), Decimal("NaN"), Decimal("sNaN"), Decimal("-Infinity")]  # fmt: skip
+MOMENTS = [NOON, NOON.astimezone(UTC), NOON.astimezone(WINTER), NOON.replace(tzinfo=None), None]
+ODD = [timedelta(hours=13, minutes=45), timedelta(hours=30), UUID(int=1), *map(Decimal, ("NaN", "sNaN", "-Infinity")), 10**5000]
+PYTHON = [
+    *(*WHOLE, *FLOATS, *DECIMALS, *WORDS, *MOMENTS, *ODD),
+    *(True, False, NOON.date(), NOON.time(), NOON.timetz(), b"x"),
+]
 
 
 def check_rows_alone(read: Read, values: Values, marks: str = ".,", places: int = 99) -> None:
@@ -63,11 +67,15 @@ def check_rows_alone(read: Read, values: Values, marks: str = ".,", places: int 
 
 # --- Files of texts
 
-CSV = ["x", " y", "y ", "1", "1.0", "1.", "01", "1.5", "1,5", "1.50", "97", "97,0", "9.5", "9,5", "19", "1e16", "10000000000000000",
-       "-0", "-0.0", ".1", "é", "", "NA", "inf", "True", "1990-04-01", "1990-04-01 13:45:00", 'a "word"', "two\nlines"]  # fmt: skip
+CSV = [
+    *("x", " y", "y ", "1", "1.0", "1.", "01", "1.5", "1,5", "1.50", "97", "97,0", "9.5", "9,5", "19", "1e16", "1" + "0" * 16),
+    *("-0", "-0.0", ".1", "é", "", "NA", "inf", "True", "1990-04-01", "1990-04-01 13:45:00", 'a "word"', "two\nlines"),
+]
 
 
-def csv_table(path: Path, values: Values, mark: str, codec: str, more: str = "", pack: Callable[[bytes], bytes] = bytes) -> Path:
+def csv_table(
+    path: Path, values: Values, mark: str, codec: str, more: str = "", pack: Callable[[bytes], bytes] = bytes
+) -> Path:
     """Texts between quotes where they need them; `more` stands in a second field of every row."""
     delimiter = POLICIES[mark].delimiter
     fields = ['"' + text.replace('"', '""') + '"' if {*' "\n', delimiter} & {*text} else text for text in values]
@@ -127,7 +135,7 @@ KINDS = {
     "days": (pa.date32(), [NOON.date(), date(1, 1, 1), None]),
     "times": (pa.time64("us"), [time(13, 45), time(0, 0, 0, 1), None]),
     "moments": (pa.timestamp("us"), [datetime(1990, 4, 1, 13, 45), datetime(1990, 4, 1), None]),
-    "moments there": (pa.timestamp("us", tz="Europe/Berlin"), [NOON, datetime(1990, 12, 1, tzinfo=timezone.utc), None]),
+    "moments there": (pa.timestamp("us", tz="Europe/Berlin"), [NOON, datetime(1990, 12, 1, tzinfo=UTC), None]),
     "names": (pa.uuid(), [bytes(15) + b"\1", bytes(16), None]),
     "nothing": (pa.null(), [None]),
 }
@@ -249,7 +257,8 @@ def test_rows_of_sqlite_with_bytes_that_are_no_text(tmp_path):
 
 DUCKDB = {
     "DOUBLE": FLOATS, "FLOAT": [1.5, 0.1, None], "DECIMAL(20, 2)": [Decimal("1.5"), Decimal("97"), None], "HUGEINT": WHOLE,
-    "VARCHAR": WORDS, "TIMESTAMPTZ": MOMENTS[:3], "TIME": [time(13, 45), None], "DATE": [NOON.date(), None], "BOOLEAN": [True, None],
+    "VARCHAR": WORDS, "TIMESTAMPTZ": MOMENTS[:3], "TIME": [time(13, 45), None], "DATE": [NOON.date(), None],
+    "BOOLEAN": [True, None],
 }  # fmt: skip
 
 
@@ -292,7 +301,13 @@ def test_rows_of_values_of_python_in_pieces(values, at_once, most_rows):
 
 def test_rows_of_many_files(tmp_path):
     """Each file has types of its own; a row is the same one in the file of its own and in one with others."""
-    arrays = [pa.array([1, 97]), pa.array([1.0, 9.5]), pa.array([Decimal("1.50")]), pa.array(["1", "x"]), pa.array([1.5], pa.float32())]
+    arrays = [
+        pa.array([1, 97]),
+        pa.array([1.0, 9.5]),
+        pa.array([Decimal("1.50")]),
+        pa.array(["1", "x"]),
+        pa.array([1.5], pa.float32()),
+    ]
     folder, alone = tmp_path / "table", Counter[Any]()
     folder.mkdir()
     for number, array in enumerate(arrays):

@@ -19,9 +19,7 @@ Rows = Counter[tuple[str | None, bool, tuple[int, ...]]]
 """How many rows have each text, whether it was typed, and the bins by all rules."""
 
 POLICIES = {
-    mark: InputTable(
-        decimal=mark, missing="bin", missing_values=["", "NA", "97.0", "-9", f"9{mark}50"], outside="drop", **more
-    )
+    mark: InputTable(decimal=mark, missing="bin", missing_values=["", "NA", "97.0", "-9", f"9{mark}50"], outside="drop", **more)
     for mark, more in ((".", {}), (",", {"delimiter": ";"}))
 }
 _NUMBERS = ["<-1", "-1 to 0", "0 to 0.1", "0.1 to 1.25", "1.25 to 1.5", "1.5 to 13", ">=13"]

@@ -20,7 +20,11 @@ NOBODY = "nobody"
 
 def program(*names: str) -> str:
     """The first of these programs that is installed; the test is skipped where none is."""
-    folders = [os.environ.get("PATH", ""), "/usr/sbin", *map(str, sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True))]
+    folders = [
+        os.environ.get("PATH", ""),
+        "/usr/sbin",
+        *map(str, sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)),
+    ]
     found = next(filter(None, (shutil.which(name, path=os.pathsep.join(folders)) for name in names)), None)
     if found is None:
         pytest.skip(f"needs the database server with the program {names[0]}")
@@ -47,7 +51,12 @@ def mariadb() -> Iterator[str]:
     with _folder() as folder:
         port, data = _free_port(), f"--datadir={folder / 'data'}"
         _run([make, "--no-defaults", data, "--auth-root-authentication-method=normal", "--skip-test-db"], folder)
-        options = [f"--port={port}", "--bind-address=127.0.0.1", f"--socket={folder / 's'}", "--innodb-flush-log-at-trx-commit=0"]
+        options = [
+            f"--port={port}",
+            "--bind-address=127.0.0.1",
+            f"--socket={folder / 's'}",
+            "--innodb-flush-log-at-trx-commit=0",
+        ]
         with _serving([serve, "--no-defaults", data, *options, f"--pid-file={folder / 'pid'}"], folder, port):
             yield f"127.0.0.1:{port}"
 
