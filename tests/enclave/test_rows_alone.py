@@ -2,8 +2,8 @@
 
 For every kind of column that a door has, each of its values takes the place of the first and of the last row of a table with
 all the others: nothing may become of these that does not become of them alone (docs/theory.md, lemma 1.8). The texts are
-compared, and the bins by rules of every kind, with a decimal point and with a decimal comma. A table of one row is read once for
-each value.
+compared, and the bins by rules of every kind, with a decimal point and with a decimal comma. A table of one row is read once
+for each value.
 """
 
 from __future__ import annotations
