@@ -5,9 +5,11 @@ DuckDB needs the extra `database`; SQLite comes with Python.
 
 from __future__ import annotations
 
+import codecs
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing
+from operator import methodcaller
 from pathlib import Path
 
 from synthrelease.enclave.sql import (
@@ -19,12 +21,15 @@ from synthrelease.enclave.sql import (
     pieces_of_rows,
     quoted,
 )
-from synthrelease.enclave.texts import Piece, check_header
+from synthrelease.enclave.texts import NO_VALUE, Piece, check_header
 from synthrelease.errors import InputError
 
 MISSING_LIBRARY = 'pip install "synthrelease[database]"'
 SQLITE = b"SQLite format 3\0"
-_NO_SQLITE = "expected a whole SQLite file with texts in UTF-8 and values of less than 32 MB, found one that cannot be read."
+NO_TEXT = "synthrelease.no_text"
+"""How Python's decoders are told to read a text with bytes that are no UTF-8 as one that no specification has."""
+codecs.register_error(NO_TEXT, lambda error: (NO_VALUE, error.end))  # type: ignore[attr-defined]
+_NO_SQLITE = "expected a whole SQLite file with values of less than 32 MB, found one that cannot be read."
 _TOO_LONG = "expected rows that fit into the memory of this machine, found longer ones."
 _DUCKDB_SETTINGS = {
     # no other file, no network, no extension, nothing of the rows on a disk, no variable of this program as a table
@@ -115,6 +120,7 @@ def _sqlite(path: Path, table: str | None, needed: Sequence[str] | None, most_ro
         _check_size(path)
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
             connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST_VALUE)
+            connection.text_factory = methodcaller("decode", "utf-8", NO_TEXT)
             for setting in ("query_only = ON", "trusted_schema = OFF", "cell_size_check = ON"):
                 connection.execute(f"PRAGMA {setting}")
             tables = connection.execute(

@@ -18,6 +18,7 @@ from types import ModuleType
 from typing import Any
 
 from synthrelease.enclave.database_files import MISSING_LIBRARY
+from synthrelease.enclave.drivers import ADBC
 from synthrelease.enclave.source import PASSWORD, USER
 from synthrelease.enclave.sql import (
     ROWS_AT_ONCE,
@@ -31,7 +32,6 @@ from synthrelease.enclave.sql import (
 from synthrelease.enclave.texts import Piece, check_header
 from synthrelease.errors import InputError
 
-_ADBC = re.compile(r"adbc\+(?P<driver>[a-z0-9_]+)(?P<rest>:.*)", re.DOTALL | re.IGNORECASE)
 _NO_CONNECTION = (
     f"expected a database that answers, found none. Are the server, the database, {USER} and {PASSWORD} right, and may this "
     "user read the table?"
@@ -56,7 +56,7 @@ def database_pieces(uri: str, table: str | None, needed: Sequence[str], most_row
 
 
 def _read(uri: str, table: str | None, needed: Sequence[str] | None, most_rows: int) -> Iterator[Piece]:
-    found = _ADBC.fullmatch(uri)
+    found = ADBC.fullmatch(uri)
     began, problem = False, ""
     try:
         parts = _adbc(found, table, needed, most_rows) if found else _sqlalchemy(uri, table, needed, most_rows)
@@ -142,7 +142,7 @@ def _check_column(name: str, kind: Any) -> None:
         of_python = kind.python_type
     except NotImplementedError:
         of_python = type(None)
-    untold = type(kind).__name__ == "NullType"  # of a type that nobody told each value is looked at
+    untold = type(kind).__name__ in ("NullType", "YEAR")  # of a type that nobody told each value is looked at
     if not (untold or issubclass(of_python, _VALUES) or of_python.__name__ == "UUID"):
         found = f"the database type {type(kind).__name__}"
         raise InputError(f"column {name!r}: expected numbers, texts, booleans, dates or times, found {found}.")
@@ -178,8 +178,6 @@ def _adbc(found: re.Match[str], table: str | None, needed: Sequence[str] | None,
 def _adbc_login(driver: str, uri: str) -> tuple[str, dict[str, Any]]:
     """(URI, further arguments) with user and password where the driver takes them: PostgreSQL in the URI, others as options."""
     user, password = _credentials()
-    if driver == "sqlite":
-        return uri.removeprefix("sqlite:///"), {}
     if driver == "postgresql" and (user or password):
         return _with_login(uri, user, password).render_as_string(hide_password=False), {}
     given: Mapping[str, str | None] = {"username": user, "password": password}

@@ -15,6 +15,7 @@ import re
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from synthrelease.enclave.drivers import check_driver
 from synthrelease.enclave.files import (
     STORES,
     File,
@@ -30,7 +31,7 @@ from synthrelease.errors import InputError
 
 USER, PASSWORD = "SYNTHRELEASE_DATABASE_USER", "SYNTHRELEASE_DATABASE_PASSWORD"
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9_.-]+(\+[A-Za-z0-9_]+)?:/?/.*", re.DOTALL)  # one letter is a drive of Windows
-_FILE = re.compile(r"(duckdb|sqlite):///(?P<path>[^?#]+)", re.DOTALL)
+_FILE = re.compile(r"(adbc\+)?(duckdb|sqlite):///(?P<path>[^?#]+)", re.DOTALL)
 _PASSWORD = re.compile("//[^/]*:[^/]*@")
 _SECRET = re.compile(r"[?&;][^=&;]*(pass|pwd|secret|token|key|user|uid)[^=&;]*=", re.IGNORECASE)
 
@@ -52,7 +53,7 @@ class Source:
 
     @classmethod
     def of(cls, data: str | Path | Source, table: str | None = None) -> Source:
-        """What a steward wrote. `sqlite:///FILE` and `duckdb:///FILE` are files.
+        """What a steward wrote. `sqlite:///FILE` and `duckdb:///FILE` are files, also behind `adbc+`.
 
         Raises
         ------
@@ -77,6 +78,7 @@ class Source:
                 "expected the URI of a database without user and password, found one that may hold them (it is not shown). Put "
                 f"them into the environment variables {USER} and {PASSWORD}."
             )
+        check_driver(text)
         return cls(uri=text, table=table)
 
     def __str__(self) -> str:

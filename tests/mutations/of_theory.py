@@ -33,6 +33,7 @@ from tests.mutations.of_noise import OF_NOISE
 from tests.mutations.of_pieces import OF_PIECES
 from tests.mutations.of_prices import OF_PRICES
 from tests.mutations.of_public_facts import OF_PUBLIC_FACTS
+from tests.mutations.of_readers import OF_READERS
 from tests.mutations.of_rows import OF_THE_ROWS
 from tests.mutations.of_spending import OF_SPENDING
 from tests.mutations.of_split import OF_THE_SPLIT
@@ -1108,6 +1109,7 @@ MUTATIONS = (
     + OF_THE_LEDGER
     + OF_LEAKS
     + OF_FORMATS
+    + OF_READERS
     + OF_FLOATS
     + OF_THE_ROWS
     + OF_SPENDING
