@@ -8,6 +8,7 @@ and nobody holds the lock that ends with a process. What cannot be sure about is
 
 from __future__ import annotations
 
+import errno
 import os
 import platform
 import shutil
@@ -27,7 +28,39 @@ except ImportError:  # Windows, where no folder can be locked
 ENDING = ".partial"
 WRITER = "writer"
 """A file in the folder that says which program made it, on which machine."""
+CONTENT = "content"
+"""In the folder: what will get the name."""
+_SPACE = "space"
+"""In the folder: a file that keeps space free."""
+_MOST_KEPT = 2**30
+"""Bytes: some file systems keep space by writing it."""
 _TRIES = 100
+MAX_NAME = 200
+"""Bytes of the folder's name: file systems allow 255, and the folder gets a longer, temporary name first."""
+
+
+def check_free(folder: str | Path) -> Path:
+    """The folder's path, when nothing is there and its parent can be written to.
+
+    Raises
+    ------
+    OutputError : otherwise. Called before private data are read, so that no budget is lost on a bad path.
+    """
+    return check_free_name(Path(folder), "a folder")
+
+
+def check_free_name(path: Path, kind: str) -> Path:
+    """The path of a new file or folder. Raises OutputError as `check_free`."""
+    if os.path.lexists(path):
+        raise OutputError(f"{path}: expected {kind} that does not exist yet, found one. Nothing was overwritten.")
+    parent = path.absolute().parent
+    if not os.path.isdir(parent):
+        raise OutputError(f"{path}: expected an existing folder {parent} to write into, found none.")
+    if len(os.fsencode(path.name)) > MAX_NAME:
+        raise OutputError(f"{path.name[:50]}...: expected a name of at most {MAX_NAME} bytes, found a longer one.")
+    if not os.access(parent, os.W_OK | os.X_OK):
+        raise OutputError(f"{path}: expected a folder {parent} that may be written to, found one that may not.")
+    return path
 
 
 @contextmanager
@@ -125,3 +158,37 @@ def _lock(place: Path) -> tuple[int | None, bool]:
 def _mark() -> str:
     """What a folder of this program and this machine holds."""
     return f"synthrelease on {platform.node()}\n"
+
+
+def keep_space(place: Path, size: int) -> None:
+    """Ask for space where the name was taken, and keep what the file system lets keep, until `give_back`.
+
+    Parameters
+    ----------
+    size : bytes.
+
+    Raises
+    ------
+    OutputError : when there is less.
+    """
+    free, problem = shutil.disk_usage(place).free, ""
+    try:
+        if free < size:
+            raise OSError(errno.ENOSPC, "")
+        if hasattr(os, "posix_fallocate") and size:
+            with (place / _SPACE).open("xb") as file:
+                os.posix_fallocate(file.fileno(), 0, min(size, _MOST_KEPT))
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            problem = f"{free / 1e6:.1f} MB" if free < size else "less than a quota leaves"
+    if problem:
+        give_back(place)
+        raise OutputError(
+            f"{place.parent}: expected {size / 1e6:.1f} MB of free space, about what the released files take, found {problem}. "
+            "Nothing was spent."
+        )
+
+
+def give_back(place: Path) -> None:
+    """Free the space that was kept."""
+    (place / _SPACE).unlink(missing_ok=True)

@@ -304,8 +304,8 @@ OF_LEAKS = (
     Mutation(
         name="output: a part of a release is left behind",
         breaks="files that no document describes",
-        place="bundle.folder:write_folder",
-        old="shutil.rmtree(temporary, ignore_errors=True)",
+        place="bundle.taking:taking",
+        old="shutil.rmtree(place, ignore_errors=True)",
         new="pass",
         tests=(f"{BUNDLE}::test_a_failed_write_leaves_nothing_behind",),
     ),
