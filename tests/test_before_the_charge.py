@@ -158,7 +158,9 @@ def test_a_disk_that_is_too_small_is_found_before_the_charge(tmp_path, ledger, m
     assert "MB of free space" in refused(tmp_path, data, OutputError, archive=tmp_path / "out.zip")
 
 
-@pytest.mark.parametrize("changes", [{}, {"rows = 400": ""}, MEASURED, {"[selection]": "[bundle]\nformats = ['stata', 'spss']\n[selection]"}])
+@pytest.mark.parametrize(
+    "changes", [{}, {"rows = 400": ""}, MEASURED, {"[selection]": "[bundle]\nformats = ['stata', 'spss']\n[selection]"}]
+)
 def test_the_space_that_is_asked_for_is_enough_and_not_far_more(tmp_path, changes):
     """Compared with what a release writes."""
     spec, data = load_spec(write_config(tmp_path, changes)), write_data(tmp_path)

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 NO_TIME = 315_532_800
 """1 January 1980, the earliest that a zip archive can hold."""
-def write_bundle(
-    release: Release, folder: str | Path, key: Ed25519PrivateKey | None = None, place: Path | None = None
-) -> Path:
+
+
+def write_bundle(release: Release, folder: str | Path, key: Ed25519PrivateKey | None = None, place: Path | None = None) -> Path:
     """Write the bundle of a release, signed when a private key is given, into a new folder (`write_folder`).
 
     Raises

@@ -176,7 +176,10 @@ def test_a_quota_is_found_by_keeping_the_space(tmp_path: Path, monkeypatch: pyte
         raise OSError(errno.EDQUOT, "quota")
 
     monkeypatch.setattr(os, "posix_fallocate", full, raising=False)
-    with taking(tmp_path / "out") as place, pytest.raises(OutputError, match="found less than a quota leaves. Nothing was spent"):
+    with (
+        taking(tmp_path / "out") as place,
+        pytest.raises(OutputError, match="found less than a quota leaves. Nothing was spent"),
+    ):
         keep_space(place, 1000)
 
 
