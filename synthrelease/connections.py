@@ -1,7 +1,7 @@
 """Which texts may be a connection string, and so hold a password: these are never quoted, unless they name an existing file.
 
-Connection strings have many dialects (URIs, JDBC, libpq, ODBC, `user:password@server`, chains of stores), and none has a mark of
-its own. So the question is asked the other way round: whatever has a scheme before a colon, an @, or a key with a value beside
+Connection strings have many dialects (URIs, JDBC, libpq, ODBC, `user:password@server`, chains of stores), and none has a mark
+of its own. So the question is asked the other way round: whatever has a scheme before a colon, an @, or a key with a value beside
 others, is not shown. A file name that was mistyped has none of these and is.
 """
 
@@ -11,15 +11,15 @@ import re
 import unicodedata
 from collections.abc import Iterable
 from pathlib import Path
-from urllib.parse import unquote
 
 from synthrelease.errors import InputError
 
 NOT_SHOWN = "(the form of a connection string: not shown)"
 UNKNOWN_FORM = (
-    "what looks like a connection string (a scheme, an @, or keys with values) and names no file that is there. It is not shown, "
-    "because it may hold a password."
+    "what looks like a connection string (a scheme, an @, or keys with values) and names no file that is there. It is not "
+    "shown, because it may hold a password."
 )
+_CODED = re.compile("%([0-9A-Fa-f]{2})")
 _SCHEME = re.compile(r"\s*[A-Za-z][A-Za-z0-9+._-]+:\S")
 """Before a colon: two characters at least, because one is a drive of Windows."""
 _PAIRS = re.compile(r"\w\s*=(?!=).*[;&\s]|[;&?#\s].*\w\s*=(?!=)", re.DOTALL)
@@ -44,7 +44,7 @@ def may_hold_secret(text: str) -> bool:
 def _plain(text: str) -> str:
     """The text without codes of signs, also where they were coded several times."""
     for _ in range(3):
-        text = unquote(text)
+        text = _CODED.sub(lambda sign: chr(int(sign[1], 16)), text)
     return unicodedata.normalize("NFKC", text)
 
 

@@ -13,8 +13,8 @@ import pytest
 
 import synthrelease
 from synthrelease import publish as room
-from synthrelease.bundle.size import released_bytes, rows_at_most
 from synthrelease.bundle.preview import preview
+from synthrelease.bundle.size import released_bytes, rows_at_most
 from synthrelease.enclave.source import Source
 from synthrelease.errors import InputError, OutputError, SynthreleaseError
 from synthrelease.ledger.account import load_ledger, open_ledger

@@ -37,7 +37,8 @@ FORMS = tuple(
         # object stores, and what is on the web
         "az://c/x?sv=1&sig=%s", "abfss://c@acct.dfs/x?sig=%s", "s3://u:%s@bucket/x", "s3://b/x?X-Amz-Signature=%s",
         "s3://b/x;%s", "https://server/x.csv?sig=%s", "https://u:%s@server/x.csv", "s3:/k:%s@b/x", "webhdfs://u:%s/@h/x",
-        "s3::simplecache://%s", "simplecache::s3://u:%s@b/x", "filecache://%s/x", "gs://b/x?token%3D%s".replace("D%s", "D" + SECRET),
+        "s3::simplecache://%s", "simplecache::s3://u:%s@b/x", "filecache://%s/x",
+        "gs://b/x?token%3D%s".replace("D%s", "D" + SECRET),
         # what nobody told
         "scott/%s@//host:1521/service", "jdbc:oracle:thin:scott/%s@host:1521:orcl", "PWD=%s", "password: %s",
         "mongodb+srv://u:%s@cluster/db", "DefaultEndpointsProtocol=https;AccountKey=%s", "Server=s,1433;Password = %s",
@@ -91,7 +92,8 @@ COMMANDS = (
     "release CONFIG --data DATA --out out --ledger FORM", "release CONFIG --data DATA --out out --shortlist FORM",
     "release CONFIG --data DATA --out out --sign FORM", "release CONFIG --data DATA --out out --archive FORM",
     "rehearse CONFIG --data FORM --out out", "rehearse CONFIG --data DATA --out FORM", "init births --from FORM",
-    "init births --from DATA --into FORM", "allocate CONFIG --data FORM", "commit CONFIG --out FORM", "simulate FORM --rows 5 --out out.csv",
+    "init births --from DATA --into FORM", "allocate CONFIG --data FORM", "commit CONFIG --out FORM",
+    "simulate FORM --rows 5 --out out.csv",
     "card CONFIG --out FORM", "card CONFIG --out out --bundle FORM", "bound FORM age", "estimate FORM age", "ledger show FORM",
     "ledger open FORM --dataset d --limit 1", "keygen FORM", "demo --out FORM", "audit --out FORM", "schema --out FORM",
 )  # fmt: skip

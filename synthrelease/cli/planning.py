@@ -14,7 +14,6 @@ from synthrelease.accounting.charges import decimal_text
 from synthrelease.accounting.guarantee import check_delta, loss_text
 from synthrelease.cli.bundles import warn_of_gaps
 from synthrelease.cli.terminal import (
-    refusals,
     Address,
     Backend,
     Config,
@@ -25,6 +24,7 @@ from synthrelease.cli.terminal import (
     print_plan,
     print_plans,
     progress_line,
+    refusals,
 )
 
 if TYPE_CHECKING:

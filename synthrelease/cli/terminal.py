@@ -156,8 +156,8 @@ def refusals_in_words(spec: Any) -> list[str]:
     if not found:
         return []
     return [
-        f"Unpaid: {'; '.join(found)}. Such a value in one record ends the run after the charge, and a release says that none has "
-        'one: an exact fact about the file that no epsilon covers. "drop", "bin" and "clip" say nothing.'
+        f"Unpaid: {'; '.join(found)}. Such a value in one record ends the run after the charge, and a release says that none "
+        'has one: an exact fact about the file that no epsilon covers. "drop", "bin" and "clip" say nothing.'
     ]
 
 

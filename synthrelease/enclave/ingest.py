@@ -115,8 +115,8 @@ def read_public(path: str | Path | Source, schema: Schema, policy: InputTable, r
 
 
 MEND = (
-    "A release counts such texts as missing values; a public file can be mended, or its texts listed as missing_values. If every "
-    "row has one, decimal, delimiter or format may be others."
+    "A release counts such texts as missing values; a public file can be mended, or its texts listed as missing_values. If "
+    "every row has one, decimal, delimiter or format may be others."
 )
 
 

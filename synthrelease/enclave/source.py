@@ -32,8 +32,8 @@ from synthrelease.errors import InputError
 USER, PASSWORD = "SYNTHRELEASE_DATABASE_USER", "SYNTHRELEASE_DATABASE_PASSWORD"
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9_.-]+(\+[A-Za-z0-9_]+)?:/?/.*", re.DOTALL)  # one letter is a drive of Windows
 _OTHER_DIALECT = (
-    f"expected a file, or the URI of a database such as postgresql://server/registry, found {UNKNOWN_FORM} User and password of "
-    f"a database belong into the environment variables {USER} and {PASSWORD}."
+    f"expected a file, or the URI of a database such as postgresql://server/registry, found {UNKNOWN_FORM} User and password "
+    f"of a database belong into the environment variables {USER} and {PASSWORD}."
 )
 _FILE = re.compile(r"(duckdb|sqlite):///(?P<path>[^?#]+)", re.DOTALL)
 _PASSWORD = re.compile("//[^/]*:[^/]*@")

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from synthrelease.domain.margins import WEIGHT
 from synthrelease.connections import checked_path
+from synthrelease.domain.margins import WEIGHT
 from synthrelease.errors import BudgetError, InputError, Unexpected, cut, listing
 from synthrelease.published.columns import PublishedColumn
 from synthrelease.published.document import ReleaseDocument, SelectionPart, read_leniently

@@ -62,7 +62,8 @@ WAYS = ("sqlite", "duckdb", "sqlalchemy")
 @pytest.mark.parametrize("kind", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_a_check_of_a_view_that_never_gives_a_row(tmp_path, way, kind):
     words = ["check", str(write_config(tmp_path)), "--data", source(tmp_path, way), "--table", "coins"]
-    run = subprocess.Popen([sys.executable, "-m", "synthrelease", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    pipe = subprocess.PIPE
+    run = subprocess.Popen([sys.executable, "-m", "synthrelease", *words], stdout=pipe, stderr=pipe, text=True)
     deadline = time.monotonic() + 60
     while cpu_seconds(run.pid) < 3 and time.monotonic() < deadline:  # it is in the middle of the view by then
         threading.Event().wait(0.1)

@@ -52,8 +52,8 @@ def left_out_text(document: ReleaseDocument) -> str:
         ("Rows with a value outside bounds or categories were left out: {}.", _outside(document, "drop")),
         ("Texts that no category lists were counted as one of their own: {}.", _unlisted(document)),
         (
-            "Files with a value outside bounds or categories were refused, so none is in the original file, which the guarantee "
-            "does not cover: {}.",
+            "Files with a value outside bounds or categories were refused, so none is in the original file, which the "
+            "guarantee does not cover: {}.",
             _outside(document, "error"),
         ),
         ("Rows were left out in which one of these occurred: {}.", document.raw_rules),
