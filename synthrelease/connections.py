@@ -1,8 +1,8 @@
 """Which texts may be a connection string, and so hold a password: these are never quoted, unless they name an existing file.
 
 Connection strings have many dialects (URIs, JDBC, libpq, ODBC, `user:password@server`, chains of stores), and none has a mark
-of its own. So the question is asked the other way round: whatever has a scheme before a colon, an @, or a key with a value beside
-others, is not shown. A file name that was mistyped has none of these and is.
+of its own. So the question is asked the other way round: whatever has a scheme before a colon, an @, or a key with a value
+beside others, is not shown. A file name that was mistyped has none of these and is.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ UNKNOWN_FORM = (
     "what looks like a connection string (a scheme, an @, or keys with values) and names no file that is there. It is not "
     "shown, because it may hold a password."
 )
+_LONGEST = 2000
+"""Characters that are looked at: a connection string shows early what it is."""
 _CODED = re.compile("%([0-9A-Fa-f]{2})")
 _SCHEME = re.compile(r"\s*[A-Za-z][A-Za-z0-9+._-]+:\S")
 """Before a colon: two characters at least, because one is a drive of Windows."""
@@ -37,7 +39,7 @@ def may_hold_secret(text: str) -> bool:
     >>> [may_hold_secret(each) for each in ("births.csv", "C:/data/births 2019.csv", "births/year=2019/part-*.parquet")]
     [False, False, False]
     """
-    plain = _plain(text)
+    plain = _plain(text[:_LONGEST])
     return "@" in plain or any(sign.search(plain) for sign in (_PAIRS, _SECRET)) or _SCHEME.match(plain) is not None
 
 

@@ -1,9 +1,9 @@
 """The name of what will be written, taken before anything is paid for: of two runs into one name one alone is charged.
 
 A folder `.NAME.partial` beside it belongs to the run that made it, as long as that run lives: what is written is put together
-in there and then gets its name, as a whole or not at all. A run that was killed leaves the folder behind, and the next one removes
-it, whatever its own name is. It is removed only where its writer is surely dead: it was made by this program, on this machine,
-and nobody holds the lock that ends with a process. What cannot be sure about is left, and said.
+in there and then gets its name, as a whole or not at all. A run that was killed leaves the folder behind, and the next one
+removes it, whatever its own name is. It is removed only where its writer is surely dead: it was made by this program, on this
+machine, and nobody holds the lock that ends with a process. What is not sure is left, and said.
 """
 
 from __future__ import annotations

@@ -63,6 +63,10 @@ for command in (
 app.add_typer(accounting.app, name="ledger")
 
 
+_READING = {"check", "release", "ledger"}
+"""Commands that read private data."""
+
+
 def main() -> None:
     """Run the command line; a user's mistake ends with its message and exit code, never with a traceback."""
     for stream in (sys.stdout, sys.stderr):
@@ -79,9 +83,17 @@ def main() -> None:
         sys.exit(end.code if isinstance(end.code, int | None) else STOPPED)
     except Exception as error:  # its message and traceback could hold private values
         err.print(
-            f"synthrelease stopped because of a mistake in the program or the machine: {failure_of(error)}. The message is not "
-            "shown, because it could hold private values. Nothing was published; if private data had been read, the planned "
-            "budget counts as spent.",
+            f"synthrelease stopped because of a mistake in the program or the machine: {failure_of(error)}. {_what_was_read()}",
             style="red",
         )
         sys.exit(STOPPED)
+
+
+def _what_was_read() -> str:
+    """What a user should know of a failure that nobody foresaw."""
+    if _READING.isdisjoint(sys.argv[1:2]):
+        return "This command reads no private data: nothing was spent. Please report it, with the command."
+    return (
+        "The message is not shown, because it could hold private values. Nothing was published; if private data had been read, "
+        "the planned budget counts as spent."
+    )

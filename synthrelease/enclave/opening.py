@@ -3,8 +3,8 @@
 Privacy
 -------
 No row is read. Of a file the mark that tells its format is looked at, of a database the names of tables and columns: whoever
-set it up chose them, and they are there when every table is empty. So nothing depends on a record. The columns of a file are not
-looked at here: the first line of one without a header is a row.
+set it up chose them, and they are there when every table is empty. So nothing depends on a record. The columns of a file are
+not looked at here: the first line of one without a header is a row.
 """
 
 from __future__ import annotations

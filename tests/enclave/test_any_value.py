@@ -44,7 +44,7 @@ def write(path: Path, rows: list[tuple[str, ...]]) -> Path:
 @given(st.tuples(*[CELLS] * 4))
 @example(("abc",) * 4)
 def test_whatever_a_row_holds_the_file_is_read_and_the_others_count_as_before(tmp_path_factory, row):
-    """The row is counted, clipped, or left out: the counts of the rest are those of the rest alone, whatever becomes of gaps."""
+    """The row is counted, clipped, or left out: the counts of the rest are those of the rest alone, for each rule."""
     folder = tmp_path_factory.mktemp("files")
     for policy in (DEFAULT, InputTable(missing="bin"), InputTable(missing="bin", outside="drop")):
         schema = schema_of(policy=policy)
