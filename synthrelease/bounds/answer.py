@@ -12,7 +12,7 @@ from synthrelease.bounds.conditions import Condition, over_cells, parse_conditio
 from synthrelease.bounds.knowledge import Knowledge
 from synthrelease.bounds.ranges import Range, count_range, ratio_range
 from synthrelease.bounds.words import Bound
-from synthrelease.errors import InputError, closest, listing
+from synthrelease.errors import InputError, closest, cut, listing
 from synthrelease.published import PublishedColumn, PublishedRelease, load
 
 MAX_CELLS = 1_000_000
@@ -155,9 +155,9 @@ def check_numbers(release: PublishedRelease, name: str) -> None:
     if name not in release.by_name:
         hint = closest(name, release.by_name)
         raise InputError(
-            f"expected a column of the release ({listing(release.by_name, 40)}), found {name!r}."
+            f"expected a column of the release ({listing(release.by_name, 40)}), found {cut(name, 60)!r}."
             + (f" Did you mean {hint!r}?" if hint else "")
         )
     column = release.by_name[name]
     if any(number is None for number in column.numbers[: column.present]):
-        raise InputError(f"expected a column with a number for every bin, found {name!r}, which has none.")
+        raise InputError(f"expected a column with a number for every bin, found {cut(name, 60)!r}, which has none.")

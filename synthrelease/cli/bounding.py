@@ -51,7 +51,9 @@ def bound(
         return
     release = load(folder)
     found = ask(release, query, given=given, mean_of=mean, minus=minus, confidence=confidence, acceptance=acceptance)
-    said = verdict(release, IntendedQueryTable(query=query, given=given, mean=mean, minus=minus))
+    # as it was asked, of any length: it has just been read
+    asked = IntendedQueryTable.model_construct(query=query, given=given, mean=mean, minus=minus)
+    said = verdict(release, asked)
     if as_json:
         print(json.dumps(_plain(found) | {"stated": said.word, "because": said.because}, indent=2))
     else:

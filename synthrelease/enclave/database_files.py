@@ -12,6 +12,7 @@ from contextlib import closing
 from operator import methodcaller
 from pathlib import Path
 
+from synthrelease.enclave.patience import Stop, patiently
 from synthrelease.enclave.sql import (
     ROWS_AT_ONCE,
     check_types,
@@ -52,7 +53,7 @@ def is_duckdb(start: bytes) -> bool:
 
 def duckdb_names(path: Path, table: str | None) -> list[str]:
     """The columns of the table. Raises InputError as `duckdb_pieces`."""
-    return list(next(_duckdb(path, table, None, 1))[1])
+    return list(next(patiently(lambda stop: _duckdb(stop, path, table, None, 1)))[1])
 
 
 def duckdb_pieces(path: Path, table: str | None, needed: Sequence[str], most_rows: int) -> Iterator[Piece]:
@@ -62,10 +63,10 @@ def duckdb_pieces(path: Path, table: str | None, needed: Sequence[str], most_row
     ------
     InputError : when the library is not installed, the file cannot be read, or the table or a column is not there.
     """
-    yield from _duckdb(path, table, needed, most_rows)
+    yield from patiently(lambda stop: _duckdb(stop, path, table, needed, most_rows))
 
 
-def _duckdb(path: Path, table: str | None, needed: Sequence[str] | None, most_rows: int) -> Iterator[Piece]:
+def _duckdb(stop: Stop, path: Path, table: str | None, needed: Sequence[str] | None, most_rows: int) -> Iterator[Piece]:
     try:
         import duckdb
     except ImportError:
@@ -75,6 +76,7 @@ def _duckdb(path: Path, table: str | None, needed: Sequence[str] | None, most_ro
     problem = ""
     try:
         with duckdb.connect(str(path), read_only=True, config=dict(_DUCKDB_SETTINGS)) as connection:
+            stop.by(connection.interrupt)
             tables = connection.execute(
                 "SELECT table_schema, table_name FROM information_schema.tables WHERE table_catalog = current_database() "
                 "ORDER BY ALL"
@@ -101,7 +103,7 @@ def _duckdb(path: Path, table: str | None, needed: Sequence[str] | None, most_ro
 
 def sqlite_names(path: Path, table: str | None) -> list[str]:
     """The columns of the table. Raises InputError as `sqlite_pieces`."""
-    return list(next(_sqlite(path, table, None, 1))[1])
+    return list(next(patiently(lambda stop: _sqlite(stop, path, table, None, 1)))[1])
 
 
 def sqlite_pieces(path: Path, table: str | None, needed: Sequence[str], most_rows: int) -> Iterator[Piece]:
@@ -111,14 +113,15 @@ def sqlite_pieces(path: Path, table: str | None, needed: Sequence[str], most_row
     ------
     InputError : when the file cannot be read, or the table or a column is not there.
     """
-    yield from _sqlite(path, table, needed, most_rows)
+    yield from patiently(lambda stop: _sqlite(stop, path, table, needed, most_rows))
 
 
-def _sqlite(path: Path, table: str | None, needed: Sequence[str] | None, most_rows: int) -> Iterator[Piece]:
+def _sqlite(stop: Stop, path: Path, table: str | None, needed: Sequence[str] | None, most_rows: int) -> Iterator[Piece]:
     problem = ""
     try:
         _check_size(path)
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+            stop.by(connection.interrupt)
             connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST_VALUE)
             connection.text_factory = methodcaller("decode", "utf-8", NO_TEXT)
             for setting in ("query_only = ON", "trusted_schema = OFF", "cell_size_check = ON"):

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from synthrelease.bounds.answer import check_numbers
-from synthrelease.bounds.conditions import Condition, parse_condition
+from synthrelease.bounds.conditions import Condition, in_one_line, parse_condition
 from synthrelease.errors import InputError, closest, cut, listing
 from synthrelease.published import PublishedRelease
 
@@ -60,7 +60,7 @@ def parse_question(text: str, release: PublishedRelease) -> Question:
     ------
     InputError : with what was expected and found, when it cannot be read, names what is not in the release, or cuts a bin.
     """
-    text = " ".join(text.split())
+    text = in_one_line(text)
     word, _, rest = text.partition(" ")
     kind = _kind(word, text)
     head, parts = _parts(rest, _WORDS[kind], text)
@@ -71,12 +71,12 @@ def parse_question(text: str, release: PublishedRelease) -> Question:
     if kind == "share":
         met = parse_condition(head, release)
         if met.rule is None:
-            raise InputError(f"{text!r}: expected a condition after 'share', found none; for example {EXAMPLES}.")
+            raise InputError(f"{cut(text, 200)!r}: expected a condition after 'share', found none; for example {EXAMPLES}.")
         return Question(kind=kind, text=text, column="", met=met, where=where, by=by)
     on = tuple(name.strip() for name in parts["on"].split(",")) if "on" in parts else ()
     if kind == "slope" and (not on or len({head, *on}) <= len(on)):
         found = listing(on) or "none"
-        raise InputError(f"{text!r}: expected different columns after 'on', none of them {head!r}; found {found}.")
+        raise InputError(f"{cut(text, 200)!r}: expected different columns after 'on', none of them {head!r}; found {found}.")
     for name in (head, *on):
         check_numbers(release, name)
     return Question(kind=kind, text=text, column=head, met=parse_condition("", release), where=where, by=by, on=on)
@@ -104,16 +104,17 @@ def _parts(rest: str, words: tuple[str, ...], text: str) -> tuple[str, dict[str,
             continue
         found[word], word, at = at.strip(), token, ""
         if word in found:
-            raise InputError(f"{text!r}: expected {word!r} once, found it twice.")
+            raise InputError(f"{cut(text, 200)!r}: expected {word!r} once, found it twice.")
     found[word] = at.strip()
     empty = [name for name, part in found.items() if name and not part]
     if empty:
-        raise InputError(f"{text!r}: expected something after {empty[0]!r}, found nothing.")
+        raise InputError(f"{cut(text, 200)!r}: expected something after {empty[0]!r}, found nothing.")
     return found.pop(""), found
 
 
 def _unknown(name: str, release: PublishedRelease, expected: str) -> InputError:
     hint = closest(name, release.by_name)
     return InputError(
-        f"expected {expected} ({listing(release.by_name, 40)}), found {name!r}." + (f" Did you mean {hint!r}?" if hint else "")
+        f"expected {expected} ({listing(release.by_name, 40)}), found {cut(name, 60)!r}."
+        + (f" Did you mean {hint!r}?" if hint else "")
     )

@@ -11,7 +11,7 @@ from synthrelease.domain.bins import MAX_BINS
 from synthrelease.domain.schema import Binning, Column
 from synthrelease.errors import Unexpected, closest, listing
 from synthrelease.specification.labels import EXPECTED, is_label
-from synthrelease.specification.unlisted import unlisted_label, unlisted_member, with_unlisted
+from synthrelease.specification.unlisted import outside_of, unlisted_label, unlisted_member, with_unlisted
 from synthrelease.toml.columns import ColumnTable, InputTable
 
 Bins = Sequence[str] | Mapping[str, list[str]]
@@ -128,7 +128,7 @@ def _column(
         missing=table.missing or policy.missing,
         characters=table.characters,
         outside_label=unlisted or "",
-        outside="error" if policy.outside == "clip" and not table.outside else table.outside or policy.outside,
+        outside=outside_of(table, policy),
         ordered=bool(table.ordered),
         atoms=atoms,
         alternatives=alternatives,

@@ -15,6 +15,7 @@ from synthrelease.accounting.rows import RowsRule
 from synthrelease.accounting.stopping_laws import FiniteLaw
 from synthrelease.candidates.configuration import ConfigurationSpace
 from synthrelease.candidates.generators.scored_sums import own_values_of
+from synthrelease.connections import checked_path
 from synthrelease.criteria import CRITERIA, Criterion, JointTest, Setting
 from synthrelease.domain.margins import Calibration
 from synthrelease.domain.plausibility import Plausibility
@@ -53,7 +54,7 @@ def load_spec(path: str | Path) -> ReleaseSpec:
     ------
     SpecError : with all problems that can be found at once.
     """
-    file = with_codelists(read_configuration(Path(path)))
+    file = with_codelists(read_configuration(checked_path(path)))
     release = validated(ReleaseFile, file.tables, str(file.path))
     problems = release if isinstance(release, list) else []
     named = file.tables.get("acceptance")

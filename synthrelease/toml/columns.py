@@ -106,12 +106,14 @@ class InputTable(SpecTable):
     missing_values : texts of the file that stand for a missing value, in every column, also with spaces around them. A list
         replaces the whole default, so write the empty text into it if empty cells are missing values.
         Example: `missing_values = ["", "-9", "unknown"]`.
-    missing : what a missing value does: "bin" keeps it as a bin of its own, which is released under the column's
-        `missing_label`; "drop" leaves its row out, "error" refuses the file. A column may decide otherwise.
+    missing : what a missing value does, and a text that is no number in a column of numbers, or no date: "drop" leaves its row
+        out; "bin" keeps it as a bin of its own, which is released under the column's `missing_label`; "error" refuses the file,
+        after the budget was charged, which tells of a single record what nothing pays for. A column may decide otherwise.
         Example: `missing = "bin"`.
-    outside : what a value does that is outside a column's bounds or in none of its categories: "drop" leaves its row out,
-        "clip" takes the nearest bound (numbers alone), "error" refuses the file. A column may decide otherwise; one of
-        categories or codes may keep it as a "bin". Example: `outside = "clip"`.
+    outside : what a value does that is outside a column's bounds or in none of its categories: "clip" takes the nearest bound
+        of numbers and leaves the row out where there is none, which is the case for categories and codes; "drop" leaves the
+        row out; "error" refuses the file, as above. A column may decide otherwise; one of categories or codes may keep it as a
+        "bin". Example: `outside = "drop"`.
     rows : what is public about how many rows the rules above keep (theory 1.7, resizing). "private": a noisy count, which costs
         [budget] rows. A whole number: an official figure at or below the kept rows. "exact": their number is published as it
         is, and whether a record is kept is not protected. Where no row can be left out, it costs nothing and needs no choice.
@@ -126,8 +128,8 @@ class InputTable(SpecTable):
     decimal: Literal[".", ","] = "."
     table: str | None = Field(default=None, min_length=1, max_length=300)
     missing_values: tuple[str, ...] = ("", "NA", "NaN", "nan", "null", "NULL", "None", ".")
-    missing: Literal["drop", "bin", "error"] = "error"
-    outside: Literal["drop", "clip", "error"] = "error"
+    missing: Literal["drop", "bin", "error"] = "drop"
+    outside: Literal["drop", "clip", "error"] = "clip"
     rows: Literal["private", "exact"] | Annotated[int, Field(ge=1, le=MAX_STATED_ROWS)] = "private"
     one_row_per: Literal["respondent"] | None = None
 
@@ -202,8 +204,9 @@ class ColumnTable(SpecTable):
         Example: `characters = 3`.
     outside : as in [input], for this column; left out, [input] decides. Categories and codes have "bin" in place of "clip":
         what is not listed becomes the category of the `outside_label`, and no row is left out. Example: `outside = "bin"`.
-    outside_label : that category: a new one, or one of the listed. In alternatives it is a group of its own, unless one has
-        its name or lists it. Left out, it is called "other". Example: `outside = "bin"`, `outside_label = "all others"`.
+    outside_label : that category: a new one, or one of the listed; a column that names it and no `outside` has "bin". In
+        alternatives it is a group of its own, unless one has its name or lists it. Where `outside = "bin"` stands alone, it is
+        called "other". Example: `outside = "bin"`, `outside_label = "all others"`.
     alternatives : the bins that the column may be released in, under a name for each way. Numbers: a list of bins that cover
         the bounds without a gap, such as "<18", "18-19", "1..12" (each number a bin), "1500-4499 by 100", "2.5 to 3" (kind
         "real"), ">44". Categories and codes: a table of groups (of codes, not of their labels); left out, each category is

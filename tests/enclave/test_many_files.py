@@ -26,10 +26,11 @@ from tests.helpers.people import HEADER, ROW, Person, anything, no_old_men, read
 
 PEOPLE = [Person(age % 130, age % 3 == 0, None, 0.01 * age) for age in range(300)]
 POLICY = InputTable(missing="bin", outside="clip")
+STRICT = InputTable(missing="error", outside="clip")
 
 
-def schema():
-    return schema_of("age", "sex", "height", policy=POLICY)
+def schema(policy: InputTable = POLICY):
+    return schema_of("age", "sex", "height", policy=policy)
 
 
 def counts(path, run=None) -> dict:
@@ -38,9 +39,9 @@ def counts(path, run=None) -> dict:
     return dict(zip(cells, found.counts.tolist(), strict=True))
 
 
-def message(path, run=None) -> str:
+def message(path, run=None, policy: InputTable = POLICY) -> str:
     with pytest.raises(InputError) as caught:
-        ingest(path, schema(), POLICY, anything(schema()), run)
+        ingest(path, schema(policy), policy, anything(schema(policy)), run)
     assert (caught.value.__cause__, caught.value.__context__) == (None, None)
     return str(caught.value)
 
@@ -119,7 +120,10 @@ def test_the_first_file_that_cannot_be_read_is_told_without_its_name(register):
 def test_what_does_not_fit_is_told_of_the_whole_table(register):
     (register / "part-4.csv").write_text(HEADER + ROW.replace("34", "SECRET"))
     (register / "part-5.csv").write_text(HEADER + ROW.replace("1.64", "SECRET"))
-    (found,) = {message(register), message(register, lambda action, tasks: reversed([*many_files.one_by_one(action, tasks)]))}
+    (found,) = {
+        message(register, run, STRICT)
+        for run in (None, lambda action, tasks: reversed([*many_files.one_by_one(action, tasks)]))
+    }
     assert [line.strip().split(":")[0] for line in found.splitlines()[1:-1]] == ["column 'age'", "column 'height'"]
     assert "SECRET" not in found
 

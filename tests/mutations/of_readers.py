@@ -1,4 +1,4 @@
-"""Mutations of what a reader owes (theory 1.8, reading row by row): values are joined by their texts, nothing is guessed, a number has one text."""
+"""Mutations of what a reader owes: values are joined by their texts, nothing is guessed, a number has one text."""
 
 from __future__ import annotations
 

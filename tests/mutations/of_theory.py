@@ -22,6 +22,7 @@ from tests.mutations.of_columns import OF_COLUMNS
 from tests.mutations.of_copies import OF_COPIES
 from tests.mutations.of_criteria import OF_CRITERIA
 from tests.mutations.of_documents import OF_DOCUMENTS
+from tests.mutations.of_doors import OF_DOORS
 from tests.mutations.of_estimates import OF_ESTIMATES
 from tests.mutations.of_floats import OF_FLOATS
 from tests.mutations.of_formats import OF_FORMATS
@@ -1110,6 +1111,7 @@ MUTATIONS = (
     + OF_LEAKS
     + OF_FORMATS
     + OF_READERS
+    + OF_DOORS
     + OF_FLOATS
     + OF_THE_ROWS
     + OF_SPENDING
