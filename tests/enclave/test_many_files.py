@@ -9,9 +9,11 @@ import signal
 import subprocess
 import sys
 import threading
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from synthrelease.enclave import many_files
@@ -218,6 +220,26 @@ def test_a_cluster_has_the_counts_of_one_process(cluster, register):
         (register / "part-1.csv").write_text(HEADER + ROW + "1,2\n")
         assert message(register, run) == message(register)
         assert "expected a folder, a pattern or an object store" in message(register / "part-0.csv", run)
+
+
+@pytest.mark.slow
+def test_a_row_is_the_same_on_a_cluster_whatever_rows_are_beside_it(cluster, tmp_path):
+    """The counts of a table are the sum of those of its rows, each a file by itself (theory 1.8, reading row by row)."""
+    from synthrelease.enclave.cluster import counting_cluster
+
+    some = [*PEOPLE[::60], Person(34, None, None, None), Person(35, True, None, 1.5), Person(35, True, None, 1.5)]
+    alone = Counter[tuple]()
+    for number, person in enumerate(some):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        write_parquet(folder / "one.parquet", [person], age=pa.float64() if number % 2 else pa.string())
+        alone.update(counts(folder))
+    table = tmp_path / "table"
+    table.mkdir()
+    write_parquet(table / "0.parquet", some[::2], age=pa.string())
+    write_parquet(table / "1.parquet", some[1::2], age=pa.float64())
+    with counting_cluster(cluster[0]) as run:
+        assert counts(table, run) == alone
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""Mutations of what a reader owes: values are joined by their texts, nothing is guessed, a number has one text."""
+"""Mutations of what a reader owes (theory 1.8, reading row by row): texts before joining, no guesses, one text of a number."""
 
 from __future__ import annotations
 
@@ -44,7 +44,10 @@ OF_READERS = (
         breaks='under decimal = "," one text 1.5 makes every number 1.5 none',
         place="enclave.sql:_Column._number_of",
         old="self._texts[text, not isinstance(value, str)]",
-        new="self._texts.setdefault((text, True), self._texts.get((text, False), len(self._texts)))",
+        new=(
+            "next((number for (known, _), number in self._texts.items() if known == text), None) "
+            "if any(known == text for known, _ in self._texts) else self._texts[text, not isinstance(value, str)]"
+        ),
         tests=(OF_PYTHON,),
     ),
     Mutation(
