@@ -1,7 +1,7 @@
-"""Small files and short texts that would cost much: `python -m tests.whole.hostile.small_files` measures each and prints a table.
+"""Small files and short texts that would cost much: `python -m tests.whole.hostile.small_files` measures them, as a table.
 
-Each is given to the command line in a process of its own; the table has its size, how the command ended, and the processor time and
-memory that it took. docs/audit.md has the table; tests/whole/test_small_files.py holds each line to a limit.
+Each is given to the command line in a process of its own; the table has its size, how the command ended, and the processor time
+and memory that it took. docs/audit.md has the table; tests/whole/test_small_files.py holds each line to a limit.
 """
 
 from __future__ import annotations
