@@ -211,9 +211,10 @@ class _Parser:
         if domain.kind == "real" and operator not in ("<", ">="):
             raise RuleError(f"< or >= for the real numbers of {name!r}", repr(written))
         text = self._take(f"a number to compare {name!r} with", "number")
-        if not abs(float(text)) <= LARGEST:
+        number = float(text)
+        if not abs(number) <= LARGEST:
             raise RuleError(f"a number between -1e15 and 1e15 to compare {name!r} with", cut(text, 40))
-        comparison = Comparison(name, operator, float(text))
+        comparison = Comparison(name, operator, number)
         if domain.bounds and not _divides(comparison, domain.bounds, whole_numbers=domain.kind == "integer"):
             low, high = domain.bounds
             raise RuleError(

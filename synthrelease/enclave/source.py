@@ -92,7 +92,7 @@ class Source:
     def __str__(self) -> str:
         shown = str(self.path)
         if self.path is None or (self.uri and not self.is_there()):
-            shown = f"{self.uri.partition(':')[0]}://..."
+            shown = self.uri.partition(":")[0] + "://..."
         return shown if self.table is None else f"{shown}, table {self.table!r}"
 
     @property

@@ -168,7 +168,7 @@ OF_DOORS = (
         name="rules: a number of any length",
         breaks="a question ends as a mistake in the program",
         place="domain.rules:_Parser._compare",
-        old="not abs(float(text)) <= LARGEST",
+        old="not abs(number) <= LARGEST",
         new="False",
         tests=("tests/bounds/test_hostile_questions.py",),
     ),

@@ -110,8 +110,10 @@ OF_LEAKS = (
         name="message: an unforeseen error is quoted by the command line",
         breaks="whatever a library says about a value",
         place="cli:main",
-        old="f'synthrelease stopped because of a mistake in the program or the machine: {failure_of(error)}. "
-        "{_what_was_read()}'",
+        old=(
+            "f'synthrelease stopped because of a mistake in the program or the machine: {failure_of(error)}. "
+            "{_what_was_read()}'"
+        ),
         new="f'synthrelease stopped because of a mistake in the program or the machine: {error!r}. {_what_was_read()}'",
         tests=("tests/cli/test_cli.py::test_an_unforeseen_error_of_another_command_shows_no_message",),
     ),

@@ -1,4 +1,4 @@
-"""Small files and short texts that would cost much; `python -m tests.whole.hostile.small_files` measures each in a table.
+"""Small files and short texts that would cost much: `python -m tests.whole.hostile.small_files` measures them, as a table.
 
 Each is given to the command line in a process of its own; the table has its size, how the command ended, and the processor time
 and memory that it took. docs/audit.md has the table; tests/whole/test_small_files.py holds each line to a limit.
