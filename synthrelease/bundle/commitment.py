@@ -13,10 +13,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError
 
-from synthrelease.bundle.checksums import sha256
-from synthrelease.bundle.document import own_version, selection_part
+from synthrelease.bundle.document import own_version
+from synthrelease.bundle.planned import selection_part
 from synthrelease.errors import InputError
 from synthrelease.ledger.account import load_ledger
+from synthrelease.published.checksums import sha256
 from synthrelease.published.costs import ChargePart
 from synthrelease.published.document import SelectionPart
 from synthrelease.published.parts import ExactText, Number, Part

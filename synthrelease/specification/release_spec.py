@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from synthrelease.accounting.charges import GENERATION, Charge, decimal_text, mechanism, zero_concentrated
 from synthrelease.accounting.ledger_pieces import SplitRule
@@ -22,6 +24,7 @@ from synthrelease.domain.margins import Calibration
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.domain.schema import Schema
 from synthrelease.errors import InputError
+from synthrelease.specification.canonical import canonical_text
 from synthrelease.specification.series import Series
 from synthrelease.toml.budget import UnitTable
 from synthrelease.toml.bundle import BundleTable
@@ -44,8 +47,7 @@ class ReleaseSpec:
     limit, delta : the largest epsilon and delta of the whole release; zero-concentrated guarantees are stated at delta.
     shape : eta of a truncated negative binomial number of rounds; None for other laws.
     rounds : the law of a hidden number of rounds with finitely many values; `stop_probability` then says nothing.
-    digest : sha256 of the content of both files, comments, [card], [calibration], [bundle], [series] and [[intended_queries]]
-        apart, and of the public tables that generators start from.
+    tables : both files as `specification.canonical` writes them down.
     joint_test : decides rounds in place of the noisy figures, which are then released after acceptance (theory 4, joint
         test).
     shared_measurements : the generators' measurements are made once, before the loop (theory 5, shared measurements).
@@ -70,7 +72,7 @@ class ReleaseSpec:
     title: str
     description: str
     path: str
-    digest: str
+    tables: Mapping[str, Any]
     input: InputTable
     schema: Schema
     rules: tuple[RuleTable, ...]
@@ -104,6 +106,17 @@ class ReleaseSpec:
     bundle: BundleTable = BundleTable()
     series: Series | None = None
     intended_queries: tuple[IntendedQueryTable, ...] = ()
+
+    @property
+    def text(self) -> bytes:
+        """What decides about a release, the shortlist included, written down in the one way that has its digest."""
+        listed = None if self.space.shortlist is None else [configuration.describe() for configuration in self.space]
+        return canonical_text(self.tables, listed)
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 checksum of the text."""
+        return hashlib.sha256(self.text).hexdigest()
 
     @cached_property
     def plan(self) -> Plan:

@@ -61,10 +61,22 @@ def narrowed(spec: ReleaseSpec, path: str | Path) -> ReleaseSpec:
     ------
     SpecError : when the file cannot be read, or names a configuration that the space does not have.
     """
-    file = _read(path)
+    return _drawn_from(spec, _read(path).configurations, str(path))
+
+
+def narrowed_to(spec: ReleaseSpec, tables: Any, file: str) -> ReleaseSpec:
+    """The same for the configurations that a published specification lists. Raises SpecError as `narrowed`."""
+    read = validated(ShortlistFile, {"configurations": tables}, file)
+    if isinstance(read, list):
+        raise SpecError(read)
+    return _drawn_from(spec, read.configurations, file)
+
+
+def _drawn_from(spec: ReleaseSpec, tables: Sequence[ShortlistTable], path: str) -> ReleaseSpec:
     places = _places(spec.space)
-    indices, problems = [], []
-    for number, table in enumerate(file.configurations):
+    indices: list[int] = []
+    problems = []
+    for number, table in enumerate(tables):
         described = {
             "transformation": table.transformation,
             "generator": _with_defaults(table.generator, GENERATORS, "family"),
@@ -74,10 +86,10 @@ def narrowed(spec: ReleaseSpec, path: str | Path) -> ReleaseSpec:
         if index is None:
             expected = f"a configuration of {spec.path}"
             found = "one that its space does not have; perhaps the space was changed since the rehearsal"
-            problems.append(Problem(file=str(path), path=f"configurations[{number}]", expected=expected, found=found))
+            problems.append(Problem(file=path, path=f"configurations[{number}]", expected=expected, found=found))
         elif index in indices:
             problems.append(
-                Problem(file=str(path), path=f"configurations[{number}]", expected="each once", found="the same one twice")
+                Problem(file=path, path=f"configurations[{number}]", expected="each once", found="the same one twice")
             )
         else:
             indices.append(index)

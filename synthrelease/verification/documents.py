@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from synthrelease.bundle.contents import written
 from synthrelease.bundle.document import own_version
-from synthrelease.bundle.table import ReleasedTable
 from synthrelease.published.document import ReleaseDocument
+from synthrelease.published.table import ReleasedTable
 from synthrelease.verification.checks import Check
 
 _SHOWN = 60

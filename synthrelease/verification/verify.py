@@ -8,10 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
-from synthrelease.bundle.checksums import sha256
-from synthrelease.bundle.table import ReleasedTable, TableError, csv_bytes, read_csv, read_parquet
+from synthrelease.bundle.table_files import csv_bytes
 from synthrelease.errors import Unexpected
+from synthrelease.published.checksums import sha256
 from synthrelease.published.document import FORMATS, ReleaseDocument, read_strictly
+from synthrelease.published.table import ReleasedTable, TableError, read_csv, read_parquet
 from synthrelease.toml.bundle import BundleTable
 from synthrelease.verification import measurements
 from synthrelease.verification.charges import charges

@@ -280,7 +280,7 @@ OF_LEAKS = (
     Mutation(
         name="output: rows in the order of the sampler",
         breaks="an order that nothing covers",
-        place="bundle.table:csv_bytes",
+        place="bundle.table_files:csv_bytes",
         old='"".join(rows)',
         new='"".join(rows[::-1])',
         tests=(f"{BUNDLE}::test_the_table_has_the_labels_of_the_schema_in_sorted_order",),

@@ -886,9 +886,9 @@ OF_THE_THEORY = (
     Mutation(
         name="digest: the content of a prior left out",
         breaks="two specifications pass as one",
-        place="specification.spec:_Builder._digest",
-        old="[name, Source.of(path).digest()]",
-        new="[name]",
+        place="specification.spec:_Builder._tables",
+        old="Source.of(path).digest()",
+        new="name",
         tests=(LOW,),
     ),
     Mutation(

@@ -15,9 +15,9 @@ import pytest
 from synthrelease.bundle.contents import written
 from synthrelease.bundle.document import release_document
 from synthrelease.bundle.folder import _sealed
-from synthrelease.bundle.table import ReleasedTable
 from synthrelease.errors import InputError
 from synthrelease.published.document import JointTestPart, ReleaseDocument
+from synthrelease.published.table import ReleasedTable
 from synthrelease.randomness import noise_grid
 from synthrelease.verification import Check, Report, verify_bundle
 from synthrelease.verification.charges import charges

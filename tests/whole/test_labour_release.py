@@ -15,10 +15,10 @@ import pytest
 from typer.testing import CliRunner
 
 import synthrelease
-from synthrelease.bundle.checksums import NAME, checksum_file
 from synthrelease.cli import app, demonstrating
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import SpecError
+from synthrelease.published.checksums import NAME, checksum_file
 from synthrelease.rehearsal.report import describe
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.spec import load_spec
