@@ -38,7 +38,7 @@ def planned_parts(
         "guarantee": GuaranteePart.of(guarantee),
         "domain": DomainPart.of(spec.rows, n_file, spec.input.missing_values),
         "charges": ChargePart.of(spec.plan.total),
-        "configuration": {name: _table(part) for name, part in configuration.describe().items()},
+        "configuration": spec.described(configuration),
         "selection": selection_part(spec),
         "columns": column_parts(configuration.transformation),
         "groups": {name: list(BinPart.all_of(spec.schema[name], binning)) for name, binning in spec.setting.groups.items()},
@@ -83,9 +83,3 @@ def selection_part(spec: ReleaseSpec) -> SelectionPart:
         if spec.setting.answered
         else None,
     )
-
-
-def _table(part: object) -> dict[str, Any]:
-    if not isinstance(part, dict):
-        raise TypeError("a configuration is described by tables")
-    return dict(part)

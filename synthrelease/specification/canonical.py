@@ -39,7 +39,7 @@ def canonical_tables(release: ReleaseFile, acceptance: AcceptanceFile, priors: M
     priors : the digest of each public table, by the name in the configuration.
     """
     settings = release.model_dump(mode="json", exclude={*WORDS, *PATHS, "acceptance"}, exclude_unset=True)
-    settings["generators"] = [_sorted(_with_digests(table, priors)) for table in release.generators]
+    settings["generators"] = [_sorted(with_digests(table, priors)) for table in release.generators]
     settings["projections"] = [_sorted(table) for table in release.projections]
     settings["acceptance"] = acceptance.model_dump(mode="json", exclude_unset=True, exclude={"criteria"})
     settings["acceptance"]["criteria"] = [_sorted(table) for table in acceptance.criteria]
@@ -80,7 +80,7 @@ def same_but_for_the_shortlist(content: bytes, tables: Mapping[str, Any]) -> boo
     return json.dumps(published, default=str) == json.dumps(own, default=str)  # the order of columns and bins counts, too
 
 
-def _with_digests(table: Mapping[str, Any], priors: Mapping[str, str]) -> dict[str, Any]:
+def with_digests(table: Mapping[str, Any], priors: Mapping[str, str]) -> dict[str, Any]:
     """A generator whose public tables are named by their content."""
     if PRIOR not in table:
         return dict(table)

@@ -17,14 +17,14 @@ from synthrelease.accounting.plan import Plan, pure_epsilon
 from synthrelease.accounting.rows import RowsRule
 from synthrelease.accounting.selection import SelectionRule
 from synthrelease.accounting.stopping_laws import FiniteLaw
-from synthrelease.candidates.configuration import ConfigurationSpace
+from synthrelease.candidates.configuration import Configuration, ConfigurationSpace
 from synthrelease.candidates.generators import LIBRARIES, NoisyMarginals
 from synthrelease.criteria import Criterion, JointTest, MeasuredAnswers, Setting
 from synthrelease.domain.margins import Calibration
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.domain.schema import Schema
 from synthrelease.errors import InputError
-from synthrelease.specification.canonical import canonical_text
+from synthrelease.specification.canonical import canonical_text, with_digests
 from synthrelease.specification.series import Series
 from synthrelease.toml.budget import UnitTable
 from synthrelease.toml.bundle import BundleTable
@@ -53,7 +53,8 @@ class ReleaseSpec:
     shared_measurements : the generators' measurements are made once, before the loop (theory 5, shared measurements).
     bound_risk : probability, over the noise of shared measurements, that they bound some criterion that they answer wrongly.
     publish_measurements : they become part of the release.
-    priors : the public tables that generators start from, by the name in the configuration.
+    priors : the public tables that generators start from, by the name in the configuration; and `prior_digests`, of their
+        content.
     rows : how many rows a release works with, and what that costs.
     partition : how the rows are divided into a piece for the generator and one for the criteria; None where they are not.
     split : which piece of the register is read; None where all rows are.
@@ -94,6 +95,7 @@ class ReleaseSpec:
     publish_measurements: bool = False
     bound_risk: Fraction = Fraction(1, 100)
     priors: Mapping[str, Path] = field(default_factory=dict)
+    prior_digests: Mapping[str, str] = field(default_factory=dict)
     rows: RowsRule = RowsRule()
     partition: PartitionRule | None = None
     split: SplitRule | None = None
@@ -110,13 +112,19 @@ class ReleaseSpec:
     @property
     def text(self) -> bytes:
         """What decides about a release, the shortlist included, written down in the one way that has its digest."""
-        listed = None if self.space.shortlist is None else [configuration.describe() for configuration in self.space]
-        return canonical_text(self.tables, listed)
+        return canonical_text(
+            self.tables, None if self.space.shortlist is None else [self.described(one) for one in self.space]
+        )
 
     @property
     def digest(self) -> str:
         """The SHA-256 checksum of the text."""
         return hashlib.sha256(self.text).hexdigest()
+
+    def described(self, configuration: Configuration) -> dict[str, Any]:
+        """A configuration as it is published: a public table that a generator starts from is named by its content."""
+        found: dict[str, Any] = configuration.describe()
+        return found | {"generator": with_digests(found["generator"], self.prior_digests)}
 
     @cached_property
     def plan(self) -> Plan:

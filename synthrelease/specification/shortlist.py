@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-from synthrelease.candidates.configuration import ConfigurationSpace
+from synthrelease.candidates.configuration import Configuration, ConfigurationSpace
 from synthrelease.candidates.generators import GENERATORS
 from synthrelease.candidates.projections import PROJECTIONS
 from synthrelease.errors import Problem, SpecError
@@ -96,6 +96,18 @@ def _drawn_from(spec: ReleaseSpec, tables: Sequence[ShortlistTable], path: str) 
     if problems:
         raise SpecError(problems)
     return replace(spec, space=replace(spec.space, shortlist=tuple(indices)))
+
+
+def configuration_of(spec: ReleaseSpec, described: Mapping[str, Any]) -> Configuration | None:
+    """The configuration that is published so, where the release could have drawn it; None otherwise."""
+    try:
+        index = _index(spec.space, _places(spec.space), described)
+    except (AttributeError, LookupError, TypeError):  # not the tables of a configuration
+        return None
+    drawn_from = spec.space.shortlist
+    if index is None or (drawn_from is not None and index not in drawn_from):
+        return None
+    return spec.space[index if drawn_from is None else drawn_from.index(index)]
 
 
 def rehearsed_on(path: str | Path) -> RehearsedTable | None:

@@ -140,6 +140,7 @@ class _Builder:
         raw, synthetic = (self._plausibility(schema, rules, kind) for kind in ("raw", "synthetic"))
         space = build_space(self.release, schema, [mask.columns for mask in synthetic.masks], self.problems)
         priors = self._priors(space)
+        digests = {name: Source.of(path).digest() for name, path in priors.items()}
         parsed = [self._criterion(index, table) for index, table in enumerate(self.acceptance.criteria)]
         self.problems.stop()
         criteria = [criterion for criterion in parsed if criterion is not None]
@@ -169,7 +170,7 @@ class _Builder:
             title=self.release.title,
             description=self.release.description,
             path=self.file,
-            tables=self._tables(priors),
+            tables=canonical_tables(self.release, self.acceptance, digests),
             input=self.release.input,
             schema=schema,
             rules=tuple(self.release.rules),
@@ -190,6 +191,7 @@ class _Builder:
             publish_measurements=self.release.selection.publish_measurements,
             bound_risk=self.release.selection.bound_risk,
             priors=priors,
+            prior_digests=digests,
             card=self.release.card,
             rows=rows,
             partition=partition_rule(self.release),
@@ -368,10 +370,6 @@ class _Builder:
             else:
                 self.problems.add("generators", "a public file as prior", f"no file {path}")
         return found
-
-    def _tables(self, priors: Mapping[str, Path]) -> dict[str, Any]:
-        digests = {name: Source.of(path).digest() for name, path in priors.items()}
-        return canonical_tables(self.release, self.acceptance, digests)
 
     def _law_of_rounds(self) -> FiniteLaw | None:
         rounds = self.release.selection.rounds

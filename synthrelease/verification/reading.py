@@ -12,6 +12,8 @@ from synthrelease.published.checksums import NAME, checksum_file, read_checksums
 from synthrelease.verification.checks import Check
 
 MAX_BYTES = 4_000_000_000
+Earlier = tuple[Path, Mapping[str, bytes]]
+"""Another release: its folder, and its files by name."""
 
 
 def read_files(folder: Path) -> dict[str, bytes]:
