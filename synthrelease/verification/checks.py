@@ -70,8 +70,8 @@ class Report:
             )
         elif self.committed:
             origin = (
-                "Nobody signed them. The specification is the one that was committed to; rows and figures are not covered by it, "
-                "so anybody who has the specification could have written these files."
+                "Nobody signed them. The specification is the one that was committed to; rows and figures are not covered by "
+                "it, so anybody who has the specification could have written these files."
             )
         else:
             origin = (

@@ -1,7 +1,7 @@
 """All checks of a bundle, in order; those that build on a failed one are not made.
 
-Three parts: what stands alone (`alone`), what follows from the specification by the classes of the program (`plan`), and what the
-program writes (`documents`). The first needs neither of the others, and imports nothing of them.
+Three parts: what stands alone (`alone`), what follows from the specification by the classes of the program (`plan`), and what
+the program writes (`documents`). The first needs neither of the others, and imports nothing of them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from synthrelease.verification.checks import Check, Report, made
 from synthrelease.verification.reading import Earlier, read_files
 from synthrelease.verification.schema import Rebuilt
 
-PLANNED = ("plan", "configuration", "figures")
+PLANNED = ("plan", "minimum count", "configuration", "figures")
 WRITTEN = ("documents",)
 """Checks that are not made where the table or the schema could not be read."""
 
@@ -50,8 +50,8 @@ def verify_bundle(
     Notes
     -----
     What it shows: the files belong together, and release.json says what follows from the specification that was fixed before.
-    What follows from nothing is in `Report.beyond`. Against a forger who writes the whole bundle anew, the specification included,
-    only a signature or a commitment helps (docs/bundle.md).
+    What follows from nothing is in `Report.beyond`. Against a forger who writes the whole bundle anew, the specification
+    included, only a signature or a commitment helps (docs/bundle.md).
     """
     others = [(Path(each), read_files(Path(each))) for each in earlier]
     return verify_files(read_files(Path(folder)), public_key, others, commitment, plan=plan, documents=documents)
@@ -94,6 +94,7 @@ def _planned(files: Mapping[str, bytes], document: ReleaseDocument, rebuilt: Reb
     from synthrelease.verification.plan import plan
 
     yield made("plan", lambda: plan(document, table, files))
+    yield made("minimum count", lambda: _minimum_count(document, table))
     yield made("configuration", lambda: configuration(document))
     if NAME in document.files:
         yield made("measurements", lambda: measurements(document, files))
@@ -127,3 +128,11 @@ def _written(
     if document.series is not None or earlier:
         yield made("series", lambda: series(document, table, earlier))
     yield made("documents", lambda: documents(document, table, files))
+
+
+def _minimum_count(document: ReleaseDocument, table: ReleasedTable) -> Check:
+    wanted, rarest = document.minimum_count, int(table.counts.counts.min())
+    problems = () if rarest >= wanted else (f"data.csv: a row occurs {rarest} times, expected at least {wanted}",)
+    return Check(
+        name="minimum count", found=f"every row occurs at least {rarest} times; promised are {wanted}", problems=problems
+    )
