@@ -112,9 +112,8 @@ class ReleaseSpec:
     @property
     def text(self) -> bytes:
         """What decides about a release, the shortlist included, written down in the one way that has its digest."""
-        return canonical_text(
-            self.tables, None if self.space.shortlist is None else [self.described(one) for one in self.space]
-        )
+        listed = None if self.space.shortlist is None else [self.described(configuration) for configuration in self.space]
+        return canonical_text(self.tables, listed)
 
     @property
     def digest(self) -> str:

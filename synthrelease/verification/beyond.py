@@ -7,35 +7,28 @@ from collections.abc import Iterator
 from synthrelease.published.document import ReleaseDocument
 
 
-def beyond(document: ReleaseDocument, *, plan: bool = True, documents: bool = True) -> Iterator[str]:
-    """A sentence for each thing that release.json says and nothing else tells.
-
-    Parameters
-    ----------
-    plan, documents : whether these parts of the verification were made.
-    """
-    rows, domain = document.rows_worked_with, document.domain
-    if domain.file_rows is None:
-        yield f"that {rows} rows of a private file were counted, and that they are what the specification says"
+def beyond(document: ReleaseDocument) -> Iterator[str]:
+    """What release.json says and no other file tells, a part of a sentence each."""
+    rows, in_file = document.rows_worked_with, document.domain.file_rows
+    if in_file is None:
+        yield f"that {rows} rows of a private file were kept and counted"
     else:
-        yield f"that a private file of {domain.file_rows} rows was counted, {rows} of which the release worked with"
-    yield "that noise was drawn as it should be, and that the released figures are exact ones with this noise"
-    drawn = document.selection.configurations
-    if drawn > 1:
-        yield f"which of the {drawn} configurations was drawn, and that the rows were made by it"
+        yield f"that a private file of {in_file} rows was counted, {rows} of which were worked with"
+    yield "that noise was drawn as it should be: a released figure can be any number on the grid of its noise"
+    if any(part.noise_bound is not None for part in document.criteria):
+        yield "how far noise moves the figures to which none is added (their intervals are estimates)"
+    if (drawn_from := document.selection.configurations) > 1:
+        yield f"which of the {drawn_from} configurations was drawn, and that it made these rows"
+    if document.imputation is not None:
+        yield "that donors were drawn at random for the complete copies"
     records = document.guarantee.person.records
     yield f"that no person stands in more than {records} record{'s' if records > 1 else ''} of the file"
-    if any(part.noise_bound is not None for part in document.criteria):
-        yield "the redrawn noise of figures whose noise is not added to them: their intervals are estimates"
     if document.calibration is not None:
-        yield f"that the totals which the rows are weighted to were published: {document.calibration.source}"
+        yield f"that the totals of the weights were published, as is stated: {document.calibration.source}"
     if document.series is not None:
-        yield "that there were no further releases of the register than those that are named"
+        yield "that there are no releases of the same register but those that are named"
+    yield "with which versions of programs the run was made"
     yield (
-        "that the run was made with the stated versions of programs, and the publisher's words: the card and "
-        "what [calibration], [bundle], [series] and [[intended_queries]] ask for"
+        "the publisher's words, which are no part of the specification: the card, and what [bundle], [calibration], [series] "
+        "and [[intended_queries]] ask for"
     )
-    if not plan:
-        yield "left out here: that plan and figures follow from the specification (--plan)"
-    if not documents:
-        yield "left out here: that all other documents are what the program writes (--documents)"

@@ -45,7 +45,8 @@ class Report:
     signed_by : the fingerprint of the key that signed it, None when nobody did.
     key_given : whether that key came from elsewhere than the bundle.
     committed : whether it was compared with a commitment from before the run.
-    beyond : what nobody can check without the private file, a sentence each.
+    beyond : what nobody can check without the private file.
+    left_out : parts of the verification that were not asked for.
     """
 
     checks: tuple[Check, ...]
@@ -53,10 +54,16 @@ class Report:
     key_given: bool = False
     committed: bool = False
     beyond: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
 
     @property
     def passed(self) -> bool:
         return all(check.passed for check in self.checks)
+
+    @property
+    def vouched_for(self) -> bool:
+        """Whether something from elsewhere than the bundle says who made it, or what was fixed before."""
+        return self.committed or (self.signed_by is not None and self.key_given)
 
     @property
     def closing(self) -> str:
@@ -78,4 +85,5 @@ class Report:
                 "Nobody signed them and no commitment was given: anybody who has this program could have written the whole of "
                 "them anew, consistent as they are. So this does not show who made them, nor that there was a private file."
             )
-        return f"The files fit together. {origin}"
+        how_far = f", as far as they were checked (without {' and '.join(self.left_out)})" if self.left_out else ""
+        return f"The files fit together{how_far}. {origin}"

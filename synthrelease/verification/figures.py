@@ -83,6 +83,11 @@ def _same_interval(criterion: CriterionPart, n: int, bounds: BoundsPart | None) 
     if stated is None or found is None:
         return stated is None and found is None
     same = (stated.how, stated.level) == (found.how, found.level) and (stated.high is None) == (found.high is None)
+    if stated.how not in (
+        "noise",
+        "noise and selection",
+    ):  # sums of what stands there, with no function that machines differ in
+        return same and (stated.low, stated.high) == (found.low, found.high)
     return same and _near(stated.low, found.low) and _near(stated.high or 0, found.high or 0)
 
 

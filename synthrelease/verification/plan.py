@@ -70,6 +70,7 @@ def _criterion_problems(part: CriterionPart, criterion: Criterion, *, joint: boo
         "epsilon_exact": str(criterion.epsilon),
         "epsilon": upwards(criterion.epsilon),
         "parameters": parameters(criterion),
+        "mechanism": criterion.mechanism_words,
         "decides": not joint or part.noise_sd is None,
     }
     for name, value in expected.items():

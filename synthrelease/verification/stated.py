@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
@@ -47,12 +48,14 @@ def specification(document: ReleaseDocument, files: Mapping[str, bytes]) -> Chec
     except (Unexpected, ValidationError):
         problems.append(f"{NAME}: expected a specification as `synthrelease release` writes it, found something else")
     else:
-        problems += _problems(document, release, acceptance)
+        problems += _problems(document, release, acceptance, tables)
     shown = " ".join(digest[start : start + 16] for start in range(0, 64, 16))
     return Check(name="specification", found=f"what release.json names, with the digest {shown}", problems=tuple(problems))
 
 
-def _problems(document: ReleaseDocument, release: ReleaseFile, acceptance: AcceptanceFile) -> Iterator[str]:
+def _problems(
+    document: ReleaseDocument, release: ReleaseFile, acceptance: AcceptanceFile, tables: Mapping[str, Any]
+) -> Iterator[str]:
     if (document.title, document.description) != (release.title, release.description.strip()):
         yield "title or description: expected those of the specification, found others"
     rules = [(rule.never, rule.applies_to, rule.why) for rule in release.rules]
@@ -62,6 +65,7 @@ def _problems(document: ReleaseDocument, release: ReleaseFile, acceptance: Accep
     yield from _criteria_problems(document.criteria, acceptance.criteria)
     yield from _drawn_problems("generator", document, release.generators)
     yield from _drawn_problems("projection", document, release.projections)
+    yield from _selection_problems(document, release, tables)
     yield from _charge_problems(document, release, acceptance)
 
 
@@ -117,6 +121,31 @@ def _drawn_problems(name: str, document: ReleaseDocument, tables: Sequence[Mappi
 
     if not any(fits(table) for table in tables):
         yield f"configuration: {name}: expected one of those in the specification, found another"
+
+
+def _selection_problems(document: ReleaseDocument, release: ReleaseFile, tables: Mapping[str, Any]) -> Iterator[str]:
+    """The law of the rounds, what decides one, and how many configurations there are: every combination of what is listed."""
+    stated, found = release.selection, document.selection
+    rounds = None if stated.rounds is None else {number: str(share) for number, share in stated.rounds.items()}
+    stop = None if stated.rounds is not None else str(stated.stop_probability)
+    shape = str(stated.shape) if stated.mode == "truncated_negative_binomial" else None
+    if (found.rounds, found.stop_probability, found.shape) != (rounds, stop, shape):
+        yield "selection: expected the law of the number of rounds that the specification states, found another"
+    if found.shared_measurements != (stated.measurements == "shared"):
+        yield "selection: expected measurements as in the specification, found otherwise"
+    joint = None if found.joint_test is None else (found.joint_test.epsilon_exact, found.joint_test.false_acceptance)
+    if joint != (None if stated.test_epsilon is None else (str(stated.test_epsilon), str(stated.false_acceptance))):
+        yield "selection: expected the joint test of the specification, found another"
+    bins = math.prod(len(release.transformations.get(part.name, part.alternatives)) for part in document.columns)
+    generators, projections = (
+        sum(math.prod(len(value) if isinstance(value, list) else 1 for value in table.values()) for table in listed)
+        for listed in (release.generators, release.projections)
+    )
+    drawn_from = len(tables["shortlist"]) if "shortlist" in tables else bins * generators * projections
+    if found.configurations != drawn_from:
+        yield f"selection: expected {drawn_from} configurations, found {found.configurations}"
+    if found.bounds is not None and (found.bounds.risk_exact, found.bounds.transformations) != (str(stated.bound_risk), bins):
+        yield "selection: expected the risk of the bounds that the specification states, found another"
 
 
 def _charge_problems(document: ReleaseDocument, release: ReleaseFile, acceptance: AcceptanceFile) -> Iterator[str]:

@@ -82,7 +82,8 @@ def verify_files(
         signed_by=alone.signature.signed_by,
         key_given=public_key is not None,
         committed=commitment is not None,
-        beyond=() if alone.read is None else tuple(beyond(alone.read[0], plan=plan, documents=documents)),
+        beyond=() if alone.read is None else tuple(beyond(alone.read[0])),
+        left_out=tuple(name for name, wanted in (("plan", plan), ("documents", documents)) if not wanted),
     )
 
 
