@@ -86,7 +86,7 @@ def _same_interval(criterion: CriterionPart, n: int, bounds: BoundsPart | None) 
     if stated.how not in (
         "noise",
         "noise and selection",
-    ):  # sums of what stands there, with no function that machines differ in
+    ):  # sums, in which machines do not differ
         return same and (stated.low, stated.high) == (found.low, found.high)
     return same and _near(stated.low, found.low) and _near(stated.high or 0, found.high or 0)
 
