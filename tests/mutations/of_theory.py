@@ -36,6 +36,7 @@ from tests.mutations.of_public_facts import OF_PUBLIC_FACTS
 from tests.mutations.of_rows import OF_THE_ROWS
 from tests.mutations.of_spending import OF_SPENDING
 from tests.mutations.of_split import OF_THE_SPLIT
+from tests.mutations.of_verifying import OF_VERIFYING
 from tests.mutations.of_weights import OF_WEIGHTS
 from tests.mutations.of_width import OF_WIDTH
 
@@ -1118,6 +1119,7 @@ MUTATIONS = (
     + OF_ANSWERS
     + OF_COLUMNS
     + OF_CRITERIA
+    + OF_VERIFYING
     + OF_WEIGHTS
     + OF_BASELINES
     + OF_COPIES
