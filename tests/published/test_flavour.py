@@ -93,4 +93,4 @@ def test_documents_without_the_flavour_are_read_and_verify_misses_it() -> None:
     assert [one.problems for one in found if one.name == "flavour"] == [
         ("flavour: expected the guarantee by its building blocks, found none",)
     ]
-    assert [one.name for one in found if one.problems] == ["documents"]  # these hold the checksum of release.json
+    assert [one.name for one in found if one.problems] == ["flavour", "documents"]  # these hold the checksum of release.json
