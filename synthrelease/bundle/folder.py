@@ -8,10 +8,10 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from synthrelease.bundle.checksums import NAME, checksum_file
 from synthrelease.bundle.contents import release_files, written
 from synthrelease.bundle.taking import CONTENT, check_free, give_back, taking
 from synthrelease.errors import OutputError
+from synthrelease.published.checksums import NAME, checksum_file
 from synthrelease.releasing.release import Release
 
 if TYPE_CHECKING:
@@ -83,11 +83,11 @@ def _sealed(contents: Mapping[str, bytes], key: Ed25519PrivateKey | None) -> dic
     """The files with their checksums, and with the signature and its public key."""
     if key is None:
         return {**contents, NAME: checksum_file(contents)}
-    from synthrelease.bundle import signing
+    from synthrelease.published import signatures
 
-    signed = {**contents, signing.PUBLIC_KEY: signing.public_pem(key.public_key())}
+    signed = {**contents, signatures.PUBLIC_KEY: signatures.public_pem(key.public_key())}
     checksums = checksum_file(signed)
-    return {**signed, NAME: checksums, signing.SIGNATURE: key.sign(checksums)}
+    return {**signed, NAME: checksums, signatures.SIGNATURE: key.sign(checksums)}
 
 
 def _write(path: Path, content: bytes) -> None:

@@ -143,6 +143,8 @@ class Criterion(SpecTable):
     """Whether the figure bounds the error of every cell of small tables, on which all other bounds rest."""
     asks_single_columns: ClassVar[bool] = False
     """Whether the figure looks at each column by itself, so that a table with independent columns may meet it."""
+    own_mechanism: ClassVar[str] = "Laplace"
+    """What its figure has its privacy from, where it is a figure of its own."""
     no_sensitivity: ClassVar[str] = ""
     """Why, or when, the sensitivity does not follow from what a bundle holds."""
     no_bounds: ClassVar[str] = ""
@@ -287,6 +289,11 @@ class Criterion(SpecTable):
         return self.compares and self.answered_by is None
 
     @property
+    def mechanism_words(self) -> str:
+        """What the released figure has its privacy from, in words."""
+        return self.own_mechanism if self.answered_by is None else ANSWERED
+
+    @property
     def measured_line(self) -> bool:
         """Whether a line is taken from the shared measurements."""
         return False
@@ -333,7 +340,7 @@ class Criterion(SpecTable):
         transformation = candidate.transformation
         limits = fitted.measured_limits(transformation, setting.sums, setting.raw)[self.name]
         bound = outward(self.measured_bound(limits, setting.facts(transformation, candidate.counts)))
-        return self._judged(bound, ANSWERED, None, None, Fraction(0))
+        return self._judged(bound, self.mechanism_words, None, None, Fraction(0))
 
     def score(self, private: PrivateCounts, candidate: Candidate, setting: Setting, fitted: Fitted) -> Score:
         """Ask the query, release its figure with noise and compare it with the threshold.
@@ -369,7 +376,7 @@ class Criterion(SpecTable):
             ),
         )
         value = math.nan if query.void else noisy.value
-        return self._judged(value, "Laplace", query.sensitivity, noisy.noise_sd, self.epsilon)
+        return self._judged(value, self.mechanism_words, query.sensitivity, noisy.noise_sd, self.epsilon)
 
     def _judged(
         self, value: float, mechanism_name: str, sensitivity: float | None, noise_sd: float | None, epsilon: Fraction

@@ -93,6 +93,7 @@ class RegressionCoefficients(Criterion):
     """
 
     figure_gets_noise: ClassVar[bool] = False
+    own_mechanism: ClassVar[str] = "functional mechanism"
     no_sensitivity: ClassVar[str] = "The noise is in the private line; none is added to the figure."
     no_bounds: ClassVar[str] = "A distance of slopes says nothing about single counts or means."
     no_draft: ClassVar[str] = "Which line the data are for is known to their users, and not from a file."
@@ -301,7 +302,7 @@ class RegressionCoefficients(Criterion):
         synthetic, deviations = least_squares(released)
         lines = np.vstack([regression.fitted.coefficients, *regression.redraws])
         distances = np.abs((lines - synthetic.coefficients) * deviations).sum(axis=1)
-        score = self._judged(float(distances[0]), "functional mechanism", None, None, self.epsilon)
+        score = self._judged(float(distances[0]), self.mechanism_words, None, None, self.epsilon)
         if not len(regression.redraws):
             return score
         # by the triangle inequality, noise that moves the line by so much moves the distance by no more

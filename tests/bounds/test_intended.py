@@ -180,7 +180,7 @@ def test_verify_finds_an_estimate_that_does_not_follow_from_the_noisy_tables(mea
     assert part is not None
     first = part.intended[0]
     assert first is not None
-    assert estimates(document, part, files).problems == ()
+    assert estimates(document, files).problems == ()
     edits = [
         {"intended": [first.model_copy(update={"low": -1}), *part.intended[1:]]},
         {"intended": [first.model_copy(update={"question": "share face == 'tail'"}), *part.intended[1:]]},
@@ -190,5 +190,7 @@ def test_verify_finds_an_estimate_that_does_not_follow_from_the_noisy_tables(mea
         {"level": 0.99},
     ]
     for edit in edits:
-        assert estimates(document, part.model_copy(update=edit), files).problems, edit
-    assert estimates(document, part, {**files, "measurements.json": b""}).problems
+        edited = document.model_copy(update={"estimates": part.model_copy(update=edit)})
+        assert estimates(edited, files).problems, edit
+    assert estimates(document, {**files, "measurements.json": b""}).problems
+    assert estimates(document.model_copy(update={"estimates": None}), files).problems

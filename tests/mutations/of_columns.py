@@ -183,9 +183,9 @@ OF_COLUMNS = (
     Mutation(
         name="codelists: the content is not part of the specification",
         breaks="two specifications pass as one",
-        place="specification.spec:_Builder._digest",
-        old="exclude=set(WORDS)",
-        new='exclude={**dict.fromkeys(WORDS, True), "columns": {"place"}}',
+        place="specification.canonical:canonical_tables",
+        old='exclude={*WORDS, *PATHS, "acceptance"}',
+        new='exclude={**dict.fromkeys([*WORDS, *PATHS, "acceptance"], True), "columns": {"place"}}',
         tests=(f"{CODES}::test_a_changed_codelist_is_a_changed_specification",),
     ),
     # --- Dates

@@ -211,7 +211,7 @@ OF_LEAKS = (
         name="verdict: taken on the exact figure",
         breaks="which datasets are released depends on exact private figures",
         place="criteria.base:Criterion._release",
-        old='return self._judged(value, "Laplace", query.sensitivity, noisy.noise_sd, self.epsilon)',
+        old="return self._judged(value, self.mechanism_words, query.sensitivity, noisy.noise_sd, self.epsilon)",
         new=(
             "score = self._judged(value, 'Laplace', query.sensitivity, noisy.noise_sd, self.epsilon)\n"
             "exact = private.with_plan((self.charge,)).spend(self.charge, query.figure)\n"
@@ -275,7 +275,7 @@ OF_LEAKS = (
     Mutation(
         name="output: rows in the order of the sampler",
         breaks="an order that nothing covers",
-        place="bundle.table:csv_bytes",
+        place="bundle.table_files:csv_bytes",
         old='"".join(rows)',
         new='"".join(rows[::-1])',
         tests=(f"{BUNDLE}::test_the_table_has_the_labels_of_the_schema_in_sorted_order",),

@@ -38,6 +38,7 @@ from tests.mutations.of_readers import OF_READERS
 from tests.mutations.of_rows import OF_THE_ROWS
 from tests.mutations.of_spending import OF_SPENDING
 from tests.mutations.of_split import OF_THE_SPLIT
+from tests.mutations.of_verifying import OF_VERIFYING
 from tests.mutations.of_weights import OF_WEIGHTS
 from tests.mutations.of_width import OF_WIDTH
 
@@ -888,9 +889,9 @@ OF_THE_THEORY = (
     Mutation(
         name="digest: the content of a prior left out",
         breaks="two specifications pass as one",
-        place="specification.spec:_Builder._digest",
-        old="[name, Source.of(path).digest()]",
-        new="[name]",
+        place="specification.spec:_Builder.build",
+        old="Source.of(path).digest()",
+        new="name",
         tests=(LOW,),
     ),
     Mutation(
@@ -1122,6 +1123,7 @@ MUTATIONS = (
     + OF_ANSWERS
     + OF_COLUMNS
     + OF_CRITERIA
+    + OF_VERIFYING
     + OF_WEIGHTS
     + OF_BASELINES
     + OF_COPIES

@@ -1,4 +1,4 @@
-"""data.csv and data.parquet: the released rows as bin labels, sorted, so that their order tells nothing."""
+"""data.csv and data.parquet, read back: the released rows as counts of the bins of their schema."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ import io
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from synthrelease.candidates.candidate import Candidate
 from synthrelease.domain.counts import Counts, Tally
 from synthrelease.domain.margins import WEIGHT
 from synthrelease.domain.schema import Layout
 from synthrelease.errors import OutputError
-from synthrelease.published.lines import MARK, ROWS_PER_PIECE, WrongLine, bins_of_lines, without_marks, without_weights
+from synthrelease.published.lines import MARK, WrongLine, bins_of_lines, without_marks, without_weights
 from synthrelease.toml.bundle import SYNTHETIC
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from synthrelease.candidates.candidate import Candidate
 
 _PIECE = 2**22
 """Bytes of data.csv that are taken apart to lines at a time, about."""
@@ -29,7 +29,7 @@ _PIECE = 2**22
 
 NOTICE = "Synthetic data. No row is a person."
 """What a file says of itself first, where its format has a place for it."""
-_METADATA = {b"description": NOTICE.encode("ascii")}
+METADATA = {b"description": NOTICE.encode("ascii")}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,80 +67,11 @@ class ReleasedTable:
         return self.counts.marginal((left, right))
 
 
-def csv_bytes(table: ReleasedTable) -> bytes:
-    """The released table as UTF-8 CSV with a header and "\n" line ends on every system, rows in the order of their bins."""
-    counts, lines = table.counts, list[str]()
-    writer = csv.writer(_Lines(lines), lineterminator="\n")
-    writer.writerow(_header(table.names, table.weights is not None, table.marked))
-    written = ["".join(lines).encode("utf-8")]
-    for start in range(0, len(counts), ROWS_PER_PIECE):
-        piece = slice(start, start + ROWS_PER_PIECE)
-        texts = [map(labels.__getitem__, bins[piece].tolist()) for labels, bins in zip(table.labels, counts.bins, strict=True)]
-        if table.weights is not None:
-            texts.append(map(repr, table.weights[piece].tolist()))
-        if table.marked:
-            texts.append(map(str, repeat(MARK, len(counts.counts[piece]))))
-        lines.clear()
-        writer.writerows(zip(*texts, strict=True))
-        rows = [line * times for line, times in zip(lines, counts.counts[piece].tolist(), strict=True)]
-        written.append("".join(rows).encode("utf-8"))
-    return b"".join(written)
-
-
-class _Lines:
-    """What a CSV writer writes to: the lines in a list."""
-
-    def __init__(self, lines: list[str]):
-        self.write = lines.append
-
-
-def parquet_bytes(table: ReleasedTable, says_synthetic: bool = False) -> bytes:
-    """The released table as Parquet: every column a dictionary of all its labels, ordered where its bins are.
-
-    Parameters
-    ----------
-    says_synthetic : whether the metadata of the file say so.
-    """
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    arrays = [
-        pa.DictionaryArray.from_arrays(
-            _numbers(table.counts.rows(column).astype(np.int32), pa.int32()), _texts(labels), ordered=order
-        )
-        for column, (labels, order) in enumerate(zip(table.labels, table.ordered, strict=True))
-    ]
-    columns = dict(zip(table.names, arrays, strict=True))
-    if table.weights is not None:
-        columns[WEIGHT] = _numbers(np.repeat(table.weights, table.counts.counts).astype(float), pa.float64())
-    if table.marked:
-        columns[SYNTHETIC] = _numbers(np.full(table.counts.total, int(MARK), dtype=np.int8), pa.int8())
-    sink = io.BytesIO()
-    pq.write_table(pa.table(columns, metadata=_METADATA if says_synthetic else None), sink, compression="snappy")
-    return sink.getvalue()
-
-
-def _numbers(values: np.ndarray, kind: Any) -> Any:
-    """An Arrow array of these numbers, none missing, over their own memory. `pa.array` would import pandas for it."""
-    import pyarrow as pa
-
-    return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(np.ascontiguousarray(values))])
-
-
-def _texts(labels: Sequence[str]) -> Any:
-    """An Arrow array of texts, none missing, without pandas, too."""
-    import pyarrow as pa
-
-    encoded = [label.encode() for label in labels]
-    ends = np.cumsum([0, *map(len, encoded)]).astype(np.int32)
-    return pa.StringArray.from_buffers(len(encoded), pa.py_buffer(ends), pa.py_buffer(b"".join(encoded)))
-
-
 class TableError(OutputError):
     """A table of a bundle that is not the one that its schema describes."""
 
 
-def _header(names: Sequence[str], weighted: bool, marked: bool) -> list[str]:
+def header_of(names: Sequence[str], weighted: bool, marked: bool) -> list[str]:
     return [*names, *([WEIGHT] if weighted else []), *([SYNTHETIC] if marked else [])]
 
 
@@ -196,7 +127,7 @@ def _table_of(
     times: np.ndarray | None,
 ) -> ReleasedTable:
     """The table of these lines, the header before them; `times` says how often each occurs, once when it is None."""
-    header = _header(names, weighted, marked)
+    header = header_of(names, weighted, marked)
     if next(lines, []) != header:
         raise TableError(f"expected the columns {', '.join(header)} in the header, found others")
     weights: list[float] = []
@@ -281,10 +212,10 @@ def read_parquet(
         file = None
     if file is None:
         raise TableError("expected a Parquet file, found something else")
-    header = _header(names, weighted, marked)
+    header = header_of(names, weighted, marked)
     if schema.names != header:
         raise TableError(f"expected the columns {', '.join(header)}, found others")
-    if schema.metadata != (_METADATA if says_synthetic else None):
+    if schema.metadata != (METADATA if says_synthetic else None):
         raise TableError("expected the metadata that the program writes, found others")
     types = [pa.dictionary(pa.int32(), pa.string(), ordered=order) for order in ordered]
     if schema.types != [*types, *([pa.float64()] if weighted else []), *([pa.int8()] if marked else [])]:
