@@ -29,12 +29,12 @@ _ALLOWANCE = 1e-5
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Noises:
-    """The noises of all published cells, in one row.
+    """Independent noises, in one row: those of all published cells, and that of the number of kept rows.
 
     Attributes
     ----------
-    scale : (n_cells,) b of each: Pr[z] proportional to exp(-|z| / b).
-    count : (n_cells,) how many independent noises of that scale are in it; 0 where it is known that there is none.
+    scale : (n_noises,) b of each: Pr[z] proportional to exp(-|z| / b).
+    count : (n_noises,) how many independent noises of that scale are in it; 0 where it is known that there is none.
     """
 
     scale: np.ndarray
@@ -42,11 +42,11 @@ class Noises:
 
     @property
     def variances(self) -> np.ndarray:
-        """(n_cells,)."""
+        """(n_noises,)."""
         return np.asarray(self.count * variance(self.scale))
 
     def covariance(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-        """(j, k) covariances of sums with weights (j, n_cells) and (k, n_cells)."""
+        """(j, k) covariances of sums with weights (j, n_noises) and (k, n_noises)."""
         return np.asarray((first * self.variances) @ second.T)
 
 
@@ -64,7 +64,7 @@ def half_width(noises: Noises, weights: np.ndarray, normal_variance: float, conf
 
     Parameters
     ----------
-    weights : (n_cells,) of the noises.
+    weights : (n_noises,) of the noises.
     normal_variance : of an independent normal error with mean 0.
     """
     used = (weights != 0) & (noises.count > 0)

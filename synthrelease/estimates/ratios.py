@@ -20,8 +20,8 @@ class Ratio:
     Attributes
     ----------
     numerator, denominator : values with their noise.
-    weights : (2, n_cells) of the noises in numerator and denominator.
-    sampling : (2, 2) covariance matrix of both sums over samples of rows; 0 where the rows themselves are meant.
+    weights : (2, n_noises) of the noises in numerator and denominator.
+    sampling : (2, 2) covariance matrix of both sums over draws of the rows that they are sums over; 0 where these are meant.
     lowest, highest : what the ratio can be.
     """
 

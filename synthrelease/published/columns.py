@@ -32,6 +32,8 @@ class PublishedColumn:
     lower, upper : each bin is [lower, upper), infinite where it is open; without the missing bin; empty for categories.
     categories : for a category column, the categories that each bin holds: none in the missing bin.
     missing : the index of the bin of missing values, the last one; None where the column has none.
+    bounds : public (lowest, highest) value of a numeric column; None where none are published.
+    clipped : whether values beyond the bounds were counted as the nearest bound.
     """
 
     name: str
@@ -45,6 +47,8 @@ class PublishedColumn:
     upper: tuple[float, ...] = ()
     categories: tuple[tuple[str, ...], ...] = ()
     missing: int | None = None
+    bounds: tuple[float, float] | None = None
+    clipped: bool = False
 
     @property
     def present(self) -> int:
@@ -189,6 +193,8 @@ class ColumnPart(Part):
             upper=tuple(high for _, high in edges),
             categories=() if has_edges else tuple(tuple(one.categories or ()) for one in self.bins),
             missing=next((index for index, one in enumerate(self.bins) if one.missing), None),
+            bounds=None if self.bounds is None else (float(self.bounds[0]), float(self.bounds[1])),
+            clipped=self.outside == "clip",
         )
 
     @property
