@@ -7,7 +7,6 @@ is known as well as what is published tells: counted with noise, T = K + Z, and 
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 from synthrelease.accounting.rows import NUMBER_OF_ROWS, SHORTFALL
@@ -103,6 +102,13 @@ class KeptRows:
         reach = noise_limit(((self.scale, 1, 1),), risk)
         return (0 if self.few else max(0, self.number - reach)), min(self.most, self.number + reach)
 
+    def more(self, risk: float) -> int:
+        """So many kept rows are not among the drawn ones, at most; wrong with probability `risk`, beside the shortfall."""
+        if self.scale is None:
+            return self.most - self.drawn
+        reach = noise_limit(((self.scale, 1, 1),), min(2 * risk, 0.5))  # the law is symmetric
+        return max(0, min(self.most, self.drawn + self.margin + reach) - self.drawn)
+
     def in_words(self, risk: float) -> str:
         """How many they are, in words that follow "the file:"."""
         if self.way == "whole":
@@ -112,20 +118,8 @@ class KeptRows:
         if self.way == "stated":
             return (
                 f"those of its {self.most:,} rows that the rules keep, at least {self.number:,}, as is stated (if there are "
-                "fewer, public rows fill up, and no interval holds)"
+                "fewer, public rows fill up, and nothing of this holds)"
             )
         low, high = self.limits(risk)
         about = "few" if self.few else f"about {self.number:,}"
         return f"those of its {self.most:,} rows that the rules keep, {about} (between {low:,} and {high:,})"
-
-
-def largest_share(share: float, rows: float, largest: float, more: float) -> float:
-    """What a share or mean is at most when up to `more` rows are added, each with at most `largest`.
-
-    Parameters
-    ----------
-    share : its largest value over at least `rows` rows, at most `largest`.
-    """
-    if not more or not math.isfinite(largest):
-        return largest if more else share
-    return (share * rows + largest * more) / (rows + more)

@@ -6,17 +6,18 @@ from dataclasses import replace
 from pathlib import Path
 
 from synthrelease.bounds.kept import RISK
+from synthrelease.bounds.limits import check_confidence
 from synthrelease.bounds.measured import measured_times
+from synthrelease.bounds.values import tells_values
 from synthrelease.errors import InputError
 from synthrelease.estimates.averages import Average, averages, term_of
 from synthrelease.estimates.questions import Question, parse_question
 from synthrelease.estimates.slopes import slopes
 from synthrelease.estimates.tables import NoisyTables
-from synthrelease.estimates.values import tells_values
 from synthrelease.estimates.words import Estimate, Term
 from synthrelease.published import PublishedRelease, load
 
-RATIO = "The file: the law of the noise is computed to about five digits of a probability; nothing else is approximate."
+RATIO = "The file: the law of the noise is computed to about five digits of a probability."
 SAMPLE = (
     "Population: the error of sampling is taken as normal, with a variance that is itself estimated from the noisy tables. "
     "Small groups and rare values need more rows for that than they may have."
@@ -75,8 +76,7 @@ def estimate(release: PublishedRelease | str | Path, question: str, *, confidenc
     >>> all(term.rows_low <= term.rows <= term.rows_high for term in found.terms)
     True
     """
-    if not 0.5 <= confidence < 1:
-        raise InputError(f"expected a confidence of at least 0.5 and below 1, found {confidence:g}.")
+    check_confidence(confidence)
     published = release if isinstance(release, PublishedRelease) else load(release)
     tables = NoisyTables(published)
     times = measured_times(published, None)

@@ -14,12 +14,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from synthrelease.bounds.conditions import over_cells
+from synthrelease.bounds.values import limits_of, numbers_of, tells_values
 from synthrelease.errors import InputError
 from synthrelease.estimates.laws import half_width
 from synthrelease.estimates.questions import Question
 from synthrelease.estimates.ratios import Ratio, possible
 from synthrelease.estimates.tables import NoisyTables
-from synthrelease.estimates.values import limits_of, numbers_of, tells_values
 from synthrelease.estimates.words import Term
 from synthrelease.published import PublishedColumn
 
@@ -27,6 +27,9 @@ Ends = tuple[float, float, float, float]
 """The lower and upper end of an interval for the file, and of one for a population."""
 
 OPEN: Ends = (-math.inf, math.inf, -math.inf, math.inf)
+
+_SCORE = np.array([[0.0, -0.5], [-0.5, -1.0]])
+"""Of a share x of N drawn rows: along (1, -x) it is x (1 - x), whatever share the noisy tables have (Wilson 1927)."""
 
 _FAR = 12.0
 """Standard errors: a share that is further from 1/2 decides which bin the median is in, whatever its exact interval is."""
@@ -104,7 +107,9 @@ def _groups(tables: NoisyTables, asked: Question, ranges: list[tuple[float, floa
                 lowest=low - middle,
                 highest=high - middle,
             )
-            sampling = possible(np.array([[squares, total], [total, size]]))
+            sampling = size * _SCORE
+            if asked.kind == "mean":
+                sampling = possible(np.array([[squares, total], [total, size]]))
             drawn = replace(ratio, sampling=tables.kept.left_out * sampling)
             averages.append(Average(file=drawn, population=replace(ratio, sampling=sampling), middle=middle))
         yield label, averages
@@ -150,7 +155,8 @@ def _rows(tables: NoisyTables, share: Ratio, level: float) -> tuple[float | None
     """
     kept, counted = tables.kept, share.numerator
     part = min(max(counted / kept.drawn, 0.0), 1.0)
-    drawing = kept.left_out * kept.drawn * part * (1 - part)
+    likely = (part * kept.drawn + 1) / (kept.drawn + 2)  # that there is none among those drawn does not tell that there is none
+    drawing = kept.left_out * kept.drawn * likely * (1 - likely)
     if kept.way == "stated":
         half = half_width(tables.noises, share.weights[0], drawing, level)
         ends = max(0.0, counted - half) * kept.number, min(counted + half, kept.drawn) * kept.most

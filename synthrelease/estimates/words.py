@@ -157,7 +157,8 @@ def _line(found: Estimate, term: Term) -> list[str]:
     of_file, of_population = between(term.low, term.high), between(term.population_low, term.population_high)
     binned = between(term.binned_low, term.binned_high)
     if found.kind == "share":
-        rows = f"{_rows(term.rows)} ({_rows(term.rows_low)} to {_rows(term.rows_high)})"
+        rows = f"{_rows(term.rows_low)} to {_rows(term.rows_high)}"
+        rows = rows if term.rows is None else f"{_rows(term.rows)} ({rows})"
         return [name, value(term.estimate), of_file, rows, of_population, term.unit]
     if found.kind == "median":
         first, middle, last = term.bins or ("?", "?", "?")
