@@ -1,6 +1,7 @@
 """Between which values a count, a share or a mean of the file lies, over all tables that agree with the facts.
 
-The facts are about the rows R that the release worked with; the file has up to `more` kept rows beside them (theory 13.12).
+The facts are about the rows R that the release worked with; the file has up to `more` kept rows beside them (theory 13.12,
+bounds of the file).
 """
 
 from __future__ import annotations

@@ -58,7 +58,8 @@ def estimate(release: PublishedRelease | str | Path, question: str, *, confidenc
 
         Conditions have the grammar of the plausibility rules, with limits between released bins.
     confidence : of each interval by itself, at least 0.5 and below 1. Over all noise of the run and the drawing of rows, a
-        table is released and an interval does not hold its number with probability 1 - confidence (theory 13.8, 13.10, 13.11).
+        table is released and an interval does not hold its number with probability 1 - confidence (theory 13.10, numbers of
+        the file).
 
     Raises
     ------

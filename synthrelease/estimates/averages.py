@@ -1,8 +1,9 @@
-"""Shares, means and medians from noisy sums, each with its error for the file and for a population (theory 13.8, 13.10, 13.11).
+"""Shares, means and medians from noisy sums, each with its error for the file and for a population.
 
 The noisy sums are about rows that are drawn from those of the file that the rules keep. The drawing adds a normal error to
-that of the noise: the part of the rows that was left out, times the variance of a sample from a population. What is said of the
-file's own values, and not of the numbers that stand for their bins, also leaves room for where in its bin each value lies.
+that of the noise: the part of the rows that was left out, times the variance of a sample from a population (theory 13.10,
+numbers of the file). What is said of the file's own values, and not of the numbers that stand for
+their bins, also leaves room for where in its bin each value lies (theory 13.11, values in bins).
 """
 
 from __future__ import annotations
@@ -106,6 +107,7 @@ def _groups(tables: NoisyTables, asked: Question, ranges: list[tuple[float, floa
                 noises=tables.noises,
                 lowest=low - middle,
                 highest=high - middle,
+                step=0.0 if asked.kind == "mean" else 1.0,
             )
             sampling = size * _SCORE
             if asked.kind == "mean":
@@ -147,8 +149,8 @@ def _share(tables: NoisyTables, found: list[Average], label: str, level: float) 
     return replace(term_of("share", label, "", share, share.ends(level)), rows=rows, rows_low=low, rows_high=high)
 
 
-def _rows(tables: NoisyTables, share: Ratio, level: float) -> tuple[float | None, float, float]:
-    """How many kept rows of the file are counted in the numerator of a share: theory 13.10, (b).
+def _rows(tables: NoisyTables, share: Ratio, level: float) -> tuple[int | None, int, int]:
+    """How many kept rows of the file are counted in the numerator of a share: theory 13.10, numbers of the file, (b).
 
     Of n rows that are drawn from K, Y are counted, with noise. K is T less its own noise Z, so that T Y / n is off by Z Y / n,
     and by K / n times what the noise and the drawing put into Y: one more noise of known law.
@@ -157,24 +159,24 @@ def _rows(tables: NoisyTables, share: Ratio, level: float) -> tuple[float | None
     part = min(max(counted / kept.drawn, 0.0), 1.0)
     likely = (part * kept.drawn + 1) / (kept.drawn + 2)  # that there is none among those drawn does not tell that there is none
     drawing = kept.left_out * kept.drawn * likely * (1 - likely)
-    if kept.way == "stated":
-        half = half_width(tables.noises, share.weights[0], drawing, level)
-        ends = max(0.0, counted - half) * kept.number, min(counted + half, kept.drawn) * kept.most
-        return None, ends[0] / kept.drawn, ends[1] / kept.drawn
-    times = kept.number / kept.drawn
+    times = 1.0 if kept.way == "stated" else kept.number / kept.drawn
     weights = times * share.weights[0]
     weights[-1] = part
-    half = half_width(tables.noises, weights, times**2 * drawing, level)
-    rows = min(max(0.0, times * counted), kept.most)
-    return rows, 0.0 if kept.few else max(0.0, times * counted - half), max(0.0, min(times * counted + half, kept.most))
+    half = half_width(tables.noises, weights, times**2 * drawing, level, times)
+    counted = min(max(times * counted, 0.0), times * kept.drawn)
+    least, most = (kept.number, kept.most) if kept.way == "stated" else (kept.drawn, kept.drawn)
+    low, high = (counted - half) * least / kept.drawn, (counted + half) * most / kept.drawn
+    rows = round(counted)
+    ends = 0 if kept.few else min(rows, max(0, math.ceil(low - 1e-9))), max(rows, min(kept.most, math.floor(high + 1e-9)))
+    return (None if kept.way == "stated" else rows), *ends
 
 
 def _means(tables: NoisyTables, asked: Question, column: PublishedColumn, level: float) -> list[Term]:
     """Means of the numbers that stand for bins, with intervals for means of the values themselves.
 
     The mean of the values lies between that of the lowest values of their bins and that of the highest. Each end of its
-    interval is that of one of these two (theory 13.11, (a)). Where a sum of the values themselves was measured, its ratio would
-    take the place of all three.
+    interval is that of one of these two (theory 13.11, values in bins). Where a sum of the values themselves was measured, its
+    ratio would take the place of all three.
     """
     numbers = _numbers(column)
     ranges = [(float(each.min()), float(each.max())) for each in numbers]
@@ -195,7 +197,7 @@ def _means(tables: NoisyTables, asked: Question, column: PublishedColumn, level:
 
 
 def _median(column: PublishedColumn, label: str, found: list[Average], level: float) -> Term:
-    """The bin that holds the median, and the bins between which it lies: theory 13.11, (b).
+    """The bin that holds the median, and the bins between which it lies: theory 13.11, values in bins, (b).
 
     found : the shares of rows in the first 1, 2, ... bins.
     """

@@ -55,7 +55,7 @@ def variance(scale: np.ndarray) -> np.ndarray:
     return np.asarray(2 * np.exp(-1 / scale) / np.expm1(-1 / scale) ** 2)
 
 
-def half_width(noises: Noises, weights: np.ndarray, normal_variance: float, confidence: float) -> float:
+def half_width(noises: Noises, weights: np.ndarray, normal_variance: float, confidence: float, step: float = 0.0) -> float:
     """A t with Pr[|Z| <= t] >= confidence, Z = sum of weights * noises + a normal error.
 
     The probability is (2 / pi) times the integral over u > 0 of sin(u t) phi(u) / u, phi the characteristic function, which is
@@ -66,6 +66,8 @@ def half_width(noises: Noises, weights: np.ndarray, normal_variance: float, conf
     ----------
     weights : (n_noises,) of the noises.
     normal_variance : of an independent normal error with mean 0.
+    step : of the lattice of what is taken as normal; half of it is added in the same way where it is larger (continuity
+        correction).
     """
     used = (weights != 0) & (noises.count > 0)
     size, scale, count = np.abs(weights[used]), noises.scale[used], noises.count[used]
@@ -73,7 +75,7 @@ def half_width(noises: Noises, weights: np.ndarray, normal_variance: float, conf
     whole = math.sqrt(float(each @ count) + normal_variance)
     if not whole > 0:
         return 0.0
-    largest = float(size.max(initial=0.0))
+    largest = max(float(size.max(initial=0.0)), step if normal_variance > 0 else 0.0)
     angles = (np.arange(math.ceil(_HIGHEST * _PERIOD / (2 * np.pi))) + 0.5) * (2 * np.pi / _PERIOD)
     steps = np.rint(np.sqrt(each / each.max(initial=1e-300)) * _STEPS).astype(np.int64)
     lesser = normal_variance + float(each[steps == 0] @ count[steps == 0])

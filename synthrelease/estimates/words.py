@@ -56,9 +56,9 @@ class Term:
     binned_high: float | None = None
     population_binned_low: float | None = None
     population_binned_high: float | None = None
-    rows: float | None = None
-    rows_low: float | None = None
-    rows_high: float | None = None
+    rows: int | None = None
+    rows_low: int | None = None
+    rows_high: int | None = None
     bins: tuple[str, str, str] | None = None
 
 
@@ -171,8 +171,8 @@ def _line(found: Estimate, term: Term) -> list[str]:
     return [name, value(term.estimate), binned, of_file, of_population, term.unit]
 
 
-def _rows(number: float | None) -> str:
-    return "?" if number is None else f"{number:,.0f}"
+def _rows(number: int | None) -> str:
+    return "?" if number is None else f"{number:,}"
 
 
 def _wrapped(text: str, before: str) -> str:

@@ -6,8 +6,8 @@ FILE is a public CSV file that plays the private one; without --spec its draft b
 truth comes from the texts of the file: the rows that the rules keep, with numbers as they are written, clipped to the bounds
 where the specification says so. Every run is what a release does up to its noisy tables: the kept rows are counted with noise,
 so many less the margin are drawn (public rows fill up where there are fewer), and every table of the generator is measured on
-them, with noise of the published scale. Then `estimate` is asked. No candidate is made and nothing is selected: the runs are not
-those in which a table would have been accepted, and intervals get no allowance for a selection. Prints Markdown.
+them, with noise of the published scale. Then `estimate` is asked. No candidate is made and nothing is selected: the runs are
+not those in which a table would have been accepted, and intervals get no allowance for a selection. Prints Markdown.
 
 A mean is held when the interval for the file's own values holds the mean of these; beside it stands how often the interval of
 bin numbers holds the mean of these numbers, and, as a warning, that of the values. A slope is held against that of bin numbers.
