@@ -191,6 +191,8 @@ def _means(tables: NoisyTables, asked: Question, column: PublishedColumn, level:
                 term_of(column.name, label, column.unit, by_number, values),
                 binned_low=_known(ends[0]),
                 binned_high=_known(ends[1]),
+                population_binned_low=_known(ends[2]),
+                population_binned_high=_known(ends[3]),
             )
         made.append(term)
     return made

@@ -36,7 +36,7 @@ class Term:
     binned_low, binned_high : where the numbers that stand for bins are not the values of their rows: the interval for the mean
         of these numbers, over the same rows of the file. None otherwise. Slopes have no other interval than this one then: low,
         high and those of the population are None.
-    population_binned_low, population_binned_high : the same for a population; of slopes alone.
+    population_binned_low, population_binned_high : the same for a population.
     rows, rows_low, rows_high : of shares: how many rows of the file meet both conditions. `rows` is None where the number of
         rows that the rules keep is stated as a least one.
     bins : of medians: the labels of the first bin that may hold it, the one that does by the estimate, and the last one.
