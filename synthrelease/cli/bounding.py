@@ -35,7 +35,7 @@ def bound(
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs instead of text.")] = False,
 ) -> None:
-    """Answer a query from a release, and bound how far the answer is from the original table's.
+    """Answer a query from a release, and bound the answer of the file: of those of its rows that the rules keep.
 
     The bound follows from the released figures alone and holds for all queries together (docs/bounds.md). QUERY is written
     like a plausibility rule, with limits between the released bins. It asks for the number of rows; with --given for a share,
@@ -98,6 +98,9 @@ def _plain(found: Bound) -> dict[str, Any]:
         "confidence": found.confidence,
         "acceptance": found.acceptance,
         "n_rows": found.n_rows,
+        "shares": list(found.shares) if found.kind == "count" else None,
+        "binned": None if found.binned_low is None else [found.binned_low, found.binned_high],
+        "about": found.about,
         "measured": found.measured or None,
         "limits": {limit.score.name: limit.limit if limit.limit < float("inf") else None for limit in found.limits},
     }

@@ -2,6 +2,7 @@
 
     share CONDITION [by COLUMN] [where CONDITION]
     mean COLUMN [by COLUMN] [where CONDITION]
+    median COLUMN [by COLUMN] [where CONDITION]
     slope COLUMN on COLUMN, COLUMN, ... [where CONDITION]
 
 Conditions have the grammar of the plausibility rules, over the released bins.
@@ -18,8 +19,10 @@ from synthrelease.bounds.conditions import Condition, in_one_line, parse_conditi
 from synthrelease.errors import InputError, closest, cut, listing
 from synthrelease.published import PublishedRelease
 
-Kind = Literal["share", "mean", "slope"]
-_WORDS: dict[Kind, tuple[str, ...]] = {"share": ("by", "where"), "mean": ("by", "where"), "slope": ("on", "where")}
+Kind = Literal["share", "mean", "median", "slope"]
+_WORDS: dict[Kind, tuple[str, ...]] = {
+    "share": ("by", "where"), "mean": ("by", "where"), "median": ("by", "where"), "slope": ("on", "where"),
+}  # fmt: skip
 _TOKEN = re.compile(r"'[^']*'|\"[^\"]*\"|\w+|\s+|.")
 EXAMPLES = "'share age < 30 by sex', 'mean income where age >= 30' or 'slope income on age, hours'"
 
@@ -30,12 +33,12 @@ class Question:
 
     Attributes
     ----------
-    kind : "share", "mean" or "slope".
+    kind : "share", "mean", "median" or "slope".
     text : as it was asked, with single blanks.
-    column : whose mean or slopes are asked for; "" for a share.
+    column : whose mean, median or slopes are asked for; "" for a share.
     met : whose share is asked for; that of every row otherwise.
     where : which rows count.
-    by : a column, for each bin of which a share or mean is asked for; "" for all rows together.
+    by : a column, for each bin of which a share, mean or median is asked for; "" for all rows together.
     on : the columns of a regression.
     """
 
@@ -77,9 +80,20 @@ def parse_question(text: str, release: PublishedRelease) -> Question:
     if kind == "slope" and (not on or len({head, *on}) <= len(on)):
         found = listing(on) or "none"
         raise InputError(f"{cut(text, 200)!r}: expected different columns after 'on', none of them {head!r}; found {found}.")
-    for name in (head, *on):
-        check_numbers(release, name)
+    if kind == "median":
+        _check_order(release, head)
+    else:
+        for name in (head, *on):
+            check_numbers(release, name)
     return Question(kind=kind, text=text, column=head, met=parse_condition("", release), where=where, by=by, on=on)
+
+
+def _check_order(release: PublishedRelease, name: str) -> None:
+    """Raises InputError for a column that is not there, or whose bins have no order."""
+    if name not in release.by_name:
+        raise _unknown(name, release, "a column of the release")
+    if not release.by_name[name].ordered:
+        raise InputError(f"expected a column whose bins have an order, found {name!r}, whose bins have none.")
 
 
 def _kind(word: str, text: str) -> Kind:
@@ -89,8 +103,8 @@ def _kind(word: str, text: str) -> Kind:
             return kind  # type: ignore[no-any-return]
     hint = closest(word, get_args(Kind))
     raise InputError(
-        f"expected a question that begins with 'share', 'mean' or 'slope', found {cut(text, 60)!r}; for example {EXAMPLES}."
-        + (f" Did you mean {hint!r}?" if hint else "")
+        f"expected a question that begins with 'share', 'mean', 'median' or 'slope', found {cut(text, 60)!r}; for example "
+        f"{EXAMPLES}." + (f" Did you mean {hint!r}?" if hint else "")
     )
 
 

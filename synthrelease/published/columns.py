@@ -34,6 +34,7 @@ class PublishedColumn:
     missing : the index of the bin of missing values, the last one; None where the column has none.
     bounds : public bounds of the values behind the bins of a numeric column.
     step : of the grid on which own values of rows were counted; None where no criterion computed with them.
+    clipped : whether values beyond the bounds were counted as the nearest bound.
     """
 
     name: str
@@ -49,6 +50,7 @@ class PublishedColumn:
     missing: int | None = None
     bounds: tuple[float, float] | None = None
     step: float | None = None
+    clipped: bool = False
 
     @property
     def present(self) -> int:
@@ -203,6 +205,7 @@ class ColumnPart(Part):
             missing=next((index for index, one in enumerate(self.bins) if one.missing), None),
             bounds=self.limits,
             step=None if self.step is None else float(self.step),
+            clipped=self.outside == "clip",
         )
 
     @property
