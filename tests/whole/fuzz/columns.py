@@ -23,8 +23,8 @@ class Column:
     ----------
     lines : of its table.
     texts : what a file may hold; those that stand for no value are `MISSING`.
-    alternatives : its binnings, the finest first; each bin of one is a union of bins of those before it.
-    bins : labels that every alternative has, for criteria that name bins.
+    alternatives : its binnings with the labels of their bins, the finest first; each bin of one is a union of bins of those
+        before it.
     numbers : the lowest and the highest number of its bins, for criteria that compute; None where it has none.
     conditions : that rules may be made of.
     """
@@ -32,13 +32,13 @@ class Column:
     name: str
     lines: list[str]
     texts: list[str]
-    alternatives: list[str]
-    bins: list[str] = field(default_factory=list)
+    alternatives: dict[str, list[str]]
     numbers: tuple[float, float] | None = None
     ordered: bool = False
     conditions: list[str] = field(default_factory=list)
     header: tuple[str, ...] = ()
     weight: bool = False
+    missing: str = "drop"
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -50,13 +50,13 @@ def column(random: Random, name: str) -> Column:
     """A random column of a few bins."""
     kinds = [_integer, _integer, _integer, _real, _category, _category, _code, _date, _days, _weight]
     found = random.choice(kinds)(random, name)
-    missing = random.choice(["drop", "bin", "bin"])
+    found.missing = "drop" if found.weight else random.choice(["drop", "bin", "bin"])
     found.lines[:0] = [f"[columns.{name}]"]
-    found.lines.append(f"missing = {toml(missing)}")
+    found.lines.append(f"missing = {toml(found.missing)}")
     if random.random() < 0.15:
         found.lines.append('missing_values = ["-9"]')
         found.texts.append("-9")
-    if missing == "bin" and not found.weight:
+    if found.missing == "bin":
         found.conditions.append(f"{name} is missing")
     return found
 
@@ -76,10 +76,10 @@ def _integer(random: Random, name: str) -> Column:
         name=name,
         lines=lines,
         texts=[str(value) for value in range(low - 1, high + 2)],
-        alternatives=["fine", "coarse"],
+        alternatives={"fine": [str(value) for value in range(low, high + 1)], "coarse": [f"<={cut}", f">{cut}"]},
         numbers=(low, high),
         ordered=True,
-        conditions=[f"{name} {sign} {random.randint(low, high)}" for sign in ("<", ">", "==", ">=")],
+        conditions=[f"{name} < {cut + 1}", f"{name} > {cut}", f"{name} == {low}", f"{name} >= {high}"],
         header=source,
     )
 
@@ -89,14 +89,13 @@ def _real(random: Random, name: str) -> Column:
     high = low + size
     inner = [f"{value} to {value + 1}" for value in range(low + 1, high - 1)]
     lines = ['kind = "real"', f"bounds = [{low}, {high}]", f"outside = {toml(random.choice(['clip', 'drop']))}"]
-    lines.append(f"alternatives.fine = {toml([f'<{low + 1}', *inner, f'>={high - 1}'])}")
-    lines.append(f"alternatives.coarse = {toml([f'<{low + 1}', f'>={low + 1}'])}")
+    bins = {"fine": [f"<{low + 1}", *inner, f">={high - 1}"], "coarse": [f"<{low + 1}", f">={low + 1}"]}
+    lines += [f"alternatives.{title} = {toml(labels)}" for title, labels in bins.items()]
     return Column(
         name=name,
         lines=lines,
         texts=[f"{value / 2:g}" for value in range(2 * low - 1, 2 * high + 2)] + [f"{low + 0.125}", f"{high - 0.3}"],
-        alternatives=["fine", "coarse"],
-        bins=[f"<{low + 1}"],
+        alternatives=bins,
         numbers=(low, high),
         ordered=True,
         conditions=[f"{name} {sign} {low + 1}" for sign in ("<", ">=")],
@@ -116,8 +115,7 @@ def _category(random: Random, name: str) -> Column:
         name=name,
         lines=lines,
         texts=texts,
-        alternatives=["categories"],
-        bins=labels,
+        alternatives={"categories": labels},
         conditions=[f"{name} == '{label}'" for label in labels],
     )
     if outside == "drop" and random.random() < 0.5:
@@ -132,7 +130,7 @@ def _category(random: Random, name: str) -> Column:
             lines.append(
                 f"alternatives.{title} = " + "{ " + ", ".join(f"{label} = {toml(of)}" for label, of in table.items()) + " }"
             )
-        found.alternatives, found.bins = ["one", "two"], []
+        found.alternatives = {"one": labels, "two": list(groups)}
     return found
 
 
@@ -144,7 +142,7 @@ def _code(random: Random, name: str) -> Column:
     if random.random() < 0.5:
         lines.append("characters = 2")
         texts += [f"{code}.4" for code in codes]
-    return Column(name=name, lines=lines, texts=texts, alternatives=["codes"], bins=[f"label {code}" for code in codes])
+    return Column(name=name, lines=lines, texts=texts, alternatives={"codes": [f"label {code}" for code in codes]})
 
 
 def _date(random: Random, name: str) -> Column:
@@ -157,7 +155,7 @@ def _date(random: Random, name: str) -> Column:
         name=name,
         lines=lines,
         texts=dates,
-        alternatives=["fine", "coarse"],
+        alternatives={"fine": [str(value) for value in range(1, high + 1)], "coarse": ["<=2", ">2"]},
         numbers=(1, high),
         ordered=True,
         conditions=[f"{name} == 1", f"{name} > 2"],
@@ -167,13 +165,13 @@ def _date(random: Random, name: str) -> Column:
 def _days(random: Random, name: str) -> Column:
     """The days between two dates of the file."""
     lines = ['kind = "integer"', f"source = {toml(f'{name}_end')}", f"minus = {toml(f'{name}_start')}", "bounds = [0, 3]"]
-    lines += ['alternatives.fine = ["0..3"]', 'alternatives.coarse = ["0", "1-3"]', f"outside = {toml(random.choice(['clip', 'drop']))}"]
+    lines += ['alternatives.fine = ["0..3"]', 'alternatives.coarse = ["0", "1-3"]']
+    lines.append(f"outside = {toml(random.choice(['clip', 'drop']))}")
     return Column(
         name=name,
         lines=lines,
         texts=[f"2024-02-{day}" for day in (27, 28, 29)] + ["2024-03-01"],
-        alternatives=["fine", "coarse"],
-        bins=["0"],
+        alternatives={"fine": ["0", "1", "2", "3"], "coarse": ["0", "1-3"]},
         numbers=(0, 3),
         ordered=True,
         conditions=[f"{name} >= 2"],
@@ -189,8 +187,7 @@ def _weight(random: Random, name: str) -> Column:
         name=name,
         lines=lines,
         texts=["1", "1.5", "2", "4.25", "5", "8", "11"],
-        alternatives=["classes"],
-        bins=["<2"],
+        alternatives={"classes": ["<2", "2 to 5", ">=5"]},
         numbers=(1, 9),
         ordered=True,
         weight=True,

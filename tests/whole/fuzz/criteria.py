@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from random import Random
 
+from synthrelease.criteria import CRITERIA
 from tests.whole.fuzz.columns import Column, names_of, toml
 
 _LINES = ("regression_coefficients", "regression_one_step", "logistic_regression", "regression_prediction")
@@ -12,41 +13,42 @@ _TABLES = ("absolute_marginal_error", "mean_marginal_error", "quantile_marginal_
 
 
 def criteria(
-    random: Random, columns: Sequence[Column], alternatives: Mapping[str, Sequence[str]], *, joint: bool, shared: bool
+    random: Random, columns: Sequence[Column], alternatives: Mapping[str, Sequence[str]], *, joint: bool, answers: bool
 ) -> str:
     """The acceptance file.
 
     Parameters
     ----------
     alternatives : those of each column that configurations are drawn from, the finest first.
-    joint, shared : whether one noisy test decides, and whether measurements are shared by all rounds, which may then answer.
+    joint, answers : whether one noisy test decides, and whether shared measurements may answer.
     """
-    kinds = [*_TABLES[:3], "relative_marginal_error", "faithfulness", "conditional_median", "difference_in_proportions"]
+    kinds = [*_TABLES[:3], "relative_marginal_error", "faithfulness", "difference_in_proportions"]
+    kinds += ["conditional_median"] if any(each.ordered for each in columns) else []
     numeric = [each for each in columns if each.numbers is not None]
     if numeric:
         kinds += ["conditional_mean"] * 3
-    if any(each.numbers is not None and each.numbers[0] >= 0 for each in columns):
+    if _weights(columns):
         kinds += ["weighted_marginal_error"]
     if len(numeric) > 1:
         kinds += [*_LINES, *_LINES]
     found = []
     for number in range(random.randint(1, 4)):
         kind = random.choice(kinds)
-        answered = shared and random.random() < 0.5
+        answered = answers and not CRITERIA[kind].no_measured_bound and random.random() < 0.5
         name = f"criterion {number}"
         if kind == "regression_prediction":
-            lines = _line(random, "regression_coefficients", numeric, alternatives, joint=joint, shared=shared)
+            lines = _line(random, "regression_coefficients", numeric, alternatives, joint=joint, answers=answers)
             found.append(_table(f"line {number}", "regression_coefficients", [*lines, "threshold = 100", "epsilon = 0.25"]))
-            low, high = numeric[0].numbers or (0, 1)
+            low, high = next(each for each in numeric if lines[0] == f"target = {toml(each.name)}").numbers or (0, 1)
             settings = [f'coefficients = "line {number}"', f"range = [{low}, {high}]"]
             settings.append(f"bound = {toml(random.choice(['range', 'lines']))}")
         elif kind in _LINES:
-            settings = _line(random, kind, numeric, alternatives, joint=joint, shared=shared)
+            settings = _line(random, kind, numeric, alternatives, joint=joint, answers=answers)
         else:
-            settings = _settings(random, kind, columns, numeric)
+            settings = _settings(random, kind, columns, numeric, alternatives)
         threshold = _threshold(random, kind)
         settings.append(f"threshold = {threshold}")
-        if answered and kind != "faithfulness":
+        if answered:
             settings.append('answered_by = "measurements"')
         else:
             settings.append(f"epsilon = {random.choice(['0.25', '0.1', '2'])}")
@@ -54,6 +56,11 @@ def criteria(
     if random.random() < 0.15:
         found.append(_table("rare rows", "face_privacy", ["minimum_count = 1"]))
     return "".join(found)
+
+
+def _weights(columns: Sequence[Column]) -> list[str]:
+    """Columns whose numbers are at least 0 in every bin."""
+    return [each.name for each in columns if each.numbers is not None and each.numbers[0] >= 0 and each.missing == "drop"]
 
 
 def _table(name: str, kind: str, settings: Sequence[str]) -> str:
@@ -66,15 +73,20 @@ def _threshold(random: Random, kind: str) -> float:
     return random.choice([0.3, 0.6]) if kind == "faithfulness" else random.choice([0.3, 1.5, 100, 100])
 
 
-def _settings(random: Random, kind: str, columns: Sequence[Column], numeric: Sequence[Column]) -> list[str]:
+def _settings(
+    random: Random,
+    kind: str,
+    columns: Sequence[Column],
+    numeric: Sequence[Column],
+    alternatives: Mapping[str, Sequence[str]],
+) -> list[str]:
     names = names_of(columns)
     if kind in _TABLES:
         found = [] if random.random() < 0.3 else [f"largest = {random.randint(1, len(columns))}"]
         if random.random() < 0.3:
             found.append(f"tables = {toml([':'.join(random.sample(names, random.randint(1, len(names))))])}")
         if kind == "weighted_marginal_error":
-            weights = [each.name for each in numeric if each.numbers is not None and each.numbers[0] >= 0]
-            found.append(f"weight = {toml(random.choice(weights))}")
+            found.append(f"weight = {toml(random.choice(_weights(columns)))}")
         if kind == "quantile_marginal_error":
             found.append(f"quantile = {random.choice([0.5, 0.9, 1])}")
         return found
@@ -92,7 +104,10 @@ def _settings(random: Random, kind: str, columns: Sequence[Column], numeric: Seq
             f"ignored = {toml(ignored)}",
             f"at_most = {random.choice([0, 1])}",
         ]
-    by = random.sample(names, random.randint(0, len(names)))
+    in_all = {each.name: _in_all(each, alternatives[each.name]) for each in columns}
+    named = random.choice([name for name in names if in_all[name]] or names)  # of the condition
+    others = [name for name in names if name != named or kind != "difference_in_proportions"]
+    by = random.sample(others, random.randint(0, len(others)))
     found = [f"by = {toml(by)}"] + ([f"overall = {random.choice(['true', 'false'])}"] if by else [])
     if kind == "conditional_mean":
         each = random.choice(numeric)
@@ -101,15 +116,20 @@ def _settings(random: Random, kind: str, columns: Sequence[Column], numeric: Seq
         found.append(f"range = [{low + random.choice([-1, 0, 0.5])}, {high + random.choice([1, 0, -0.25])}]")
         found.append(f"size_margin = {random.choice([0, 0.1, 0.5])}")
     elif kind == "conditional_median":
-        ordered = [each.name for each in columns if each.ordered] or names
+        ordered = [each.name for each in columns if each.ordered]
         found.append(f"column = {toml(random.choice(ordered))}")
         found.append(f"within = {random.choice([0, 1])}")
         found.append(f"quantiles = {random.choice(['[0.5]', '[0.25, 0.5, 0.75]'])}")
     else:
-        each = random.choice([each for each in columns if each.bins] or list(columns))
-        found.append(f"column = {toml(each.name)}")
-        found.append(f"bins = {toml([random.choice(each.bins or ['?'])])}")
+        found.append(f"column = {toml(named)}")
+        found.append(f"bins = {toml([random.choice(in_all[named] or ['?'])])}")
     return found
+
+
+def _in_all(column: Column, chosen: Sequence[str]) -> list[str]:
+    """The bins that all chosen alternatives have."""
+    first, *others = (column.alternatives[title] for title in chosen)
+    return [label for label in first if all(label in labels for labels in others)]
 
 
 def _line(
@@ -119,7 +139,7 @@ def _line(
     alternatives: Mapping[str, Sequence[str]],
     *,
     joint: bool,
-    shared: bool,
+    answers: bool,
 ) -> list[str]:
     """The settings of a regression, on the coarsest of the alternatives."""
     target, *features = random.sample(list(numeric), min(len(numeric), random.randint(2, 3)))
@@ -130,10 +150,10 @@ def _line(
         found.append(f"fit = {toml('once' if joint else random.choice(['once', 'every_round']))}")
     if kind == "regression_one_step":
         found.append(f"range = [{low - random.choice([0, 1])}, {high}]")
-        found += random.choice([[], ["fit_epsilon = 0.3"], ['line = "measurements"'] if shared else []])
+        found += random.choice([[], ["fit_epsilon = 0.3"], ['line = "measurements"'] if answers else []])
     if kind == "logistic_regression":
-        found.append(f"positive = {toml([random.choice(target.bins) if target.bins else f'{high:g}'])}")
-    if kind != "logistic_regression" and random.random() < 0.2:
-        each = ", ".join(f"{feature.name} = 1" for feature in features)
-        found.append(f"prior = {{ intercept = 0, coefficients = {{ {each} }}, centres = {{ {each} }}, spreads = {{ {each} }}, uncertainty = 9 }}")
+        found.append(f"positive = {toml([random.choice(target.alternatives[alternatives[target.name][-1]])])}")
+    if any(line.startswith("fit") for line in found) and random.random() < 0.2:
+        ones = "{ " + ", ".join(f"{each.name} = 1" for each in features) + " }"
+        found.append(f"prior = {{ intercept = 0, coefficients = {ones}, centres = {ones}, spreads = {ones}, uncertainty = 9 }}")
     return found

@@ -111,7 +111,7 @@ def _count(spec: Drawn, loaded: ReleaseSpec, kind: str, world: World, end: str, 
     options = [f"file: {kind}", *(f"generator: {family}" for family in spec.search.families), f"rows: {loaded.rows.way}"]
     options += [f"criterion: {each.kind}" for each in loaded.criteria]
     options += [f"criterion: {each.kind}, answered by measurements" for each in loaded.criteria if each.answered_by]
-    flags = {"joint test": spec.search.joint, "shared measurements": spec.search.shared, "pieces": spec.search.parts}
+    flags = {"joint test": spec.search.joint, "shared measurements": loaded.shared_measurements, "pieces": spec.search.parts}
     tally.kinds.update([*options, *(name for name, on in flags.items() if on)])
     of_name = {each.name: each.kind for each in loaded.criteria}
     for each in world.told:

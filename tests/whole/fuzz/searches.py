@@ -21,13 +21,14 @@ class Search:
     Attributes
     ----------
     text : the tables of the configuration.
-    joint, shared : what criteria have to know.
+    joint, answers : what criteria have to know: whether one noisy test decides, and whether shared and published measurements
+        may answer in their place.
     """
 
     text: str
     families: tuple[str, ...]
     joint: bool
-    shared: bool
+    answers: bool
     parts: bool
 
 
@@ -53,18 +54,19 @@ def search(random: Random, columns: Sequence[Column], *, libraries: bool) -> Sea
         budget.append(f"rows = {random.choice(['2', '20'])}")
     tables.append("[budget]\n" + "\n".join(budget))
     selection = _selection(random, concentrated)
+    answers = shared and random.random() < 0.7
     if shared:
-        selection += ['measurements = "shared"', f"publish_measurements = {random.choice(['true', 'false'])}"]
+        selection += ['measurements = "shared"', f"publish_measurements = {toml(answers)}"]
     elif families == ["marginals"] and random.random() < 0.4:
         selection += ["publish_measurements = true"]
     if joint:
         selection += ['test = "joint"', f"test_epsilon = {random.choice(['0.7', '5'])}", "false_acceptance = 0.3"]
     tables.append("[selection]\n" + "\n".join(selection))
-    parts = not any("publish" in line for line in selection) and random.random() < 0.25
+    parts = not any("publish_measurements = true" in line for line in selection) and random.random() < 0.25
     if parts:
         fit = random.choice([0.5, 0.25])
         tables.append(f"[partition]\nfit = {fit}\nscore = {1 - fit}")
-    return Search(text="\n".join(tables) + "\n", families=tuple(families), joint=joint, shared=shared, parts=parts)
+    return Search(text="\n".join(tables) + "\n", families=tuple(families), joint=joint, answers=answers, parts=parts)
 
 
 def _selection(random: Random, concentrated: bool) -> list[str]:

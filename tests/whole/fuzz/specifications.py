@@ -39,7 +39,7 @@ def drawn(random: Random, *, libraries: bool = False) -> Drawn:
     columns = tuple(column(random, name) for name in "abcd"[: random.choice([1, 2, 2, 3, 3, 4])])
     n_file = random.randint(2, 14)
     rows = random.choice(['"private"', '"private"', '"exact"', str(random.randint(1, n_file))])
-    chosen = {each.name: _some(random, each.alternatives) for each in columns}
+    chosen = {each.name: _some(random, list(each.alternatives)) for each in columns}
     found = search(random, columns, libraries=libraries)
     text = [
         'title = "A made-up register"\nacceptance = "acceptance.toml"',
@@ -49,15 +49,15 @@ def drawn(random: Random, *, libraries: bool = False) -> Drawn:
         *_rules(random, columns),
         found.text,
     ]
-    if random.random() < 0.1:
+    if random.random() < 0.1 and rows != '"exact"' and not any(each.weight for each in columns):
         text.append('[population]\nsize = 2000\nsample = "simple random, without replacement"\nsource = "A register"')
-    if random.random() < 0.1:
+    elif random.random() < 0.1:
         text.append('[unit]\nname = "visit"\nrecords_per_person = 3')
     return Drawn(
         columns=columns,
         search=found,
         configuration="\n".join(text) + "\n",
-        acceptance=criteria(random, columns, chosen, joint=found.joint, shared=found.shared),
+        acceptance=criteria(random, columns, chosen, joint=found.joint, answers=found.answers),
         n_file=n_file,
         exact=rows == '"exact"',
     )
