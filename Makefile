@@ -10,8 +10,9 @@ WORKERS ?= 2
 
 HOURS ?= 2
 TO ?= wheelhouse
+RUNS ?= 3000
 
-.PHONY: demo quick criterion test audit lint lock benchmarks docs wheelhouse test-wheelhouse hostile kills mutations clean
+.PHONY: demo quick criterion test audit lint lock benchmarks docs wheelhouse test-wheelhouse hostile fuzz kills mutations clean
 
 demo: $(CORE)
 	@out=demo-release; i=2; while [ -e $$out ]; do out=demo-release-$$i; i=$$((i+1)); done; \
@@ -68,6 +69,10 @@ test-wheelhouse: $(TEST)
 # 10,000 hostile files; releases and ledgers killed at random; mistakes in the code that the tests must notice
 hostile: $(TEST)
 	$(BIN)/python -m tests.whole.hostile
+
+# random whole releases of neighbouring files, with the same noisy answers; then known faults: make fuzz RUNS=3000
+fuzz: $(TEST)
+	$(BIN)/python -m tests.whole.fuzz $(RUNS)
 
 kills: $(TEST)
 	$(BIN)/python tests/whole/crashes.py

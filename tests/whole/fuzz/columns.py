@@ -48,7 +48,7 @@ class Column:
 
 def column(random: Random, name: str) -> Column:
     """A random column of a few bins."""
-    kinds = [_integer, _integer, _integer, _real, _category, _category, _code, _date, _days, _weight]
+    kinds = [_integer, _integer, _integer, _real, _category, _category, _category, _code, _date, _days, _weight]
     found = random.choice(kinds)(random, name)
     found.missing = "drop" if found.weight else random.choice(["drop", "bin", "bin"])
     found.lines[:0] = [f"[columns.{name}]"]
@@ -105,12 +105,14 @@ def _real(random: Random, name: str) -> Column:
 def _category(random: Random, name: str) -> Column:
     labels = [f"v{place}" for place in range(random.randint(2, 4))]
     outside = random.choice(["bin", "drop"])
-    with_texts = {label: [label, f"{place}"] for place, label in enumerate(labels)}
+    with_texts = {label: [label, f"{place}", f"{place}.5"] for place, label in enumerate(labels)}
     lines = ['kind = "category"', f"outside = {toml(outside)}"]
     inline = "{ " + ", ".join(f"{label} = {toml(texts)}" for label, texts in with_texts.items()) + " }"
-    by_texts = random.random() < 0.3
+    by_texts = random.random() < 0.6
     lines.append(f"categories = {inline if by_texts else toml(labels)}")
-    texts = [*labels, "zz"] + ([text for texts in with_texts.values() for text in texts] if by_texts else [])
+    texts = [*labels, "zz"]
+    if by_texts:  # equal numbers, and other texts
+        texts = [text for place in range(len(labels)) for text in (f"{place}", f"{place}.5", f"{place}.50")]
     found = Column(
         name=name,
         lines=lines,

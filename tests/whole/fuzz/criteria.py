@@ -145,7 +145,11 @@ def _line(
     target, *features = random.sample(list(numeric), min(len(numeric), random.randint(2, 3)))
     low, high = target.numbers or (0, 1)
     representation = ", ".join(f"{each.name} = {toml(alternatives[each.name][-1])}" for each in (target, *features))
-    found = [f"target = {toml(target.name)}", f"features = {toml(names_of(features))}", f"representation = {{ {representation} }}"]
+    found = [
+        f"target = {toml(target.name)}",
+        f"features = {toml(names_of(features))}",
+        f"representation = {{ {representation} }}",
+    ]
     if kind == "regression_coefficients":
         found.append(f"fit = {toml('once' if joint else random.choice(['once', 'every_round']))}")
     if kind == "regression_one_step":

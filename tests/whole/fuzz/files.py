@@ -17,13 +17,19 @@ Record = tuple[object, ...]
 FORMATS = ("csv", "csv", "folder", "sqlite")
 
 
-def records(random: Random, spec: Drawn) -> tuple[list[Record], list[Record]]:
-    """The rows of two neighbouring files, which differ in one of them, or are equal."""
+def neighbours(random: Random, spec: Drawn, number: int) -> tuple[list[Record], list[list[Record]]]:
+    """The rows of a file, and those of so many neighbours of it, each of which differs in one row, or in none.
+
+    Often it is the first row: readers that look at a value to tell what a column is look there.
+    """
     pool = [record(random, spec) for _ in range(random.randint(1, spec.n_file))]
     one = [random.choice(pool) for _ in range(spec.n_file)]
-    other = list(one)
-    other[random.randrange(spec.n_file)] = random.choice([*pool, *(record(random, spec) for _ in range(3))])
-    return one, other
+    others = []
+    for _ in range(number):
+        others.append(list(one))
+        place = 0 if random.random() < 0.3 else random.randrange(spec.n_file)
+        others[-1][place] = random.choice([*pool, *(record(random, spec) for _ in range(3))])
+    return one, others
 
 
 def record(random: Random, spec: Drawn, *, missing: float = 0.1) -> Record:
@@ -57,7 +63,9 @@ def write(rows: Sequence[Record], spec: Drawn, folder: Path, kind: str, random: 
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute(f"CREATE TABLE register ({', '.join(f'[{name}]' for name in names)})")
         places = ", ".join("?" for _ in names)
-        connection.executemany(f"INSERT INTO register VALUES ({places})", [[_typed(random, value) for value in row] for row in rows])
+        connection.executemany(
+            f"INSERT INTO register VALUES ({places})", [[_typed(random, value) for value in row] for row in rows]
+        )
     return path
 
 

@@ -1,4 +1,4 @@
-"""Two tables that differ in one row, and how their random subsets are drawn together (theory 1.6, coupling of resized tables)."""
+"""Two tables that differ in one row; their random subsets drawn together (theory 1.6, coupling of resized tables)."""
 
 from __future__ import annotations
 
@@ -27,8 +27,10 @@ def table_of(rows: Rows, like: Counts) -> Counts:
 
 
 def replaced(one: Rows, other: Rows) -> tuple[Row | None, Row | None] | None:
-    """The row that only the first table has and the one that only the second has, None where there is none; None for tables that
-    differ in more than one row, replaced, added or taken away."""
+    """The row that only the first table has and the one that only the second has, None where there is none.
+
+    None for tables that differ in more than one row, replaced, added or taken away.
+    """
     gone, came = (list((Counter(a) - Counter(b)).elements()) for a, b in ((one, other), (other, one)))
     if len(gone) > 1 or len(came) > 1:
         return None

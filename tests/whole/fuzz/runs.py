@@ -12,16 +12,20 @@ from pathlib import Path
 from random import Random
 from tempfile import mkdtemp
 
+from synthrelease.accounting.charges import GENERATION
 from synthrelease.domain.counts import Counts
 from synthrelease.errors import BudgetError, InputError, SpecError, SynthreleaseError
 from synthrelease.releasing.release import read_priors, release
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.spec import load_spec
-from tests.whole.fuzz.files import FORMATS, records, write, write_public
+from tests.whole.fuzz.files import FORMATS, neighbours, write, write_public
 from tests.whole.fuzz.pairs import Leak, rows_of
 from tests.whole.fuzz.specifications import Drawn, drawn
 from tests.whole.fuzz.watching import watched
 from tests.whole.fuzz.worlds import NoNeighbours, World
+
+NEIGHBOURS = 3
+"""Of each file. Each of them is one comparison of two whole releases."""
 
 
 @dataclass(kw_only=True)
@@ -30,8 +34,8 @@ class Tally:
 
     Attributes
     ----------
-    compared : runs of two whole releases.
-    refused : why others had none, in short.
+    compared : pairs of whole releases.
+    refused : why there was none, in short.
     kinds : how often each family, criterion and option was among those compared.
     tight : for each family and kind of criterion the largest loss, as a share of its charge.
     leaks : what was found, with the seeds.
@@ -49,38 +53,51 @@ class Tally:
         self.leaks.setdefault(leak, []).append(seed)
 
 
-def run(seed: int, tally: Tally, *, libraries: bool = False, formats: tuple[str, ...] = FORMATS) -> None:
-    """One run, which adds to the tally. The same seed is the same run."""
+def run(seed: int, tally: Tally, *, libraries: bool = False, formats: tuple[str, ...] = FORMATS, having: str = "") -> None:
+    """One specification and a few pairs of files, which add to the tally. The same seed is the same run.
+
+    Parameters
+    ----------
+    libraries : whether MST and AIM may be drawn.
+    having : a text that the specification must have; others are passed over.
+    """
     random = Random(seed)
     with _folder() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         spec = drawn(random, libraries=libraries)
+        if having not in spec.configuration + spec.acceptance:
+            return
         path = spec.write(folder)
         write_public(random, spec, folder)
         try:
             loaded = load_spec(path)
             _ = loaded.plan
             priors = read_priors(loaded)
+            for generator in loaded.space.generators:
+                generator.load()
         except (SpecError, InputError, BudgetError) as error:
             tally.refused[_short(str(error).replace(str(folder), ""))] += 1
             return
         kind = random.choice(formats)
-        one = World(seed, exact=spec.exact)
-        other = World(seed, one, exact=spec.exact)
-        try:
-            ends = []
-            for world, rows in zip((one, other), records(random, spec), strict=True):
-                place = Path(mkdtemp(dir=folder))
-                data = write(rows, spec, place, kind, Random(seed))
+        rows, others = neighbours(random, spec, NEIGHBOURS)
+        one, end = World(seed), ""
+        for number, records in enumerate([rows, *others]):
+            world = World(seed, one, exact=spec.exact, in_pieces=spec.search.parts) if number else one
+            try:
+                (place := folder / str(number)).mkdir()
+                data = write(records, spec, place, kind, Random(seed))
                 with watched(world):
-                    ends.append(_end(loaded, data, priors, world))
-            _compare(one, other, ends)
-        except NoNeighbours:
-            tally.refused["the number of kept rows is public, and differs"] += 1
-        except Leak as leak:
-            tally.add_leak(seed, _short(str(leak)))
-        else:
-            _count(spec, loaded, kind, other, ends[0], tally)
+                    found = _end(loaded, data, priors, world)
+                if world is one:
+                    end = found
+                    continue
+                _compare(world, end, found)
+            except NoNeighbours:
+                tally.refused["the number of kept rows is public, and differs"] += 1
+            except Leak as leak:
+                tally.add_leak(seed, _short(str(leak)))
+            else:
+                _count(spec, loaded, kind, world, end, tally)
 
 
 def _end(spec: ReleaseSpec, data: Path, priors: Mapping[str, Counts], world: World) -> str:
@@ -96,11 +113,12 @@ def _end(spec: ReleaseSpec, data: Path, priors: Mapping[str, Counts], world: Wor
     return "released"
 
 
-def _compare(one: World, other: World, ends: list[str]) -> None:
-    if failures := one.failures or other.failures:
+def _compare(other: World, end: str, found: str) -> None:
+    """Raises Leak for releases that end differently, and for private code that fails."""
+    if failures := other.failures or other.of_first.failures:
         raise Leak(f"private code fails: {failures[0]}")
-    if ends[0] != ends[1]:
-        raise Leak(f"the releases end differently: {ends[0]} and {ends[1]}")
+    if end != found:
+        raise Leak(f"the releases end differently: {end} and {found}")
     other.check_ended()
 
 
@@ -113,11 +131,12 @@ def _count(spec: Drawn, loaded: ReleaseSpec, kind: str, world: World, end: str, 
     options += [f"criterion: {each.kind}, answered by measurements" for each in loaded.criteria if each.answered_by]
     flags = {"joint test": spec.search.joint, "shared measurements": loaded.shared_measurements, "pieces": spec.search.parts}
     tally.kinds.update([*options, *(name for name, on in flags.items() if on)])
-    of_name = {each.name: each.kind for each in loaded.criteria}
+    of_name = {f"criterion: {each.name}": each.kind for each in loaded.criteria}
+    of_name[GENERATION] = "generator " + " or ".join(spec.search.families)
     for each in world.told:
         paid = each.charge.epsilon if each.charge.renyi is None else each.charge.renyi.rho
         told = each.loss.epsilon if each.charge.renyi is None else each.loss.rho
-        what = of_name.get(each.charge.name, each.charge.name)
+        what = of_name.get(each.charge.name, each.charge.name.split(":")[0])
         tally.tight[what] = max(tally.tight.get(what, 0.0), told / float(paid))
 
 
@@ -132,4 +151,3 @@ def _folder() -> Iterator[Path]:
         yield folder
     finally:
         shutil.rmtree(folder)
-

@@ -47,11 +47,13 @@ def search(random: Random, columns: Sequence[Column], *, libraries: bool) -> Sea
     else:
         families = random.sample(sorted({*PURE, *CONCENTRATED}), 1 if random.random() < 0.8 else 2)
     concentrated = not set(families) <= set(PURE)
-    tables = ["[[generators]]\n" + "\n".join([f"family = {toml(each)}", *_settings(random, each, columns)]) for each in families]
+    tables = [
+        "[[generators]]\n" + "\n".join([f"family = {toml(each)}", *_settings(random, each, columns)]) for each in families
+    ]
     tables.append("[[projections]]\n" + "\n".join(_projection(random, columns)))
     budget = [f"generation = {random.choice(['0.5', '3', '0.05'])}"] + (["delta = 1e-3"] if concentrated else [])
-    if random.random() < 0.8:
-        budget.append(f"rows = {random.choice(['2', '20'])}")
+    if random.random() < 0.95:  # a small budget leaves one row in so small a file
+        budget.append(f"rows = {random.choice(['2', '20', '20', '20'])}")
     tables.append("[budget]\n" + "\n".join(budget))
     selection = _selection(random, concentrated)
     answers = shared and random.random() < 0.7
@@ -87,7 +89,9 @@ def _projection(random: Random, columns: Sequence[Column]) -> list[str]:
 def _settings(random: Random, family: str, columns: Sequence[Column]) -> list[str]:
     names = names_of(columns)
     if family == "privbayes":
-        flavour = random.choice([["degree", f"degree = {random.randint(1, 2)}"], ["theta", f"theta = {random.choice([0.01, 0.1, 0.5])}"]])
+        flavour = random.choice(
+            [["degree", f"degree = {random.randint(1, 2)}"], ["theta", f"theta = {random.choice([0.01, 0.1, 0.5])}"]]
+        )
         return [
             f"flavour = {toml(flavour[0])}",
             flavour[1],

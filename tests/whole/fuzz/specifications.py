@@ -37,8 +37,8 @@ class Drawn:
 def drawn(random: Random, *, libraries: bool = False) -> Drawn:
     """A random one. Some are refused when they are loaded: what does not go together is not known here."""
     columns = tuple(column(random, name) for name in "abcd"[: random.choice([1, 2, 2, 3, 3, 4])])
-    n_file = random.randint(2, 14)
-    rows = random.choice(['"private"', '"private"', '"exact"', str(random.randint(1, n_file))])
+    n_file = random.choice([random.randint(2, 6), random.randint(5, 14), random.randint(10, 24)])
+    rows = random.choice(['"private"', '"private"', '"exact"', str(random.randint(1 + n_file // 3, n_file))])
     chosen = {each.name: _some(random, list(each.alternatives)) for each in columns}
     found = search(random, columns, libraries=libraries)
     text = [
@@ -76,5 +76,7 @@ def _rules(random: Random, columns: tuple[Column, ...]) -> list[str]:
         parts = [random.choice(each.conditions) for each in named if each.conditions]
         if parts:
             applies = random.choice([["raw"], ["synthetic"], ["raw", "synthetic"]])
-            found.append(f"[[rules]]\nnever = {toml(random.choice([' and ', ' or ']).join(parts))}\napplies_to = {toml(applies)}")
+            found.append(
+                f"[[rules]]\nnever = {toml(random.choice([' and ', ' or ']).join(parts))}\napplies_to = {toml(applies)}"
+            )
     return found

@@ -1,8 +1,8 @@
 """A release whose draws come from a world, and whose mechanisms, rounds and random subsets are watched.
 
-All code of the release runs as it is. What is replaced: draws of noise and choices, which the world makes; the coin or the hidden
-number that ends a search; the configuration that is drawn, by a draw of the world. Random subsets and pieces of the private rows
-are drawn by the release in the first world, and together with those in the second (`pairs`).
+All code of the release runs as it is. What is replaced: draws of noise and choices, which the world makes; the coin or the
+hidden number that ends a search; the configuration that is drawn, by a draw of the world. Random subsets and pieces of the
+private rows are drawn by the release in the first world, and together with those in the second (`pairs`).
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ import numpy as np
 from synthrelease import randomness
 from synthrelease.accounting.charges import Charge
 from synthrelease.candidates import configuration
+from synthrelease.candidates.generators import smartnoise
+from synthrelease.candidates.generators.smartnoise import Randomness
 from synthrelease.domain.counts import Counts
 from synthrelease.enclave import door
 from synthrelease.enclave.door import Door, PrivateRows
@@ -52,11 +54,19 @@ def _stand_ins(world: World) -> Iterator[tuple[Any, str, Any]]:
     yield door, "random_pieces", partial(_pieces, world, door.random_pieces)
     yield door, "_opaque", partial(_opaque, world, door._opaque)
     yield Door, "spend", _spending(world, Door.spend)
+    for library in filter(None, map(sys.modules.get, ("snsynth.mst.mst", "snsynth.aim.aim"))):
+        yield library, "np", _Numpy()
+    spent = Randomness.gaussian_noise
+    yield Randomness, "gaussian_noise", lambda self, sigma, size=None: _noise_of_library(spent, self, sigma, size)
     for name, stand_in in (("choose", _choose), ("discrete_laplace", _laplace), ("discrete_gaussian", _gaussian)):
         drawn = getattr(randomness, name)
         for module in [module for title, module in sys.modules.items() if title.startswith("synthrelease")]:
             if getattr(module, name, None) is drawn:
-                yield module, name, partial(stand_in, drawn)
+                yield (
+                    module,
+                    name,
+                    partial(stand_in, drawn, **({"apart": 2} if (module, name) == (smartnoise, "choose") else {})),
+                )
 
 
 # --- The file, the rounds
@@ -93,8 +103,17 @@ def _spending(world: World, spend: Callable[..., Any]) -> Callable[..., Any]:
     return watched_spend
 
 
-def _choose(choose: Callable[..., int], scores: Sequence[int], *, entropy: SystemEntropy = randomness.SYSTEM, **law: Any) -> int:
-    return entropy.choose(scores, **law) if isinstance(entropy, World) else choose(scores, entropy=entropy, **law)
+def _choose(
+    choose: Callable[..., int],
+    scores: Sequence[int],
+    *,
+    entropy: SystemEntropy = randomness.SYSTEM,
+    apart: int = 1,
+    **law: Any,
+) -> int:
+    if not isinstance(entropy, World):
+        return choose(scores, entropy=entropy, **law)
+    return entropy.choose(scores, apart=apart, **law)
 
 
 def _laplace(
@@ -119,6 +138,36 @@ def _gaussian(
 ) -> np.ndarray:
     noisy = partial(draw, values, squared_sensitivity=squared_sensitivity, rho=rho, entropy=entropy)
     return entropy.stating((squared_sensitivity, rho), noisy) if isinstance(entropy, World) else noisy()
+
+
+class _Noise:
+    """Noise that a library adds to its counts by itself: the world sees the sum."""
+
+    __array_ufunc__ = None  # so that an array leaves the sum to `__radd__`
+
+    def __init__(self, world: World, sigma: float):
+        self._world, self._sigma = world, sigma
+
+    def __radd__(self, counts: Any) -> Any:
+        exact = np.asarray(counts)
+        return self._world.add_gaussian(np.rint(exact).astype(np.int64).ravel(), self._sigma).reshape(exact.shape).astype(float)
+
+
+class _Numpy:
+    """numpy as a library sees it: such noise is an array already."""
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(np, name)
+        if name not in ("array", "asarray"):
+            return found
+        return lambda value, *given, **more: value if isinstance(value, _Noise) else found(value, *given, **more)
+
+
+def _noise_of_library(noise: Callable[..., Any], self: Randomness, sigma: float, size: int | None = None) -> Any:
+    if not isinstance(self._entropy, World):
+        return noise(self, sigma, size)
+    self._spend(1 / (2 * Fraction(float(sigma)) ** 2))
+    return _Noise(self._entropy, float(sigma))
 
 
 # --- Random subsets, which are never shown

@@ -1,4 +1,4 @@
-"""The two worlds of a run: sources of noise of which the second repeats the answers of the first, and adds up what they told."""
+"""The two worlds of a run: sources of noise. The second repeats the answers of the first, and adds up what they told."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 
 from synthrelease.accounting.charges import Charge
+from synthrelease.accounting.pieces import piece_of
+from synthrelease.accounting.rows import NUMBER_OF_ROWS
 from synthrelease.randomness import SystemEntropy
 from tests.whole.fuzz.laws import Loss, log_probabilities, of_choice, of_gaussian, of_laplace
 from tests.whole.fuzz.pairs import Leak, Rows, replaced
@@ -45,6 +47,11 @@ class Spending:
     rows: tuple[Rows, Rows]
     loss: Loss = field(default_factory=Loss)
 
+    @property
+    def differs(self) -> bool:
+        """Whether the replaced row is among those that the mechanism saw."""
+        return replaced(*self.rows) != (None, None)
+
 
 class World(SystemEntropy):
     """Where a release draws from.
@@ -54,10 +61,11 @@ class World(SystemEntropy):
     seed : of all draws of the first world, and of the public ones of the second.
     first : the world whose answers are repeated; None for the first.
     exact : whether the number of kept rows is published, so that only files that keep as many rows are neighbours.
+    in_pieces : whether each record is in one of two pieces.
     """
 
-    def __init__(self, seed: int, first: World | None = None, *, exact: bool = False):
-        self.seed, self.first, self.exact = seed, first, exact
+    def __init__(self, seed: int, first: World | None = None, *, exact: bool = False, in_pieces: bool = False):
+        self.seed, self.first, self.exact, self.in_pieces = seed, first, exact, in_pieces
         self.log: list[Event] = []
         self.notes: dict[str, Any] = {}
         self.failures: list[str] = []
@@ -74,7 +82,9 @@ class World(SystemEntropy):
         return self._noisy("laplace", values, scale, lambda size: np.diff(self._random.geometric(stop, (2, size)), axis=0)[0])
 
     def add_gaussian(self, values: np.ndarray, scale: float) -> np.ndarray:
-        return self._noisy("gaussian", values, scale, lambda size: np.rint(self._random.normal(0, scale, size)).astype(np.int64))
+        return self._noisy(
+            "gaussian", values, scale, lambda size: np.rint(self._random.normal(0, scale, size)).astype(np.int64)
+        )
 
     def pick(self, n_choices: int) -> int:
         return int(self.asked(("pick", n_choices), None, lambda: self._random.integers(n_choices)))
@@ -97,17 +107,26 @@ class World(SystemEntropy):
         self._streams += 1
         return np.random.default_rng([self.seed, self._streams])
 
-    def choose(self, scores: Sequence[int], *, sensitivity: int, epsilon: Fraction, mechanism: str) -> int:
+    def choose(self, scores: Sequence[int], *, sensitivity: int, epsilon: Fraction, mechanism: str, apart: int = 1) -> int:
+        """A private choice, whose scores move by `apart` sensitivities: two where it is meant for adding or removing a record."""
+
         def drawn() -> int:
             shares = np.exp(log_probabilities(scores, sensitivity, epsilon, mechanism))
             return int(self._random.choice(len(scores), p=shares / shares.sum()))
 
-        what = ("choice", len(scores), sensitivity, Fraction(epsilon), mechanism)
+        what = ("choice", len(scores), sensitivity, Fraction(epsilon), mechanism, apart)
         return int(self.asked(what, [int(score) for score in scores], drawn))
 
     def stopping(self, *law: object) -> int:
-        """A coin or hidden number of a selection: small, so that a search ends soon. Whatever it is, both worlds have the same."""
+        """A coin or hidden number of a selection, the same in both worlds: small, so that a search ends soon."""
         return int(self.asked(("stopping", *law), None, lambda: self._random.integers(0, 4)))
+
+    @property
+    def of_first(self) -> World:
+        """The world whose answers are repeated."""
+        if self.first is None:
+            raise ValueError("expected a second world")
+        return self.first
 
     # --- What is watched beside the draws
 
@@ -131,8 +150,9 @@ class World(SystemEntropy):
         if self.first is None:
             return run()
         before = self.first.log[len(self.log) - 1].private
-        if replaced(before, rows) is None:
-            raise Leak(f"{charge.name}: the private tables differ in more than one row: {before} and {rows}")
+        # kept rows, which are counted, may be one more or one less: a replaced row of the file may be left out
+        if replaced(before, rows) is None or (len(before) != len(rows) and charge.name != NUMBER_OF_ROWS):
+            raise Leak(f"{charge.name}: the private tables differ in more than one replaced row: {before} and {rows}")
         self._spending = Spending(charge=charge, rows=(before, rows))
         try:
             return run()
@@ -165,7 +185,9 @@ class World(SystemEntropy):
         return event.answer
 
     def check_ended(self) -> None:
-        """Raises Leak when the first world went on."""
+        """Raises Leak when the first world went on, or a record that is in one piece was asked in both."""
+        if len(asked := {piece_of(each.charge) for each in self.told if each.differs} - {None}) > 1 and self.in_pieces:
+            raise Leak(f"one record is in the pieces {sorted(map(str, asked))}")
         if self.first is not None and len(self.log) < len(self.first.log):
             raise Leak(f"the first world asks for more: {_short(self.first.log[len(self.log)].what)}")
 
@@ -180,10 +202,10 @@ class World(SystemEntropy):
         if spending is None or kind == "spend":
             return
         if kind == "choice":
-            sensitivity, epsilon, mechanism = what[2:]
+            sensitivity, epsilon, mechanism, apart = what[2:]
             moved = max(abs(a - b) for a, b in zip(one, other, strict=True))
             loss = of_choice(one, other, sensitivity=sensitivity, epsilon=epsilon, mechanism=mechanism)
-            if moved > sensitivity or loss.epsilon > float(epsilon) * (1 + ROUNDING):
+            if moved > apart * sensitivity or loss.epsilon > apart * float(epsilon) * (1 + ROUNDING):
                 raise Leak(f"{spending.charge.name}: a score moves by {moved} where its sensitivity is {sensitivity}")
         else:
             change, scale = other - one, what[2]
@@ -233,4 +255,3 @@ def _parts(value: Any) -> dict[Any, Any] | None:
     if hasattr(value, "__dataclass_fields__"):
         return {name: getattr(value, name) for name in value.__dataclass_fields__ if not name.startswith("_")}  # "_": caches
     return None
-
