@@ -102,9 +102,10 @@ $(QUICK): $(CORE) requirements/quick.txt
 	@touch $@
 
 # torch first: smartnoise-synth would otherwise take the largest build
-$(TEST): $(CORE) requirements/test.txt
+$(TEST): $(CORE) requirements/test.txt requirements/docs.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch==2.13.0
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/test.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/docs.txt
 	@touch $@
 
 $(DOCS): $(CORE) requirements/docs.txt

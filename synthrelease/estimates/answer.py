@@ -43,11 +43,11 @@ def estimate(release: PublishedRelease | str | Path, question: str, *, confidenc
     release : a loaded release, or its folder.
     question : one of
 
-        - "share CONDITION [by COLUMN] [where CONDITION]": the share of rows that meet the condition, among the rows that meet
+        - `share CONDITION [by COLUMN] [where CONDITION]`: the share of rows that meet the condition, among the rows that meet
           the second one, for each bin of a column;
-        - "mean COLUMN [by COLUMN] [where CONDITION]": the mean of a column, by the numbers of its bins, over the rows that are
+        - `mean COLUMN [by COLUMN] [where CONDITION]`: the mean of a column, by the numbers of its bins, over the rows that are
           not missing there;
-        - "slope COLUMN on COLUMN, COLUMN, ... [where CONDITION]": the slopes of the least-squares line of the first column on
+        - `slope COLUMN on COLUMN, COLUMN, ... [where CONDITION]`: the slopes of the least-squares line of the first column on
           the others (with an intercept), over the rows that are missing in none of them.
 
         Conditions have the grammar of the plausibility rules, with limits between released bins.

@@ -108,7 +108,7 @@ class World(SystemEntropy):
         return np.random.default_rng([self.seed, self._streams])
 
     def choose(self, scores: Sequence[int], *, sensitivity: int, epsilon: Fraction, mechanism: str, apart: int = 1) -> int:
-        """A private choice, whose scores move by `apart` sensitivities: two where it is meant for adding or removing a record."""
+        """A private choice. Scores move by `apart` sensitivities: two where they are those of adding or removing a record."""
 
         def drawn() -> int:
             shares = np.exp(log_probabilities(scores, sensitivity, epsilon, mechanism))
