@@ -1,8 +1,8 @@
 """The command line: the only room that prints.
 
 Exit codes: 0 released; 1 stopped while private data were in use; 2 a mistake in the specification or the input;
-3 nothing released; 4 refused because of the budget; 5 a published release that does not fit together, or a claim that an audit
-contradicts.
+3 nothing released, or nothing accepted in a rehearsal; 4 refused because of the budget; 5 a published release that does not fit
+together, or a claim that an audit contradicts.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import io
 import sys
 
 import typer
-from rich.markup import escape
 
 from synthrelease.cli import accounting
 from synthrelease.cli.auditing import audit
@@ -36,10 +35,11 @@ app = typer.Typer(
     add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # help texts name tables such as [bundle], which rich would swallow
     help="Release differentially private synthetic microdata. Start with `synthrelease demo --out DIR`.",
     epilog="Exit codes: 0 released or fine, 1 stopped while private data were in use (the budget counts as spent), "
-    "2 a mistake in the specification or the input, 3 nothing released, 4 refused because of the budget, 5 a published "
-    "release that does not fit together, or a claim that an audit contradicts.",
+    "2 a mistake in the specification or the input, 3 nothing released or accepted, 4 refused because of the budget, 5 a "
+    "published release that does not fit together, or a claim that an audit contradicts.",
 )
 for command in (
     init,
@@ -77,7 +77,7 @@ def main() -> None:
     try:
         app()
     except SynthreleaseError as error:
-        err.print(escape(without_secrets(str(error), sys.argv[1:])), style="red")
+        err.print(without_secrets(str(error), sys.argv[1:]), style="red")
         sys.exit(error.exit_code)
     except SystemExit as end:  # Python prints a code that is a text, and a library that gives up may put anything into it
         sys.exit(end.code if isinstance(end.code, int | None) else STOPPED)

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.markup import escape
 
 from synthrelease.cli.terminal import out as terminal
 
@@ -57,8 +56,8 @@ def bound(
     if as_json:
         print(json.dumps(_plain(found) | {"stated": said.word, "because": said.because}, indent=2))
     else:
-        terminal.print(escape(str(found)), highlight=False)
-        terminal.print(escape(f"Stated: {said.word} ({said.because})."), highlight=False)
+        terminal.print(str(found), highlight=False)
+        terminal.print(f"Stated: {said.word} ({said.because}).", highlight=False)
 
 
 def _intended(folder: Path, as_json: bool) -> None:
@@ -81,7 +80,7 @@ def _intended(folder: Path, as_json: bool) -> None:
         return
     for asked, said in found:
         more = f"; estimated {said.estimated}" if said.estimated else ""
-        terminal.print(escape(f"{asked}: {said.word} ({said.because}){more}"), highlight=False)
+        terminal.print(f"{asked}: {said.word} ({said.because}){more}", highlight=False)
     if not found:
         terminal.print("The release names no intended queries.")
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.markup import escape
 
 from synthrelease.cli.terminal import out as terminal
 from synthrelease.errors import InputError
@@ -43,4 +42,4 @@ def estimate(
     elif as_csv:
         print(found.csv, end="")
     else:
-        terminal.print(escape(str(found)), highlight=False, soft_wrap=True)
+        terminal.print(str(found), highlight=False, soft_wrap=True)

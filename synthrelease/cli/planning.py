@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.markup import escape
 
 from synthrelease.accounting.charges import decimal_text
 from synthrelease.accounting.guarantee import check_delta, loss_text
@@ -26,6 +25,7 @@ from synthrelease.cli.terminal import (
     progress_line,
     refusals,
 )
+from synthrelease.errors import Problem, SpecError
 
 if TYPE_CHECKING:
     from synthrelease.specification.release_spec import ReleaseSpec
@@ -41,7 +41,10 @@ def plan(
         int | None, typer.Option(min=1, help="Rows of the file, for the estimates of time and memory. [default: 100000]")
     ] = None,
 ) -> None:
-    """Show what a release would cost: privacy, number of configurations, time and memory. Reads no data."""
+    """Show what a release would cost: privacy, number of configurations, time and memory. Reads no data.
+
+    Ends with exit code 2 when no table of so many rows can meet a criterion, and with 4 when it costs more than its limit.
+    """
     from synthrelease.releasing.memory import check_memory, peak_megabytes
     from synthrelease.specification.spec import load_spec
 
@@ -61,6 +64,23 @@ def plan(
     for spec in specs:
         spec.plan.check_limit(spec.limit)
         check_memory(spec, jobs, rows)
+        _check_possible(spec, rows)
+
+
+def _check_possible(spec: ReleaseSpec, rows: int | None) -> None:
+    """Raises SpecError for criteria that no table of so many rows can meet."""
+    from synthrelease.criteria.informative import NobodyPasses
+    from synthrelease.releasing.estimates import usual_rows
+
+    n = f"{rows or usual_rows(spec):,} rows" + ("" if rows else " (say with --rows how many the file has)")
+    expected = f"a threshold that some table of {n} can meet; why it cannot is told with the plan"
+    problems = [
+        Problem(file=spec.path, path=f"criteria {name!r}", expected=expected, found="one that none can meet")
+        for name, text in warnings_without_data(spec, rows)
+        if isinstance(text, NobodyPasses)
+    ]
+    if problems:
+        raise SpecError(problems)
 
 
 TOLD = (
@@ -84,7 +104,7 @@ def _print_estimates(spec: ReleaseSpec, rows: int | None) -> None:
         time = f"{each.seconds:.0f} s" if each.seconds >= 10 else f"{max(each.seconds, 0.1):.1f} s"
         out.print(f"  {each.family}: about {time}, {each.megabytes} MB; grows {each.grows}")
     layout = finest(spec)
-    out.print(f"  Columns with the most bins: {escape(layout.largest())} of {len(layout.sizes)}.")
+    out.print(f"  Columns with the most bins: {layout.largest()} of {len(layout.sizes)}.")
 
 
 def _print_population(spec: ReleaseSpec, rows: int | None) -> None:
@@ -111,7 +131,7 @@ def _print_warnings(spec: ReleaseSpec, rows: int | None) -> None:
     if found:
         out.print(f"Criteria to think about, as far as can be said without data, for {rows or usual_rows(spec):,} rows:")
     for name, text in found:
-        out.print(escape(f"  {name}: {text}"), highlight=False)
+        out.print(f"  {name}: {text}", highlight=False)
 
 
 def warnings_without_data(spec: ReleaseSpec, rows: int | None) -> list[tuple[str, str]]:
@@ -179,7 +199,7 @@ def check(
 
     spec = load_spec(config)
     out.print(
-        f"{escape(spec.title)}: the specification is valid: {len(spec.schema.columns)} columns, {len(spec.rules)} rules, "
+        f"{spec.title}: the specification is valid: {len(spec.schema.columns)} columns, {len(spec.rules)} rules, "
         f"{len(spec.space)} configurations, {len(spec.criteria)} criteria, {loss_text(spec.plan.total)}."
     )
     if data is not None:
@@ -193,9 +213,9 @@ def check(
             scheduler = cluster_address(backend, address)
             with nullcontext() if scheduler is None else counting_cluster(scheduler) as run:
                 rows = check_fit(source, spec.schema, spec.input, spec.raw, run)
-        out.print(f"{escape(str(source))}: fits the specification; {rows.n_file} rows in the file. {TOLD}")
+        out.print(f"{source}: fits the specification; {rows.n_file} rows in the file. {TOLD}")
         for text in rows.unread:
-            out.print(f"[yellow]{escape(text)}[/yellow]")
+            out.print(text, style="yellow")
         if rows.unread:
             out.print(UNREAD)
         check_delta(spec.plan.total.delta, rows.n_file)
@@ -204,6 +224,6 @@ def check(
             from synthrelease.splitting import check_numbers
 
             check_numbers(spec, source)
-            out.print(f"Every row has a record number of its own in {escape(spec.split.by)!r}.")
+            out.print(f"Every row has a record number of its own in {spec.split.by!r}.")
         spec.check_sampled(rows.n_file)
     spec.plan.check_limit(spec.limit)

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-
 from synthrelease.bundle.table import ReleasedTable, TableError, parquet_bytes, read_parquet
+
 from tests.helpers.small import World
 
 NAMES, LABELS, ORDERED = ["a", "b"], [["0", "1"], ["x"]], [True, False]
