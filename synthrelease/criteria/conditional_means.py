@@ -165,7 +165,8 @@ class ConditionalMean(Criterion):
                     "threshold": float(f"{(high - low) * 0.05:.2g}"),
                     "epsilon": Fraction(1, 100),
                 },
-                remark="no mean of a group, nor the overall mean, may be off by more than this; values beyond `range` count as its ends",
+                remark="no mean of a group, nor the overall mean, may be off by more than this; values beyond `range` count as "
+                "its ends",
             )
 
     @model_validator(mode="after")
