@@ -1,4 +1,4 @@
-"""What is read off a public column of numbers beside its bins: what stands for each, how far values reach, how finely they count."""
+"""What is read off a public column of numbers beside its bins: what stands for each, and how values count in criteria."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ Range = tuple[float, float]
 _TENTH = 10
 """Numbers are rounded to a power of ten that is at most the standard deviation in the bin over this."""
 _NOTHING = 1000
-"""What clipping, or the grid, does to a mean is nothing beside figures up to the standard deviation over this: a group of a tenth
-of the rows is then moved by a hundredth of it at most."""
+"""Clipping, or the grid, may move rows by the standard deviation of the column over this, on average: a group of a tenth of the
+rows by a hundredth of it at most."""
 _TAILS = (0.001, 0.0003, 0.0001)
 """Shares of the rows on either side that the range of a mean may clip."""
 _EXTREME, _FAR = 0.001, 0.01
@@ -118,7 +118,7 @@ def _mean_range(values: np.ndarray, counts: np.ndarray, bounds: Range) -> Range:
 
 
 def _line_range(values: np.ndarray, counts: np.ndarray, bounds: Range) -> Range:
-    """All but the extremes: noise goes with what the furthest row could do to the line, and with money that is twice too much."""
+    """All but the extremes, whose leverage the noise has to hide; of money and the like, where few rows lie far out, more."""
     wide, narrow = (_quantiles(values, counts, bounds, share) for share in (_EXTREME, _FAR))
     return narrow if wide[1] - wide[0] > 2 * (narrow[1] - narrow[0]) else wide
 
