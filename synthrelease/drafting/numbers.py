@@ -59,7 +59,7 @@ def number_facts(
         found |= _bin_numbers(values, counts, intervals, bounds, whole)
     return NumberFacts(
         numbers={label: number for label, number in found.items() if number > 0 or not weight},
-        step=_step(values, counts, bins[0], bounds, whole),
+        step=None if weight else _step(values, counts, bins[0], bounds, whole),
         mean_range=_mean_range(values, counts, bounds),
         line_range=_line_range(values, counts, bounds),
     )
@@ -93,7 +93,9 @@ def _moments(values: np.ndarray, counts: np.ndarray) -> Range:
 
 
 def _step(values: np.ndarray, counts: np.ndarray, bins: Iterable[Interval], bounds: Range, whole: bool) -> float | None:
-    """A finer grid where the one of the bounds would move the means in the bins: of money, most is near 0."""
+    """A finer grid where the one of the bounds would move the means in the bins: of money most is near 0, and halves of a step
+    count upwards.
+    """
     usual, spread = value_grid(bounds, whole=whole).step, _moments(values, counts)[1]
     place = np.searchsorted([one.lower for one in bins][1:], values, side="right")
     step = usual
@@ -101,7 +103,7 @@ def _step(values: np.ndarray, counts: np.ndarray, bins: Iterable[Interval], boun
         if (whole and usual % part) or (bounds[1] - bounds[0]) * part / usual > MAX_BINS:
             continue
         step = usual / part
-        moved = np.bincount(place, weights=counts * (np.round(values / step) * step - values))
+        moved = np.bincount(place, weights=counts * (np.floor(values / step + 0.5) * step - values))
         if np.abs(moved).sum() <= counts.sum() * spread / _NOTHING:
             break
     return None if step == usual else step

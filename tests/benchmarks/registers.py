@@ -163,9 +163,9 @@ def means(folder: Path, name: str) -> str:
         off.append((abs(ours[0] - mean) / spread, abs(ours[1] - mean) / spread))
     stated, edges = zip(*off, strict=True)
     return (
-        f"Means of the released numbers of its {len(off)} columns of numbers are {np.mean(stated):.3f} standard deviations from "
-        f"those of the register's own values, {max(stated):.3f} at most; with middles and edges of bins in place of the drafted "
-        f"numbers it would be {np.mean(edges):.3f} and {max(edges):.3f}."
+        f"Means of its {len(off)} columns of numbers are, by the released numbers, {np.mean(stated):.3f} standard deviations "
+        f"from those of the register's own values, {max(stated):.3f} at most; by middles and edges of bins in place of the "
+        f"drafted numbers it would be {np.mean(edges):.3f} and {max(edges):.3f}."
     )
 
 
