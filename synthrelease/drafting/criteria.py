@@ -146,7 +146,7 @@ def settle(draft: AcceptanceDraft, spec: ReleaseSpec, public: Counts, seed: int)
         _settled(one, found[index], [_figure(attempt, index) for attempt in attempts], _sensitivity(attempts, index), margin)
         for index, one in enumerate(draft.criteria)
     ]
-    settled = _one_of_each(draft.criteria, settled)
+    settled = one_of_each(draft.criteria, settled)
     if not any(isinstance(each, CriterionDraft) for each in settled):
         fits = [_figure(attempt, 0) for attempt in attempts]
         settled[0] = _kept_anyway(draft.criteria[0], found[0], fits, _sensitivity(attempts, 0) or 1 / public.total)
@@ -157,7 +157,7 @@ def settle(draft: AcceptanceDraft, spec: ReleaseSpec, public: Counts, seed: int)
     )
 
 
-def _one_of_each(
+def one_of_each(
     drafts: Sequence[CriterionDraft], settled: Sequence[CriterionDraft | str | None]
 ) -> list[CriterionDraft | str | None]:
     """None in place of a criterion, or of the one that would stand for it: of the two the limit of one says more."""
