@@ -1,4 +1,4 @@
-"""What criteria compute with is drafted from the public values: what stands for a bin, and how far and how finely values count."""
+"""What criteria compute with is drafted from public values: what stands for a bin, how far and how finely values count."""
 
 from __future__ import annotations
 
