@@ -153,8 +153,7 @@ class ConditionalMean(Criterion):
     def drafts(cls, file: FileFacts) -> Iterable[CriterionDraft | str]:
         """The means of the two columns of numbers that hang together most with others, by up to three of these."""
         for column in file.outcomes[:2]:
-            limits = column.limits or (0.0, 1.0)
-            low, high = limits[0], limits[-1]
+            low, high = column.mean_range
             yield CriterionDraft(
                 settings={
                     "name": f"mean {column.name}"[:80],
@@ -166,7 +165,8 @@ class ConditionalMean(Criterion):
                     "threshold": float(f"{(high - low) * 0.05:.2g}"),
                     "epsilon": Fraction(1, 100),
                 },
-                remark="no mean of a group, nor the overall mean, may be off by more than this",
+                remark="no mean of a group, nor the overall mean, may be off by more than this; values beyond `range` count as "
+                "its ends",
             )
 
     @model_validator(mode="after")

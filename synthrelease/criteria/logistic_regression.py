@@ -99,21 +99,28 @@ class LogisticRegression(Criterion):
             yield "logistic_regression: no column of two frequent values has columns of numbers beside it"
         for column in file.conditions[:1]:
             features = file.numeric_partners(column, 3)
-            if features:
-                used = [column, *features]
-                yield CriterionDraft(
-                    settings={
-                        "name": f"odds of {column.name}"[:80],
-                        "kind": "logistic_regression",
-                        "target": column.name,
-                        "positive": [min(column.category_rows, key=lambda label: column.category_rows[label])],
-                        "features": [other.name for other in features],
-                        "representation": {other.name: other.alternative for other in used},
-                        "threshold": 0.2,
-                        "epsilon": Fraction(1, 100),
-                    },
-                    remark="no log odds ratio per standard deviation of a feature may be off by more than this",
-                )
+            if not features:
+                continue
+            settings = {
+                "kind": "logistic_regression",
+                "target": column.name,
+                "positive": [min(column.category_rows, key=lambda label: column.category_rows[label])],
+                "features": [other.name for other in features],
+                "representation": {other.name: other.alternative for other in [column, *features]},
+            }
+            ranges = {other.name: list(other.line_range) for other in features}
+            rest = {"ranges": ranges, "threshold": 0.2, "epsilon": Fraction(1, 100)}
+            remark = (
+                "no log odds ratio per standard deviation of a feature may be off by more than this; values beyond `ranges` "
+                "count as their ends"
+            )
+            name = f"odds of {column.name}"[:80]
+            yield CriterionDraft(settings={"name": name, **settings, **rest}, remark=remark)
+            yield CriterionDraft(
+                settings={"name": f"odds on the bins for {column.name}"[:80], **settings, "values": "bins", **rest},
+                remark=remark,
+                in_place_of=name,
+            )
 
     @model_validator(mode="after")
     def _columns_once(self) -> LogisticRegression:

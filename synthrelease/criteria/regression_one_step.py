@@ -76,24 +76,44 @@ class RegressionOneStep(RegressionCoefficients):
 
     @classmethod
     def drafts(cls, file: FileFacts) -> Iterable[CriterionDraft]:
-        """The line of the column of numbers that hangs together most with others, on up to three of these that are numbers."""
+        """The line of the column of numbers that hangs together most with others, on up to three of these that are numbers.
+
+        It is that of the file; or, where bins of the features are too wide for that, the file's on their bins.
+        """
         for column in file.outcomes[:1]:
             features = file.numeric_partners(column, 3)
-            limits = column.limits or (0.0, 1.0)
-            if features:
-                yield CriterionDraft(
-                    settings={
-                        "name": f"line of {column.name}"[:80],
-                        "kind": "regression_one_step",
-                        "target": column.name,
-                        "features": [other.name for other in features],
-                        "representation": {other.name: other.alternative for other in [column, *features]},
-                        "range": [limits[0], limits[-1]],
-                        "threshold": float(f"{(limits[-1] - limits[0]) * 0.1:.2g}"),
-                        "epsilon": Fraction(1, 100),
-                    },
-                    remark="the sum of the errors of the regression coefficients, per standard deviation of each feature",
-                )
+            low, high = column.line_range
+            if not features:
+                continue
+            settings = {
+                "kind": "regression_one_step",
+                "target": column.name,
+                "features": [other.name for other in features],
+                "representation": {other.name: other.alternative for other in [column, *features]},
+            }
+            ranges = {other.name: list(other.line_range) for other in [*features, column]}
+            rest = {
+                "ranges": ranges,
+                "range": [low, high],
+                "threshold": float(f"{(high - low) * 0.1:.2g}"),
+                "epsilon": Fraction(1, 100),
+            }
+            remark = (
+                "the sum of the errors of the regression coefficients, per standard deviation of each feature; values beyond "
+                "`ranges` count as their ends"
+            )
+            name = f"line of {column.name}"[:80]
+            yield CriterionDraft(settings={"name": name, **settings, **rest}, remark=remark)
+            yield CriterionDraft(
+                settings={
+                    "name": f"line on the bins for {column.name}"[:80],
+                    **settings,
+                    "values": "own target",
+                    **rest,
+                },
+                remark=remark,
+                in_place_of=name,
+            )
 
     @model_validator(mode="after")
     def _increasing(self) -> RegressionOneStep:

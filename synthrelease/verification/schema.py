@@ -134,7 +134,8 @@ def _bin_problems(column: ColumnPart) -> Iterator[str]:
         if (one.categories is None) == (column.kind == "category"):
             yield f"schema: column {column.name!r}: bin {one.label!r}: expected edges or categories, as the column's kind asks"
         elif column.kind != "category" and not _label_fits(one, column):
-            yield f"schema: column {column.name!r}: bin {one.label!r}: expected the edges of its label and a number inside them"
+            problem = "its edges are not those of its label, or its number is not in it"
+            yield f"schema: column {column.name!r}: bin {one.label!r}: {problem}"
 
 
 def _group_problems(document: ReleaseDocument) -> Iterator[str]:
@@ -147,7 +148,7 @@ def _group_problems(document: ReleaseDocument) -> Iterator[str]:
 
 
 def _label_fits(one: BinPart, column: ColumnPart) -> bool:
-    """Whether the edges are those of the label, and the number is that of the label or one that a value in the bin can have."""
+    """Whether its edges are those of the label, and its number that of the label, or a stated one that lies in the bin."""
     whole = column.kind == "integer"
     try:
         meant = parse_bins([one.label], whole_numbers=whole)
