@@ -7,7 +7,7 @@ import io
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -189,32 +189,46 @@ def read_parquet(
     weighted: bool = False,
     marked: bool = False,
     says_synthetic: bool = False,
+    n_rows: int | None = None,
 ) -> ReleasedTable:
     """data.parquet as counts; with the weights that stand after its columns, where it is a weighted one.
 
+    Parameters
+    ----------
+    n_rows : how many rows it must have. What the file says of itself is compared before any row is read: equal rows take no
+        bytes in it, and may take all memory when they are read.
+
     Raises
     ------
-    TableError : when the columns or a value are not those of the schema.
+    TableError : when the columns, their number of rows or a value are not those of the schema.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
-        found = pq.ParquetFile(io.BytesIO(content)).read(use_threads=False)  # read_table would import pandas
+        file = pq.ParquetFile(io.BytesIO(content))
+        schema, footer = file.schema_arrow, file.metadata
+    except (pa.ArrowException, OSError):
+        file = None
+    if file is None:
+        raise TableError("expected a Parquet file, found something else")
+    header = header_of(names, weighted, marked)
+    if schema.names != header:
+        raise TableError(f"expected the columns {', '.join(header)}, found others")
+    if schema.metadata != (METADATA if says_synthetic else None):
+        raise TableError("expected the metadata that the program writes, found others")
+    types = [pa.dictionary(pa.int32(), pa.string(), ordered=order) for order in ordered]
+    if schema.types != [*types, *([pa.float64()] if weighted else []), *([pa.int8()] if marked else [])]:
+        raise TableError("expected dictionaries of labels, ordered where the bins are, found others")
+    if not footer.num_rows:
+        raise TableError(f"expected rows of {len(names)} values, found none")
+    _check_footer(footer, n_rows, sum(len(label.encode()) for known in labels for label in known))
+    try:
+        found = file.read(use_threads=False)  # read_table would import pandas
     except (pa.ArrowException, OSError):
         found = None
     if found is None:
         raise TableError("expected a Parquet file, found something else")
-    header = header_of(names, weighted, marked)
-    if found.column_names != header:
-        raise TableError(f"expected the columns {', '.join(header)}, found others")
-    if found.schema.metadata != (METADATA if says_synthetic else None):
-        raise TableError("expected the metadata that the program writes, found others")
-    types = [pa.dictionary(pa.int32(), pa.string(), ordered=order) for order in ordered]
-    if found.schema.types != [*types, *([pa.float64()] if weighted else []), *([pa.int8()] if marked else [])]:
-        raise TableError("expected dictionaries of labels, ordered where the bins are, found others")
-    if not found.num_rows:
-        raise TableError(f"expected rows of {len(names)} values, found none")
     if marked and not np.all(found[SYNTHETIC].to_numpy() == int(MARK)):
         raise TableError(f"expected {MARK} as {SYNTHETIC!r} in every row, found something else")
     layout = Layout(columns=tuple(names), sizes=tuple(len(known) for known in labels))
@@ -227,6 +241,22 @@ def read_parquet(
         weights=_of_cells(counts, [bins], found[WEIGHT].to_numpy()) if weighted else None,
         marked=marked,
     )
+
+
+_BYTES_OF_A_VALUE = 32
+"""At most, in Parquet pages of dictionaries before they are compressed, with what stands around them."""
+
+
+def _check_footer(footer: Any, n_rows: int | None, label_bytes: int) -> None:
+    """Raises TableError when the rows and bytes of which the file speaks are not those of a released table."""
+    groups = [footer.row_group(place) for place in range(footer.num_row_groups)]
+    in_groups = sum(group.num_rows for group in groups)
+    values = {group.column(place).num_values - group.num_rows for group in groups for place in range(group.num_columns)}
+    if n_rows is not None and footer.num_rows != n_rows:
+        raise TableError(f"expected {n_rows} rows, found {footer.num_rows}")
+    most = (footer.num_rows + 1000) * footer.num_columns * _BYTES_OF_A_VALUE + len(groups) * 4 * label_bytes
+    if in_groups != footer.num_rows or values - {0} or sum(group.total_byte_size for group in groups) > most:
+        raise TableError("expected a Parquet file of as many values as rows, found another")
 
 
 def _bins(name: str, column: pa.ChunkedArray, labels: Sequence[str]) -> np.ndarray:

@@ -142,7 +142,10 @@ def _table(document: ReleaseDocument, files: Mapping[str, bytes]) -> ReleasedTab
     ordered = [column.ordered for column in document.columns]
     table = None
     marked, says_synthetic = document.bundle.synthetic_column, document.bundle != BundleTable()
-    for name, read in ((document.csv, read_csv), (document.parquet, partial(read_parquet, says_synthetic=says_synthetic))):
+    for name, read in (
+        (document.csv, read_csv),
+        (document.parquet, partial(read_parquet, says_synthetic=says_synthetic, n_rows=document.n_rows)),
+    ):
         if name not in files:
             continue
         try:
