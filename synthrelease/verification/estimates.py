@@ -29,8 +29,9 @@ def estimates(document: ReleaseDocument, files: Mapping[str, bytes]) -> Check:
 def _problems(document: ReleaseDocument, stated: EstimatesPart | None, files: Mapping[str, bytes]) -> Iterator[str]:
     try:
         made = estimates_part(document, files.get(measurements.NAME, b""))
-    except Unexpected as error:
-        yield f"they cannot be computed ({error})"
+    except Exception as error:
+        if stated is not None:  # a release whose estimates cannot be computed is written without them
+            yield f"they cannot be computed ({error if isinstance(error, Unexpected) else type(error).__name__})"
         return
     if made is None and stated is None:
         return

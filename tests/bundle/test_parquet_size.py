@@ -8,8 +8,9 @@ from collections.abc import Iterator
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from synthrelease.bundle.table import ReleasedTable, TableError, parquet_bytes, read_parquet
 
+from synthrelease.bundle.table_files import parquet_bytes
+from synthrelease.published.table import ReleasedTable, TableError, read_parquet
 from tests.helpers.small import World
 
 NAMES, LABELS, ORDERED = ["a", "b"], [["0", "1"], ["x"]], [True, False]
@@ -28,7 +29,9 @@ def allocated() -> Iterator[pa.MemoryPool]:
 def columns(n_rows: int, labels: list[list[str]] = LABELS) -> pa.Table:
     kinds = [pa.dictionary(pa.int32(), pa.string(), ordered=order) for order in ORDERED]
     arrays = [
-        pa.DictionaryArray.from_arrays(_zeros(n_rows), pa.array(texts), ordered=order)
+        pa.DictionaryArray.from_arrays(
+            pa.array(bytes(4 * n_rows), pa.int32()) if not n_rows else _zeros(n_rows), pa.array(texts), ordered=order
+        )
         for texts, order in zip(labels, ORDERED, strict=True)
     ]
     return pa.table(dict(zip(NAMES, arrays, strict=True)), schema=pa.schema(list(zip(NAMES, kinds, strict=True))))
