@@ -143,8 +143,8 @@ OF_COLUMNS = (
         name="bounds: the limit of a mean speaks of all rows",
         breaks="a bound that the original table may lie outside of",
         place="bounds.building:_Builder.add_mean",
-        old="self._mean(numbers, present, self._smallest(None, error.column)[0], error, source)",
-        new="self._mean(numbers, present, self.n, error, source)",
+        old="self._mean(of_cells, present, self._smallest(None, error.column)[0], error, source)",
+        new="self._mean(of_cells, present, self.n, error, source)",
         tests=(BOUNDS,),
     ),
     Mutation(
