@@ -10,8 +10,9 @@ WORKERS ?= 2
 
 HOURS ?= 2
 TO ?= wheelhouse
+RUNS ?= 3000
 
-.PHONY: demo quick criterion test audit lint lock benchmarks docs wheelhouse test-wheelhouse hostile kills mutations clean
+.PHONY: demo quick criterion test audit lint lock benchmarks docs wheelhouse test-wheelhouse hostile fuzz kills mutations clean
 
 demo: $(CORE)
 	@out=demo-release; i=2; while [ -e $$out ]; do out=demo-release-$$i; i=$$((i+1)); done; \
@@ -69,6 +70,10 @@ test-wheelhouse: $(TEST)
 hostile: $(TEST)
 	$(BIN)/python -m tests.whole.hostile
 
+# random whole releases of neighbouring files, with the same noisy answers; then known faults: make fuzz RUNS=3000
+fuzz: $(TEST)
+	$(BIN)/python -m tests.whole.fuzz $(RUNS)
+
 kills: $(TEST)
 	$(BIN)/python tests/whole/crashes.py
 	$(BIN)/python -m tests.whole.kills
@@ -97,9 +102,10 @@ $(QUICK): $(CORE) requirements/quick.txt
 	@touch $@
 
 # torch first: smartnoise-synth would otherwise take the largest build
-$(TEST): $(CORE) requirements/test.txt
+$(TEST): $(CORE) requirements/test.txt requirements/docs.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch==2.13.0
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/test.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/docs.txt
 	@touch $@
 
 $(DOCS): $(CORE) requirements/docs.txt

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from decimal import Decimal, localcontext
+from decimal import Context, Decimal, localcontext
 from fractions import Fraction
+from itertools import islice
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from scipy.special import gammaln, logsumexp
 
 from synthrelease import randomness
 from synthrelease.audit.sensitivity import Recording
+from synthrelease.inversion.negative_binomial import TruncatedNegativeBinomial
 from synthrelease.randomness import (
     SeededEntropy,
     choose,
@@ -322,9 +324,12 @@ def test_the_hidden_number_of_rounds_is_truncated_negative_binomial(
 ) -> None:
     """Inverted at 500 evenly spaced numbers: the share of each K is its mass, up to two of them."""
     points, eta, stop = 500, Fraction(shape), Fraction(gamma)
-    numbers = iter([(2 * i + 1) * 2**256 // (2 * points) for i in range(points)])
-    monkeypatch.setattr(randomness.secrets, "randbits", lambda bits: next(numbers))
-    found = np.bincount([truncated_negative_binomial(eta, stop) for _ in range(points)])
+    found = np.zeros(0, dtype=int)
+    for i in range(points):
+        read = iter([(2 * i + 1) * 2**256 // (2 * points), 1])  # the second, where the first is a bound itself
+        monkeypatch.setattr(randomness.secrets, "randbits", lambda bits, read=read: next(read))
+        found = np.append(found, truncated_negative_binomial(eta, stop))
+    found = np.bincount(found)
     k = np.arange(1, len(found))
     if eta > 0:
         law = stats.nbinom(float(eta), float(stop))
@@ -338,6 +343,38 @@ def test_the_hidden_number_of_rounds_is_truncated_negative_binomial(
     assert found[0] == 0
 
 
-def test_the_last_of_the_uniform_numbers_ends_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(randomness.secrets, "randbits", lambda bits: 2**bits - 1)
-    assert truncated_negative_binomial(Fraction(1), Fraction(1, 2)) in (256, 257)  # 2^-256 of the mass lies from there on
+def test_a_hidden_number_that_the_bits_do_not_decide_takes_more_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pr[K > k] = 2^-k for the geometric law at 1/2: 256 bits that are all 1 leave every number above 256 possible."""
+    read = iter([2**256 - 1, 2**255 + 5])
+    monkeypatch.setattr(randomness.secrets, "randbits", lambda bits: next(read))
+    assert truncated_negative_binomial(Fraction(1), Fraction(1, 2)) == 258  # 257 ones, then a zero
+    assert next(read, None) is None
+
+
+def test_a_hidden_number_next_to_a_bound_is_decided_by_what_follows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The logarithmic law at 1/2 has Pr[K = 1] = 1 / (2 ln 2), which no number of bits is equal to."""
+    digits = 400
+    with localcontext(Context(prec=digits)):
+        first = int(Decimal(2) ** 512 / (2 * Decimal(2).ln()))
+    for last, expected in ((first - 1, 1), (first + 1, 2)):
+        read = iter([last >> 256, last & (2**256 - 1)])
+        monkeypatch.setattr(randomness.secrets, "randbits", lambda bits, read=read: next(read))
+        assert truncated_negative_binomial(Fraction(0), Fraction(1, 2)) == expected
+        assert next(read, None) is None
+
+
+@pytest.mark.parametrize("gamma", ["1/2", "3/1000", "999999/1000000"])
+@pytest.mark.parametrize("shape", ["-99/100", "-1/2", "0", "1/1000000", "2", "41/2"])
+def test_bounds_of_the_hidden_number_hold_and_are_close(shape: str, gamma: str) -> None:
+    """Against the law in 300 digits."""
+    eta, stop = Fraction(shape), Fraction(gamma)
+    with localcontext(Context(prec=300)):
+        e, g = (Decimal(each.numerator) / Decimal(each.denominator) for each in (eta, stop))
+        mass = (1 - g) * (e / ((-e * g.ln()).exp() - 1) if eta else -1 / g.ln())
+        total = mass
+        for k, bound in enumerate(islice(TruncatedNegativeBinomial(shape=eta, stop_probability=stop).below(256), 60), 1):
+            assert bound.low <= total * 2**256 * (1 + Decimal("1e-280"))
+            assert bound.high >= total * 2**256 * (1 - Decimal("1e-280"))
+            assert bound.high - bound.low <= 2
+            mass *= (1 - g) * (k + e) / (k + 1)
+            total += mass

@@ -36,7 +36,8 @@ def preview(spec: ReleaseSpec) -> dict[str, bytes]:
     """
     configuration = spec.space[0]
     layout = configuration.transformation.layout
-    table = Counts.of(layout, [np.zeros(1, dtype=np.int64)] * len(layout.sizes), np.array([1000]))
+    rows = 1000 if spec.population is None else min(1000, spec.population.size)  # a sample is no larger than its population
+    table = Counts.of(layout, [np.zeros(1, dtype=np.int64)] * len(layout.sizes), np.array([rows]))
     scores = tuple(
         Score(
             name=criterion.name,

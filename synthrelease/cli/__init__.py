@@ -1,8 +1,8 @@
 """The command line: the only room that prints.
 
 Exit codes: 0 released; 1 stopped while private data were in use; 2 a mistake in the specification or the input;
-3 nothing released; 4 refused because of the budget; 5 a published release that does not fit together, or a claim that an audit
-contradicts.
+3 nothing released, or nothing accepted in a rehearsal; 4 refused because of the budget; 5 a published release that does not fit
+together, or a claim that an audit contradicts.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import io
 import sys
 
 import typer
-from rich.markup import escape
 
 from synthrelease.cli import accounting
 from synthrelease.cli.auditing import audit
@@ -24,20 +23,23 @@ from synthrelease.cli.describing import schema
 from synthrelease.cli.drafting import init
 from synthrelease.cli.estimating import estimate
 from synthrelease.cli.planning import check, plan
-from synthrelease.cli.quiet import be_quiet
+from synthrelease.cli.quiet import QuietCommand, QuietGroup, be_quiet
 from synthrelease.cli.rehearsing import allocate, rehearse, simulate
 from synthrelease.cli.releasing import release
 from synthrelease.cli.terminal import STOPPED, err
+from synthrelease.connections import without_secrets
 from synthrelease.errors import SynthreleaseError, failure_of
 
 app = typer.Typer(
+    cls=QuietGroup,
     add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # help texts name tables such as [bundle], which rich would swallow
     help="Release differentially private synthetic microdata. Start with `synthrelease demo --out DIR`.",
     epilog="Exit codes: 0 released or fine, 1 stopped while private data were in use (the budget counts as spent), "
-    "2 a mistake in the specification or the input, 3 nothing released, 4 refused because of the budget, 5 a published "
-    "release that does not fit together, or a claim that an audit contradicts.",
+    "2 a mistake in the specification or the input, 3 nothing released or accepted, 4 refused because of the budget, 5 a "
+    "published release that does not fit together, or a claim that an audit contradicts.",
 )
 for command in (
     init,
@@ -57,8 +59,12 @@ for command in (
     keygen,
     audit,
 ):
-    app.command()(command)
+    app.command(cls=QuietCommand)(command)
 app.add_typer(accounting.app, name="ledger")
+
+
+_READING = {"check", "release", "ledger"}
+"""Commands that read private data."""
 
 
 def main() -> None:
@@ -71,15 +77,23 @@ def main() -> None:
     try:
         app()
     except SynthreleaseError as error:
-        err.print(escape(str(error)), style="red")
+        err.print(without_secrets(str(error), sys.argv[1:]), style="red")
         sys.exit(error.exit_code)
     except SystemExit as end:  # Python prints a code that is a text, and a library that gives up may put anything into it
         sys.exit(end.code if isinstance(end.code, int | None) else STOPPED)
     except Exception as error:  # its message and traceback could hold private values
         err.print(
-            f"synthrelease stopped because of a mistake in the program or the machine: {failure_of(error)}. The message is not "
-            "shown, because it could hold private values. Nothing was published; if private data had been read, the planned "
-            "budget counts as spent.",
+            f"synthrelease stopped because of a mistake in the program or the machine: {failure_of(error)}. {_what_was_read()}",
             style="red",
         )
         sys.exit(STOPPED)
+
+
+def _what_was_read() -> str:
+    """What a user should know of a failure that nobody foresaw."""
+    if _READING.isdisjoint(sys.argv[1:2]):
+        return "This command reads no private data: nothing was spent. Please report it, with the command."
+    return (
+        "The message is not shown, because it could hold private values. Nothing was published; if private data had been read, "
+        "the planned budget counts as spent."
+    )

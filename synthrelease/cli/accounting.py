@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.markup import escape
 from rich.table import Table
 
 from synthrelease.accounting.charges import decimal_text
+from synthrelease.cli.quiet import QuietCommand
 from synthrelease.cli.terminal import TableName
 from synthrelease.cli.terminal import out as terminal
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from synthrelease.accounting.ledger_pieces import Split
     from synthrelease.ledger.entries import Statement
 
-app = typer.Typer(no_args_is_help=True, help="The privacy budget of a dataset across releases.")
+app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="The privacy budget of a dataset across releases.")
 File = Annotated[Path, typer.Argument(metavar="FILE", help="The ledger.")]
 Head = Annotated[str, typer.Option("--expect-head", help="The head from your logbook.")]
 
 
-@app.command("open")
+@app.command("open", cls=QuietCommand)
 def open_new(
     file: File,
     dataset: Annotated[str, typer.Option("--dataset", help="What the dataset is called; one ledger for each dataset.")],
@@ -36,12 +36,12 @@ def open_new(
     from synthrelease.ledger.account import open_ledger
 
     statement = open_ledger(file, dataset, limit, delta_limit=delta_limit).statement()
-    terminal.print(f"Opened {escape(str(file))}. For your logbook: {escape(statement.logbook_line())}")
+    terminal.print(f"Opened {str(file)}. For your logbook: {statement.logbook_line()}")
     if not statement.delta_limit:
         terminal.print("It allows pure differential privacy alone; releases with a delta need --delta-limit from the start.")
 
 
-@app.command()
+@app.command(cls=QuietCommand)
 def split(
     file: File,
     config: Annotated[Path, typer.Option("--config", metavar="CONFIG", help="A configuration with the table [split].")],
@@ -63,13 +63,13 @@ def split(
     statement, place = split_register(file, config, Source.of(data, table), key, expect_head)
     made = statement.split
     terminal.print(
-        f"Split into {made.pieces if made else 0} pieces. The secret key is in {escape(str(place))}: it stays in the enclave, "
+        f"Split into {made.pieces if made else 0} pieces. The secret key is in {str(place)}: it stays in the enclave, "
         "with a backup; who has it can tell the piece of every record number."
     )
-    terminal.print(f"For your logbook: {escape(statement.logbook_line())}")
+    terminal.print(f"For your logbook: {statement.logbook_line()}")
 
 
-@app.command()
+@app.command(cls=QuietCommand)
 def show(file: File, expect_head: Head | None = None) -> None:
     """Show what was spent. Verifies every entry first."""
     from synthrelease.ledger.account import load_ledger
@@ -77,9 +77,9 @@ def show(file: File, expect_head: Head | None = None) -> None:
     statement = load_ledger(file, expect_head=expect_head).statement()
     noted = ["domain"] if statement.domain else []
     pieces = ["piece"] if statement.split else []
-    table = Table("no.", "reserved (UTC)", "for", "epsilon", "delta", *noted, *pieces, title=escape(statement.dataset))
+    table = Table("no.", "reserved (UTC)", "for", "epsilon", "delta", *noted, *pieces, title=statement.dataset)
     for entry in statement.entries:
-        cells = [str(entry.number), entry.started, escape(entry.what), decimal_text(entry.epsilon), f"{float(entry.delta):g}"]
+        cells = [str(entry.number), entry.started, entry.what, decimal_text(entry.epsilon), f"{float(entry.delta):g}"]
         piece = "" if entry.split else "all" if entry.piece is None else str(entry.piece)
         table.add_row(*cells, *[(entry.domain or "")[:16] for _ in noted], *[piece for _ in pieces])
     terminal.print(table)
@@ -91,7 +91,7 @@ def show(file: File, expect_head: Head | None = None) -> None:
     terminal.print(
         f"Spent epsilon {decimal_text(statement.epsilon)} of {decimal_text(statement.epsilon_limit)}; left {float(left):g}. "
         f"{f'Spent delta {float(statement.delta):g} of {float(statement.delta_limit):g}. ' if statement.delta_limit else ''}"
-        f"For your logbook: {escape(statement.logbook_line())}"
+        f"For your logbook: {statement.logbook_line()}"
     )
 
 
@@ -114,10 +114,10 @@ def _print_pieces(statement: Statement, split: Split) -> None:
     )
 
 
-@app.command()
+@app.command(cls=QuietCommand)
 def renew(file: File, expect_head: Head) -> None:
     """Make a lost head file anew, against the head in your logbook."""
     from synthrelease.ledger.account import renew_head
 
     statement = renew_head(file, expect_head)
-    terminal.print(f"Renewed the head of {escape(str(file))}. For your logbook: {escape(statement.logbook_line())}")
+    terminal.print(f"Renewed the head of {str(file)}. For your logbook: {statement.logbook_line()}")

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.markup import escape
 from rich.table import Table
 
 from synthrelease.cli.terminal import Jobs, err, progress_bars
@@ -64,13 +63,13 @@ def audit(
         )
     if out is not None:
         out.write_text(json.dumps(result.document(), indent=2) + "\n", encoding="utf-8")
-        terminal.print(f"Every figure is in {escape(str(out))}.")
+        terminal.print(f"Every figure is in {str(out)}.")
     _print_result(result)
     if not result.passed:
         for name in result.violations:
-            err.print(f"Above its claim: {escape(name)}.", style="red")
+            err.print(f"Above its claim: {name}.", style="red")
         for name in result.missed:
-            err.print(f"A known fault that was not found (more draws are needed): {escape(name)}.", style="red")
+            err.print(f"A known fault that was not found (more draws are needed): {name}.", style="red")
         raise typer.Exit(CONTRADICTED)
     terminal.print("Nothing contradicts a claim.")
 
@@ -90,7 +89,7 @@ def _print_result(result: AuditResult) -> None:
     if result.power:
         table = Table("fault", "draws", "found", "probability, at least", title="Power")
         for part in result.power:
-            table.add_row(escape(part.name), f"{part.draws:,}", f"{part.found} of {part.repeats}", f"{part.at_least:.4f}")
+            table.add_row(part.name, f"{part.draws:,}", f"{part.found} of {part.repeats}", f"{part.at_least:.4f}")
         terminal.print(table)
 
 
@@ -104,7 +103,7 @@ def _print_sensitivities(result: AuditResult) -> None:
     for kind, found in by_kind.items():
         shares = sorted({f"{float(part.largest):.3g}" for part in found}, key=float)
         table.add_row(
-            escape(kind),
+            kind,
             f"{sum(part.triples for part in found):,}",
             f"{sum(part.files for part in found):,}",
             str(sum(part.violations for part in found)),
@@ -128,13 +127,13 @@ def _print_findings(result: AuditResult) -> None:
         claims = sorted({finding.case.claim for finding in found})
         span = f"{claims[0]:.3g}" if len(claims) == 1 else f"{claims[0]:.3g} to {claims[-1]:.3g}"
         above = sum(finding.exceeded for finding in found)
-        table.add_row(escape(family), str(len(found)), span, _largest(found), str(above))
+        table.add_row(family, str(len(found)), span, _largest(found), str(above))
     terminal.print(table)
     faults = [finding for finding in result.findings if finding.case.faulty]
     if faults:
         table = Table("known fault", "claimed", "proven", title="Faults that the audit must find")
         for finding in faults:
-            table.add_row(escape(finding.case.name), f"{finding.case.claim:.3g}", f"{finding.epsilon:.3g}")
+            table.add_row(finding.case.name, f"{finding.case.claim:.3g}", f"{finding.epsilon:.3g}")
         terminal.print(table)
     honest = [finding for finding in result.findings if not finding.case.faulty]
     terminal.print(

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.markup import escape
 from rich.table import Table
 
 from synthrelease.cli.terminal import Config, err, out
@@ -29,7 +28,7 @@ def keygen(
     from synthrelease.bundle.signing import make_key, read_password
 
     fingerprint = make_key(file, read_password(password_file))
-    out.print(f"The private key is {escape(str(file))}: keep it secret. The public key is {escape(str(file))}.pub.")
+    out.print(f"The private key is {str(file)}: keep it secret. The public key is {str(file)}.pub.")
     out.print(f"Publish its fingerprint where readers of the release will find it: {fingerprint}")
 
 
@@ -63,8 +62,8 @@ def verify(
         raise VerificationFailed(f"{folder}: this release does not fit together. See the problems above.")
     out.print("Nobody can check without the private file:")
     for sentence in report.beyond:
-        out.print(f"- {escape(printable(sentence))}", highlight=False)
-    out.print(escape(report.closing), style="green" if report.vouched_for else "yellow", highlight=False)
+        out.print(f"- {printable(sentence)}", highlight=False)
+    out.print(report.closing, style="green" if report.vouched_for else "yellow", highlight=False)
 
 
 def card(
@@ -92,7 +91,7 @@ def card(
 
         write_folder(preview(spec), target, key)
         warn_of_gaps(spec)
-        out.print(f"A preview, with placeholders for figures, is {escape(str(target / 'README.html'))}.")
+        out.print(f"A preview, with placeholders for figures, is {str(target / 'README.html')}.")
         return
     from synthrelease.bundle.rewriting import rewritten
     from synthrelease.verification import verify_bundle
@@ -104,7 +103,7 @@ def card(
         raise VerificationFailed(f"{bundle}: expected a release that fits together, found problems. Nothing was written.")
     write_folder(rewritten(read_files(bundle), spec), target, key)
     warn_of_gaps(spec)
-    out.print(f"The release with the new texts is in {escape(str(target))}.")
+    out.print(f"The release with the new texts is in {str(target)}.")
     print_weights(target)
 
 
@@ -115,7 +114,7 @@ def print_weights(folder: Path) -> None:
     part = read_leniently((folder / "release.json").read_bytes()).calibration
     if part is not None and part.weights is None:
         err.print(
-            f"The table was released without weights: {escape(part.failed)}. Nothing is lost: change \\[calibration], and "
+            f"The table was released without weights: {part.failed}. Nothing is lost: change \\[calibration], and "
             "`synthrelease card --bundle` adds the weights, at no cost.",
             style="yellow",
         )
@@ -133,7 +132,7 @@ def print_report(report: Report) -> None:
     for check in report.checks:
         mark = "ok" if check.passed else "not made" if not check.made else "PROBLEM"
         found = "\n".join(printable(problem) for problem in check.problems) if check.problems else printable(check.found)
-        table.add_row(escape(check.name), mark, escape(found), style=None if check.passed else "red")
+        table.add_row(check.name, mark, found, style=None if check.passed else "red")
     out.print(table)
 
 
@@ -152,8 +151,8 @@ def warn_of_gaps(spec: Any) -> None:
         from synthrelease.bundle.statistical.names import renamings
 
         for line in renamings(spec.schema.names, spec.bundle):
-            out.print(escape(line), style="yellow")
+            out.print(line, style="yellow")
     missing = gaps(spec.card, spec.schema.names)
     if missing:
         shown = ", ".join(missing[:8]) + (f" and {len(missing) - 8} more" if len(missing) > 8 else "")
-        out.print(f"The data card will lack: {escape(shown)}. It will say that these are not stated.", style="yellow")
+        out.print(f"The data card will lack: {shown}. It will say that these are not stated.", style="yellow")

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.markup import escape
 
 from synthrelease.cli.terminal import Config
 from synthrelease.cli.terminal import out as terminal
@@ -37,9 +36,9 @@ def commit(
     check_free(file)
     file.write_bytes(made.dumped())
     head = "no ledger named" if made.ledger is None else f"ledger {made.ledger.dataset} at its head {made.ledger.head[:16]}"
-    terminal.print(f"Wrote {escape(str(file))}: keep it unchanged. Publish this digest before the release is run:")
+    terminal.print(f"Wrote {str(file)}: keep it unchanged. Publish this digest before the release is run:")
     terminal.print(f"SHA-256 {made.digest}", highlight=False, soft_wrap=True)
     terminal.print(
-        f"It covers both files (digest {made.specification[:16]}...), synthrelease {escape(made.program)}, {escape(head)}, and "
+        f"It covers both files (digest {made.specification[:16]}...), synthrelease {made.program}, {head}, and "
         "the planned charges, selection and criteria."
     )

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.markup import escape
 
 from synthrelease.cli.accounting import open_new
 from synthrelease.cli.bounding import bound
@@ -67,7 +66,7 @@ def _every_command(folder: Path, jobs: int) -> None:
     config, public = resource("configs/labour.toml"), resource("public_data/labour_surrogate.csv.gz")
     survey, trial, ledger, released = (folder / name for name in ("survey.csv.gz", "trial", "labour.ledger", "release"))
     _simulate(resource("public_data/simulate_labour.py"), survey)
-    terminal.print(f"The confidential survey of this demonstration is {escape(str(survey))}: simulated, {ROWS} rows.")
+    terminal.print(f"The confidential survey of this demonstration is {str(survey)}: simulated, {ROWS} rows.")
 
     _step(f"rehearse {config} --data {public} --out {trial} --keep 1 --copies 0 --minutes {REHEARSED_MINUTES:g}")
     _unless_complete(lambda: rehearse(config, str(public), trial, jobs=jobs, keep=1, copies=0, minutes=REHEARSED_MINUTES))
@@ -95,7 +94,7 @@ def _simulate(script: Path, path: Path) -> None:
 
 
 def _step(command: str) -> None:
-    terminal.print(f"\n[bold]$ synthrelease {escape(command)}[/bold]", highlight=False)
+    terminal.print(f"\n$ synthrelease {command}", style="bold", highlight=False)
 
 
 def _unless_complete(command: Callable[[], None]) -> None:

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.markup import escape
 
 from synthrelease.cli.terminal import err
 from synthrelease.errors import OutputError
@@ -40,6 +39,6 @@ def schema(
     except OSError as error:
         problem = f"{out}: expected a file that can be written ({error.strerror})."
     else:
-        err.print(f"Wrote {escape(str(out))}.")
+        err.print(f"Wrote {str(out)}.")
         return
     raise OutputError(problem)

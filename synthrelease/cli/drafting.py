@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.markup import escape
 from rich.table import Table
 
 from synthrelease.cli.terminal import TableName, progress_bars
@@ -33,14 +32,14 @@ def init(
 
     with progress_bars() as progress:
         configuration, acceptance, found = write_draft(name, public, into, table, codebook, lambda doing: progress(doing, 0, 0))
-    shown = Table("column", "kind", "bins", "from", "remark", title=f"Draft from {escape(found.source)}, {found.n_rows} rows")
+    shown = Table("column", "kind", "bins", "from", "remark", title=f"Draft from {found.source}, {found.n_rows} rows")
     for column in found.columns:
         bins = f"{column.n_bins} + missing" if column.keeps_missing else str(column.n_bins)
-        shown.add_row(column.name, column.kind, bins, escape(column.source), escape(column.remark))
+        shown.add_row(column.name, column.kind, bins, column.source, column.remark)
     for left in found.left_out:
-        shown.add_row("-", "left out", "", escape(left.source), escape(left.because))
+        shown.add_row("-", "left out", "", left.source, left.because)
     terminal.print(shown)
     terminal.print(
-        f"Wrote {escape(str(configuration))} and {escape(str(acceptance))}. Go through every line of both, then try "
-        f"`synthrelease plan {escape(str(configuration))}`. An editor that knows the line `#:schema` explains their settings."
+        f"Wrote {str(configuration)} and {str(acceptance)}. Go through every line of both, then try "
+        f"`synthrelease plan {str(configuration)}`. An editor that knows the line `#:schema` explains their settings."
     )

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.markup import escape
 
 from synthrelease.accounting.charges import decimal_text
 from synthrelease.accounting.guarantee import check_delta, loss_text
@@ -24,7 +23,9 @@ from synthrelease.cli.terminal import (
     print_plan,
     print_plans,
     progress_line,
+    refusals,
 )
+from synthrelease.errors import Problem, SpecError
 
 if TYPE_CHECKING:
     from synthrelease.specification.release_spec import ReleaseSpec
@@ -40,7 +41,10 @@ def plan(
         int | None, typer.Option(min=1, help="Rows of the file, for the estimates of time and memory. [default: 100000]")
     ] = None,
 ) -> None:
-    """Show what a release would cost: privacy, number of configurations, time and memory. Reads no data."""
+    """Show what a release would cost: privacy, number of configurations, time and memory. Reads no data.
+
+    Ends with exit code 2 when no table of so many rows can meet a criterion, and with 4 when it costs more than its limit.
+    """
     from synthrelease.releasing.memory import check_memory, peak_megabytes
     from synthrelease.specification.spec import load_spec
 
@@ -60,11 +64,32 @@ def plan(
     for spec in specs:
         spec.plan.check_limit(spec.limit)
         check_memory(spec, jobs, rows)
+        _check_possible(spec, rows)
+
+
+def _check_possible(spec: ReleaseSpec, rows: int | None) -> None:
+    """Raises SpecError for criteria that no table of so many rows can meet."""
+    from synthrelease.criteria.informative import NobodyPasses
+    from synthrelease.releasing.estimates import usual_rows
+
+    n = f"{rows or usual_rows(spec):,} rows" + ("" if rows else " (say with --rows how many the file has)")
+    expected = f"a threshold that some table of {n} can meet; why it cannot is told with the plan"
+    problems = [
+        Problem(file=spec.path, path=f"criteria {name!r}", expected=expected, found="one that none can meet")
+        for name, text in warnings_without_data(spec, rows)
+        if isinstance(text, NobodyPasses)
+    ]
+    if problems:
+        raise SpecError(problems)
 
 
 TOLD = (
     "How many of them the rules keep is not shown: it would be an exact figure about private data. That the file fits is one, "
     "too: do not change bounds, bins or categories because of what this command says."
+)
+UNREAD = (
+    "A release counts such texts as missing values, without a word. If they are typing errors, nothing has to be done. If all "
+    "values of a column are written so, decimal, delimiter or the format of its dates are others: correct them."
 )
 
 
@@ -79,7 +104,7 @@ def _print_estimates(spec: ReleaseSpec, rows: int | None) -> None:
         time = f"{each.seconds:.0f} s" if each.seconds >= 10 else f"{max(each.seconds, 0.1):.1f} s"
         out.print(f"  {each.family}: about {time}, {each.megabytes} MB; grows {each.grows}")
     layout = finest(spec)
-    out.print(f"  Columns with the most bins: {escape(layout.largest())} of {len(layout.sizes)}.")
+    out.print(f"  Columns with the most bins: {layout.largest()} of {len(layout.sizes)}.")
 
 
 def _print_population(spec: ReleaseSpec, rows: int | None) -> None:
@@ -106,7 +131,7 @@ def _print_warnings(spec: ReleaseSpec, rows: int | None) -> None:
     if found:
         out.print(f"Criteria to think about, as far as can be said without data, for {rows or usual_rows(spec):,} rows:")
     for name, text in found:
-        out.print(escape(f"  {name}: {text}"), highlight=False)
+        out.print(f"  {name}: {text}", highlight=False)
 
 
 def warnings_without_data(spec: ReleaseSpec, rows: int | None) -> list[tuple[str, str]]:
@@ -141,6 +166,7 @@ def _document(spec: ReleaseSpec, jobs: int, rows: int | None) -> dict[str, Any]:
         "rounds": None if spec.rounds is None else {str(rounds): float(share) for rounds, share in spec.rounds.atoms},
         "split": None if spec.split is None else {"by": spec.split.by, "piece": spec.split.piece, "of": spec.split.of},
         "stop_probability": None if spec.rounds is not None else float(spec.stop_probability),
+        "refuses": refusals(spec),
         "memory_mb": peak_megabytes(spec, jobs, rows),
         "attempt": {
             "rows": rows or usual_rows(spec),
@@ -173,12 +199,12 @@ def check(
 
     spec = load_spec(config)
     out.print(
-        f"{escape(spec.title)}: the specification is valid: {len(spec.schema.columns)} columns, {len(spec.rules)} rules, "
+        f"{spec.title}: the specification is valid: {len(spec.schema.columns)} columns, {len(spec.rules)} rules, "
         f"{len(spec.space)} configurations, {len(spec.criteria)} criteria, {loss_text(spec.plan.total)}."
     )
     if data is not None:
         from synthrelease.enclave.cluster import counting_cluster
-        from synthrelease.enclave.ingest import ingest
+        from synthrelease.enclave.ingest import check_fit
         from synthrelease.enclave.source import Source
 
         source = Source.of(data, table)
@@ -186,14 +212,18 @@ def check(
             phase("reading the private file")
             scheduler = cluster_address(backend, address)
             with nullcontext() if scheduler is None else counting_cluster(scheduler) as run:
-                rows = ingest(source, spec.schema, spec.input, spec.raw, run)
-        out.print(f"{escape(str(source))}: fits the specification; {rows.n_file} rows in the file. {TOLD}")
+                rows = check_fit(source, spec.schema, spec.input, spec.raw, run)
+        out.print(f"{source}: fits the specification; {rows.n_file} rows in the file. {TOLD}")
+        for text in rows.unread:
+            out.print(text, style="yellow")
+        if rows.unread:
+            out.print(UNREAD)
         check_delta(spec.plan.total.delta, rows.n_file)
         check_stated(spec.rows, rows.n_file)
         if spec.split is not None:
             from synthrelease.splitting import check_numbers
 
             check_numbers(spec, source)
-            out.print(f"Every row has a record number of its own in {escape(spec.split.by)!r}.")
+            out.print(f"Every row has a record number of its own in {spec.split.by!r}.")
         spec.check_sampled(rows.n_file)
     spec.plan.check_limit(spec.limit)

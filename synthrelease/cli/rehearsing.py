@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.markup import escape
 from rich.table import Table
 
 from synthrelease.accounting.guarantee import loss_text
-from synthrelease.cli.terminal import STOPPED, Config, Jobs, TableName, progress_bars
+from synthrelease.cli.terminal import NOTHING_RELEASED, STOPPED, Config, Jobs, TableName, progress_bars
 from synthrelease.cli.terminal import out as terminal
 
 
@@ -54,7 +53,8 @@ def rehearse(
 ) -> None:
     """Try the configurations on PUBLIC data: which pass, how often, how long it takes, which budget is enough.
 
-    Writes shortlist.toml (for release --shortlist), report.html and rehearsal.json. Reads nothing private, spends nothing.
+    Writes shortlist.toml (for release --shortlist), report.html and rehearsal.json. Reads nothing private, spends nothing. Ends
+    with exit code 3 when no configuration is accepted often enough, and with 1 when it was stopped before it was complete.
     """
     from synthrelease.enclave.source import Source
     from synthrelease.rehearsal.compared import Wanted
@@ -87,6 +87,8 @@ def rehearse(
     _print_rehearsal(found, out)
     if not found.complete:
         raise typer.Exit(STOPPED)
+    if not found.shortlist:
+        raise typer.Exit(NOTHING_RELEASED)
 
 
 def allocate(
@@ -140,8 +142,8 @@ def allocate(
     if out is not None:
         write_allocation(found, out)
     for text in allocation_words(found):
-        terminal.print(escape(f"- {text}"), highlight=False)
-    terminal.print("\n" + escape(allocation_lines(found)), highlight=False)
+        terminal.print(f"- {text}", highlight=False)
+    terminal.print("\n" + allocation_lines(found), highlight=False)
 
 
 def simulate(
@@ -157,7 +159,7 @@ def simulate(
 
     check_table_path(out)
     write_table(simulate(facts, rows, seed=seed), out)
-    terminal.print(f"{rows} simulated rows are in {escape(str(out))}. They follow the published figures; no row is a person.")
+    terminal.print(f"{rows} simulated rows are in {str(out)}. They follow the published figures; no row is a person.")
 
 
 def _print_rehearsal(found: Any, out: Path) -> None:
@@ -168,7 +170,7 @@ def _print_rehearsal(found: Any, out: Path) -> None:
     for c in found.shortlist:
         estimate = found.race.estimates[c]
         interval = f"{estimate.low:.0%} to {estimate.high:.0%}"
-        table.add_row(escape(describe(found.spec.space[c])), f"{estimate.share:.0%}", interval, str(estimate.trials))
+        table.add_row(describe(found.spec.space[c]), f"{estimate.share:.0%}", interval, str(estimate.trials))
     if found.shortlist:
         terminal.print(table)
     else:
@@ -176,13 +178,13 @@ def _print_rehearsal(found: Any, out: Path) -> None:
     if found.outlook and found.shortlist:
         terminal.print(f"A release from this shortlist: {loss_text(found.spec.plan.total)}.")
         for text in outlook_words(found):
-            terminal.print(escape(text))
+            terminal.print(text)
     _print_proposal(found)
     _print_look(found)
     _print_baselines(found)
     if not found.complete:
         terminal.print("Not complete: the time was used up or the run was stopped. The same command goes on where it ended.")
-    terminal.print(f"{found.n_attempts} attempts. The report is {escape(str(out / 'report.html'))}.")
+    terminal.print(f"{found.n_attempts} attempts. The report is {str(out / 'report.html')}.")
 
 
 def _print_proposal(found: Any) -> None:
@@ -193,9 +195,9 @@ def _print_proposal(found: Any) -> None:
     if told := [*proposal_words(found), *partition_words(found.spec)]:
         terminal.print("\nBudget and rounds:")
     for text in told:
-        terminal.print(escape(f"- {text}"), highlight=False)
+        terminal.print(f"- {text}", highlight=False)
     if found.proposal is not None and found.proposal.chosen is not None:
-        terminal.print("\n" + escape(lines(found.proposal.chosen)), highlight=False)
+        terminal.print("\n" + lines(found.proposal.chosen), highlight=False)
 
 
 def _print_look(found: Any) -> None:
@@ -214,7 +216,7 @@ def _print_look(found: Any) -> None:
         if lines:
             terminal.print(f"\n{title}")
         for line in lines:
-            terminal.print(escape(f"- {line}"), highlight=False)
+            terminal.print(f"- {line}", highlight=False)
 
 
 def _print_baselines(found: Any) -> None:
@@ -224,7 +226,7 @@ def _print_baselines(found: Any) -> None:
     if told := baseline_words(found):
         terminal.print(f"\nMethods to compare with. None has the guarantee of a release ({release_guarantee(found)}):")
     for text in told:
-        terminal.print(escape(f"- {text}"), highlight=False)
+        terminal.print(f"- {text}", highlight=False)
 
 
 def _names(given: str | None) -> list[str] | None:

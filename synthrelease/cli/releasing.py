@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.markup import escape
 from rich.table import Table
 
 from synthrelease.accounting.charges import decimal_text
@@ -127,13 +126,13 @@ def _listener(request: ReleaseRequest, show: Callable[[str], None]) -> Listener:
         def nearby(self, ledgers: tuple[Path, ...]) -> None:
             names = ", ".join(str(path) for path in ledgers[:5])
             err.print(
-                f"No --ledger was given, and there are ledgers nearby: {escape(names)}. If one of them is that of these data, "
+                f"No --ledger was given, and there are ledgers nearby: {names}. If one of them is that of these data, "
                 "it does not learn of this run: two runs on the same people add up, and no ledger would say so.",
                 style="yellow",
             )
 
         def reserved(self, ledger: Path, statement: room.Statement) -> None:
-            terminal.print(f"Reserved in {escape(str(ledger))}. For your logbook: {escape(statement.logbook_line())}")
+            terminal.print(f"Reserved in {str(ledger)}. For your logbook: {statement.logbook_line()}")
             if request.ledger is None:
                 terminal.print(
                     "This ledger sees only releases into this folder. With --ledger FILE one ledger guards a dataset."
@@ -163,7 +162,7 @@ def _report(published: Published) -> None:
     for score in result.scores:
         noise = "" if score.noise_sd is None else f"{score.noise_sd:.3g}"
         noise = "a bound" if score.mechanism == ANSWERED else noise
-        table.add_row(escape(score.name), f"{score.threshold:g}", f"{score.value:.4g}", noise, decimal_text(score.epsilon))
+        table.add_row(score.name, f"{score.threshold:g}", f"{score.value:.4g}", noise, decimal_text(score.epsilon))
     terminal.print(table)
     spent = f"epsilon = {decimal_text(result.guarantee.epsilon)}"
     if result.guarantee.delta:
@@ -171,8 +170,8 @@ def _report(published: Published) -> None:
     terminal.print(f"Released {result.candidate.n} synthetic rows with {spent}.")
     print_weights(out)
     terminal.print(
-        f"The data are in {escape(str(out / f'{result.spec.bundle.stem}.csv'))}; what they are and are not good for is in "
-        f"{escape(str(out / 'README.html'))}. Check the files with synthrelease verify {escape(str(out))}."
+        f"The data are in {str(out / f'{result.spec.bundle.stem}.csv')}; what they are and are not good for is in "
+        f"{str(out / 'README.html')}. Check the files with synthrelease verify {str(out)}."
     )
     if published.archive is not None:
-        terminal.print(f"The same files as one archive: {escape(str(published.archive))}.")
+        terminal.print(f"The same files as one archive: {str(published.archive)}.")

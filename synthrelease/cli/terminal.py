@@ -12,15 +12,15 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 from rich.tree import Tree
 
 from synthrelease.accounting.charges import Charge, decimal_text
 from synthrelease.accounting.guarantee import loss_of_group
 from synthrelease.accounting.rows import NOT_COVERED
 from synthrelease.accounting.stopping_laws import StoppingLaw
-from synthrelease.errors import InputError, Interrupted
+from synthrelease.errors import InputError, Interrupted, listing
 
 NOTHING_RELEASED = 3
 STOPPED = 1
@@ -32,7 +32,8 @@ TableName = Annotated[
 Jobs = Annotated[int, typer.Option("--jobs", min=1, help="Processes that try configurations side by side.")]
 Backend = Annotated[str, typer.Option(help="Who counts the files of a table: loky (this machine) or dask.")]
 Address = Annotated[str | None, typer.Option(help="Of the Dask scheduler, in the enclave, for example tls://10.0.0.5:8786.")]
-out, err = Console(), Console(stderr=True)
+out, err = (Console(stderr=stderr, markup=False, emoji=False) for stderr in (False, True))
+"""Texts are printed as they are: [brackets] and :colons: in them are no commands to rich, whoever wrote them."""
 
 
 def cluster_address(backend: str, address: str | None) -> str | None:
@@ -55,7 +56,7 @@ def progress_line() -> Iterator[Any]:
             return
         from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-        columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
+        columns = SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn()
         with Progress(*columns, console=err, transient=True) as bar:
             task = bar.add_task("starting", total=None)
             yield lambda phase: bar.update(task, description=phase)
@@ -72,7 +73,12 @@ def progress_bars() -> Iterator[Any]:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
     left = TextColumn("left"), TimeRemainingColumn()
-    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[rate]}")
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[rate]}", markup=False),
+    )
     with Progress(*columns, TimeElapsedColumn(), *left, console=err) as bars:
         tasks: dict[str, Any] = {}
 
@@ -119,19 +125,21 @@ LARGE_DELTA = 1e-5
 
 def print_plan(spec: Any) -> None:
     total = spec.plan.total
-    tree = Tree(f"[bold]{escape(spec.title)}[/bold]: epsilon = {decimal_text(total.epsilon)}, delta = {float(total.delta):g}")
+    what = f": epsilon = {decimal_text(total.epsilon)}, delta = {float(total.delta):g}"
+    tree = Tree(Text.assemble((spec.title, "bold"), what))
     for part in total.parts:
         _grow(tree, part)
     out.print(tree)
     kind = "pure" if total.delta == 0 else "approximate"
-    out.print(
-        f"Guarantee: {kind} differential privacy; neighbouring files differ in one {escape(spec.unit.name)} that is replaced."
-    )
+    out.print(f"Guarantee: {kind} differential privacy; neighbouring files differ in one {spec.unit.name} that is replaced.")
     if spec.unit.records_per_person > 1:
         out.print(_person(spec))
-    out.print(ROWS_IN_WORDS[spec.rows.way].format(stated=spec.rows.stated, margin=spec.rows.margin))
+    style = "yellow" if spec.rows.way == "exact" else None
+    out.print(ROWS_IN_WORDS[spec.rows.way].format(stated=spec.rows.stated, margin=spec.rows.margin), style=style)
+    for line in refusals_in_words(spec):
+        out.print(line)
     if spec.split is not None:
-        out.print(SPLIT_IN_WORDS.format(piece=spec.split.piece, of=spec.split.of, by=escape(spec.split.by)))
+        out.print(SPLIT_IN_WORDS.format(piece=spec.split.piece, of=spec.split.of, by=spec.split.by))
     if spec.partition is not None:
         out.print(PIECES_IN_WORDS.format(fit=float(spec.partition.fit), score=float(spec.partition.score)))
     for line in rounds_in_words(spec.selection_rule.law):
@@ -139,7 +147,24 @@ def print_plan(spec: Any) -> None:
     if spec.generation_unit == "rho":
         out.print("The generation budget is rho, not epsilon: some generators are zero-concentrated (docs/accounting.md).")
     if total.delta > LARGE_DELTA:
-        out.print("[yellow]delta is large: it should be far below one over the number of rows (docs/accounting.md).[/yellow]")
+        out.print("delta is large: it should be far below one over the number of rows (docs/accounting.md).", style="yellow")
+
+
+def refusals(spec: Any) -> dict[str, list[str]]:
+    """The columns of which some value refuses the whole file, by the setting that asks for it."""
+    columns = spec.schema.columns
+    return {kind: [each.name for each in columns if getattr(each, kind) == "error"] for kind in ("missing", "outside")}
+
+
+def refusals_in_words(spec: Any) -> list[str]:
+    """What `error` tells of a file; nothing where no column asks for it."""
+    found = [f'{kind} = "error" for {listing(names)}' for kind, names in refusals(spec).items() if names]
+    if not found:
+        return []
+    return [
+        f"Unpaid: {'; '.join(found)}. Such a value in one record ends the run after the charge, and a release says that none "
+        'has one: an exact fact about the file that no epsilon covers. "drop", "bin" and "clip" say nothing.'
+    ]
 
 
 ROWS_IN_WORDS = {
@@ -148,8 +173,8 @@ ROWS_IN_WORDS = {
     "{margin}, says with how many the release works, drawn at random.",
     "stated": "Rows: the number of rows of the file is public, that of the kept ones is not. The release works with {stated} "
     "of them, drawn at random; if fewer are kept, rows of a public pattern fill up and the result is worse, not less private.",
-    "exact": "[yellow]Rows: the number of kept rows is published exactly. People whose rows are left out are not covered: "
-    f"{NOT_COVERED}.[/yellow]",
+    "exact": "Rows: the number of kept rows is published exactly. People whose rows are left out are not covered: "
+    f"{NOT_COVERED}.",
 }
 """What is public about the number of rows, by `RowsRule.way`."""
 
@@ -191,14 +216,14 @@ def _person(spec: Any) -> str:
     loss = loss_of_group(total.epsilon, total.delta, unit.records_per_person)
     protected = "by nothing: delta would be 1 or more" if loss is None else f"at epsilon = {decimal_text(loss.epsilon)}"
     protected += f", delta = {float(loss.delta):.3g}" if loss is not None and loss.delta else ""
-    why = f" ({escape(unit.why)})" if unit.why else ""
+    why = f" ({unit.why})" if unit.why else ""
     return f"A person stands in at most {unit.records_per_person} records{why} and is protected {protected}."
 
 
 def print_plans(plans: Sequence[tuple[str, Charge]]) -> None:
     """Several charge trees side by side, without their reasons."""
-    table = Table(*(escape(name) for name, _ in plans), title="epsilon of each part", expand=True)
-    trees = [Tree(f"[bold]{stated(total)}[/bold] in all") for _, total in plans]
+    table = Table(*(name for name, _ in plans), title="epsilon of each part", expand=True)
+    trees = [Tree(Text.assemble((stated(total), "bold"), " in all")) for _, total in plans]
     for tree, (_, total) in zip(trees, plans, strict=True):
         for part in total.parts:
             _grow(tree, part, reasons=False)
@@ -214,8 +239,8 @@ def stated(charge: Charge) -> str:
 
 
 def _grow(tree: Tree, charge: Charge, reasons: bool = True) -> None:
-    because = f" [dim]({escape(charge.because)})[/dim]" if reasons else ""
-    because += f" Reason: {escape(charge.reason)}" if reasons and charge.reason else ""
-    branch = tree.add(f"{stated(charge)}  {escape(charge.name)}{because}")
+    because = f" ({charge.because})" if reasons else ""
+    reason = f" Reason: {charge.reason}" if reasons and charge.reason else ""
+    branch = tree.add(Text.assemble(f"{stated(charge)}  {charge.name}", (because, "dim"), reason))
     for part in charge.parts:
         _grow(branch, part, reasons)

@@ -41,6 +41,11 @@ class Setting:
     criteria: Mapping[str, Criterion]
 
     @property
+    def atomic(self) -> Transformation:
+        """The atomic cells, on which the own values of rows are known."""
+        return Transformation(schema=self.schema, binnings=tuple(column.atoms for column in self.schema.columns))
+
+    @property
     def answered(self) -> tuple[Criterion, ...]:
         """The criteria that the shared measurements answer."""
         return tuple(each for each in self.criteria.values() if each.answered_by is not None)
@@ -68,6 +73,10 @@ class Setting:
                     labels=binning.labels,
                     numbers=binning.numbers,
                     missing=binning.missing,
+                    lower=binning.lower,
+                    upper=binning.upper,
+                    bounds=column.bounds,
+                    step=column.step,
                     groups=_groups(binning, self.groups.get(column.name)),
                 )
                 for column, binning in zip(transformation.schema.columns, transformation.binnings, strict=True)
@@ -169,6 +178,11 @@ class Criterion(SpecTable):
         if answered_by is None and "answered_by" in others.data and cls.compares and not epsilon:
             raise Unexpected('a number above 0, or answered_by = "measurements" in its place', "0 or nothing")
         return epsilon
+
+    @property
+    def own_values_of(self) -> tuple[str, ...]:
+        """Columns of which the figure uses the own values of private rows, and not only their bins."""
+        return ()
 
     @property
     def figure_range(self) -> tuple[float, float]:

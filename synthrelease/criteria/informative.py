@@ -17,6 +17,12 @@ MOST_LUCK = 0.05
 """Probability that noise decides about a candidate without any error; beyond it a criterion is a matter of luck."""
 
 
+class NobodyPasses(str):
+    """Why no table at all meets a threshold, whatever the generator does."""
+
+    __slots__ = ()
+
+
 def uninformative(criterion: Criterion, joint_test: JointTest | None, sensitivity: float | None) -> Iterator[str]:
     """Why a criterion can refuse nothing, accept nothing, or decides by luck; nothing for a criterion that can say something.
 
@@ -37,10 +43,15 @@ def uninformative(criterion: Criterion, joint_test: JointTest | None, sensitivit
     if sensitivity is None or criterion.answered_by is not None:
         return
     room = threshold - best
-    if joint_test is not None:
+    if room <= 0:
+        yield NobodyPasses(
+            f"its figure cannot be below {figure(best)}, and the threshold is {figure(threshold)}: no table can pass, "
+            "not even a perfect one, but by the luck of noise. Take a larger threshold."
+        )
+    elif joint_test is not None:
         taken = joint_test.margin * sensitivity
         if taken >= room:
-            yield (
+            yield NobodyPasses(
                 f"the margin of the joint test is {figure(taken, 2)} or more in its unit and the threshold is "
                 f"{figure(threshold)}: no table can pass, not even a perfect one. Take a larger threshold or test_epsilon."
             )
@@ -66,7 +77,7 @@ def unanswerable(criterion: Criterion, least: float) -> Iterator[str]:
     least : what the bound is at least, whatever the tables.
     """
     if least > criterion.threshold:
-        yield (
+        yield NobodyPasses(
             f"the noise of the measurements alone makes its bound {figure(least, 2)} or more, and the threshold is "
             f"{figure(criterion.threshold)}: no table can pass, not even a perfect one. Give its tables more of the budget, or "
             "the criterion an epsilon in place of answered_by."

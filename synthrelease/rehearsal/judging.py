@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from synthrelease.candidates.candidate import Candidate
 from synthrelease.candidates.configuration import Configuration
-from synthrelease.criteria import Offender, fitted_before
+from synthrelease.criteria import Offender
 from synthrelease.criteria.offenders import PublicCounts
 from synthrelease.domain.counts import Counts
+from synthrelease.domain.own_values import BinnedCounts
 from synthrelease.enclave.door import Meter, PrivateCounts
 from synthrelease.randomness import NoNoise
+from synthrelease.releasing.attempt import prepare
 from synthrelease.specification.release_spec import ReleaseSpec
 
 
@@ -23,15 +25,15 @@ class PublicJudge:
     def __init__(self, spec: ReleaseSpec, original: Counts, configuration: Configuration):
         self.spec, self.configuration = spec, configuration
         exact = PrivateCounts(original, Meter(())).rehearsed(NoNoise())
-        self.fitted = fitted_before(spec.criteria, exact.with_plan(spec.plan.once), spec.setting)
+        self.fitted = prepare(spec, exact.with_plan(spec.plan.once)).fitted
         transformation = configuration.transformation
-        self.original = merged(original, configuration)
+        self.original = BinnedCounts.of_atoms(original, transformation)
         charges = [charge for each in spec.criteria for charge in each.per_score()]
-        self.table = exact.with_plan(charges).merge(transformation.layout, transformation.maps)
+        self.table = exact.with_plan(charges).on(transformation)
         self.charges = charges
 
     def figures(self, released: Counts) -> tuple[float, ...]:
-        """Per criterion the figure without noise; NaN where there is none.
+        """Per criterion the figure without noise; NaN where there is none. Where shared measurements answer, their bound.
 
         Parameters
         ----------

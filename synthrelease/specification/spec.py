@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,8 @@ import numpy as np
 from synthrelease.accounting.rows import RowsRule
 from synthrelease.accounting.stopping_laws import FiniteLaw
 from synthrelease.candidates.configuration import ConfigurationSpace
+from synthrelease.candidates.generators.scored_sums import own_values_of
+from synthrelease.connections import checked_path
 from synthrelease.criteria import CRITERIA, Criterion, JointTest, Setting
 from synthrelease.domain.margins import Calibration
 from synthrelease.domain.plausibility import Plausibility
@@ -51,7 +53,7 @@ def load_spec(path: str | Path) -> ReleaseSpec:
     ------
     SpecError : with all problems that can be found at once.
     """
-    file = with_codelists(read_configuration(Path(path)))
+    file = with_codelists(read_configuration(checked_path(path)))
     release = validated(ReleaseFile, file.tables, str(file.path))
     problems = release if isinstance(release, list) else []
     named = file.tables.get("acceptance")
@@ -135,13 +137,15 @@ class _Builder:
             path = "card.columns" if language == self.release.card.language else f"card.{language}.columns"
             texts = self.release.card.texts(language)
             self._known_columns(path, texts.columns if texts else {}, self.file)
-        schema, groups = self._schema(rules)
+        parsed = [self._criterion(index, table) for index, table in enumerate(self.acceptance.criteria)]
+        own_values = {name for one in parsed if one is not None for name in one.own_values_of}
+        own_values |= {name for table in self.release.generators for name in own_values_of(str(table.get("sums", "")))}
+        schema, groups = self._schema(rules, own_values)
         self.problems.stop()
         raw, synthetic = (self._plausibility(schema, rules, kind) for kind in ("raw", "synthetic"))
         space = build_space(self.release, schema, [mask.columns for mask in synthetic.masks], self.problems)
         priors = self._priors(space)
         digests = {name: Source.of(path).digest() for name, path in priors.items()}
-        parsed = [self._criterion(index, table) for index, table in enumerate(self.acceptance.criteria)]
         self.problems.stop()
         criteria = [criterion for criterion in parsed if criterion is not None]
         setting = Setting(
@@ -311,12 +315,15 @@ class _Builder:
             self.release = self.release.model_copy(update={"rules": written_out})
         return parsed
 
-    def _schema(self, rules: list[tuple[Rule, tuple[str, ...]]]) -> tuple[Schema, dict[str, Binning]]:
+    def _schema(
+        self, rules: list[tuple[Rule, tuple[str, ...]]], own_values: Collection[str]
+    ) -> tuple[Schema, dict[str, Binning]]:
         columns: list[Column] = []
         listed = {name: bins for name, bins in self.acceptance.groups.items() if not isinstance(bins, str)}
         for name, table in self.release.columns.items():
             try:
-                columns.append(build_column(name, table, self.release.input, [rule for rule, _ in rules], listed.get(name)))
+                every = [rule for rule, _ in rules]
+                columns.append(build_column(name, table, self.release.input, every, listed.get(name), name in own_values))
             except ColumnError as error:
                 in_groups = error.place == "groups"
                 where = f"groups.{name}" if in_groups else f"columns.{name}.{error.place}"

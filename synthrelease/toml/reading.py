@@ -152,6 +152,11 @@ def dotted(steps: Iterable[str | int]) -> str:
     return text
 
 
+OF_ONE_RELEASE = ("justification", "tuning", "version", "published", "url")
+"""Texts of [card] that are true of one release: how its budget and thresholds were agreed upon, what was done before it, when
+it was published and where it can be had."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class ConfigurationFile:
     """The tables of a configuration file, and of the one it extends where it does not have its own."""
@@ -163,8 +168,9 @@ class ConfigurationFile:
 
     def file_of(self, path: str) -> Path:
         """The file that holds a TOML path."""
-        top = path.partition(".")[0].partition("[")[0]
-        return self.base if self.base and top in self.inherited else self.path
+        top, _, rest = path.partition(".")
+        names = (top.partition("[")[0], f"{top}.{rest.partition('.')[0].partition('[')[0]}")
+        return self.base if self.base and not self.inherited.isdisjoint(names) else self.path
 
 
 def beside(file: Path, named: str) -> Path:
@@ -176,7 +182,7 @@ def read_configuration(path: Path) -> ConfigurationFile:
     """A configuration with what it inherits.
 
     `extends = "births.toml"` takes every top-level key and table that is not in this file from that one, whole; it may not
-    extend a third.
+    extend a third. Of [card] it takes every text that is not in this file, but for those that speak of the other release.
 
     Raises
     ------
@@ -191,6 +197,10 @@ def read_configuration(path: Path) -> ConfigurationFile:
     if "extends" in inherited:
         expected = "a configuration that does not itself extend another"
         raise SpecError([Problem(file=str(path), path="extends", expected=expected, found=repr(named))])
-    return ConfigurationFile(
-        path=path, tables=inherited | tables, inherited=frozenset(inherited.keys() - tables.keys()), base=base
-    )
+    taken = frozenset(inherited.keys() - tables.keys())
+    if isinstance(texts := inherited.get("card"), dict) and isinstance(own := tables.get("card", {}), dict):
+        texts = {name: text for name, text in texts.items() if name not in OF_ONE_RELEASE}
+        if "card" in tables:
+            taken |= {f"card.{name}" for name in texts.keys() - own.keys()}
+        inherited, tables = inherited | {"card": texts}, tables | ({"card": texts | own} if "card" in tables else {})
+    return ConfigurationFile(path=path, tables=inherited | tables, inherited=taken, base=base)

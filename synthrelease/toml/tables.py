@@ -30,7 +30,8 @@ class ReleaseFile(SpecTable):
     Attributes
     ----------
     extends : another configuration, relative to this file: each top-level key or table that is not in this file is taken from
-        that one, whole. Example: `extends = "births.toml"`.
+        that one, whole; of [card] each text that is not in this file, without `justification`, `tuning`, `version`, `published`
+        and `url`, which are true of one release alone. Example: `extends = "births.toml"`.
     title : of the released data, one line. Example: `title = "Live births"`.
     description : what one row is and where the data come from. Example: `description = "Singleton live births of one year."`.
     acceptance : the acceptance file, relative to this file. Example: `acceptance = "../acceptance/births.toml"`.

@@ -80,7 +80,8 @@ def _column_problems(document: ReleaseDocument, release: ReleaseFile, acceptance
     for part in document.columns:
         listed = acceptance.groups.get(part.name)
         bins = None if isinstance(listed, str) else listed
-        column = build_column(part.name, release.columns[part.name], release.input, [], bins)
+        has_grid = part.step is not None  # whether a criterion needs one, its class knows: `verification.plan`
+        column = build_column(part.name, release.columns[part.name], release.input, [], bins, own_values=has_grid)
         binning = column.alternatives.get(part.binning)
         if binning is None or ColumnPart.of(column, binning) != part:
             yield f"schema: column {part.name!r}: expected what the specification says about it, found something else"

@@ -13,7 +13,7 @@ from synthrelease.audit.sensitivity import criterion
 from synthrelease.cli.planning import warnings_without_data
 from synthrelease.criteria import Fitted, Query
 from synthrelease.criteria.guarding import LostPair
-from synthrelease.criteria.informative import uninformative
+from synthrelease.criteria.informative import NobodyPasses, uninformative
 from synthrelease.criteria.joint import JointTest
 from synthrelease.rehearsal.dependence import Pair
 from synthrelease.specification.spec import load_spec
@@ -102,6 +102,15 @@ def test_a_threshold_that_nothing_exceeds_is_told() -> None:
         uninformative(criterion("conditional_mean", column="a", range=(0, 5), size_margin=0, threshold=5), None, None)
     )
     assert not list(uninformative(criterion("face_privacy", minimum_count=2, threshold=0, epsilon=0), None, None))
+
+
+def test_a_threshold_below_what_a_perfect_table_has_is_told() -> None:
+    """The ratio of equal counts is 1, so a threshold of 1 has no room, with a noise of its own or in a joint test."""
+    ratio = criterion("relative_marginal_error", clip=4, threshold=1)
+    for joint in (None, JointTest(epsilon=Fraction(1), false_acceptance=Fraction(1, 10))):
+        (found,) = uninformative(ratio, joint, 0.1)
+        assert isinstance(found, NobodyPasses)
+        assert "cannot be below 1, and the threshold is 1: no table can pass" in found
 
 
 def test_noise_that_decides_by_luck_is_told_with_the_epsilon_that_is_enough() -> None:

@@ -159,9 +159,9 @@ OF_COLUMNS = (
     Mutation(
         name="codes: a missing text is read as a code",
         breaks="a code that nobody wrote",
-        place="enclave.values:_bin_of_text.bin_of",
-        old="if form in missing:\n    return absent",
-        new="if form in missing:\n    return 0",
+        place="enclave.values:_bin_of_text",
+        old="_Listed(column.values, _missing_texts(column, policy), absent, policy.decimal)",
+        new="_Listed(column.values, _missing_texts(column, policy), 0, policy.decimal)",
         tests=(f"{READ}::test_codes_are_read_by_their_texts_and_no_missing_text_is_a_code",),
     ),
     Mutation(

@@ -111,15 +111,10 @@ OF_LEAKS = (
         breaks="whatever a library says about a value",
         place="cli:main",
         old=(
-            "f'synthrelease stopped because of a mistake in the program or the machine: {failure_of(error)}. The message is "
-            "not shown, because it could hold private values. Nothing was published; if private data had been read, the "
-            "planned budget counts as spent.'"
+            "f'synthrelease stopped because of a mistake in the program or the machine: {failure_of(error)}. "
+            "{_what_was_read()}'"
         ),
-        new=(
-            "f'synthrelease stopped because of a mistake in the program or the machine: {error!r}. The message is "
-            "not shown, because it could hold private values. Nothing was published; if private data had been read, the "
-            "planned budget counts as spent.'"
-        ),
+        new="f'synthrelease stopped because of a mistake in the program or the machine: {error!r}. {_what_was_read()}'",
         tests=("tests/cli/test_cli.py::test_an_unforeseen_error_of_another_command_shows_no_message",),
     ),
     Mutation(
@@ -304,8 +299,8 @@ OF_LEAKS = (
     Mutation(
         name="output: a part of a release is left behind",
         breaks="files that no document describes",
-        place="bundle.folder:write_folder",
-        old="shutil.rmtree(temporary, ignore_errors=True)",
+        place="bundle.taking:taking",
+        old="shutil.rmtree(place, ignore_errors=True)",
         new="pass",
         tests=(f"{BUNDLE}::test_a_failed_write_leaves_nothing_behind",),
     ),

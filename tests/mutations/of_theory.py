@@ -22,6 +22,7 @@ from tests.mutations.of_columns import OF_COLUMNS
 from tests.mutations.of_copies import OF_COPIES
 from tests.mutations.of_criteria import OF_CRITERIA
 from tests.mutations.of_documents import OF_DOCUMENTS
+from tests.mutations.of_doors import OF_DOORS
 from tests.mutations.of_estimates import OF_ESTIMATES
 from tests.mutations.of_floats import OF_FLOATS
 from tests.mutations.of_formats import OF_FORMATS
@@ -33,6 +34,7 @@ from tests.mutations.of_noise import OF_NOISE
 from tests.mutations.of_pieces import OF_PIECES
 from tests.mutations.of_prices import OF_PRICES
 from tests.mutations.of_public_facts import OF_PUBLIC_FACTS
+from tests.mutations.of_readers import OF_READERS
 from tests.mutations.of_rows import OF_THE_ROWS
 from tests.mutations.of_spending import OF_SPENDING
 from tests.mutations.of_split import OF_THE_SPLIT
@@ -1109,6 +1111,8 @@ MUTATIONS = (
     + OF_THE_LEDGER
     + OF_LEAKS
     + OF_FORMATS
+    + OF_READERS
+    + OF_DOORS
     + OF_FLOATS
     + OF_THE_ROWS
     + OF_SPENDING

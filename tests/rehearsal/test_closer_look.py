@@ -26,6 +26,7 @@ from synthrelease.rehearsal.verdicts import verdicts
 from synthrelease.rehearsal.yardsticks import Yardstick
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.spec import load_spec
+from tests.helpers.tiny import MEASURED as SHARED
 from tests.helpers.tiny import write_config, write_data
 
 MEASURED = {
@@ -201,3 +202,33 @@ def test_the_mean_number_of_rounds_is_set_apart_from_what_most_releases_need() -
     assert found.acceptance == pytest.approx(0.57)
     assert found.typical_rounds == pytest.approx(1 / (0.76 * 0.999 + 0.001))
     assert found.expected_rounds == pytest.approx(0.25 * 1000 + 0.75 * found.typical_rounds)
+
+
+@pytest.mark.parametrize("shared", ["a line", "an answer"])
+def test_criteria_that_rest_on_shared_measurements_are_looked_at(tmp_path: Path, shared: str) -> None:
+    """Neither the line of prediction errors nor an answer has a private fit of its own: both come from what is measured."""
+    spec = load_spec(write_shared(tmp_path, shared))
+    table = read_public(write_data(tmp_path), spec.schema, spec.input, spec.raw)
+    found = closer_look(spec, PrivateCounts(table, Meter(())), table, {}, 1, 0, [None] * len(spec.criteria))
+    assert all(math.isfinite(each.noiseless) for each in found.criteria)
+
+
+def write_shared(folder: Path, shared: str) -> Path:
+    """The tiny release with measurements for all rounds, and a criterion that needs them."""
+    path = write_config(folder, SHARED)
+    acceptance = folder / "acceptance.toml"
+    text = acceptance.read_text()
+    if shared == "an answer":
+        acceptance.write_text(text.replace("epsilon = 0.5", 'answered_by = "measurements"', 1))
+        return path
+    columns = path.read_text()
+    name = 'categories = ["head", "tail"]'
+    path.write_text(columns.replace(name, f"{name}\nnumbers = {{ head = 0, tail = 1 }}"))
+    line = 'target = "year"\nfeatures = ["face"]\nrepresentation = { face = "categories", year = "pairs" }\n'
+    acceptance.write_text(
+        text
+        + f'[[criteria]]\nname = "line"\nkind = "regression_one_step"\n{line}range = [1, 8]\nthreshold = 9\nepsilon = 0.1\n'
+        + 'line = "measurements"\n[[criteria]]\nname = "prediction"\nkind = "regression_prediction"\ncoefficients = "line"\n'
+        + "range = [1, 8]\nthreshold = 9\nepsilon = 0.1\n"
+    )
+    return path

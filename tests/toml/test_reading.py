@@ -49,6 +49,40 @@ def test_a_table_replaces_the_inherited_one_and_is_not_mixed_with_it(folder: Pat
     assert found == f"{folder.as_posix()}/mine/wider.toml: budget.generation: expected a value: it is required; found nothing."
 
 
+def with_card(folder: Path, text: str) -> None:
+    path = folder / "base" / "release.toml"
+    kept = path.read_text(encoding="utf-8").partition("[card]")[0]
+    path.write_text(f"{kept}\n[card]\n{text}", encoding="utf-8")
+
+
+def test_texts_of_the_card_are_inherited_one_by_one_but_for_those_of_one_release(folder: Path) -> None:
+    with_card(
+        folder,
+        'organisation = "The office"\npurpose = "Teaching"\njustification = "Agreed with the ministry"\ntuning = "None"\n'
+        'version = "3.1"\nurl = "https://example.org/a"\npublished = 2026-01-31\n',
+    )
+    silent = load_spec(extended(folder, "")).card
+    assert (silent.organisation, silent.purpose) == ("The office", "Teaching")
+    assert (silent.justification, silent.tuning, silent.version, silent.url) == ("", "", "1.0", "")
+    assert str(silent.published) != "2026-01-31"
+    own = load_spec(extended(folder, '[card]\npurpose = "Research"\njustification = "Rehearsed"\n')).card
+    assert (own.organisation, own.purpose, own.justification, own.tuning) == ("The office", "Research", "Rehearsed", "")
+
+
+def test_a_mistake_in_an_inherited_text_of_the_card_is_said_to_be_in_that_file(folder: Path) -> None:
+    with_card(folder, 'contact = "nobody"\n')
+    for own, file in (("", "base/release.toml"), ('[card]\npurpose = "x"\n', "base/release.toml"),
+                      ('[card]\ncontact = "none"\n', "mine/wider.toml")):  # fmt: skip
+        assert f"{file}: card.contact" in message(extended(folder, own))
+
+
+def test_no_shipped_configuration_says_of_itself_what_is_true_of_another() -> None:
+    """The births that extend others have their own budgets: nobody agreed upon those with a ministry."""
+    for path in sorted((ROOT / "configs").glob("*.toml")):
+        card, extends = load_spec(path).card, "extends" in read_toml(path)
+        assert not extends or "Ministry" not in f"{card.justification} {card.tuning}", path.name
+
+
 def test_a_mistake_in_an_inherited_table_is_said_to_be_in_that_file(folder: Path) -> None:
     path = folder / "base" / "release.toml"
     text = path.read_text(encoding="utf-8")

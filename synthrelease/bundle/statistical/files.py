@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from synthrelease.bundle.statistical.names import SPSS, STATA
+from synthrelease.bundle.statistical.notes import with_note
 from synthrelease.bundle.statistical.variables import FILE_LABEL, Variable, cut_label, further_labels, variables
 from synthrelease.bundle.titles import labelled_title
 from synthrelease.domain.margins import WEIGHT
@@ -58,6 +59,7 @@ def dta_bytes(document: ReleaseDocument, table: ReleasedTable) -> bytes:
         variable_value_labels={one.name: _value_labels(one, STATA_MISSING) for one in known},
         missing_user_values={one.name: [STATA_MISSING] for one in known if one.missing is not None},
     )
+    content = with_note(content, NOTICE)
     content, times = _DTA_TIME.subn(_NO_DTA_TIME, content, count=1)
     if not times:
         raise ValueError("a file of Stata without its time")

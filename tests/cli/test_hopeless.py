@@ -1,0 +1,63 @@
+"""Commands that find out beforehand that nothing can be released do not end as if all were fine."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import typer
+
+from synthrelease.bundle.preview import preview
+from synthrelease.cli.planning import plan
+from synthrelease.cli.rehearsing import rehearse
+from synthrelease.errors import SpecError
+from synthrelease.specification.spec import load_spec
+from tests.helpers.tiny import write_config, write_data
+
+STRICT = {
+    "[selection]": '[selection]\ntest = "joint"\ntest_epsilon = 0.01\nfalse_acceptance = 0.01',
+    "threshold = 0.9": "threshold = 0.01",
+}
+"""A joint test whose margin is above the threshold where there are 400 rows."""
+
+
+def test_a_plan_with_a_threshold_that_no_table_meets_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    config = write_config(tmp_path, STRICT)
+    with pytest.raises(SpecError) as caught:
+        plan([config])
+    assert caught.value.exit_code == 2
+    message = " ".join(str(caught.value).split())
+    assert "expected a threshold that some table of 400 rows (say with --rows how many the file has) can meet" in message
+    assert "no table can pass" in " ".join(capsys.readouterr().out.split())
+    with pytest.raises(SpecError):
+        plan([config], as_json=True)
+    told = json.loads(capsys.readouterr().out)["warnings"]
+    assert ["no table can pass" in each["text"] for each in told] == [True]
+
+
+def test_a_plan_that_more_rows_make_possible_is_fine(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    config = write_config(tmp_path, STRICT | {"rows = 400\n": ""})
+    with pytest.raises(SpecError, match="some table of 400 rows can meet"):
+        plan([config], rows=400)
+    capsys.readouterr()
+    plan([config], rows=1_000_000)
+    assert "no table can pass" not in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.slow
+def test_a_rehearsal_that_accepts_nothing_ends_with_3(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    config = write_config(tmp_path, STRICT)
+    with pytest.raises(typer.Exit) as caught:
+        rehearse(config, str(write_data(tmp_path)), tmp_path / "trial", seed=1, copies=0)
+    assert caught.value.exit_code == 3
+    assert "No configuration was accepted often enough" in " ".join(capsys.readouterr().out.split())
+    assert not (tmp_path / "trial" / "shortlist.toml").exists()
+
+
+@pytest.mark.parametrize("size", [1, 400, 999, 1000, 2000])
+def test_documents_of_a_small_population_can_be_written_before_anything_is_read(tmp_path: Path, size: int) -> None:
+    """A preview has 1,000 placeholder rows, and a sample is no larger than what it was drawn from."""
+    sampled = f'\n[population]\nsize = {size}\nsample = "simple random, without replacement"\nsource = "A register"\n'
+    spec = load_spec(write_config(tmp_path, {"rows = 400": 'rows = "private"', "[selection]": f"{sampled}\n[selection]"}))
+    assert f"{size:,}".encode() in preview(spec)["README.html"]

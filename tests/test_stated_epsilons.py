@@ -1,0 +1,114 @@
+"""What the pages say that the shipped releases cost is what their plans say: figures do not go stale."""
+
+from __future__ import annotations
+
+import math
+import re
+from fractions import Fraction
+from functools import cache
+
+import pytest
+
+from synthrelease.candidates.generators import GENERATORS
+from synthrelease.specification.release_spec import ReleaseSpec
+from synthrelease.specification.spec import load_spec
+from tests.conftest import ROOT
+
+
+@cache
+def spec(name: str) -> ReleaseSpec:
+    return load_spec(ROOT / "configs" / f"{name}.toml")
+
+
+def total(name: str) -> Fraction:
+    return spec(name).plan.total.epsilon
+
+
+def part(name: str, title: str) -> Fraction:
+    """Of the charge tree, below its root."""
+    return next(each.epsilon for each in spec(name).plan.total.parts if each.name == title)
+
+
+def a_round(name: str) -> Fraction:
+    return sum((each.epsilon for each in spec(name).plan.per_round), Fraction(0))
+
+
+def before(name: str) -> Fraction:
+    return sum((each.epsilon for each in spec(name).plan.once), Fraction(0))
+
+
+def priced(name: str, epsilon: Fraction) -> Fraction:
+    """What the search of a release costs where a round costs this epsilon."""
+    law = spec(name).selection_rule.law
+    return 2 * epsilon if law is None else law.price(epsilon)
+
+
+def up(value: Fraction, digits: int) -> str:
+    """As pages write it: rounded up, so that nothing is understated."""
+    return f"{math.ceil(value * 10**digits) / 10**digits:.{digits}f}"
+
+
+BIRTHS, PAPER, FRONTIER = "births", "births-paper", "births-frontier"
+_BOTH = Fraction("0.43")
+STATED: list[tuple[str, str]] = [
+    ("README.md", f"for the births {up(total(BIRTHS), 1)} in all; `configs/{FRONTIER}.toml` meets the same criteria at "
+     f"{up(total(FRONTIER), 0)}."),
+    ("README.md", f"{up(total(FRONTIER), 0)} in place of {up(total(BIRTHS), 1)}, on the same criteria"),
+    ("docs/index.md", f"{up(total(FRONTIER), 0)} in place of {up(total(BIRTHS), 1)}, on the same criteria"),
+    ("docs/architecture.md", f"{float(part(BIRTHS, 'number of rows')):g} (the number of rows) + "
+     f"{float(part(BIRTHS, 'criterion: regression coefficients')):g} once (the regression) + "
+     f"{up(part(BIRTHS, 'selection'), 7)}, the price of a hidden number of rounds of {float(a_round(BIRTHS)):g} ("
+     f"{float(spec(BIRTHS).generation_budget):g} generation + "
+     f"{float(a_round(BIRTHS) - spec(BIRTHS).generation_budget):g} for the other seven criteria), = {up(total(BIRTHS), 2)}."),
+    ("docs/architecture.md", f"it is 2 × (4 + {float(a_round(PAPER) - 4):g}) = {up(total(PAPER), 2)}."),
+    ("docs/threat-model.md", f"({float(a_round(BIRTHS)):g} for the births)"),
+    ("docs/threat-model.md", f"up to {float(10 * a_round(BIRTHS)):g} instead of {up(part(BIRTHS, 'selection'), 7)} "
+     f"(+ {float(before(BIRTHS)):g} before the loop)"),
+    ("docs/threat-model.md", f"At epsilon = {up(total(BIRTHS), 1)}, a mother of twins in two records has "
+     f"{up(2 * total(BIRTHS), 1)}."),
+    ("docs/low-epsilon.md", f"| **epsilon** | **{up(total(BIRTHS), 2)}** | **{up(total('births-low-epsilon'), 2)}** | "
+     f"**{up(total('births-public-prior'), 2)}** |"),
+    ("docs/low-epsilon.md", f"met its eight criteria at epsilon {up(total(PAPER), 2)}."),
+    ("docs/low-epsilon.md", f"`configs/{FRONTIER}.toml` (epsilon {up(total(FRONTIER), 0)}) and "
+     f"`configs/births-frontier-public.toml` (epsilon {up(total('births-frontier-public'), 1)})"),
+    ("docs/generators.md", f"ε = {up(total('births-low-epsilon'), 2)} in all instead of {up(total(BIRTHS), 1)}"),
+    ("docs/baselines.md", f"epsilon = {up(total(BIRTHS), 7)}"),
+    ("docs/theory.md", f"price {up(part(BIRTHS, 'selection'), 7)}: with .05 and .43 spent once, outside the loop, "
+     f"{up(total(BIRTHS), 2)} in all, where 2ε comes to {up(2 * a_round(BIRTHS) + before(BIRTHS), 2)}."),
+    ("docs/labour.md", f"Epsilon is {up(total('labour'), 2)} in all, pure: "
+     f"{float(part('labour', 'generation')):g} for the tables, "
+     f"{up(part('labour', 'selection'), 3)} for the tests of {float(a_round('labour')):g}"),
+    ("docs/estimates.md", f"`configs/births-published.toml`: epsilon {up(total('births-published'), 2)} in all, "
+     f"{float(part('births-published', 'generation')):g} for the noisy tables."),
+    ("docs/accounting.md", f"2 × 4 = 8 in place of {up(2 * a_round(BIRTHS) + _BOTH, 2)}, and "
+     f"{up(part(BIRTHS, 'number of rows') + priced(BIRTHS, spec(BIRTHS).generation_budget), 2)} in place of "
+     f"{up(total(BIRTHS), 1)}"),
+    ("docs/accounting.md", f"For rounds of {float(a_round(BIRTHS)):g}, as in the births:"),
+]  # fmt: skip
+"""Page, and what stands there."""
+
+
+@pytest.mark.parametrize(("page", "sentence"), STATED, ids=[f"{page}-{place}" for place, (page, _) in enumerate(STATED)])
+def test_a_page_states_what_the_plan_says(page: str, sentence: str) -> None:
+    text = " ".join((ROOT / page).read_text(encoding="utf-8").split())
+    assert sentence in text
+
+
+NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+
+
+def test_pages_count_the_generators_with_a_delta() -> None:
+    number = NUMBERS[sum(family.guarantee != "pure" for family in GENERATORS.values())]
+    assert f"({number} further generators have one with a delta)" in " ".join((ROOT / "README.md").read_text().split())
+    assert f"{number.capitalize()} generators are zero-concentrated" in (ROOT / "docs/known-limitations.md").read_text()
+
+
+def test_no_page_gives_the_price_of_a_search_without_end_as_that_of_the_births() -> None:
+    """births.toml once ran rounds without end, at twice their epsilon: who names that figure says what it is the price of."""
+    twice = up(2 * a_round(BIRTHS), 2)
+    for page in [*(ROOT / "docs").glob("*.md"), ROOT / "README.md"]:
+        for paragraph in page.read_text(encoding="utf-8").split("\n\n"):
+            if re.search(rf"(?<![\d.]){re.escape(twice)}(?!\d)", paragraph):
+                assert re.search(r"without end|2ε|never gives up|inversion of bits|digits of a geometric", paragraph), (
+                    f"{page.name}: {paragraph[:200]}"
+                )

@@ -1,0 +1,82 @@
+"""Random small specifications: both TOML files, and what is needed to make private files that they read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+
+from tests.whole.fuzz.columns import Column, column, toml
+from tests.whole.fuzz.criteria import criteria
+from tests.whole.fuzz.searches import Search, search
+
+
+@dataclass(frozen=True, kw_only=True)
+class Drawn:
+    """A specification as a steward would write it.
+
+    Attributes
+    ----------
+    n_file : rows of the private files.
+    exact : whether the number of kept rows is published; then it must be the same for both files.
+    """
+
+    columns: tuple[Column, ...]
+    search: Search
+    configuration: str
+    acceptance: str
+    n_file: int
+    exact: bool
+
+    def write(self, folder: Path) -> Path:
+        (folder / "release.toml").write_text(self.configuration, encoding="utf-8")
+        (folder / "acceptance.toml").write_text(self.acceptance, encoding="utf-8")
+        return folder / "release.toml"
+
+
+def drawn(random: Random, *, libraries: bool = False) -> Drawn:
+    """A random one. Some are refused when they are loaded: what does not go together is not known here."""
+    columns = tuple(column(random, name) for name in "abcd"[: random.choice([1, 2, 2, 3, 3, 4])])
+    n_file = random.choice([random.randint(2, 6), random.randint(5, 14), random.randint(10, 24)])
+    rows = random.choice(['"private"', '"private"', '"exact"', str(random.randint(1 + n_file // 3, n_file))])
+    chosen = {each.name: _some(random, list(each.alternatives)) for each in columns}
+    found = search(random, columns, libraries=libraries)
+    text = [
+        'title = "A made-up register"\nacceptance = "acceptance.toml"',
+        f"[input]\nrows = {rows}" + ('\none_row_per = "respondent"' if any(each.weight for each in columns) else ""),
+        *("\n".join(each.lines) for each in columns),
+        "[transformations]\n" + "\n".join(f"{name} = {toml(each)}" for name, each in chosen.items()),
+        *_rules(random, columns),
+        found.text,
+    ]
+    if random.random() < 0.1 and rows != '"exact"' and not any(each.weight for each in columns):
+        text.append('[population]\nsize = 2000\nsample = "simple random, without replacement"\nsource = "A register"')
+    elif random.random() < 0.1:
+        text.append('[unit]\nname = "visit"\nrecords_per_person = 3')
+    return Drawn(
+        columns=columns,
+        search=found,
+        configuration="\n".join(text) + "\n",
+        acceptance=criteria(random, columns, chosen, joint=found.joint, answers=found.answers),
+        n_file=n_file,
+        exact=rows == '"exact"',
+    )
+
+
+def _some(random: Random, alternatives: list[str]) -> list[str]:
+    """One or more of them, the finest first."""
+    chosen = random.sample(alternatives, random.randint(1, len(alternatives)))
+    return sorted(chosen, key=alternatives.index)
+
+
+def _rules(random: Random, columns: tuple[Column, ...]) -> list[str]:
+    found = []
+    for _ in range(random.choice([0, 0, 1, 2])):
+        named = random.sample(columns, min(len(columns), random.randint(1, 2)))
+        parts = [random.choice(each.conditions) for each in named if each.conditions]
+        if parts:
+            applies = random.choice([["raw"], ["synthetic"], ["raw", "synthetic"]])
+            found.append(
+                f"[[rules]]\nnever = {toml(random.choice([' and ', ' or ']).join(parts))}\napplies_to = {toml(applies)}"
+            )
+    return found
