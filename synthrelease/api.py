@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from synthrelease.accounting.plan import Plan
+from synthrelease.connections import checked_path
 
 if TYPE_CHECKING:
     from synthrelease.published import PublishedRelease
@@ -100,7 +101,7 @@ def rehearse(
     from synthrelease.rehearsal.report import write_report
     from synthrelease.specification.spec import load_spec
 
-    spec = load_spec(config)
+    spec, out = load_spec(config), checked_path(out)
     found = run(
         spec,
         Source.of(data, table),
@@ -116,7 +117,7 @@ def rehearse(
         baselines=Wanted.of(spec.schema.names, baselines, swap, swap_key, swap_rate),
         progress=progress,
     )
-    write_report(found, Path(out), noise_level)
+    write_report(found, out, noise_level)
     return found
 
 
@@ -199,9 +200,9 @@ def release(
             progress(name)
 
     request = room.ReleaseRequest(
-        config=Path(config),
+        config=checked_path(config),
         data=Source.of(data, table),
-        out=Path(out),
+        out=checked_path(out),
         jobs=jobs,
         shortlist=_path(shortlist),
         ledger=_path(ledger),
@@ -218,4 +219,4 @@ def release(
 
 
 def _path(name: str | Path | None) -> Path | None:
-    return None if name is None else Path(name)
+    return None if name is None else checked_path(name)

@@ -1,25 +1,29 @@
 """The one way to spend: choose, check, try on made-up rows, reserve, read, run, write. `cli` and `api` both call it.
 
-The order matters. What can be known without the private data is checked before the charge; the whole charge is on the disk
-before the first private byte is read (but see `same_file`); what depends on the number of rows is checked after reading, and a
-refusal then says that the budget is spent. From the charge on, nothing that a failure holds reaches a screen or a disk.
+The order matters. What can be known without the private data is checked before the charge, what opens them is loaded
+(`enclave.opening`), and the output's name is taken with space for it, so that of two releases into one folder one alone is
+charged. The whole charge is on the disk before the first private row is read (but see `same_file`); what depends on the number
+of rows is checked after reading, and a refusal then says that the budget is spent. From the charge on, nothing that a failure
+holds reaches a screen or a disk.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import nullcontext
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from synthrelease.accounting.guarantee import check_delta
 from synthrelease.accounting.ledger_pieces import Split
-from synthrelease.bundle import check_archive, check_free, write_archive, write_bundle
+from synthrelease.bundle import check_archive, check_free, keep_space, taking, write_archive, write_bundle
 from synthrelease.bundle.preview import preview
+from synthrelease.bundle.size import released_bytes
 from synthrelease.domain.counts import Counts
 from synthrelease.enclave.cluster import counting_cluster
 from synthrelease.enclave.many_files import Run
+from synthrelease.enclave.opening import check_opens
 from synthrelease.enclave.protection import protected
 from synthrelease.enclave.record_numbers import PieceOfRegister
 from synthrelease.enclave.same_file import PublicFile, check_not_public
@@ -121,14 +125,23 @@ class Listener:
 
 @dataclass(frozen=True, kw_only=True)
 class Checked:
-    """A release that may be paid for: the priors as read, the digests of public tables, the key that signs, and what tells the
-    rows of its piece of a register."""
+    """A release that may be paid for: the priors as read, the digests of public tables, the key that signs, about how many
+    bytes will be written, and what tells the rows of its piece of a register."""
 
     spec: ReleaseSpec
     priors: Mapping[str, Counts]
     public_tables: tuple[str, ...]
     key: Ed25519PrivateKey | None
+    size: int
     piece: PieceOfRegister | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Places:
+    """Where the names of the folder and of the archive were taken; what is written is put together there."""
+
+    folder: Path
+    archive: Path | None
 
 
 def publish(request: ReleaseRequest, listener: Listener | None = None) -> Published | None:
@@ -154,11 +167,18 @@ def publish(request: ReleaseRequest, listener: Listener | None = None) -> Publis
     listener.chosen(spec)
     checked = check_before_spending(spec, request)
     listener.tried(dry_run(spec, checked.priors, request.jobs))
-    # a cluster that is not there, or is not fit for private rows, is found before the charge
-    with nullcontext() if request.address is None else counting_cluster(request.address) as run:
+    with ExitStack() as held:
+        # a cluster that is not there, or is not fit for private rows, is found before the charge
+        run = None if request.address is None else held.enter_context(counting_cluster(request.address))
+        places = Places(
+            folder=held.enter_context(taking(request.out)),
+            archive=None if request.archive is None else held.enter_context(taking(request.archive, "an archive")),
+        )
+        for place in filter(None, (places.folder, places.archive)):
+            keep_space(place, checked.size)
         reserve(spec, request, listener, checked.piece)
         with protected():
-            return _spent(checked, request, listener, run)
+            return _spent(checked, request, listener, places, run)
 
 
 def chosen(request: ReleaseRequest) -> ReleaseSpec:
@@ -197,7 +217,7 @@ def check_before_spending(spec: ReleaseSpec, request: ReleaseRequest) -> Checked
                 )
             ]
         )
-    preview(spec)
+    documents = preview(spec)
     spec.plan.check_limit(spec.limit)
     check_delta(spec.plan.total.delta, 1)
     check_rows(spec, spec.rows.stated or 1)
@@ -220,6 +240,7 @@ def check_before_spending(spec: ReleaseSpec, request: ReleaseRequest) -> Checked
             f"{data}: expected a folder, a pattern or an object store whose files a cluster counts, found one table. Nothing "
             "was spent."
         )
+    check_opens(data, spec.schema, spec.input, () if spec.split is None else (spec.split.by,))
     check_not_public(data, public)
     known = KnownSplit(
         ledger=None if request.nobodys else request.ledger,
@@ -229,7 +250,8 @@ def check_before_spending(spec: ReleaseSpec, request: ReleaseRequest) -> Checked
     )
     key = _key(request)
     piece = piece_to_read(spec, data, known, on_a_cluster=request.address is not None)
-    return Checked(spec=spec, priors=priors, public_tables=tuple(tables), key=key, piece=piece)
+    size = released_bytes(spec, documents, data)
+    return Checked(spec=spec, priors=priors, public_tables=tuple(tables), key=key, size=size, piece=piece)
 
 
 def _key(request: ReleaseRequest) -> Ed25519PrivateKey | None:
@@ -274,7 +296,9 @@ def ledgers_near(request: ReleaseRequest) -> tuple[Path, ...]:
     return tuple(sorted(found - {own}))
 
 
-def _spent(checked: Checked, request: ReleaseRequest, listener: Listener, run: Run | None = None) -> Published | None:
+def _spent(
+    checked: Checked, request: ReleaseRequest, listener: Listener, places: Places, run: Run | None = None
+) -> Published | None:
     """Read, run and write; what goes wrong from here on ends with a message that holds nothing private, and no cause."""
     problem: SynthreleaseError
     try:
@@ -291,8 +315,8 @@ def _spent(checked: Checked, request: ReleaseRequest, listener: Listener, run: R
         if result is None:
             return None
         listener.phase("writing the release")
-        folder = write_bundle(result, request.out, checked.key)
-        archive = None if request.archive is None else write_archive(folder, request.archive)
+        folder = write_bundle(result, request.out, checked.key, places.folder)
+        archive = None if request.archive is None else write_archive(folder, request.archive, places.archive)
         return Published(release=result, folder=folder, archive=archive)
     except KeyboardInterrupt:
         problem = Interrupted()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
@@ -459,3 +461,65 @@ def code_without_texts(path: Path) -> str:
         if isinstance(body, list):
             node.body = [part for part in body if not (isinstance(part, ast.Expr) and isinstance(part.value, ast.Constant))]
     return ast.unparse(tree)
+
+
+ALONE = "synthrelease.verification.alone"
+MOST_LINES = 12_000
+"""Of everything that the part of a verification imports that stands alone, comments and blank lines included."""
+
+
+def closure(module: str) -> set[str]:
+    """What is imported with a module: by it, by what it imports, and by the packages that they are in. Not in functions: a
+    function that is called imports more (the test below counts what was)."""
+
+    def imports(name: str) -> set[str]:
+        found = set()
+        skipped = {
+            id(inner)
+            for node in ast.walk(MODULES[name])
+            if isinstance(node, ast.FunctionDef) or (isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test))
+            for inner in ast.walk(node)
+        }
+        for node in ast.walk(MODULES[name]):
+            if isinstance(node, ast.ImportFrom) and id(node) not in skipped:
+                found |= {node.module or "", *(f"{node.module}.{alias.name}" for alias in node.names)}
+        parts = name.split(".")
+        return (found | {".".join(parts[:count]) for count in range(2, len(parts))}) & set(MODULES)
+
+    reached, left = set[str](), {module}
+    while left:
+        name = left.pop()
+        reached.add(name)
+        left |= imports(name) - reached - {"synthrelease"}
+    return reached
+
+
+def test_what_stands_alone_of_a_verification_imports_no_writer_and_can_be_read() -> None:
+    reached = closure(ALONE)
+    assert {name.split(".")[1] for name in reached} == {
+        "accounting", "domain", "errors", "published", "specification", "spreadsheets", "toml", "verification"
+    }  # fmt: skip
+    files = [name.removeprefix("synthrelease.").replace(".", "/") for name in reached]
+    lines = sum(
+        len((PACKAGE / f"{file}.py" if (PACKAGE / f"{file}.py").is_file() else PACKAGE / file / "__init__.py")
+            .read_text(encoding="utf-8").splitlines())
+        for file in files
+    )  # fmt: skip
+    assert lines <= MOST_LINES
+
+
+@pytest.mark.slow
+def test_it_runs_on_what_it_imports(tmp_path: Path) -> None:
+    """In a process of its own: nothing else of the package was loaded when it had checked a release."""
+    from tests.helpers.cards import rich_bundle, write_files
+
+    folder = write_files(rich_bundle(), tmp_path / "bundle")
+    code = (
+        "import sys; from synthrelease.verification.verify import verify_bundle; "
+        f"assert verify_bundle({str(folder)!r}, plan=False, documents=False).passed; "
+        "print(*(name for name in sys.modules if name.startswith('synthrelease.')))"
+    )
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT).stdout.split()
+    allowed = closure(ALONE) | closure("synthrelease.verification.verify")
+    assert set(loaded) <= allowed
+    assert {name.split(".")[1] for name in loaded}.isdisjoint({"bundle", "candidates", "criteria", "enclave", "releasing"})

@@ -692,6 +692,8 @@ FILES = [
                     limits=limits,
                     category_rows={} if limits else {"f": n // 2, "m": n - n // 2},
                     missing_rows=0,
+                    mean_range=(0.0, 90.0),
+                    line_range=(2.0, 80.0),
                     partners={
                         other: Partner(distance=0.1, smallest_group=n // 3)
                         for other in ("age", "year", "sex", "pay")

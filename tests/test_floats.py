@@ -18,8 +18,17 @@ from synthrelease.audit.sensitivity import Recording, criterion
 from synthrelease.audit.worlds import World, integer_column
 from synthrelease.criteria import Criterion, Fitted, Score
 from synthrelease.criteria.fitted import Regression
-from synthrelease.criteria.functional_mechanism import Design, LinearModel, Prior, least_squares, private_least_squares
+from synthrelease.criteria.functional_mechanism import (
+    Design,
+    LinearModel,
+    Prior,
+    absolute_errors,
+    least_squares,
+    private_least_squares,
+)
+from synthrelease.criteria.intervals import Interval
 from synthrelease.criteria.linear_regression import PriorGuess
+from synthrelease.criteria.records import records_of_cells
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.schema import Schema, Transformation
 from synthrelease.enclave.door import Meter, PrivateCounts
@@ -50,16 +59,18 @@ def test_a_cell_has_the_same_moments_whatever_is_looked_at_with_it() -> None:
     """To the last bit: alone, with a few others, and in the scan of the whole domain."""
     design = uneven_design()
     size = math.prod(len(axis) for axis in design.numbers)
-    whole = design.real_moments(np.arange(size))
+    records = records_of_cells(np.ones(size, dtype=np.int64), design.numbers).values
+    whole = design.real_moments(records)
     for together in (1, 2, 3, 8, 100):
         for start in range(0, size - together, 7 * together):
             cells = np.arange(start, start + together)
-            assert (design.real_moments(cells) == whole[cells]).all()
+            assert (design.real_moments(records[cells]) == whole[cells]).all()
 
 
 def on_the_edge(design: Design, cell: int, other: int) -> Design | None:
     """The design with a scale of the residual at which two ways to add a cell's line up, if they differ, round apart."""
-    features, target = design.cells(np.array([cell, other]))
+    every = records_of_cells(np.ones(math.prod(map(len, design.numbers)), dtype=np.int64), design.numbers).values
+    features, target = every[[cell, other], :-1], every[[cell, other], -1]
     rest = target[0] - design.prior.intercept
     place = len(design.scales) - features.shape[1] - 1
     two = {float(rest - (features[:rows] @ design.prior.coefficients)[0]) for rows in (1, 2)}
@@ -72,7 +83,7 @@ def on_the_edge(design: Design, cell: int, other: int) -> Design | None:
         if len({np.rint(value * scale) for value in two}) == 2:
             scales = design.scales.copy()
             scales[place] = scale
-            return Design(numbers=design.numbers, prior=design.prior, scales=scales, sensitivity=design.sensitivity + 2)
+            return replace(design, scales=scales, sensitivity=design.sensitivity + 2)
     return None
 
 
@@ -94,7 +105,7 @@ def test_a_hundred_million_equal_records_do_not_round_apart_when_one_moves() -> 
         moved[(cell + 5) % size] += 1
         entropy = Recording()
         for counts in (table, moved):
-            private_least_squares(edge or design, counts, Fraction(1), entropy)
+            private_least_squares(edge or design, records_of_cells(counts, design.numbers), Fraction(1), entropy)
         assert np.abs(entropy.values[0] - entropy.values[1]).sum() <= (edge or design).sensitivity
         if built == 5:
             break
@@ -148,9 +159,10 @@ def test_moments_that_are_no_numbers_are_refused_instead_of_becoming_the_lowest_
     prior = Prior(intercept=0.0, coefficients=np.zeros(1), centres=np.zeros(1), spreads=np.zeros(1), uncertainty=1.0)
     with np.errstate(all="ignore"), pytest.raises(ValueError, match="finite"):
         Design.of(numbers, np.ones(9, dtype=bool), prior)
-    bare = Design(numbers=numbers, prior=prior, scales=np.ones(4), sensitivity=2)
+    limits = tuple(map(Interval.exactly, numbers))
+    bare = Design(numbers=numbers, limits=limits, prior=prior, scales=np.ones(4), sensitivity=2)
     with np.errstate(all="ignore"), pytest.raises(ValueError, match="finite"):
-        bare.moments(np.arange(9))
+        bare.moments(np.ones((9, 2)))
 
 
 # --- Noise
@@ -264,8 +276,9 @@ def test_large_gaps_that_hardly_differ_leave_room_for_the_rounding_of_their_sum(
     regression = Regression(design=design, possible=possible, model=fitted)
     query = judged.query(n, made, setting, Fitted(regressions={line.name: regression}))
     assert not isinstance(query, Score)
-    synthetic, _ = least_squares(design, made.counts.dense())
-    gaps = design.errors(fitted, 0, 30) - design.errors(synthetic, 0, 30)
+    synthetic, _ = least_squares(records_of_cells(made.counts.dense(), design.numbers))
+    records = records_of_cells(np.ones(62, dtype=np.int64), design.numbers).values
+    gaps = absolute_errors(records, fitted, 0, 30) - absolute_errors(records, synthetic, 0, 30)
     random = np.random.default_rng(3)
     for _ in range(20):
         table = np.zeros(62, dtype=np.int64)
@@ -296,8 +309,9 @@ def test_the_sums_of_one_step_are_correctly_rounded() -> None:
         return query.figure(Counts(world.layout, np.arange(cells), table)) * n
 
     lone = np.array([figure(table) for table in np.eye(cells, dtype=np.int64)])  # |v(z)|; one feature, so v(z) is a number
-    features, target = design.cells(np.arange(cells))
-    line, _ = least_squares(design, made.counts.dense())
+    records = records_of_cells(np.ones(cells, dtype=np.int64), design.numbers).values
+    features, target = records[:, :-1], records[:, -1]
+    line, _ = least_squares(records_of_cells(made.counts.dense(), design.numbers))
     sign = np.sign(features[:, 0] - features[made.counts.codes, 0] @ made.counts.counts / made.n) * np.sign(
         target - np.clip(line.intercept + features[:, 0] * line.coefficients[0], 0, 30)
     )

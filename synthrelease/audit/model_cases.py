@@ -26,6 +26,7 @@ from synthrelease.candidates.generators.pep import PEP
 from synthrelease.candidates.generators.privbayes import PrivBayes
 from synthrelease.candidates.generators.teachers import Pairs, Teachers, noisy_votes
 from synthrelease.criteria.functional_mechanism import Design, Prior, private_least_squares
+from synthrelease.criteria.records import records_of_cells
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.randomness import SYSTEM
 
@@ -328,4 +329,5 @@ def _moments_case(
 def _moments(design: Design, epsilon: Fraction, table: tuple[int, ...], draws: int) -> np.ndarray:
     """(draws, k) noisy moment sums."""
     counts = np.bincount(table, minlength=int(np.prod([len(axis) for axis in design.numbers])))
-    return np.array([private_least_squares(design, counts, epsilon).sums for _ in range(draws)])
+    records = records_of_cells(counts, design.numbers)
+    return np.array([private_least_squares(design, records, epsilon).sums for _ in range(draws)])

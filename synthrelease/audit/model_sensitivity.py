@@ -18,6 +18,7 @@ from synthrelease.candidates.generators.private_tables import CHANGE, Asked, Gau
 from synthrelease.candidates.generators.privbayes import _measure, dependence_score, score_sensitivity
 from synthrelease.candidates.generators.scored_sums import STEPS
 from synthrelease.criteria.functional_mechanism import Design, Prior, private_least_squares
+from synthrelease.criteria.records import records_of_cells
 from synthrelease.domain.lattice import lattice
 
 PRIOR = Prior(
@@ -257,7 +258,8 @@ def _moments(world: World, prior: Prior | None) -> Callable[[int], Measured]:
 
     def values(table: tuple[int, ...]) -> np.ndarray:
         recorder = Recording()
-        private_least_squares(design, np.bincount(table, minlength=world.layout.n_cells), Fraction(1), recorder)
+        records = records_of_cells(np.bincount(table, minlength=world.layout.n_cells), design.numbers)
+        private_least_squares(design, records, Fraction(1), recorder)
         if recorder.scales != [float(design.sensitivity)]:
             raise ValueError("expected one vector of moments with noise for their sensitivity")
         return recorder.values[0]

@@ -1,4 +1,4 @@
-"""The answer of a released table to a query, and how far from the original table's it can be."""
+"""The answer of a released table to a query, and how far from the file's it can be."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ import numpy as np
 
 from synthrelease.bounds.building import build_facts
 from synthrelease.bounds.conditions import Condition, over_cells, parse_condition
+from synthrelease.bounds.kept import RISK
 from synthrelease.bounds.knowledge import Knowledge
 from synthrelease.bounds.ranges import Range, count_range, ratio_range
+from synthrelease.bounds.values import limits_of, numbers_of, tells_values
 from synthrelease.bounds.words import Bound
-from synthrelease.errors import InputError, closest, listing
+from synthrelease.errors import InputError, closest, cut, listing
 from synthrelease.published import PublishedColumn, PublishedRelease, load
 
 MAX_CELLS = 1_000_000
@@ -31,14 +33,16 @@ def bound(
 ) -> Bound:
     """Answer a query from a release, with a bound on its error. Post-processing: needs no private data and costs nothing.
 
+    The bound is about the file: those of its rows that the public rules keep, and their own values.
+
     Parameters
     ----------
     release : a loaded release, or its folder.
     query : a condition on released bins, in the grammar of the plausibility rules: "mother_age >= 35 and parity == 1".
         Asks for the number of rows that meet it.
     given : a second condition; asks for the share of rows that meet `query` among those that meet `given`.
-    mean_of : a column; asks for its mean, by the numbers of its bins, over the rows that meet `query` (and `given`) and that
-        are not missing there.
+    mean_of : a column; asks for its mean over the rows that meet `query` (and `given`) and that are not missing there. The
+        released answer is by the numbers that stand for its bins.
     minus : a condition in place of `query`; asks for the difference of the two answers.
     confidence : at least 0.5 and below 1.
     acceptance : the caller's word that a round is accepted with at least this probability; it can make bounds narrower
@@ -62,7 +66,8 @@ def bound(
     query_read, given_read = parse_condition(query, published), parse_condition(given, published)
     minus_read = None if minus is None else parse_condition(minus, published)
     measure = _Measure(knowledge, mean_of, given_read, query_read, minus_read)
-    found = measure.range()
+    found, binned = measure.range(), measure.binned()
+    kept = knowledge.kept
     return Bound(
         question=measure.question(),
         kind=measure.kind,
@@ -73,6 +78,11 @@ def bound(
         confidence=confidence,
         acceptance=acceptance,
         n_rows=published.n_rows,
+        about=kept.in_words(RISK * (1 - confidence)),
+        way=kept.way,
+        more=knowledge.more,
+        binned_low=None if binned is None else binned.low.value,
+        binned_high=None if binned is None else binned.high.value,
         low_steps=found.low.steps,
         high_steps=found.high.steps,
         limits=knowledge.limits,
@@ -98,13 +108,23 @@ class _Measure:
         return found.union(self.given.columns, *(condition.columns for condition in conditions if condition))
 
     def range(self) -> Range:
-        if self.minus is None:
-            return self._range(self.query, None)
-        if self.kind == "mean":
-            return self._range(self.query, None).minus(self._range(self.minus, None))
-        return self._range(self.query, self.minus)
+        """Of the file, with its own values."""
+        return self._asked(values=True)
 
-    def _range(self, query: Condition, minus: Condition | None) -> Range:
+    def binned(self) -> Range | None:
+        """Of the numbers that stand for bins; None where they are the values of their rows, or nothing is averaged."""
+        if self.mean_of is None or tells_values(self.release.by_name[self.mean_of]):
+            return None
+        return self._asked(values=False)
+
+    def _asked(self, values: bool) -> Range:
+        if self.minus is None:
+            return self._range(self.query, None, values)
+        if self.kind == "mean":
+            return self._range(self.query, None, values).minus(self._range(self.minus, None, values))
+        return self._range(self.query, self.minus, values)
+
+    def _range(self, query: Condition, minus: Condition | None, values: bool) -> Range:
         names = self._columns(query, minus)
         columns = tuple(column for column in self.release.schema if column.name in names)
         cells = math.prod(len(column.labels) for column in columns)
@@ -114,29 +134,33 @@ class _Measure:
         second = minus.mask(columns).ravel() if minus else np.zeros(cells, dtype=bool)
         if self.kind == "count":
             facts = build_facts(self.knowledge, names, [first, second] if minus else [first])
-            return count_range(facts, (first.astype(float) - second)[facts.representative])
+            return count_range(facts, (first.astype(float) - second)[facts.representative], self.knowledge.more)
         group = given & first & self._present(columns) if self.kind == "mean" else given
         if not self.release.counts.marginal([self.release.layout.index(c.name) for c in columns]).ravel()[group].any():
             parts = [part.text for part in ((query, self.given) if self.kind == "mean" else (self.given,)) if part.text]
             raise InputError(f"{' and '.join(parts)!r}: expected a condition that some released rows meet, found none that do.")
         if self.kind == "mean":
             facts = build_facts(self.knowledge, names, [group], keep=self.mean_of)
-            figure = np.where(group, self._numbers(columns), 0.0)
+            averaged = self.release.by_name[str(self.mean_of)]
+            figure, *ends = (self._over(columns, each, group) for each in (numbers_of(averaged), *limits_of(averaged)))
         else:
             counted = [given & first, given & second] if minus else [given & first]
             facts = build_facts(self.knowledge, names, [group, *counted])
-            figure = (given & first).astype(float) - (given & second)
-        return ratio_range(facts, figure[facts.representative], group.astype(float)[facts.representative])
+            figure, ends = (given & first).astype(float) - (given & second), []
+        place = facts.representative
+        limits = [end[place] for end in ends] if values and ends else None
+        return ratio_range(facts, figure[place], group.astype(float)[place], self.knowledge.more, limits)
 
     def _present(self, columns: tuple[PublishedColumn, ...]) -> np.ndarray:
         """(n_combinations,) whether the averaged column has a value there."""
         column = self.release.by_name[str(self.mean_of)]
         return over_cells(columns, column.name, np.arange(len(column.labels)) < column.present)
 
-    def _numbers(self, columns: tuple[PublishedColumn, ...]) -> np.ndarray:
-        """(n_combinations,) the number of the averaged column's bin in each combination of bins."""
+    def _over(self, columns: tuple[PublishedColumn, ...], of_bins: np.ndarray, group: np.ndarray) -> np.ndarray:
+        """(n_combinations,) what a row of the group counts in each combination of bins, by the bin of the averaged column."""
         column = self.release.by_name[str(self.mean_of)]
-        return over_cells(columns, column.name, np.array([number or 0.0 for number in column.numbers], dtype=float))
+        absent = np.zeros(len(column.labels) - column.present)
+        return np.where(group, over_cells(columns, column.name, np.concatenate([of_bins, absent])), 0.0)
 
     def question(self) -> str:
         def one(condition: Condition) -> str:
@@ -155,9 +179,9 @@ def check_numbers(release: PublishedRelease, name: str) -> None:
     if name not in release.by_name:
         hint = closest(name, release.by_name)
         raise InputError(
-            f"expected a column of the release ({listing(release.by_name, 40)}), found {name!r}."
+            f"expected a column of the release ({listing(release.by_name, 40)}), found {cut(name, 60)!r}."
             + (f" Did you mean {hint!r}?" if hint else "")
         )
     column = release.by_name[name]
     if any(number is None for number in column.numbers[: column.present]):
-        raise InputError(f"expected a column with a number for every bin, found {name!r}, which has none.")
+        raise InputError(f"expected a column with a number for every bin, found {cut(name, 60)!r}, which has none.")

@@ -1,13 +1,14 @@
 """From what a release says to linear facts about the cells of some columns.
 
-R is the original table, S the released one, n the number of rows of both, which is published as it is. Every fact below holds
-when the true errors are within their limits, so all of them hold together with the stated confidence (docs/bounds.md, 2).
+R are the rows that the release worked with, S the released ones, n the number of both, which is published. Every fact below
+holds when the true errors are within their limits, so all of them hold together with the stated confidence (docs/bounds.md, 2).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -86,6 +87,15 @@ def smallest_groups(knowledge: Knowledge, name: str | None, averaged: str) -> tu
     facts = build_facts(knowledge, wanted, masks, means=False)
     lowest = (-maximum(facts, -mask[facts.representative].astype(float)).value for mask in masks)
     return tuple(max(0, math.ceil(value - 1e-6)) for value in lowest)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Numbers:
+    """(n_cells,) the number that stands for the bin of an averaged column in S, and the lowest and highest value of it in R."""
+
+    number: np.ndarray
+    lowest: np.ndarray
+    highest: np.ndarray
 
 
 class _Builder:
@@ -260,11 +270,13 @@ class _Builder:
         ):
             return
         axis = self.names.index(error.column)
+        bins, size = self._cell_of((axis,)), self.sizes[axis]
         numbers = np.array([number or 0.0 for number in self.schema[axis].numbers], dtype=float).clip(
             error.lowest, error.highest
         )
-        bins = self._cell_of((axis,))
-        numbers, present = numbers[bins], bins < self.schema[axis].present
+        lowest, highest = (np.append(limit, np.zeros(size - len(limit)))[bins] for limit in error.values)
+        of_cells = _Numbers(number=numbers[bins], lowest=lowest, highest=highest)
+        present = bins < self.schema[axis].present
         for name in error.by:
             if name in self.names:
                 missing = self.schema[self.names.index(name)].missing
@@ -278,28 +290,29 @@ class _Builder:
                     inside = np.bincount(into[mask], minlength=int(into.max()) + 1) > 0
                     if (inside[into] == mask).all():  # the group was not torn apart by the merging
                         rows = present & inside[self._cell_of((self.names.index(name),))]
-                        self._mean(numbers, rows, smallest, error, source)
+                        self._mean(of_cells, rows, smallest, error, source)
         if error.overall:
             source = self._source(f"the mean of {error.column} is off by at most {error.most:.4g}", error.criterion)
-            self._mean(numbers, present, self._smallest(None, error.column)[0], error, source)
+            self._mean(of_cells, present, self._smallest(None, error.column)[0], error, source)
 
     def _smallest(self, name: str | None, averaged: str) -> tuple[int, ...]:
         if (name, averaged) not in self.smallest:
             self.smallest[name, averaged] = smallest_groups(self.knowledge, name, averaged)
         return self.smallest[name, averaged]
 
-    def _mean(self, numbers: np.ndarray, cells: np.ndarray, smallest: int, error: MeanError, source: int) -> None:
+    def _mean(self, numbers: _Numbers, cells: np.ndarray, smallest: int, error: MeanError, source: int) -> None:
         """The mean of a group that has at least `smallest` rows in R.
 
         With m the size below which the criterion fills a group up with the middle w of its range, mu the mean in S and e the
-        limit: sum of (number - mu - e) R(cell) <= 0 when the group has m rows or more in R, and at most
-        (m - size) max(0, mu + e - w) when it has fewer; likewise from below.
+        limit: the sum of (value - mu - e) over the rows of R is at most 0 when the group has m rows or more in R, and at most
+        (m - size) max(0, mu + e - w) when it has fewer; likewise from below. A row's value is at least the lowest of its bin
+        and at most the highest, so that the sum of (lowest - mu - e) R(cell) is at most as much.
         """
         size = float(self.synthetic[cells].sum())
         if not size:
             return
         mean, middle, most = (
-            float(self.synthetic[cells] @ numbers[cells]) / size,
+            float(self.synthetic[cells] @ numbers.number[cells]) / size,
             (error.lowest + error.highest) / 2,
             error.most,
         )
@@ -308,7 +321,8 @@ class _Builder:
         rounding = 1e-9 * self.n * (1 + abs(mean))
         for sign in (1.0, -1.0):
             beyond = lacking * max(0.0, sign * (mean - middle) + most)
-            weights = (sign * (numbers - mean) - most) * cells
+            nearest = numbers.lowest if sign > 0 else numbers.highest
+            weights = (sign * (nearest - mean) - most) * cells
             self._add_rows(np.zeros(len(weights), dtype=np.int64), weights, np.array([beyond + rounding]), source)
 
     def add_unmatched(self, unmatched: Unmatched, condition: np.ndarray) -> None:

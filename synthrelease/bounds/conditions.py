@@ -28,9 +28,12 @@ from synthrelease.domain.rules import (
     edges,
     parse_rule,
 )
-from synthrelease.errors import InputError, listing
+from synthrelease.errors import InputError, cut, listing
 from synthrelease.published import PublishedColumn, PublishedRelease
 
+LONGEST = 20_000
+"""Characters of a question."""
+MOST_COMPARISONS = 1000
 Columns = tuple[PublishedColumn, ...]
 Reading = Callable[[Comparison, PublishedColumn], tuple[np.ndarray, np.ndarray]]
 """(n_present,) bins of values in which a comparison is surely true, and in which it is possibly true."""
@@ -66,7 +69,7 @@ def parse_condition(text: str, release: PublishedRelease) -> Condition:
     ------
     InputError : when it cannot be read, or cuts a bin; with the bins that there are.
     """
-    text = " ".join(text.split())
+    text = in_one_line(text)
     if not text:
         return Condition(text=text, rule=None)
     domains = {
@@ -80,12 +83,22 @@ def parse_condition(text: str, release: PublishedRelease) -> Condition:
     try:
         rule = parse_rule(text, domains)
     except RuleError as error:
-        problem = f"{text!r}: {error}." + (f" Did you mean {error.suggestion!r}?" if error.suggestion else "")
+        problem = f"{cut(text, 200)!r}: {error}." + (f" Did you mean {error.suggestion!r}?" if error.suggestion else "")
     else:
-        for part in comparisons(rule):
-            _refuse_cut(part, release.by_name[part.column], text)
+        parts = list(comparisons(rule))
+        if len(parts) > MOST_COMPARISONS:
+            raise InputError(f"{cut(text, 200)!r}: expected at most {MOST_COMPARISONS} comparisons, found {len(parts)}.")
+        for part in parts:
+            _refuse_cut(part, release.by_name[part.column], cut(text, 200))
         return Condition(text=text, rule=rule)
     raise InputError(problem)
+
+
+def in_one_line(text: str) -> str:
+    """What was asked, with single blanks. Raises InputError for what is too long to be a question."""
+    if len(text) > LONGEST:
+        raise InputError(f"{cut(text, 60)!r}: expected a condition of at most {LONGEST} characters, found {len(text)}.")
+    return " ".join(text.split())
 
 
 def over_cells(columns: Columns, name: str, values: np.ndarray) -> np.ndarray:
@@ -110,8 +123,11 @@ def _evaluate(rule: Rule, columns: Columns, read: Reading) -> tuple[np.ndarray, 
         return ~possibly, ~surely
     if isinstance(rule, All | Any):
         combine = np.logical_and if isinstance(rule, All) else np.logical_or
-        parts = [_evaluate(part, columns, read) for part in rule.parts]
-        return combine.reduce([part[0] for part in parts]), combine.reduce([part[1] for part in parts])
+        surely, possibly = _evaluate(rule.parts[0], columns, read)
+        for part in rule.parts[1:]:  # one at a time, so that memory does not grow with their number
+            more = _evaluate(part, columns, read)
+            surely, possibly = combine(surely, more[0]), combine(possibly, more[1])
+        return surely, possibly
     axis = [column.name for column in columns].index(rule.column)
     view = [len(column.labels) if i == axis else 1 for i, column in enumerate(columns)]
     shape = [len(column.labels) for column in columns]

@@ -1,4 +1,4 @@
-"""Linear facts about the original table, as a program takes them."""
+"""Linear facts about the rows that a release worked with, as a program takes them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Source:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Facts:
-    """Facts about the counts R (n_cells,) of the original table, and those of the released one.
+    """Facts about the counts R (n_cells,) of the rows that a release worked with, and those of the released one.
 
     A cell is a combination of bins of some columns, or several such combinations that the query does not tell apart.
 

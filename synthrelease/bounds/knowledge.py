@@ -1,4 +1,7 @@
-"""What one release says about the original table at one confidence: its limits, ready to be used for any columns."""
+"""What one release says about its file at one confidence: its limits, ready to be used for any columns.
+
+They are about the rows R that the release worked with, and about how many more rows of the file the rules keep.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,8 @@ from functools import cached_property
 
 import numpy as np
 
-from synthrelease.bounds.limits import divided_risk, limits
+from synthrelease.bounds.kept import RISK, KeptRows
+from synthrelease.bounds.limits import check_confidence, divided_risk, limits
 from synthrelease.bounds.measured import MeasuredLimits
 from synthrelease.criteria.known_errors import CellError, KnownError, MeanError, RatioError, SumErrors, Unmatched
 from synthrelease.errors import InputError
@@ -22,7 +26,7 @@ class Knowledge:
         if release.partition is not None:
             raise InputError(
                 f"{release.folder}: expected figures about all rows, found ones about a random piece of them ([partition]): "
-                "no bound for the original table follows from them."
+                "no bound for the file follows from them."
             )
         if release.split is not None:
             raise InputError(
@@ -30,8 +34,15 @@ class Knowledge:
                 "bound for the whole register follows from them."
             )
         self.release, self.n = release, release.n_rows
-        self.limits = limits(release, confidence, acceptance)
-        self.measured = MeasuredLimits.of(release, divided_risk(release, confidence, acceptance)[1], acceptance)
+        check_confidence(confidence)
+        self.kept = KeptRows.of(release)
+        spare = self.kept.spare(confidence)
+        counting = RISK * spare if self.kept.way == "counted" else 0.0
+        self.more = self.kept.more(counting)
+        """So many kept rows of the file are not among R, at most."""
+        rest = 1 - (spare - counting)
+        self.limits = limits(release, rest, acceptance)
+        self.measured = MeasuredLimits.of(release, divided_risk(release, rest, acceptance)[1], acceptance)
         self.raw_rules = tuple(rule.never for rule in release.rules if "raw" in rule.applies_to)
 
     @cached_property

@@ -69,8 +69,7 @@ def limits(release: PublishedRelease, confidence: float, acceptance: float | Non
     ------
     InputError : for a confidence or acceptance out of range, or a release that has no figure that can be used.
     """
-    if not 0.5 <= confidence < 1:
-        raise InputError(f"confidence: expected a number of at least 0.5 and below 1, found {confidence:g}.")
+    check_confidence(confidence)
     if acceptance is not None and not 0 < acceptance <= 1:
         raise InputError(f"acceptance: expected a probability above 0 and at most 1, found {acceptance:g}.")
     usable = [i for i, score in enumerate(release.criteria) if score.kind in USABLE and score.mechanism == "Laplace"]
@@ -86,6 +85,12 @@ def limits(release: PublishedRelease, confidence: float, acceptance: float | Non
         for i, risk in _risks(release, usable, divided_risk(release, confidence, acceptance)[0]).items()
         for score in [release.criteria[i]]
     )
+
+
+def check_confidence(confidence: float) -> None:
+    """Raises InputError for what is no confidence."""
+    if not 0.5 <= confidence < 1:
+        raise InputError(f"confidence: expected a number of at least 0.5 and below 1, found {confidence:g}.")
 
 
 def divided_risk(release: PublishedRelease, confidence: float, acceptance: float | None = None) -> tuple[float, float]:

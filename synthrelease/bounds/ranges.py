@@ -1,9 +1,14 @@
-"""Between which values a count, a share or a mean lies, over all tables that agree with the facts."""
+"""Between which values a count, a share or a mean of the file lies, over all tables that agree with the facts.
+
+The facts are about the rows R that the release worked with; the file has up to `more` kept rows beside them (theory 13.12,
+bounds of the file).
+"""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -21,13 +26,15 @@ class Step:
     ----------
     each : the fact in words, with the name of its criterion, if it has one.
     uses : how many times such a fact is used.
-    share : of the distance between the released answer and the end.
+    share : of all reasons together.
+    back : whether it brings the end nearer to the released answer, or to its other side.
     """
 
     each: str
     criterion: str
     uses: int
     share: float
+    back: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,7 +47,7 @@ class End:
 
 @dataclass(frozen=True, kw_only=True)
 class Range:
-    """The released answer, and the lowest and highest true one."""
+    """The released answer, and the lowest and highest one of the file."""
 
     answer: float
     low: End
@@ -55,66 +62,91 @@ class Range:
         )
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Reason:
+    """One reason, and how far it moves an upper end: below 0 where it brings it back."""
+
+    each: str
+    criterion: str
+    uses: int
+    amount: float
+
+
 def _joined(end: End, answer: float, taken: End, taken_answer: float) -> End:
-    """The end of a difference: the reasons of both ends, each with its share of the whole distance."""
+    """The end of a difference: the reasons of both ends, each with its part of the whole distance."""
     distances = abs(end.value - answer), abs(taken.value - taken_answer)
-    whole = sum(distances) or 1.0
-    steps = [
-        replace(step, share=step.share * distance / whole)
+    reasons = [
+        _Reason(
+            each=step.each,
+            criterion=step.criterion,
+            uses=step.uses,
+            amount=(-1 if step.back else 1) * step.share * distance,
+        )
         for part, distance in zip((end, taken), distances, strict=True)
         for step in part.steps
     ]
-    return End(value=end.value - taken.value, steps=tuple(sorted(steps, key=lambda step: -step.share)))
+    return End(value=end.value - taken.value, steps=_steps(reasons))
 
 
-def count_range(facts: Facts, figure: np.ndarray) -> Range:
-    """The range of `figure . R`, a whole number.
+def count_range(facts: Facts, figure: np.ndarray, more: int = 0) -> Range:
+    """The range of how many rows of the file a figure counts, a whole number.
 
     Parameters
     ----------
     figure : (n_cells,) whole weights: 1 for the cells that are counted, -1 for those that are taken away.
+    more : so many kept rows of the file are not among R, at most.
     """
-    top, bottom = maximum(facts, figure), maximum(facts, -figure)
-    return Range(
-        answer=round(float(figure @ facts.synthetic)),
-        low=End(value=math.ceil(-bottom.value - 1e-6), steps=_steps(facts, bottom)),
-        high=End(value=math.floor(top.value + 1e-6), steps=_steps(facts, top)),
-    )
+    answer = round(float(figure @ facts.synthetic))
+    ends = []
+    for sign in (-1, 1):
+        top = maximum(facts, sign * figure)
+        most = max(0.0, float((sign * figure).max(initial=0.0)))
+        value = min(math.floor(top.value + 1e-6), round(float(facts.synthetic.sum()) * most)) + round(more * most)
+        ends.append(End(value=sign * value, steps=_steps([*_reasons(facts, top), *_drawn(more, more * most)])))
+    return Range(answer=answer, low=ends[0], high=ends[1])
 
 
-def ratio_range(facts: Facts, figure: np.ndarray, size: np.ndarray) -> Range:
-    """The range of `figure . R / size . R`, a share or a mean over the rows that `size` counts.
+def ratio_range(
+    facts: Facts, figure: np.ndarray, size: np.ndarray, more: int = 0, ends: Sequence[np.ndarray] | None = None
+) -> Range:
+    """The range of a share or a mean over the rows of the file that `size` counts.
 
     Parameters
     ----------
     figure : (n_cells,) weights, 0 where size is 0.
     size : (n_cells,) ones for the cells of the group, else 0; at least one released row is in it.
+    more : so many kept rows of the file are not among R, at most.
+    ends : the lowest and the highest value of the rows of each cell, where they are not the number that `figure` counts them
+        with.
     """
     rows = -maximum(facts, -size).value
-    inside = figure[size > 0]
     answer = float(figure @ facts.synthetic) / float(size @ facts.synthetic)
-    high = _largest_ratio(facts, figure, size, rows, answer, float(inside.max()))
-    low = _largest_ratio(facts, -figure, size, rows, -answer, float(-inside.min()))
+    lowest, highest = (figure, figure) if ends is None else ends
+    low = _largest_ratio(facts, -lowest, size, rows, -answer, more)
+    high = _largest_ratio(facts, highest, size, rows, answer, more)
     return Range(answer=answer, low=End(value=-low.value, steps=low.steps), high=high)
 
 
-def _largest_ratio(facts: Facts, figure: np.ndarray, size: np.ndarray, rows: float, answer: float, largest: float) -> End:
-    """An upper bound on figure . R / size . R, by Dinkelbach's iteration.
+def _largest_ratio(facts: Facts, figure: np.ndarray, size: np.ndarray, rows: float, answer: float, more: int) -> End:
+    """An upper bound on a ratio, by Dinkelbach's iteration for figure . R / size . R.
 
-    The ratio exceeds x for no table when (figure - x size) . R <= 0 for all. Whatever x the iteration ends with, the certified
-    maximum v of that figure gives the bound x + max(v, 0) / rows.
+    That exceeds x for no table when (figure - x size) . R <= 0 for all. Whatever x the iteration ends with, the certified
+    maximum v of that figure gives the bound x + max(v, 0) / rows. Rows that are not among R move it by what they are at most.
 
     Parameters
     ----------
     rows : a lower bound on size . R; below 1 the group may be empty, and nothing is known.
-    largest : a bound on every ratio.
+    answer : the released one, from which the reasons tell the way.
     """
-    nothing = End(
-        value=largest, steps=(Step(each="the group may have no row in the original table", criterion="", uses=1, share=1.0),)
-    )
+    largest = float(figure[size > 0].max())
+
+    def ends_at_all(each: str) -> End:
+        return End(value=largest, steps=(Step(each=each, criterion="", uses=1, share=1.0),))
+
     if rows < 1 - 1e-6:
-        return nothing
-    ratio = answer
+        return ends_at_all("the group may have no row in the file")
+    start = float(figure @ facts.synthetic) / float(size @ facts.synthetic)
+    ratio = start
     top = maximum(facts, figure - ratio * size)
     for _ in range(_MAX_STEPS):
         better = float(figure @ top.table) / max(float(size @ top.table), 1e-9)
@@ -124,14 +156,58 @@ def _largest_ratio(facts: Facts, figure: np.ndarray, size: np.ndarray, rows: flo
         top = maximum(facts, figure - ratio * size)
     value = ratio + max(top.value, 0.0) / rows
     if not value < largest:
-        return End(value=largest, steps=(Step(each="no larger value is possible", criterion="", uses=1, share=1.0),))
-    return End(value=value, steps=_steps(facts, top))
+        return ends_at_all("no larger value is possible")
+    with_more = with_other_rows(value, rows, largest, more)
+    found = _reasons(facts, top)
+    together = sum(reason.amount for reason in found) or 1.0
+    reasons = [
+        _Reason(
+            each=reason.each,
+            criterion=reason.criterion,
+            uses=reason.uses,
+            amount=reason.amount * (value - start) / together,
+        )
+        for reason in found
+    ]
+    if start != answer:
+        bins = "values lie anywhere between the limits of their bins"
+        reasons.append(_Reason(each=bins, criterion="", uses=1, amount=start - answer))
+    return End(value=with_more, steps=_steps([*reasons, *_drawn(more, with_more - value)]))
 
 
-def _steps(facts: Facts, top: Maximum) -> tuple[Step, ...]:
-    together = sum(part.amount for part in top.parts) or 1.0
-    return tuple(
-        Step(each=source.each, criterion=source.criterion, uses=part.uses, share=part.amount / together)
+def with_other_rows(ratio: float, rows: float, largest: float, more: float) -> float:
+    """What a share or mean over at least `rows` rows is at most when up to `more` rows of at most `largest` are added to them.
+
+    Parameters
+    ----------
+    ratio : its largest value over the former, at most `largest`.
+    """
+    return (ratio * rows + largest * more) / (rows + more)
+
+
+def _drawn(more: int, amount: float) -> list[_Reason]:
+    each = f"the rules keep up to {more:,} rows more in the file than the release worked with"
+    return [_Reason(each=each, criterion="", uses=1, amount=amount)] if more and amount else []
+
+
+def _reasons(facts: Facts, top: Maximum) -> list[_Reason]:
+    return [
+        _Reason(each=source.each, criterion=source.criterion, uses=part.uses, amount=part.amount)
         for part in top.parts
         for source in [facts.sources[part.source]]
-    )
+    ]
+
+
+def _steps(reasons: Sequence[_Reason]) -> tuple[Step, ...]:
+    together = sum(abs(reason.amount) for reason in reasons) or 1.0
+    steps = [
+        Step(
+            each=reason.each,
+            criterion=reason.criterion,
+            uses=reason.uses,
+            share=abs(reason.amount) / together,
+            back=reason.amount < 0,
+        )
+        for reason in reasons
+    ]
+    return tuple(sorted(steps, key=lambda step: -step.share))

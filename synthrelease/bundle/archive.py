@@ -9,11 +9,12 @@ stored as they are: what a compressor makes of them differs between its versions
 from __future__ import annotations
 
 import os
-import tempfile
 import zipfile
+from contextlib import nullcontext
 from pathlib import Path
 
-from synthrelease.bundle.folder import NO_TIME, check_free_name
+from synthrelease.bundle.folder import NO_TIME
+from synthrelease.bundle.taking import CONTENT, check_free_name, give_back, taking
 from synthrelease.errors import OutputError
 
 _FIRST_DAY = (1980, 1, 1, 0, 0, 0)
@@ -32,35 +33,36 @@ def check_archive(path: str | Path, folder: str | Path) -> Path:
     return path
 
 
-def write_archive(folder: str | Path, path: str | Path) -> Path:
+def write_archive(folder: str | Path, path: str | Path, place: Path | None = None) -> Path:
     """Write the files of a folder into a new archive of mode 0600, complete or not at all.
+
+    Parameters
+    ----------
+    place : where the archive's name was taken (`taking`); taken here when omitted.
 
     Raises
     ------
     OutputError : when something is at `path`, or it cannot be written. The folder stays as it is.
     """
-    folder, path = Path(folder), check_archive(path, folder)
-    temporary: Path | None = None
-    try:
-        descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.absolute().parent)
-        temporary = Path(name)
-        with os.fdopen(descriptor, "wb") as file:
-            with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
-                for member in sorted(folder.iterdir(), key=lambda each: each.name):
-                    entry = zipfile.ZipInfo(f"{folder.absolute().name}/{member.name}", _FIRST_DAY)
-                    entry.create_system, entry.external_attr = _UNIX, _MODE
-                    archive.writestr(entry, member.read_bytes())
-            file.flush()
-            os.fsync(file.fileno())
-        os.utime(temporary, (NO_TIME, NO_TIME))
-        check_archive(path, folder)
-        os.rename(temporary, path)
-        temporary = None
-    except OSError as error:
-        problem = f"{path}: the archive could not be written ({error.strerror}). The released folder {folder} is complete."
-    else:
-        return path
-    finally:
-        if temporary is not None:
-            temporary.unlink(missing_ok=True)
-    raise OutputError(problem)
+    folder, path, problem = Path(folder), check_archive(path, folder), ""
+    with nullcontext(place) if place is not None else taking(path, "an archive") as own:
+        temporary = own / CONTENT
+        try:
+            give_back(own)
+            descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
+            with os.fdopen(descriptor, "w+b") as file:
+                with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+                    for member in sorted(folder.iterdir(), key=lambda each: each.name):
+                        entry = zipfile.ZipInfo(f"{folder.absolute().name}/{member.name}", _FIRST_DAY)
+                        entry.create_system, entry.external_attr = _UNIX, _MODE
+                        archive.writestr(entry, member.read_bytes())
+                file.flush()
+                os.fsync(file.fileno())
+            os.utime(temporary, (NO_TIME, NO_TIME))
+            check_archive(path, folder)
+            os.rename(temporary, path)
+        except OSError as error:
+            problem = f"{path}: the archive could not be written ({error.strerror}). The released folder {folder} is complete."
+    if problem:
+        raise OutputError(problem)
+    return path

@@ -8,25 +8,28 @@ from dataclasses import replace
 from synthrelease.bundle import measurements
 from synthrelease.bundle.card import markdown_bytes, page_bytes
 from synthrelease.bundle.catalogues import catalogue_documents
-from synthrelease.bundle.checksums import sha256
 from synthrelease.bundle.citation import citation_bytes
 from synthrelease.bundle.datapackage import datapackage_bytes
 from synthrelease.bundle.deployment import deployment_bytes
-from synthrelease.bundle.document import column_parts, release_document
+from synthrelease.bundle.document import release_document
 from synthrelease.bundle.estimating import with_estimates
 from synthrelease.bundle.imputing import imputed
 from synthrelease.bundle.measurements import measurements_bytes
 from synthrelease.bundle.names import page_name
+from synthrelease.bundle.planned import column_parts
 from synthrelease.bundle.statistical import scripts, statistical_files
-from synthrelease.bundle.table import ReleasedTable, csv_bytes, parquet_bytes
+from synthrelease.bundle.table_files import csv_bytes, parquet_bytes
 from synthrelease.bundle.weights import calibrated
+from synthrelease.published.checksums import sha256
 from synthrelease.published.document import ReleaseDocument
+from synthrelease.published.table import ReleasedTable
 from synthrelease.releasing.release import Release
+from synthrelease.specification import canonical
 from synthrelease.toml.bundle import BundleTable
 
 
 def release_files(release: Release) -> tuple[ReleasedTable, ReleaseDocument, dict[str, bytes]]:
-    """The released table, release.json, and the data files by name."""
+    """The released table, release.json, and by name the files that do not follow from these: data, and the specification."""
     candidate, bundle = release.candidate, release.spec.bundle
     columns = column_parts(candidate.transformation)
     calibration = None if release.spec.calibration is None else release.spec.calibration.on(candidate.transformation)
@@ -43,7 +46,8 @@ def release_files(release: Release) -> tuple[ReleasedTable, ReleaseDocument, dic
         data[measurements.NAME] = measurements_bytes(release.measured, bins, candidate.transformation)
     checksums = {name: sha256(content) for name, content in data.items()}
     document = document.model_copy(update={"files": checksums})
-    return table, with_estimates(document, data.get(measurements.NAME)), data
+    document = with_estimates(document, data.get(measurements.NAME))
+    return table, document, data | {canonical.NAME: release.spec.text}
 
 
 def _promised_count(release: Release) -> int:

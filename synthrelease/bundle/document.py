@@ -5,31 +5,23 @@ from __future__ import annotations
 import platform
 from fractions import Fraction
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
 
 from synthrelease.bundle.interval import LEVEL, laplace_interval
+from synthrelease.bundle.planned import parameters, planned_parts
 from synthrelease.bundle.series import series_part
 from synthrelease.criteria import Criterion, Score
-from synthrelease.domain.schema import Transformation
 from synthrelease.published.calibration import CalibrationPart
-from synthrelease.published.columns import BinPart, ColumnPart, RulePart
-from synthrelease.published.costs import ChargePart, DomainPart, GuaranteePart
 from synthrelease.published.document import (
     BoundsPart,
     CriterionPart,
     How,
     IntervalPart,
-    JointTestPart,
     ReleaseDocument,
-    SelectionPart,
     format_of,
 )
 from synthrelease.published.flavour import FlavourPart
 from synthrelease.published.imputation import ImputationPart
-from synthrelease.published.partition import PartitionPart
 from synthrelease.published.parts import number
-from synthrelease.published.population import PopulationPart
-from synthrelease.published.split import SplitPart
 from synthrelease.releasing.release import Release
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.toml.bundle import BundleTable
@@ -46,26 +38,15 @@ def release_document(
     """Everything in release.json. `files` are the data files of the bundle with their sha256."""
     spec = release.spec
     criteria = {criterion.name: criterion for criterion in spec.criteria}
-    columns, charges = column_parts(release.candidate.transformation), ChargePart.of(release.charges)
-    selection = selection_part(spec)
     n = release.candidate.n
-    judged = [criterion_part(score, criteria[score.name], n, selection.bounds) for score in release.scores]
+    planned = planned_parts(spec, release.candidate.configuration, release.guarantee, release.n_file, release.n or n)
+    columns, charges = planned["columns"], planned["charges"]
+    judged = [criterion_part(score, criteria[score.name], n, planned["selection"].bounds) for score in release.scores]
     document = ReleaseDocument(
+        **planned,
         format=format_of(columns, calibration, charges, judged, spec.bundle, split=spec.split is not None),
-        title=spec.title,
-        description=spec.description.strip(),
-        synthetic=True,
         n_rows=n,
-        guarantee=GuaranteePart.of(release.guarantee),
-        domain=DomainPart.of(spec.rows, release.n_file, spec.input.missing_values),
-        charges=charges,
         criteria=judged,
-        configuration={name: _table(part) for name, part in release.candidate.configuration.describe().items()},
-        selection=selection,
-        columns=columns,
-        groups={name: list(BinPart.all_of(spec.schema[name], binning)) for name, binning in spec.setting.groups.items()},
-        rules=[RulePart(never=rule.never, applies_to=rule.applies_to, why=rule.why) for rule in spec.rules],
-        specification=spec.digest,
         files=files,
         versions=versions(spec),
         written_by=own_version(),
@@ -81,57 +62,14 @@ def release_document(
             split=spec.split is not None,
         ),
         bundle=spec.bundle,
-        partition=None if spec.partition is None else PartitionPart.of(spec.partition, release.n or release.candidate.n),
-        split=None if spec.split is None else SplitPart.of_rule(spec.split),
-        population=None
-        if spec.population is None or release.n_file is None
-        else PopulationPart.of(spec.population, release.guarantee, release.n_file),
         intended_queries=list(spec.intended_queries),
     )
     return document.model_copy(update={"series": series_part(spec.series, document)})
 
 
-def column_parts(transformation: Transformation) -> list[ColumnPart]:
-    """The columns of a released table with its bins."""
-    return [
-        ColumnPart.of(column, binning)
-        for column, binning in zip(transformation.schema.columns, transformation.binnings, strict=True)
-    ]
-
-
-def selection_part(spec: ReleaseSpec) -> SelectionPart:
-    test = spec.joint_test
-    return SelectionPart(
-        configurations=len(spec.space),
-        stop_probability=None if spec.rounds is not None else str(spec.stop_probability),
-        shape=None if spec.shape is None else str(spec.shape),
-        rounds=None if spec.rounds is None else {str(rounds): str(share) for rounds, share in spec.rounds.atoms},
-        shared_measurements=spec.shared_measurements,
-        joint_test=None
-        if test is None
-        else JointTestPart(
-            epsilon_exact=str(test.epsilon), false_acceptance=str(test.false_acceptance), margin=number(test.margin)
-        ),
-        bounds=BoundsPart(risk_exact=str(spec.bound_risk), transformations=len(spec.space.transformations))
-        if spec.setting.answered
-        else None,
-    )
-
-
-def _table(part: object) -> dict[str, Any]:
-    if not isinstance(part, dict):
-        raise TypeError("a configuration is described by tables")
-    return dict(part)
-
-
-_NO_PARAMETERS = {"name", "kind", "threshold", "epsilon", "reason"}
-"""Fields of a criterion that stand elsewhere in release.json."""
-
-
 def criterion_part(score: Score, criterion: Criterion, n: int, bounds: BoundsPart | None = None) -> CriterionPart:
     """A criterion with its figure, and what follows from the figure and its noise."""
-    parameters = criterion.model_dump(mode="json", exclude=_NO_PARAMETERS, exclude_none=True)
-    part = CriterionPart.of(score, criterion.figure_range, parameters)
+    part = CriterionPart.of(score, criterion.figure_range, parameters(criterion))
     return part.model_copy(update={"interval": interval_part(part, n, bounds)})
 
 

@@ -64,12 +64,19 @@ def _estimated(release: PublishedRelease, asked: IntendedQueryTable) -> Intended
         [term] = estimate(release, question, confidence=LEVEL).terms
     except InputError:
         return None
-    scale = release.n_rows if counted else 1
-    values = (None if value is None else _rounded(scale * value) for value in (term.estimate, term.low, term.high))
-    part = dict(zip(("estimate", "low", "high"), values, strict=True))
-    return IntendedEstimatePart(question=question, unit="rows" if counted else term.unit, **part)
+    found = (term.rows, term.rows_low, term.rows_high) if counted else (term.estimate, term.low, term.high)
+    estimated, low, high = (_rounded(value) for value in found)
+    return IntendedEstimatePart(
+        question=question,
+        estimate=estimated,
+        low=low,
+        high=high,
+        binned_low=_rounded(term.binned_low),
+        binned_high=_rounded(term.binned_high),
+        unit="rows" if counted else term.unit,
+    )
 
 
-def _rounded(value: float) -> Number:
+def _rounded(value: float | None) -> Number | None:
     """Six digits, so that release.json is the same on every machine."""
-    return number(float(f"{value:.6g}"))
+    return None if value is None else number(float(f"{value:.6g}"))

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
 from collections.abc import Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from synthrelease.bundle.checksums import NAME, checksum_file
 from synthrelease.bundle.contents import release_files, written
+from synthrelease.bundle.taking import CONTENT, check_free, give_back, taking
 from synthrelease.errors import OutputError
+from synthrelease.published.checksums import NAME, checksum_file
 from synthrelease.releasing.release import Release
 
 if TYPE_CHECKING:
@@ -19,35 +19,9 @@ if TYPE_CHECKING:
 
 NO_TIME = 315_532_800
 """1 January 1980, the earliest that a zip archive can hold."""
-MAX_NAME = 200
-"""Bytes of the folder's name: file systems allow 255, and the folder gets a longer, temporary name first."""
 
 
-def check_free(folder: str | Path) -> Path:
-    """The folder's path, when nothing is there and its parent can be written to.
-
-    Raises
-    ------
-    OutputError : otherwise. Called before private data are read, so that no budget is lost on a bad path.
-    """
-    return check_free_name(Path(folder), "a folder")
-
-
-def check_free_name(path: Path, kind: str) -> Path:
-    """The path of a new file or folder. Raises OutputError as `check_free`."""
-    if os.path.lexists(path):
-        raise OutputError(f"{path}: expected {kind} that does not exist yet, found one. Nothing was overwritten.")
-    parent = path.absolute().parent
-    if not os.path.isdir(parent):
-        raise OutputError(f"{path}: expected an existing folder {parent} to write into, found none.")
-    if len(os.fsencode(path.name)) > MAX_NAME:
-        raise OutputError(f"{path.name[:50]}...: expected a name of at most {MAX_NAME} bytes, found a longer one.")
-    if not os.access(parent, os.W_OK | os.X_OK):
-        raise OutputError(f"{path}: expected a folder {parent} that may be written to, found one that may not.")
-    return path
-
-
-def write_bundle(release: Release, folder: str | Path, key: Ed25519PrivateKey | None = None) -> Path:
+def write_bundle(release: Release, folder: str | Path, key: Ed25519PrivateKey | None = None, place: Path | None = None) -> Path:
     """Write the bundle of a release, signed when a private key is given, into a new folder (`write_folder`).
 
     Raises
@@ -61,7 +35,7 @@ def write_bundle(release: Release, folder: str | Path, key: Ed25519PrivateKey | 
         documents = written(document, table, {name: len(content) for name, content in data.items()})
     except Exception as error:  # of released values only; preview.py makes it unlikely
         failed = type(error).__name__
-    path = write_folder(data | {"release.json": document.dumped()} | documents, folder, key)
+    path = write_folder(data | {"release.json": document.dumped()} | documents, folder, key, place)
     if failed:
         raise OutputError(
             f"{folder}: the table and release.json were written, the other documents could not be ({failed}). Do not run the "
@@ -70,9 +44,14 @@ def write_bundle(release: Release, folder: str | Path, key: Ed25519PrivateKey | 
     return path
 
 
-def write_folder(contents: Mapping[str, bytes], folder: str | Path, key: Ed25519PrivateKey | None = None) -> Path:
-    """Write files with their checksums under a temporary name beside `folder` and rename it: it is there as a whole or not
-    at all.
+def write_folder(
+    contents: Mapping[str, bytes], folder: str | Path, key: Ed25519PrivateKey | None = None, place: Path | None = None
+) -> Path:
+    """Write files with their checksums beside `folder` and give them its name: it is there as a whole or not at all.
+
+    Parameters
+    ----------
+    place : where the name was taken (`taking`); taken here when omitted.
 
     The folder is created with mode 0700 and its files with 0600. They bear no time: the end of a run tells how many rounds
     it took, and an archive of the folder would tell when it ended. The signature is of the checksums.
@@ -81,21 +60,22 @@ def write_folder(contents: Mapping[str, bytes], folder: str | Path, key: Ed25519
     ------
     OutputError : when the folder appeared in the meantime or the disk cannot be written to.
     """
-    folder = check_free(folder)
-    temporary = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.absolute().parent))
-    try:
-        for name, content in _sealed(contents, key).items():
-            _write(temporary / name, content)
-        for path in (*temporary.iterdir(), temporary):
-            os.utime(path, (NO_TIME, NO_TIME))
-        check_free(folder)
-        os.rename(temporary, folder)
-    except OSError as error:
-        raise OutputError(
-            f"{folder}: the release could not be written ({error.strerror}). The planned budget is spent."
-        ) from None
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+    folder, problem = check_free(folder), ""
+    with nullcontext(place) if place is not None else taking(folder) as own:
+        temporary = own / CONTENT
+        try:
+            give_back(own)
+            os.mkdir(temporary, 0o700)
+            for name, content in _sealed(contents, key).items():
+                _write(temporary / name, content)
+            for path in (*temporary.iterdir(), temporary):
+                os.utime(path, (NO_TIME, NO_TIME))
+            check_free(folder)
+            os.rename(temporary, folder)
+        except OSError as error:
+            problem = f"{folder}: the release could not be written ({error.strerror}). The planned budget is spent."
+    if problem:
+        raise OutputError(problem)
     return folder
 
 
@@ -103,11 +83,11 @@ def _sealed(contents: Mapping[str, bytes], key: Ed25519PrivateKey | None) -> dic
     """The files with their checksums, and with the signature and its public key."""
     if key is None:
         return {**contents, NAME: checksum_file(contents)}
-    from synthrelease.bundle import signing
+    from synthrelease.published import signatures
 
-    signed = {**contents, signing.PUBLIC_KEY: signing.public_pem(key.public_key())}
+    signed = {**contents, signatures.PUBLIC_KEY: signatures.public_pem(key.public_key())}
     checksums = checksum_file(signed)
-    return {**signed, NAME: checksums, signing.SIGNATURE: key.sign(checksums)}
+    return {**signed, NAME: checksums, signatures.SIGNATURE: key.sign(checksums)}
 
 
 def _write(path: Path, content: bytes) -> None:

@@ -15,13 +15,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from synthrelease.bundle.table import ReleasedTable
 from synthrelease.domain.donors import Completed, Gaps, NotImputed, completed
 from synthrelease.domain.gaps import gaps_of_cells
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.published.columns import ColumnPart
 from synthrelease.published.imputation import ImputationPart
 from synthrelease.published.lines import MARK, ROWS_PER_PIECE
+from synthrelease.published.table import ReleasedTable
 from synthrelease.randomness import SYSTEM
 from synthrelease.toml.bundle import SYNTHETIC
 from synthrelease.toml.imputation import ImputationTable

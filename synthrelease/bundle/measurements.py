@@ -24,7 +24,11 @@ def measurements_bytes(measured: NoisyMarginals, transformation: Transformation,
     tables = [MeasuredTablePart(**_described(one, 2, measured, *bins), counts=one.values.tolist()) for one in measured.tables]
     sums = [
         MeasuredSumPart(
-            **_described(one, one.sensitivity, measured, *bins), sum=one.text, steps=one.scores.tolist(), value=one.value
+            **_described(one, one.sensitivity, measured, *bins),
+            sum=one.text,
+            steps=one.scores.tolist() if one.own is None else None,
+            own_values=None if one.own is None else list(one.own.ends),
+            value=one.value,
         )
         for one in measured.sums
     ]

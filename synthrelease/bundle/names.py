@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from synthrelease.bundle import checksums, measurements, signing
+from synthrelease.bundle import measurements
+from synthrelease.published import checksums, signatures
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.imputation import IMPUTED
+from synthrelease.specification import canonical
 
 FILES = {
     "data.csv": "the released rows: bin labels, UTF-8, one header line",
@@ -16,6 +18,7 @@ FILES = {
     IMPUTED: "complete copies of the rows (.imp), by the row of the table (.id), with the columns that were filled in",
     measurements.NAME: "the noisy marginals that the rows were made from, with their noise, where they are published",
     "release.json": "the guarantee, the charges, every released figure, the schema, the rules and the publisher's texts",
+    canonical.NAME: "what was fixed before the private file was read: the text whose digest is that of the specification",
     "datapackage.json": "the same schema as a Frictionless data package",
     "dcat.jsonld": "an entry for catalogues of data: DCAT-AP 3 with the fields of HealthDCAT-AP, as JSON-LD",
     "dcat.ttl": "the same entry as Turtle",
@@ -26,8 +29,8 @@ FILES = {
     "README.html": "this card as a page",
     "README.md": "this card as plain text",
     checksums.NAME: "the SHA-256 checksum of every file",
-    signing.SIGNATURE: "the publisher's signature of the checksums, where the bundle is signed",
-    signing.PUBLIC_KEY: "the key that checks the signature, where the bundle is signed",
+    signatures.SIGNATURE: "the publisher's signature of the checksums, where the bundle is signed",
+    signatures.PUBLIC_KEY: "the key that checks the signature, where the bundle is signed",
 }
 
 CATALOGUES: dict[str, tuple[str, ...]] = {
@@ -63,8 +66,11 @@ def further_documents(document: ReleaseDocument) -> list[str]:
 
 def file_lines(document: ReleaseDocument) -> list[tuple[str, str]]:
     """Every file that a bundle can have, with what it is for."""
-    signed = [checksums.NAME, signing.SIGNATURE, signing.PUBLIC_KEY]
-    return [(name, describe_file(name)) for name in [*data_files(document), "release.json", *documents(document), *signed]]
+    signed = [checksums.NAME, signatures.SIGNATURE, signatures.PUBLIC_KEY]
+    return [
+        (name, describe_file(name))
+        for name in [*data_files(document), "release.json", canonical.NAME, *documents(document), *signed]
+    ]
 
 
 def describe_file(name: str) -> str:

@@ -11,9 +11,9 @@ from dataclasses import replace
 import numpy as np
 
 from synthrelease.bundle.contents import table_files, written
-from synthrelease.bundle.document import column_parts, release_document
+from synthrelease.bundle.document import release_document
 from synthrelease.bundle.estimating import LEVEL
-from synthrelease.bundle.table import ReleasedTable
+from synthrelease.bundle.planned import column_parts
 from synthrelease.candidates.candidate import Candidate
 from synthrelease.candidates.configuration import Configuration
 from synthrelease.criteria import Criterion, Score
@@ -22,6 +22,7 @@ from synthrelease.domain.raking import Weights
 from synthrelease.published.calibration import CalibrationPart
 from synthrelease.published.estimates import EstimatesPart, IntendedEstimatePart
 from synthrelease.published.imputation import ImputationPart
+from synthrelease.published.table import ReleasedTable
 from synthrelease.releasing.release import Release, stated_guarantee
 from synthrelease.specification.release_spec import ReleaseSpec
 

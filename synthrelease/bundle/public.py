@@ -38,6 +38,8 @@ def _column(part: ColumnPart, groups: list[BinPart] | None) -> PublicColumn:
         lower=tuple(low for low, _ in edges),
         upper=tuple(high for _, high in edges),
         missing=next((index for index, one in enumerate(part.bins) if one.missing), None),
+        bounds=part.limits,
+        step=None if part.step is None else float(part.step),
         groups=None
         if groups is None
         else tuple(Group(label=group.label, inside=tuple(group.holds(one) for one in part.bins)) for group in groups),

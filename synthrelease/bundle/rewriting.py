@@ -6,18 +6,19 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from synthrelease.bundle import imputing, measurements
-from synthrelease.bundle.checksums import sha256
 from synthrelease.bundle.contents import table_files, written
 from synthrelease.bundle.document import own_version, writers
 from synthrelease.bundle.estimating import with_estimates
 from synthrelease.bundle.series import series_part
-from synthrelease.bundle.table import read_csv
 from synthrelease.bundle.weights import calibrated
 from synthrelease.domain.schema import Transformation
-from synthrelease.errors import SynthreleaseError
+from synthrelease.errors import SynthreleaseError, Unexpected
+from synthrelease.published.checksums import sha256
 from synthrelease.published.document import ReleaseDocument, format_of, read_strictly
 from synthrelease.published.flavour import FlavourPart
 from synthrelease.published.series import SeriesPart
+from synthrelease.published.table import read_csv
+from synthrelease.specification import canonical
 from synthrelease.specification.release_spec import ReleaseSpec
 
 
@@ -39,6 +40,14 @@ def _series(content: bytes, spec: ReleaseSpec, document: ReleaseDocument) -> Ser
     return part
 
 
+def _same_specification(files: Mapping[str, bytes], spec: ReleaseSpec) -> bool:
+    """Whether the release was made from this specification, or from configurations of it that were on a shortlist."""
+    try:
+        return canonical.same_but_for_the_shortlist(files.get(canonical.NAME, b""), spec.tables)
+    except Unexpected:
+        return False
+
+
 def rewritten(files: Mapping[str, bytes], spec: ReleaseSpec) -> dict[str, bytes]:
     """The files of a bundle, but for checksums and signature, with another card, other published totals and other
     formats.
@@ -56,7 +65,7 @@ def rewritten(files: Mapping[str, bytes], spec: ReleaseSpec) -> dict[str, bytes]
     OtherRelease : when the bundle is of another specification, or not the one that an erratum says it corrects.
     """
     old, card = read_strictly(files["release.json"]), spec.card
-    if old.specification != spec.digest:
+    if not _same_specification(files, spec):
         raise OtherRelease(
             "The release was made from another specification than this: columns, rules, criteria or budgets differ."
         )
@@ -78,11 +87,13 @@ def rewritten(files: Mapping[str, bytes], spec: ReleaseSpec) -> dict[str, bytes]
     flavour = FlavourPart.of(document.guarantee.guarantee(), document.domain.way, *stated)
     document = document.model_copy(update={"flavour": flavour})
     document = document.model_copy(update={"series": _series(files["release.json"], spec, document)})
-    kept = {measurements.NAME: files[measurements.NAME]} if measurements.NAME in old.files else {}
+    kept = {canonical.NAME: files[canonical.NAME]}
+    kept |= {measurements.NAME: files[measurements.NAME]} if measurements.NAME in old.files else {}
     if old.imputed in old.files:
         before, now = old.bundle.synthetic_column, spec.bundle.synthetic_column
         kept[document.imputed] = imputing.relabelled(files[old.imputed], marked=before, mark=now)
     data = kept | table_files(document, table)
-    document = document.model_copy(update={"files": {name: sha256(content) for name, content in data.items()}})
+    checksums = {name: sha256(content) for name, content in data.items() if name != canonical.NAME}
+    document = document.model_copy(update={"files": checksums})
     document = with_estimates(document, data.get(measurements.NAME))
     return data | {"release.json": document.dumped()} | written(document, table, {name: len(data[name]) for name in data})

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
-from synthrelease.bundle.checksums import sha256
 from synthrelease.errors import InputError, Unexpected
+from synthrelease.published.checksums import sha256
 from synthrelease.published.columns import ColumnPart
 from synthrelease.published.costs import PersonPart
 from synthrelease.published.document import ReleaseDocument, read_leniently

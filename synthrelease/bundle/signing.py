@@ -1,28 +1,16 @@
-"""Ed25519 signatures: who made a bundle. The signature is of SHA256SUMS, and so of every file in it.
-
-The files are those that other tools read: keys in PEM, the signature as its 64 bytes.
-`openssl pkeyutl -verify -pubin -inkey public-key.pem -rawin -in SHA256SUMS -sigfile SHA256SUMS.sig` checks one too.
-The library `cryptography` comes with `pip install synthrelease[sign]`.
-"""
+"""Keys, and what signs a bundle with them (`published.signatures` checks it)."""
 
 from __future__ import annotations
 
-import hashlib
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from synthrelease.errors import InputError, OutputError, SynthreleaseError
+from synthrelease.errors import InputError, OutputError
+from synthrelease.published.signatures import SigningError, fingerprint, key_file, library, public_pem
 
 if TYPE_CHECKING:
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
-
-SIGNATURE, PUBLIC_KEY = "SHA256SUMS.sig", "public-key.pem"
-_MAX_KEY_BYTES = 10_000
-
-
-class SigningError(SynthreleaseError):
-    """A key file that cannot be used, or a library that is not there."""
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 
 def make_key(path: Path, password: bytes | None) -> str:
@@ -36,8 +24,8 @@ def make_key(path: Path, password: bytes | None) -> str:
     ------
     OutputError : when one of the files exists already, or cannot be written.
     """
-    serialization = _library("hazmat.primitives.serialization")
-    key = _library("hazmat.primitives.asymmetric.ed25519").Ed25519PrivateKey.generate()
+    serialization = library("hazmat.primitives.serialization")
+    key = library("hazmat.primitives.asymmetric.ed25519").Ed25519PrivateKey.generate()
     secrecy = serialization.BestAvailableEncryption(password) if password else serialization.NoEncryption()
     private = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, secrecy)
     public_path = path.with_name(path.name + ".pub")
@@ -56,15 +44,15 @@ def load_private_key(path: Path, password: bytes | None) -> Ed25519PrivateKey:
     ------
     SigningError : when there is none, or the password is not right.
     """
-    serialization = _library("hazmat.primitives.serialization")
-    content = _read(path)
+    serialization = library("hazmat.primitives.serialization")
+    content = key_file(path)
     if b"ENCRYPTED" in content and password is None:
         raise SigningError(f"{path}: expected the password of this key (--password-file FILE), found none.")
     try:
         key = serialization.load_pem_private_key(content, password if b"ENCRYPTED" in content else None)
     except Exception:  # of many kinds, none of which may quote the key
         key = None
-    if not isinstance(key, _library("hazmat.primitives.asymmetric.ed25519").Ed25519PrivateKey):
+    if not isinstance(key, library("hazmat.primitives.asymmetric.ed25519").Ed25519PrivateKey):
         raise SigningError(f"{path}: expected an Ed25519 private key in PEM and its password, found something else.")
     return key
 
@@ -86,66 +74,6 @@ def read_password(path: Path | None) -> bytes | None:
     if not content:
         raise InputError(f"{path}: expected a file whose first line is a password, found none. {problem}")
     return content
-
-
-def load_public_key(path: Path) -> Ed25519PublicKey:
-    """Raises SigningError when the file holds no Ed25519 public key."""
-    key = parse_public_key(_read(path))
-    if key is None:
-        raise SigningError(f"{path}: expected an Ed25519 public key in PEM, found something else.")
-    return key
-
-
-def parse_public_key(content: bytes) -> Ed25519PublicKey | None:
-    try:
-        key = _library("hazmat.primitives.serialization").load_pem_public_key(content)
-    except SigningError:
-        raise
-    except Exception:
-        return None
-    return key if isinstance(key, _library("hazmat.primitives.asymmetric.ed25519").Ed25519PublicKey) else None
-
-
-def is_signed(content: bytes, signature: bytes, key: Ed25519PublicKey) -> bool:
-    """Whether the signature was made of this content with the private half of the key."""
-    try:
-        key.verify(signature, content)
-    except _library("exceptions").InvalidSignature:
-        return False
-    return True
-
-
-def public_pem(key: Ed25519PublicKey) -> bytes:
-    serialization = _library("hazmat.primitives.serialization")
-    pem: bytes = key.public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
-    return pem
-
-
-def fingerprint(key: Ed25519PublicKey) -> str:
-    """SHA-256 of the 32 bytes of the public key, in groups of four hexadecimal digits."""
-    serialization = _library("hazmat.primitives.serialization")
-    raw = key.public_bytes(serialization.Encoding.Raw, serialization.PublicFormat.Raw)
-    digits = hashlib.sha256(raw).hexdigest()
-    return " ".join(digits[i : i + 4] for i in range(0, len(digits), 4))
-
-
-def _library(module: str) -> Any:
-    from importlib import import_module
-
-    try:
-        return import_module(f"cryptography.{module}")
-    except ImportError:
-        pass
-    raise SigningError("Signatures need the library cryptography: pip install synthrelease[sign].")
-
-
-def _read(path: Path) -> bytes:
-    try:
-        with path.open("rb") as file:
-            return file.read(_MAX_KEY_BYTES)
-    except OSError as error:
-        problem = error.strerror
-    raise SigningError(f"{path}: expected a key file, found none that can be read ({problem}).")
 
 
 def _write(path: Path, content: bytes) -> None:

@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from synthrelease.bundle.table import ReleasedTable
 from synthrelease.domain.margins import Calibration
 from synthrelease.domain.raking import NotCalibrated, Weights, raked
 from synthrelease.published.calibration import CalibrationPart
 from synthrelease.published.columns import ColumnPart
 from synthrelease.published.document import ReleaseDocument
+from synthrelease.published.table import ReleasedTable
 
 
 def calibrated(

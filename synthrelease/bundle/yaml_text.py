@@ -6,7 +6,7 @@ from typing import Any
 
 import yaml
 
-from synthrelease.bundle.table import NOTICE
+from synthrelease.published.table import NOTICE
 
 
 class _Dumper(yaml.SafeDumper):

@@ -23,13 +23,15 @@ from synthrelease.cli.describing import schema
 from synthrelease.cli.drafting import init
 from synthrelease.cli.estimating import estimate
 from synthrelease.cli.planning import check, plan
-from synthrelease.cli.quiet import be_quiet
+from synthrelease.cli.quiet import QuietCommand, QuietGroup, be_quiet
 from synthrelease.cli.rehearsing import allocate, rehearse, simulate
 from synthrelease.cli.releasing import release
 from synthrelease.cli.terminal import STOPPED, err
+from synthrelease.connections import without_secrets
 from synthrelease.errors import SynthreleaseError, failure_of
 
 app = typer.Typer(
+    cls=QuietGroup,
     add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -57,8 +59,12 @@ for command in (
     keygen,
     audit,
 ):
-    app.command()(command)
+    app.command(cls=QuietCommand)(command)
 app.add_typer(accounting.app, name="ledger")
+
+
+_READING = {"check", "release", "ledger"}
+"""Commands that read private data."""
 
 
 def main() -> None:
@@ -71,15 +77,23 @@ def main() -> None:
     try:
         app()
     except SynthreleaseError as error:
-        err.print(str(error), style="red")
+        err.print(without_secrets(str(error), sys.argv[1:]), style="red")
         sys.exit(error.exit_code)
     except SystemExit as end:  # Python prints a code that is a text, and a library that gives up may put anything into it
         sys.exit(end.code if isinstance(end.code, int | None) else STOPPED)
     except Exception as error:  # its message and traceback could hold private values
         err.print(
-            f"synthrelease stopped because of a mistake in the program or the machine: {failure_of(error)}. The message is not "
-            "shown, because it could hold private values. Nothing was published; if private data had been read, the planned "
-            "budget counts as spent.",
+            f"synthrelease stopped because of a mistake in the program or the machine: {failure_of(error)}. {_what_was_read()}",
             style="red",
         )
         sys.exit(STOPPED)
+
+
+def _what_was_read() -> str:
+    """What a user should know of a failure that nobody foresaw."""
+    if _READING.isdisjoint(sys.argv[1:2]):
+        return "This command reads no private data: nothing was spent. Please report it, with the command."
+    return (
+        "The message is not shown, because it could hold private values. Nothing was published; if private data had been read, "
+        "the planned budget counts as spent."
+    )

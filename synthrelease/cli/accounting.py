@@ -10,6 +10,7 @@ import typer
 from rich.table import Table
 
 from synthrelease.accounting.charges import decimal_text
+from synthrelease.cli.quiet import QuietCommand
 from synthrelease.cli.terminal import TableName
 from synthrelease.cli.terminal import out as terminal
 
@@ -22,7 +23,7 @@ File = Annotated[Path, typer.Argument(metavar="FILE", help="The ledger.")]
 Head = Annotated[str, typer.Option("--expect-head", help="The head from your logbook.")]
 
 
-@app.command("open")
+@app.command("open", cls=QuietCommand)
 def open_new(
     file: File,
     dataset: Annotated[str, typer.Option("--dataset", help="What the dataset is called; one ledger for each dataset.")],
@@ -40,7 +41,7 @@ def open_new(
         terminal.print("It allows pure differential privacy alone; releases with a delta need --delta-limit from the start.")
 
 
-@app.command()
+@app.command(cls=QuietCommand)
 def split(
     file: File,
     config: Annotated[Path, typer.Option("--config", metavar="CONFIG", help="A configuration with the table [split].")],
@@ -68,7 +69,7 @@ def split(
     terminal.print(f"For your logbook: {statement.logbook_line()}")
 
 
-@app.command()
+@app.command(cls=QuietCommand)
 def show(file: File, expect_head: Head | None = None) -> None:
     """Show what was spent. Verifies every entry first."""
     from synthrelease.ledger.account import load_ledger
@@ -113,7 +114,7 @@ def _print_pieces(statement: Statement, split: Split) -> None:
     )
 
 
-@app.command()
+@app.command(cls=QuietCommand)
 def renew(file: File, expect_head: Head) -> None:
     """Make a lost head file anew, against the head in your logbook."""
     from synthrelease.ledger.account import renew_head

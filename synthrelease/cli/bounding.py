@@ -34,7 +34,7 @@ def bound(
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs instead of text.")] = False,
 ) -> None:
-    """Answer a query from a release, and bound how far the answer is from the original table's.
+    """Answer a query from a release, and bound the answer of the file: of those of its rows that the rules keep.
 
     The bound follows from the released figures alone and holds for all queries together (docs/bounds.md). QUERY is written
     like a plausibility rule, with limits between the released bins. It asks for the number of rows; with --given for a share,
@@ -50,7 +50,9 @@ def bound(
         return
     release = load(folder)
     found = ask(release, query, given=given, mean_of=mean, minus=minus, confidence=confidence, acceptance=acceptance)
-    said = verdict(release, IntendedQueryTable(query=query, given=given, mean=mean, minus=minus))
+    # as it was asked, of any length: it has just been read
+    asked = IntendedQueryTable.model_construct(query=query, given=given, mean=mean, minus=minus)
+    said = verdict(release, asked)
     if as_json:
         print(json.dumps(_plain(found) | {"stated": said.word, "because": said.because}, indent=2))
     else:
@@ -95,6 +97,9 @@ def _plain(found: Bound) -> dict[str, Any]:
         "confidence": found.confidence,
         "acceptance": found.acceptance,
         "n_rows": found.n_rows,
+        "shares": list(found.shares) if found.kind == "count" else None,
+        "binned": None if found.binned_low is None else [found.binned_low, found.binned_high],
+        "about": found.about,
         "measured": found.measured or None,
         "limits": {limit.score.name: limit.limit if limit.limit < float("inf") else None for limit in found.limits},
     }

@@ -45,17 +45,25 @@ def verify(
     commitment: Annotated[
         Path | None, typer.Option("--commitment", metavar="FILE", help="What was committed to before the run (see commit).")
     ] = None,
+    plan: Annotated[
+        bool, typer.Option(help="Compute plan and figures again from the published specification, as the program does.")
+    ] = True,
+    documents: Annotated[bool, typer.Option(help="Write every other document again and compare.")] = True,
 ) -> None:
-    """Check a published release without any private data: that the files are whole and say the same. Exit code 5 if not."""
+    """Check a published release without any private data, and list what cannot be checked. Exit code 5 if something is wrong.
+
+    With --no-plan --no-documents, the part is left that stands alone: it needs nothing that makes or writes a release.
+    """
     from synthrelease.verification import verify_bundle
 
-    report = verify_bundle(folder, public_key, earlier or (), commitment)
+    report = verify_bundle(folder, public_key, earlier or (), commitment, plan=plan, documents=documents)
     print_report(report)
     if not report.passed:
         raise VerificationFailed(f"{folder}: this release does not fit together. See the problems above.")
-    out.print("Everything fits together.", style="green")
-    if report.signed_by is None:
-        out.print("Nobody signed it: whoever can write a whole release anew could have made these files.")
+    out.print("Nobody can check without the private file:")
+    for sentence in report.beyond:
+        out.print(f"- {printable(sentence)}", highlight=False)
+    out.print(report.closing, style="green" if report.vouched_for else "yellow", highlight=False)
 
 
 def card(
@@ -119,12 +127,18 @@ def print_weights(folder: Path) -> None:
 
 
 def print_report(report: Report) -> None:
+    """The checks. Texts of the files are shown with their control characters written out: they could hide what is said."""
     table = Table("check", "", "found", title="Verification")
     for check in report.checks:
         mark = "ok" if check.passed else "not made" if not check.made else "PROBLEM"
-        found = "\n".join(check.problems) if check.problems else check.found
+        found = "\n".join(printable(problem) for problem in check.problems) if check.problems else printable(check.found)
         table.add_row(check.name, mark, found, style=None if check.passed else "red")
     out.print(table)
+
+
+def printable(text: str) -> str:
+    """A text with the codes of all characters that a terminal would not show as they are."""
+    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
 
 
 def warn_of_gaps(spec: Any) -> None:

@@ -32,7 +32,7 @@ def commit(
 
     spec = load_spec(config)
     spec = spec if shortlist is None else narrowed(spec, shortlist)
-    made = commitment(spec, ledger, shortlist)
+    made = commitment(spec, ledger)
     check_free(file)
     file.write_bytes(made.dumped())
     head = "no ledger named" if made.ledger is None else f"ledger {made.ledger.dataset} at its head {made.ledger.head[:16]}"

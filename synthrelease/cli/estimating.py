@@ -1,4 +1,4 @@
-"""estimate: numbers of the original table with intervals, from noisy tables. Reads nothing private, spends nothing."""
+"""estimate: numbers of the file with intervals, from noisy tables. Reads nothing private, spends nothing."""
 
 from __future__ import annotations
 
@@ -22,13 +22,15 @@ def estimate(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs instead of text.")] = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print a table for R, Stata or a spreadsheet instead of text.")] = False,
 ) -> None:
-    """Estimate shares, means or slopes of the original table from the noisy tables that a release publishes.
+    """Estimate shares, counts, means, medians or slopes of the file from the noisy tables that a release publishes.
 
-    QUESTION is "share CONDITION", "mean COLUMN" or "slope COLUMN on COLUMN, COLUMN"; "by COLUMN" asks for each bin of a column,
-    "where CONDITION" says which rows count. Conditions are written like plausibility rules, with limits between released bins.
+    QUESTION is "share CONDITION", "mean COLUMN", "median COLUMN" or "slope COLUMN on COLUMN, COLUMN"; "by COLUMN" asks for each
+    bin of a column, "where CONDITION" says which rows count. Conditions are written like plausibility rules, with limits
+    between released bins.
 
-    Each number comes with an interval that holds the original table's, and one that holds that of a population of which the
-    table is a simple random sample (docs/estimates.md). Where no noisy table holds the columns, `synthrelease bound` answers.
+    Each number comes with an interval that holds that of the file (of its rows that the rules keep), and one that holds that of
+    a population of which they are a simple random sample (docs/estimates.md). Where no noisy table holds the columns,
+    `synthrelease bound` answers.
     """
     from synthrelease.estimates import estimate as ask
 

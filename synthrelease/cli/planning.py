@@ -23,6 +23,7 @@ from synthrelease.cli.terminal import (
     print_plan,
     print_plans,
     progress_line,
+    refusals,
 )
 from synthrelease.errors import Problem, SpecError
 
@@ -85,6 +86,10 @@ def _check_possible(spec: ReleaseSpec, rows: int | None) -> None:
 TOLD = (
     "How many of them the rules keep is not shown: it would be an exact figure about private data. That the file fits is one, "
     "too: do not change bounds, bins or categories because of what this command says."
+)
+UNREAD = (
+    "A release counts such texts as missing values, without a word. If they are typing errors, nothing has to be done. If all "
+    "values of a column are written so, decimal, delimiter or the format of its dates are others: correct them."
 )
 
 
@@ -161,6 +166,7 @@ def _document(spec: ReleaseSpec, jobs: int, rows: int | None) -> dict[str, Any]:
         "rounds": None if spec.rounds is None else {str(rounds): float(share) for rounds, share in spec.rounds.atoms},
         "split": None if spec.split is None else {"by": spec.split.by, "piece": spec.split.piece, "of": spec.split.of},
         "stop_probability": None if spec.rounds is not None else float(spec.stop_probability),
+        "refuses": refusals(spec),
         "memory_mb": peak_megabytes(spec, jobs, rows),
         "attempt": {
             "rows": rows or usual_rows(spec),
@@ -198,7 +204,7 @@ def check(
     )
     if data is not None:
         from synthrelease.enclave.cluster import counting_cluster
-        from synthrelease.enclave.ingest import ingest
+        from synthrelease.enclave.ingest import check_fit
         from synthrelease.enclave.source import Source
 
         source = Source.of(data, table)
@@ -206,8 +212,12 @@ def check(
             phase("reading the private file")
             scheduler = cluster_address(backend, address)
             with nullcontext() if scheduler is None else counting_cluster(scheduler) as run:
-                rows = ingest(source, spec.schema, spec.input, spec.raw, run)
-        out.print(f"{str(source)}: fits the specification; {rows.n_file} rows in the file. {TOLD}")
+                rows = check_fit(source, spec.schema, spec.input, spec.raw, run)
+        out.print(f"{source}: fits the specification; {rows.n_file} rows in the file. {TOLD}")
+        for text in rows.unread:
+            out.print(text, style="yellow")
+        if rows.unread:
+            out.print(UNREAD)
         check_delta(spec.plan.total.delta, rows.n_file)
         check_stated(spec.rows, rows.n_file)
         if spec.split is not None:

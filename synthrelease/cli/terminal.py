@@ -20,7 +20,7 @@ from synthrelease.accounting.charges import Charge, decimal_text
 from synthrelease.accounting.guarantee import loss_of_group
 from synthrelease.accounting.rows import NOT_COVERED
 from synthrelease.accounting.stopping_laws import StoppingLaw
-from synthrelease.errors import InputError, Interrupted
+from synthrelease.errors import InputError, Interrupted, listing
 
 NOTHING_RELEASED = 3
 STOPPED = 1
@@ -136,6 +136,8 @@ def print_plan(spec: Any) -> None:
         out.print(_person(spec))
     style = "yellow" if spec.rows.way == "exact" else None
     out.print(ROWS_IN_WORDS[spec.rows.way].format(stated=spec.rows.stated, margin=spec.rows.margin), style=style)
+    for line in refusals_in_words(spec):
+        out.print(line)
     if spec.split is not None:
         out.print(SPLIT_IN_WORDS.format(piece=spec.split.piece, of=spec.split.of, by=spec.split.by))
     if spec.partition is not None:
@@ -146,6 +148,23 @@ def print_plan(spec: Any) -> None:
         out.print("The generation budget is rho, not epsilon: some generators are zero-concentrated (docs/accounting.md).")
     if total.delta > LARGE_DELTA:
         out.print("delta is large: it should be far below one over the number of rows (docs/accounting.md).", style="yellow")
+
+
+def refusals(spec: Any) -> dict[str, list[str]]:
+    """The columns of which some value refuses the whole file, by the setting that asks for it."""
+    columns = spec.schema.columns
+    return {kind: [each.name for each in columns if getattr(each, kind) == "error"] for kind in ("missing", "outside")}
+
+
+def refusals_in_words(spec: Any) -> list[str]:
+    """What `error` tells of a file; nothing where no column asks for it."""
+    found = [f'{kind} = "error" for {listing(names)}' for kind, names in refusals(spec).items() if names]
+    if not found:
+        return []
+    return [
+        f"Unpaid: {'; '.join(found)}. Such a value in one record ends the run after the charge, and a release says that none "
+        'has one: an exact fact about the file that no epsilon covers. "drop", "bin" and "clip" say nothing.'
+    ]
 
 
 ROWS_IN_WORDS = {

@@ -41,6 +41,11 @@ class Setting:
     criteria: Mapping[str, Criterion]
 
     @property
+    def atomic(self) -> Transformation:
+        """The atomic cells, on which the own values of rows are known."""
+        return Transformation(schema=self.schema, binnings=tuple(column.atoms for column in self.schema.columns))
+
+    @property
     def answered(self) -> tuple[Criterion, ...]:
         """The criteria that the shared measurements answer."""
         return tuple(each for each in self.criteria.values() if each.answered_by is not None)
@@ -68,6 +73,10 @@ class Setting:
                     labels=binning.labels,
                     numbers=binning.numbers,
                     missing=binning.missing,
+                    lower=binning.lower,
+                    upper=binning.upper,
+                    bounds=column.bounds,
+                    step=column.step,
                     groups=_groups(binning, self.groups.get(column.name)),
                 )
                 for column, binning in zip(transformation.schema.columns, transformation.binnings, strict=True)
@@ -134,6 +143,8 @@ class Criterion(SpecTable):
     """Whether the figure bounds the error of every cell of small tables, on which all other bounds rest."""
     asks_single_columns: ClassVar[bool] = False
     """Whether the figure looks at each column by itself, so that a table with independent columns may meet it."""
+    own_mechanism: ClassVar[str] = "Laplace"
+    """What its figure has its privacy from, where it is a figure of its own."""
     no_sensitivity: ClassVar[str] = ""
     """Why, or when, the sensitivity does not follow from what a bundle holds."""
     no_bounds: ClassVar[str] = ""
@@ -167,6 +178,11 @@ class Criterion(SpecTable):
         if answered_by is None and "answered_by" in others.data and cls.compares and not epsilon:
             raise Unexpected('a number above 0, or answered_by = "measurements" in its place', "0 or nothing")
         return epsilon
+
+    @property
+    def own_values_of(self) -> tuple[str, ...]:
+        """Columns of which the figure uses the own values of private rows, and not only their bins."""
+        return ()
 
     @property
     def figure_range(self) -> tuple[float, float]:
@@ -273,6 +289,11 @@ class Criterion(SpecTable):
         return self.compares and self.answered_by is None
 
     @property
+    def mechanism_words(self) -> str:
+        """What the released figure has its privacy from, in words."""
+        return self.own_mechanism if self.answered_by is None else ANSWERED
+
+    @property
     def measured_line(self) -> bool:
         """Whether a line is taken from the shared measurements."""
         return False
@@ -319,7 +340,7 @@ class Criterion(SpecTable):
         transformation = candidate.transformation
         limits = fitted.measured_limits(transformation, setting.sums, setting.raw)[self.name]
         bound = outward(self.measured_bound(limits, setting.facts(transformation, candidate.counts)))
-        return self._judged(bound, ANSWERED, None, None, Fraction(0))
+        return self._judged(bound, self.mechanism_words, None, None, Fraction(0))
 
     def score(self, private: PrivateCounts, candidate: Candidate, setting: Setting, fitted: Fitted) -> Score:
         """Ask the query, release its figure with noise and compare it with the threshold.
@@ -355,7 +376,7 @@ class Criterion(SpecTable):
             ),
         )
         value = math.nan if query.void else noisy.value
-        return self._judged(value, "Laplace", query.sensitivity, noisy.noise_sd, self.epsilon)
+        return self._judged(value, self.mechanism_words, query.sensitivity, noisy.noise_sd, self.epsilon)
 
     def _judged(
         self, value: float, mechanism_name: str, sensitivity: float | None, noise_sd: float | None, epsilon: Fraction

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
 from typing import Literal
@@ -20,7 +21,14 @@ from synthrelease.criteria.columns import grouping_mistakes, unknown_columns, un
 from synthrelease.criteria.drafts import CriterionDraft, FileFacts
 from synthrelease.criteria.facts import PublicFacts
 from synthrelease.criteria.fitted import Fitted
-from synthrelease.criteria.groupings import Grouping, groupings, public_groupings, public_sizes, rows_of_group
+from synthrelease.criteria.groupings import (
+    Grouping,
+    groupings,
+    public_groupings,
+    public_sizes,
+    rows_of_bins,
+    rows_of_group,
+)
 from synthrelease.criteria.guarding import LostPair
 from synthrelease.criteria.known_errors import MeanError
 from synthrelease.criteria.measured_groups import FINEST, furthest_mean, in_steps, sums_of_numbers
@@ -28,21 +36,28 @@ from synthrelease.criteria.measured_sums import Limits, Sums
 from synthrelease.criteria.offenders import Offender, PublicCounts
 from synthrelease.criteria.wording import figure, grouped, shown, words
 from synthrelease.domain.counts import Counts
-from synthrelease.domain.schema import Layout
+from synthrelease.domain.own_values import BinnedCounts, atoms_of
+from synthrelease.domain.schema import Layout, Transformation
 from synthrelease.randomness import MOST_ROWS, noise_grid
 
 
 class ConditionalMean(Criterion):
     """max over groups v of |resized mean_R(column | v) - mean_S(column | v)|.
 
+    mean_S is that of the numbers that stand for the released bins, mean_R that of the own values of the private rows: what a
+    reader of the table computes against what the file has.
+
     Attributes
     ----------
-    column : the column that is averaged, by the numbers of its bins, clipped to `range`. Example: `column = "birth_weight"`.
+    column : the column that is averaged. Example: `column = "birth_weight"`.
+    values : "own" takes private rows by their own values, on the grid of the column (`step`). "bins" takes them by the numbers
+        of their released bins, as Hod & Canetti (2024) do, and then the figure says nothing about what a bin's number
+        hides. Example: `values = "bins"`.
     by : columns to group by, one grouping each, in the bins of [groups] where it has the column.
         Example: `by = ["age", "sex"]`.
     overall : whether the mean of all rows counts, too. Example: `overall = false`, `by = ["age"]`.
-    range : [lowest, highest]; numbers of the column beyond it count as its ends. The noise grows with its width.
-        Example: `range = [1400, 4600]`.
+    range : [lowest, highest]; values and numbers beyond it count as its ends, so that the means are of clipped values where it
+        is narrower than the values that occur. The noise grows with its width. Example: `range = [500, 5500]`.
     size_margin : public bound T on the error of a group's share of the rows; the resize parameter of group v is
         m_v = max(1, count_S(v) - ceil(n T)). The threshold of the absolute marginal error is the natural choice: a larger
         margin means more noise in small groups, a smaller one that means of groups with fewer private rows are pulled to the
@@ -56,7 +71,9 @@ class ConditionalMean(Criterion):
     lack a value: rows without one of the column, or of the column they are grouped by, are in no group. Groups and m_v come
     from the candidate and n, so they are public. The maximum keeps the sensitivity (Proposition 3).
 
-    Rounding: a value enters as its bin's distance from the middle of the range, a public number that is a function of the bin
+    A value enters as that of its grid point, which is a function of the record alone, whatever others there are.
+
+    Rounding: a value enters as its distance from the middle of the range, a public number that is a function of its atomic bin
     alone and at most (U - L)/2 (but for 2^-53 of it); w is then 0. The number of rows of a group in each bin is an exact
     integer, products with it are off by 2^-53 of themselves, and their sum is correctly rounded in whatever order (math.fsum).
     So the figure is off by less than `mean_error`, 2^-50 of the width, however far from 0 the range lies. The sensitivity is at
@@ -71,6 +88,11 @@ class ConditionalMean(Criterion):
     overall: bool = True
     range: tuple[float, float]
     size_margin: float = Field(ge=0, lt=1)
+    values: Literal["own", "bins"] = "own"
+
+    @property
+    def own_values_of(self) -> tuple[str, ...]:
+        return (self.column,) if self.values == "own" else ()
 
     @property
     def figure_range(self) -> tuple[float, float]:
@@ -81,10 +103,11 @@ class ConditionalMean(Criterion):
 
     def sentence(self, facts: PublicFacts) -> str:
         low, high = self.range
+        what = "mean" if self.values == "own" else "mean of the bin numbers"
         return (
-            f"The largest difference between released and original mean of {words(self.column)}, "
+            f"The largest difference between released and original {what} of {words(self.column)}, "
             f"{grouped(self.by, self.overall, facts)}. "
-            f"Values count as {shown(low)} to {shown(high)}; rows without one do not count."
+            f"Values count as {shown(low)} to {shown(high)}{facts.grid_of(self.own_values_of)}; rows without one do not count."
         )
 
     def public_sensitivity(self, facts: PublicFacts) -> float:
@@ -104,8 +127,16 @@ class ConditionalMean(Criterion):
             lowest=self.range[0],
             highest=self.range[1],
             size_margin=self.size_margin,
+            values=self._value_limits(facts),
             criterion=self.name,
         )
+
+    def _value_limits(self, facts: PublicFacts) -> tuple[np.ndarray, np.ndarray]:
+        """(n_present,) the lowest and the highest that an original row of each released bin counts as."""
+        column = facts.by_name[self.column]
+        numbers = np.array(column.numbers[: column.present], dtype=float)
+        low, high = column.value_limits if self.values == "own" else (numbers, numbers)
+        return np.clip(low, *self.range), np.clip(high, *self.range)
 
     def guards(self, pair: LostPair) -> bool:
         """It names the column and those it is grouped by."""
@@ -122,8 +153,7 @@ class ConditionalMean(Criterion):
     def drafts(cls, file: FileFacts) -> Iterable[CriterionDraft | str]:
         """The means of the two columns of numbers that hang together most with others, by up to three of these."""
         for column in file.outcomes[:2]:
-            limits = column.limits or (0.0, 1.0)
-            low, high = limits[0], limits[-1]
+            low, high = column.mean_range
             yield CriterionDraft(
                 settings={
                     "name": f"mean {column.name}"[:80],
@@ -135,7 +165,8 @@ class ConditionalMean(Criterion):
                     "threshold": float(f"{(high - low) * 0.05:.2g}"),
                     "epsilon": Fraction(1, 100),
                 },
-                remark="no mean of a group, nor the overall mean, may be off by more than this",
+                remark="no mean of a group, nor the overall mean, may be off by more than this; values beyond `range` count as "
+                "its ends",
             )
 
     @model_validator(mode="after")
@@ -156,14 +187,21 @@ class ConditionalMean(Criterion):
     def mistakes(self, setting: Setting, others: Mapping[str, Criterion]) -> Iterable[Mistake]:
         unknown = [*unknown_columns(setting.schema, "column", [self.column])]
         found = [*unknown, *grouping_mistakes(setting, "by", self.by)]
+        if self.answered_by is not None and self.values == "own":
+            found.append(
+                Mistake(
+                    field="answered_by",
+                    expected='values = "bins" beside it: noisy tables tell how many rows a bin has, and not their own values',
+                    found='values = "own"',
+                )
+            )
         return found if unknown else [*unnumbered(setting, "column", self.column), *found]
 
     def query(self, n: int, candidate: Candidate, setting: Setting, fitted: Fitted) -> Query:
         lowest, highest = self.range
         groups = groupings(self.by, self.overall, candidate.transformation, setting)
-        numbers = np.clip(candidate.transformation.numbers(self.column), lowest, highest) - middle(lowest, highest)
-        column = candidate.transformation.layout.index(self.column)
-        synthetic = [_sums(candidate.counts, column, numbers, group) for group in groups]
+        rows = _Rows(column=self.column, transformation=candidate.transformation, range=self.range, own=self.values == "own")
+        synthetic = [rows.of_released(candidate.counts, group) for group in groups]
         margin = math.ceil(self.size_margin * candidate.n)
         sizes = [np.maximum(1, counts - margin) for counts, _ in synthetic]
         void = any((counts == 0).any() for counts, _ in synthetic)  # an empty group has no mean
@@ -173,7 +211,7 @@ class ConditionalMean(Criterion):
         def figure(counts: Counts) -> float:
             worst = 0.0
             for group, size, target in zip(groups, sizes, targets, strict=True):
-                means = resized_means(*_sums(counts, column, numbers, group), size)
+                means = resized_means(*rows.of_original(counts, group), size)
                 worst = max(worst, float(np.abs(means - target).max()))
             return worst
 
@@ -209,12 +247,12 @@ class ConditionalMean(Criterion):
 
     def offender(self, public: PublicCounts, candidate: Candidate, setting: Setting, fitted: Fitted) -> Offender | None:
         """The group whose mean is furthest off, as it is: not resized."""
-        numbers = np.clip(candidate.transformation.numbers(self.column), *self.range)
-        column, found = candidate.transformation.layout.index(self.column), []
+        values = _Rows(column=self.column, transformation=candidate.transformation, range=self.range, own=self.values == "own")
+        found = []
         for grouping in groupings(self.by, self.overall, candidate.transformation, setting):
             ours, theirs = (
-                sums / np.maximum(rows, 1)
-                for rows, sums in (_sums(table, column, numbers, grouping) for table in (candidate.counts, public.counts))
+                sums / np.maximum(rows, 1) + middle(*self.range)
+                for rows, sums in (values.of_released(candidate.counts, grouping), values.of_original(public.counts, grouping))
             )
             worst = int(np.abs(ours - theirs).argmax())
             where = f"mean {words(self.column)}, {grouping.where(worst)}"
@@ -224,19 +262,63 @@ class ConditionalMean(Criterion):
         return max(found, key=lambda each: each[0])[1]
 
 
-def _sums(table: Counts, column: int, numbers: np.ndarray, grouping: Grouping) -> tuple[np.ndarray, np.ndarray]:
+@dataclass(frozen=True, kw_only=True)
+class _Rows:
+    """Exact counts, and sums of distances from the middle of the range, of the rows of every group.
+
+    Attributes
+    ----------
+    own : whether rows of the original count by their own values, or by the numbers of their released bins.
+    """
+
+    column: str
+    transformation: Transformation
+    range: tuple[float, float]
+    own: bool
+
+    def of_released(self, table: Counts, grouping: Grouping) -> tuple[np.ndarray, np.ndarray]:
+        """(n_groups,) counts and sums of a table on the released bins, each row by the number that stands for its bin."""
+        cells = rows_of_bins(table, self._place, grouping, len(self.transformation.binning(self.column)))
+        return _sums(cells, self._clipped(self.transformation.numbers(self.column)))
+
+    def of_original(self, table: Counts, grouping: Grouping) -> tuple[np.ndarray, np.ndarray]:
+        """(n_groups,) counts and sums of the original, which is counted by group and value once for all candidates."""
+        if not self.own:
+            return self.of_released(table, grouping)
+        atoms = self.transformation.schema[self.column].atoms
+
+        def counted() -> Counts:
+            into = grouping.into[self.transformation.maps[grouping.column]]
+            rows, on_atoms = atoms_of(table, self.transformation), replace(grouping, into=into)
+            return rows_of_bins(rows, self._place, on_atoms, len(atoms))
+
+        key = ("values by group", self.column, grouping.name)
+        cells = table.kept(key, counted) if isinstance(table, BinnedCounts) else counted()
+        return _sums(cells, self._clipped(atoms.known_numbers))
+
+    @property
+    def _place(self) -> int:
+        return self.transformation.layout.index(self.column)
+
+    def _clipped(self, numbers: np.ndarray) -> np.ndarray:
+        return np.clip(numbers, *self.range) - middle(*self.range)
+
+
+def _sums(cells: Counts, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """(n_groups,) counts, exact, and sums of the numbers, correctly rounded sums of products that are.
 
-    Rows in no group, and those in a bin that is not a number (missing values), count in neither.
+    Rows in a bin that is not a number (missing values) count in neither.
+
+    Parameters
+    ----------
+    cells : rows by group and bin.
     """
-    groups, bins = grouping.of_cells(table), table.digits(column)
-    counted = (groups >= 0) & np.isfinite(numbers)[bins]
-    n_groups, n_bins = len(grouping), len(numbers)
-    places = groups[counted] * n_bins + bins[counted]
-    cells = Counts(Layout(columns=("group", "bin"), sizes=(n_groups, n_bins)), places, table.counts[counted])
+    n_groups, n_bins = cells.layout.sizes
     members, bins = np.divmod(cells.codes, n_bins)
-    counts = np.bincount(members, weights=cells.counts, minlength=n_groups).astype(np.int64)
-    products, ends = cells.counts * numbers[bins], np.searchsorted(members, np.arange(n_groups + 1)).tolist()
+    counted = np.isfinite(numbers)[bins]
+    members, bins, rows = members[counted], bins[counted], cells.counts[counted]
+    counts = np.bincount(members, weights=rows, minlength=n_groups).astype(np.int64)
+    products, ends = rows * numbers[bins], np.searchsorted(members, np.arange(n_groups + 1)).tolist()
     return counts, np.array([math.fsum(products[start:stop].tolist()) for start, stop in pairwise(ends)])
 
 

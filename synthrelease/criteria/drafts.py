@@ -44,6 +44,8 @@ class FileColumn:
     weight : whether it is a design weight.
     alternative : what the bins that it is released in are called.
     limits : inner limits of the drafted bins of a column of numbers; None for categories.
+    mean_range : of a column of numbers: what values may be clipped to so that no mean moves by more than next to nothing.
+    line_range : likewise for a line, in which a few extreme rows may count as less than they are.
     category_rows : how often each category occurs in the file, by its label; empty for numbers.
     missing_rows : rows without a value.
     partners : the other columns, those that hang together most with this one first.
@@ -57,6 +59,8 @@ class FileColumn:
     category_rows: Mapping[str, int]
     missing_rows: int
     partners: Mapping[str, Partner]
+    mean_range: tuple[float, float]
+    line_range: tuple[float, float]
 
     @property
     def n_bins(self) -> int:
@@ -123,10 +127,17 @@ class FileFacts:
 
 @dataclass(frozen=True, kw_only=True)
 class CriterionDraft:
-    """One criterion: its TOML keys in order, and a remark. Threshold and epsilon are first guesses, until figures are known."""
+    """One criterion: its TOML keys in order, and a remark. Threshold and epsilon are first guesses, until figures are known.
+
+    Attributes
+    ----------
+    in_place_of : the name of the criterion that this one stands for where that one could only have a far wider limit, because
+        bins are too wide for it; empty where it stands for none.
+    """
 
     settings: Mapping[str, object]
     remark: str
+    in_place_of: str = ""
 
 
 def budget(wanted: float) -> Fraction:

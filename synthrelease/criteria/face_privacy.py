@@ -49,6 +49,7 @@ class FacePrivacy(Criterion):
     """
 
     figure_gets_noise: ClassVar[bool] = False
+    own_mechanism: ClassVar[str] = "none: looks at synthetic rows only"
     compares: ClassVar[bool] = False
     no_sensitivity: ClassVar[str] = "The figure gets no noise: the released table alone decides it (`public_figure`)."
     no_bounds: ClassVar[str] = "The figure looks at released rows only."
@@ -134,4 +135,4 @@ class FacePrivacy(Criterion):
         )
 
     def query(self, n: int, candidate: Candidate, setting: Setting, fitted: Fitted) -> Score:
-        return self._judged(self._rare(candidate.counts), "none: looks at synthetic rows only", None, None, self.epsilon)
+        return self._judged(self._rare(candidate.counts), self.mechanism_words, None, None, self.epsilon)

@@ -6,7 +6,7 @@ They are made from release.json by `bundle.public`, and from a loaded release by
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -14,6 +14,7 @@ import numpy as np
 
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.plausibility import Plausibility
+from synthrelease.domain.value_grid import value_limits
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,6 +36,8 @@ class PublicColumn:
     numbers : the number that stands for each bin, or None.
     lower, upper : each bin is [lower, upper); empty for categories.
     missing : the index of the bin of missing values, the last one; None where the column has none.
+    bounds : public bounds of the values of a numeric column; None where they are not known.
+    step : of the grid on which own values of rows are counted; None where no criterion computes with them.
     groups : what the acceptance file groups the bins to; None where it names no groups of this column.
     """
 
@@ -48,11 +51,18 @@ class PublicColumn:
     upper: tuple[float, ...] = ()
     groups: tuple[Group, ...] | None = None
     missing: int | None = None
+    bounds: tuple[float, float] | None = None
+    step: float | None = None
 
     @property
     def present(self) -> int:
         """Number of bins that hold values."""
         return len(self.labels) - (self.missing is not None)
+
+    @property
+    def value_limits(self) -> tuple[np.ndarray, np.ndarray]:
+        """(n_present,) the lowest and the highest value that a row of each bin can have; of categories their numbers."""
+        return value_limits(self.kind, self.numbers[: self.present], self.lower, self.upper, self.bounds)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,6 +90,13 @@ class PublicFacts:
     def unit(self, name: str) -> str:
         """The unit of a column, empty where it has none."""
         return self.by_name[name].unit if name in self.by_name else ""
+
+    def grid_of(self, names: Iterable[str]) -> str:
+        """What the grids of some columns do to their values, in words; empty where every value is on its grid."""
+        columns = [self.by_name[name] for name in names if name in self.by_name]
+        coarse = [each for each in columns if each.step and not (each.kind == "integer" and each.step == 1)]
+        found = [f"{each.name.replace('_', ' ')} to the nearest {each.step:g} {each.unit}" for each in coarse]
+        return "".join(f", {text.rstrip()}" for text in found)
 
     @property
     def table(self) -> Counts:

@@ -9,14 +9,15 @@ a public guess, so that the noise of the feature products multiplies only what t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
 
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.schema import Binning, Layout
+from synthrelease.criteria.intervals import Interval
+from synthrelease.criteria.records import Records
 from synthrelease.errors import rejecting
 from synthrelease.randomness import SYSTEM, SystemEntropy, discrete_laplace
 
@@ -56,10 +57,10 @@ class Prior:
     uncertainty: float
 
 
-def too_large(numbers: tuple[np.ndarray, ...], prior: Prior | None) -> bool:
+def too_large(numbers: tuple[np.ndarray, ...], limits: tuple[Interval, ...], prior: Prior | None) -> bool:
     """Whether a design of these numbers, around this prior, could leave what floats can hold. Public; looks at no cells."""
     prior = prior or _mid_range(numbers)
-    *features, target = numbers
+    *features, target = (np.concatenate([axis, each.low, each.high]) for axis, each in zip(numbers, limits, strict=True))
     with np.errstate(all="ignore"):
         standard = [
             np.abs(axis - centre).max() / spread
@@ -72,100 +73,148 @@ def too_large(numbers: tuple[np.ndarray, ...], prior: Prior | None) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class Design:
-    """The public domain of one record, as the product of the bins' numbers, and its integer moments.
+    """The public domain of one record, as the product of the bins of some columns, and its integer moments.
 
     Attributes
     ----------
-    numbers : the number of every bin, per feature and then for the target; cells are their product, the target fastest.
+    numbers : what stands for every bin in the released table, per feature and then for the target; cells are their product, the
+        target fastest.
+    limits : the same for the lowest and highest value that a record of the original counts as in every bin.
     scales : (k,) a record adds round(scale * real moment) to each moment sum.
     counted : whether the number of records is a moment, too: where some may lack a column, it is not public.
     sensitivity : l1 sensitivity of the moment sums under replacing one record, an exact integer.
     """
 
     numbers: tuple[np.ndarray, ...]
+    limits: tuple[Interval, ...]
     prior: Prior
     scales: np.ndarray
     sensitivity: int
     counted: bool = False
 
     @classmethod
-    def of(cls, numbers: tuple[np.ndarray, ...], possible: np.ndarray, prior: Prior | None, *, counted: bool = False) -> Design:
+    def of(
+        cls,
+        numbers: tuple[np.ndarray, ...],
+        possible: np.ndarray,
+        prior: Prior | None,
+        *,
+        limits: tuple[Interval, ...] | None = None,
+        counted: bool = False,
+    ) -> Design:
         """Fix the scales and the sensitivity.
 
         Parameters
         ----------
         possible : (n_cells,) False where the public raw rules exclude every record of the cell.
         prior : a public guess; mid-range values when None.
+        limits : None where records of the original count by the numbers of their bins.
         """
+        limits = limits or tuple(map(Interval.exactly, numbers))
         prior = prior or _mid_range(numbers)
-        bare = cls(numbers=numbers, prior=prior, scales=np.ones(1), sensitivity=0, counted=counted)
+        bare = cls(numbers=numbers, limits=limits, prior=prior, scales=np.ones(1), sensitivity=0, counted=counted)
         pieces = np.array_split(np.flatnonzero(possible), max(1, possible.size // _PIECE))
-        largest = np.max([np.abs(bare.real_moments(piece)).max(axis=0, initial=1e-12) for piece in pieces], axis=0)
+        largest = np.max([bare.largest_moments(piece).max(axis=0, initial=1e-12) for piece in pieces], axis=0)
         weights = np.sqrt(_importance(len(numbers) - 1, prior.uncertainty, counted) / largest)
         scales = weights * _RESOLUTION / (weights * largest).max() * (1 - 2.0**-40)  # no moment is above the resolution
         if not (np.isfinite(scales).all() and (scales > 0).all()):
             raise ValueError("expected finite scales above 0: the numbers of the prior are too large or too small")
         scaled = replace(bare, scales=scales)
-        sizes = [int(np.abs(scaled.moments(piece)).sum(axis=1).max(initial=1)) for piece in pieces]
+        sizes = [int(scaled.rounded(scaled.largest_moments(piece)).sum(axis=1).max(initial=1)) for piece in pieces]
         return replace(scaled, sensitivity=2 * max(sizes))
 
-    def cells(self, indices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Features (n, d) and target (n,) of some cells."""
+    def _chosen(self, axes: Sequence[np.ndarray], indices: np.ndarray) -> list[np.ndarray]:
+        """Of every column, what it has in the bin of each of these cells."""
         digits = np.unravel_index(indices, [len(axis) for axis in self.numbers])
-        values = [axis[digit] for axis, digit in zip(self.numbers, digits, strict=True)]
-        return np.column_stack(values[:-1]), values[-1]
+        return [axis[digit] for axis, digit in zip(axes, digits, strict=True)]
 
-    def moments(self, indices: np.ndarray) -> np.ndarray:
-        """(n, k) integers that one record in each of these cells adds to the moment sums.
+    def moments(self, records: np.ndarray) -> np.ndarray:
+        """(n, k) integers that each of some (n, d + 1) records adds to the moment sums.
 
         Raises
         ------
         ValueError : when a moment is not a number that an integer can be made of: it would become the lowest of all.
         """
-        rounded = np.rint(self.real_moments(indices) * self.scales)
+        return self.rounded(self.real_moments(records))
+
+    def rounded(self, moments: np.ndarray) -> np.ndarray:
+        """Real moments as whole numbers. Raises ValueError as `moments`."""
+        rounded = np.rint(moments * self.scales)
         if not (np.abs(rounded) <= _RESOLUTION).all():
             raise ValueError("expected finite moments of at most the resolution in every possible cell")
         return rounded.astype(np.int64)
 
-    def real_moments(self, indices: np.ndarray) -> np.ndarray:
+    def real_moments(self, records: np.ndarray) -> np.ndarray:
         """(n, k): features, their products (upper triangle), residual, residual times each feature; 1 before, if `counted`.
 
-        A cell's numbers are a function of the cell alone, whatever cells are looked at with it: single numbers are added and
-        multiplied, feature by feature in the order of the features. A matrix product adds in an order that depends on how many
-        rows it has, so that the last bit of a record's moments, and with it where they are rounded to, would depend on the
+        A record's numbers are a function of the record alone, whatever records are looked at with it: single numbers are added
+        and multiplied, feature by feature in the order of the features. A matrix product adds in an order that depends on how
+        many rows it has, so that the last bit of a record's moments, and with it where they are rounded to, would depend on the
         other records.
+
+        Parameters
+        ----------
+        records : (n, d + 1) values of the features, and last of the target.
         """
-        features, target = self.cells(indices)
+        features, target = records[:, :-1], records[:, -1]
         standard = (features - self.prior.centres) / self.prior.spreads
         residual = target - self.prior.intercept
         for feature, coefficient in zip(features.T, self.prior.coefficients, strict=True):
             residual = residual - feature * coefficient
+        return self._all_moments(standard, residual)
+
+    def largest_moments(self, indices: np.ndarray) -> np.ndarray:
+        """(n, k) what the moments of a record in each of these cells are at most, in absolute size.
+
+        By the steps of `real_moments` on intervals: rounding is monotone, so no record of the cell has a larger one.
+        """
+        ends = [self._chosen([getattr(each, end) for each in self.limits], indices) for end in ("low", "high")]
+        records = [Interval(low, high) for low, high in zip(*ends, strict=True)]
+        centres, spreads = self.prior.centres.tolist(), self.prior.spreads.tolist()
+        standard = [
+            np.maximum(np.abs((each.low - centre) / spread), np.abs((each.high - centre) / spread))
+            for each, centre, spread in zip(records, centres, spreads, strict=False)
+        ]
+        residual = records[-1] - Interval.exactly(np.array(self.prior.intercept))
+        for feature, coefficient in zip(records, self.prior.coefficients.tolist(), strict=False):
+            residual = residual - feature.times(coefficient)
+        return self._all_moments(np.column_stack(standard), residual.furthest)
+
+    def _all_moments(self, standard: np.ndarray, residual: np.ndarray) -> np.ndarray:
         rows, columns = np.triu_indices(standard.shape[1])
         products = standard[:, rows] * standard[:, columns]
         one = [np.ones(len(residual))] if self.counted else []
         return np.column_stack([*one, standard, products, residual, standard * residual[:, None]])
 
-    def errors(self, model: LinearModel, lowest: float, highest: float) -> np.ndarray:
-        """(n_cells,) |target - clipped prediction| of a line in every cell."""
-        prediction = np.asarray(model.intercept)
-        for axis, slope in zip(self.numbers[:-1], model.coefficients, strict=True):
-            prediction = np.add.outer(prediction, axis * slope)
-        return np.abs(np.subtract.outer(np.clip(prediction, lowest, highest), self.numbers[-1])).ravel()
+
+def absolute_errors(records: np.ndarray, model: LinearModel, lowest: float, highest: float) -> np.ndarray:
+    """(n,) |target - prediction|, both clipped, of a line for each of some (n, d + 1) records: each by itself."""
+    prediction = np.full(len(records), model.intercept)
+    for feature, slope in zip(records.T, model.coefficients, strict=False):
+        prediction = prediction + feature * slope
+    return np.abs(np.clip(prediction, lowest, highest) - np.clip(records[:, -1], lowest, highest))
 
 
-def design_of(numbers: tuple[np.ndarray, ...], possible: np.ndarray, prior: Prior | None, *, counted: bool) -> Design:
+def design_of(
+    numbers: tuple[np.ndarray, ...],
+    possible: np.ndarray,
+    prior: Prior | None,
+    *,
+    limits: tuple[Interval, ...],
+    counted: bool,
+) -> Design:
     """`Design.of`, remembered: a public function of public numbers, which a rehearsal needs anew for every private fit."""
     guess = None
     if prior is not None:
         arrays = tuple(part.tobytes() for part in (prior.coefficients, prior.centres, prior.spreads))
         guess = (prior.intercept, arrays, prior.uncertainty)
-    axes, cells = tuple(axis.tobytes() for axis in numbers), np.packbits(possible).tobytes()
-    return _remembered(axes, cells, possible.size, guess, counted)
+    axes = tuple((axis.tobytes(), each.low.tobytes(), each.high.tobytes()) for axis, each in zip(numbers, limits, strict=True))
+    return _remembered(axes, np.packbits(possible).tobytes(), possible.size, guess, counted)
 
 
 @lru_cache(maxsize=8)
 def _remembered(
-    numbers: tuple[bytes, ...],
+    axes: tuple[tuple[bytes, bytes, bytes], ...],
     possible: bytes,
     n_cells: int,
     guess: tuple[float, tuple[bytes, ...], float] | None,
@@ -177,7 +226,9 @@ def _remembered(
         coefficients, centres, spreads = (np.frombuffer(part, dtype=float) for part in arrays)
         prior = Prior(intercept=intercept, coefficients=coefficients, centres=centres, spreads=spreads, uncertainty=uncertainty)
     cells = np.unpackbits(np.frombuffer(possible, dtype=np.uint8), count=n_cells).astype(bool)
-    return Design.of(tuple(np.frombuffer(axis, dtype=float) for axis in numbers), cells, prior, counted=counted)
+    known = [[np.frombuffer(part, dtype=float) for part in axis] for axis in axes]
+    limits = tuple(Interval(low, high) for _, low, high in known)
+    return Design.of(tuple(numbers for numbers, _, _ in known), cells, prior, limits=limits, counted=counted)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -219,34 +270,30 @@ class NoisyMoments:
         return np.array([replace(self, sums=self.sums + draw).solve(n).coefficients for draw in noise])
 
 
-def private_least_squares(
-    design: Design, table: np.ndarray, epsilon: Fraction, entropy: SystemEntropy = SYSTEM
-) -> NoisyMoments:
+def private_least_squares(design: Design, records: Records, epsilon: Fraction, entropy: SystemEntropy = SYSTEM) -> NoisyMoments:
     """Release the moment sums of a private table.
 
     Parameters
     ----------
-    table : (n_cells,) private counts over the design's cells.
+    records : the private records that have all columns.
 
     Privacy
     -------
-    eps-DP, neighbours replace one record: the sums are exact sums of integers, each a function of one record's cell alone
-    (`Design.real_moments`), the same in the scan of the domain; replacing one record changes them in l1 by at most
-    sum_k |t_k(z) - t_k(z')| <= 2 max_z sum_k |t_k(z)| = design.sensitivity, over all records z that the public domain
-    allows; a record that lacks a column adds 0, so that replacing it changes less. Each sum gets discrete Laplace noise of
-    scale sensitivity / eps.
+    eps-DP, neighbours replace one record: the sums are exact sums of integers, each a function of one record alone
+    (`Design.real_moments`). Replacing one record changes them in l1 by at most sum_k |t_k(z) - t_k(z')| <= 2 max_z sum_k
+    |t_k(z)| <= design.sensitivity, over all records z that the public domain allows: `Design.largest_moments` bounds each
+    |t_k(z)| in the cell of z, rounding included. A record that lacks a column adds 0, so that replacing it changes less. Each
+    sum gets discrete Laplace noise of scale sensitivity / eps.
     """
-    occupied = np.flatnonzero(table)
-    sums = table[occupied] @ design.moments(occupied)
+    sums = records.counts @ design.moments(records.values)
     noisy = discrete_laplace(sums, sensitivity=design.sensitivity, epsilon=epsilon, entropy=entropy)
     return NoisyMoments(design=design, sums=noisy / design.scales, noise_scale=float(design.sensitivity / epsilon))
 
 
-def least_squares(design: Design, table: np.ndarray) -> tuple[LinearModel, np.ndarray]:
-    """Ordinary least squares on public counts, and the features' standard deviations: (model, (d,) deviations)."""
-    occupied = np.flatnonzero(table)
-    weights = table[occupied].astype(float)
-    features, target = design.cells(occupied)
+def least_squares(records: Records) -> tuple[LinearModel, np.ndarray]:
+    """Ordinary least squares on public records, and the features' standard deviations: (model, (d,) deviations)."""
+    weights = records.counts.astype(float)
+    features, target = records.values[:, :-1], records.values[:, -1]
     total = max(weights.sum(), 1.0)
     means = weights @ features / total
     centred = features - means
@@ -282,15 +329,3 @@ def _mid_range(numbers: tuple[np.ndarray, ...]) -> Prior:
         spreads=spreads,
         uncertainty=float(max(target.max() - target.min(), 1e-9) / 8),
     )
-
-
-def sub_table(table: Counts, columns: tuple[str, ...], present: tuple[Binning, ...], wanted: tuple[Binning, ...]) -> np.ndarray:
-    """(n_cells,) counts over the product of the wanted bins of `columns`, the last column varying fastest.
-
-    Rows that lack a value in one of the columns are left out, and so are the bins of missing values.
-    """
-    into = {table.layout.index(column): now.map_to(then) for column, now, then in zip(columns, present, wanted, strict=True)}
-    layout = Layout(columns=columns, sizes=tuple(binning.present for binning in wanted))
-    digits = [bins[table.digits(index)] for index, bins in into.items()]
-    valued = np.all([bins < size for bins, size in zip(digits, layout.sizes, strict=True)], axis=0)
-    return Counts(layout, layout.codes([bins[valued] for bins in digits]), table.counts[valued]).dense()

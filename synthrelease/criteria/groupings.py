@@ -14,7 +14,7 @@ from synthrelease.criteria.base import Setting
 from synthrelease.criteria.facts import PublicFacts
 from synthrelease.criteria.wording import words
 from synthrelease.domain.counts import Counts
-from synthrelease.domain.schema import Binning, Transformation
+from synthrelease.domain.schema import Binning, Layout, Transformation
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,6 +75,14 @@ def sizes(table: Counts, groups: np.ndarray, inside: np.ndarray, n_groups: int) 
     """
     counted = inside & (groups >= 0)
     return np.bincount(groups[counted], weights=table.counts[counted], minlength=n_groups).astype(np.int64)
+
+
+def rows_of_bins(table: Counts, column: int, grouping: Grouping, n_bins: int) -> Counts:
+    """The rows of a table by group and bin of a column; those in no group are left out."""
+    groups = grouping.of_cells(table)
+    counted = groups >= 0
+    places = groups[counted] * n_bins + table.digits(column)[counted]
+    return Counts(Layout(columns=("group", "bin"), sizes=(len(grouping), n_bins)), places, table.counts[counted])
 
 
 def public_sizes(name: str, column: str, facts: PublicFacts) -> list[int]:

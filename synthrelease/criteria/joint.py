@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-from synthrelease.accounting.charges import Charge, mechanism
+from synthrelease.accounting.charges import JOINT_TEST, Charge, mechanism
 from synthrelease.criteria.base import Criterion, Query, Score
 from synthrelease.domain.counts import Counts
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.randomness import laplace_figure, laplace_tail
 
-JOINT_TEST = "joint test of all criteria"
 _LIMIT = 2.0**30
 """Slacks are clipped to this many sensitivities either way, far beyond any noise; clipping keeps the sensitivity."""
 

@@ -30,11 +30,13 @@ class RatioError:
     criterion: str
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class MeanError:
     """No mean of `column` is off by more than `most` in the groups of `by`, nor overall where `overall` says so.
 
-    `lowest` and `highest` clip the numbers; `size_margin` gives the sizes below which a group is filled up.
+    `lowest` and `highest` clip the numbers; `size_margin` gives the sizes below which a group is filled up. `values` are
+    (n_present,) the lowest and the highest that an original row of each bin counts as: twice its number, where the criterion
+    is about bin numbers.
     """
 
     most: float
@@ -44,6 +46,7 @@ class MeanError:
     lowest: float
     highest: float
     size_margin: float
+    values: tuple[np.ndarray, np.ndarray]
     criterion: str
 
 

@@ -22,24 +22,21 @@ from synthrelease.criteria.functional_mechanism import (
     design_of,
     least_squares,
     private_least_squares,
-    sub_table,
     too_large,
 )
 from synthrelease.criteria.guarding import LostPair
 from synthrelease.criteria.measured_moments import furthest_slopes, moment_sums
 from synthrelease.criteria.measured_sums import Limits, Sums
 from synthrelease.criteria.offenders import Offender, PublicCounts
-from synthrelease.criteria.wording import figure, words
-from synthrelease.domain.schema import Binning, Layout
+from synthrelease.criteria.records import Finite, RegressionColumns, check_ranges
+from synthrelease.criteria.wording import figure, what_counts, words
+from synthrelease.domain.schema import Binning, Layout, Transformation
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import listing
 from synthrelease.toml.fields import SpecTable
 
 _REDRAWS = 200
 """Draws behind the noise deviation of a distance: it is then known to about 5%."""
-
-
-Finite = Annotated[float, Field(allow_inf_nan=False)]
 
 
 class PriorGuess(SpecTable):
@@ -71,12 +68,18 @@ class RegressionCoefficients(Criterion):
 
     Attributes
     ----------
-    target : the column that is explained, by the numbers of its bins. Example: `target = "birth_weight"`.
-    features : the columns that explain it, by the numbers of their bins. Example: `features = ["parity", "age"]`.
-    representation : for the target and each feature the alternative on which R and S are compared ("categories" for a column of
-        categories without alternatives). It is fixed for all candidates so that the private fit does not depend on the
-        configuration; every other alternative must fit inside it, so it is the coarsest.
+    target : the column that is explained. Example: `target = "birth_weight"`.
+    features : the columns that explain it. Example: `features = ["parity", "age"]`.
+    representation : for the target and each feature the alternative whose numbers stand for the rows of S ("categories" for a
+        column of categories without alternatives). It is fixed for all candidates so that the private fit does not depend on
+        the configuration; every other alternative must fit inside it, so it is the coarsest.
         Example: `representation = { birth_weight = "hundreds", parity = "five", age = "nine" }`.
+    values : "own" takes private rows by their own values, on the grids of the columns (`step`). "own target" takes the features
+        by the numbers of the bins of the representation, and the target by its own values: the line of the file on the groups
+        that are released. "bins" takes all by their bins' numbers, as Hod & Canetti (2024) do; the line is then that of a table
+        of bin numbers, which differs from both lines of the file. Example: `values = "own target"`.
+    ranges : for some of the columns [lowest, highest]: values and numbers beyond it count as its ends. The noise grows with the
+        furthest values that the rules allow. Left out, the bounds of the column. Example: `ranges = { parity = [1, 10] }`.
     fit : "once", before the loop and outside the selection (paper 4.14.1), or "every_round", as the paper ran it.
         Example: `fit = "every_round"`.
     prior : a public guess of the line that centres the private fit; its settings follow.
@@ -90,6 +93,7 @@ class RegressionCoefficients(Criterion):
     """
 
     figure_gets_noise: ClassVar[bool] = False
+    own_mechanism: ClassVar[str] = "functional mechanism"
     no_sensitivity: ClassVar[str] = "The noise is in the private line; none is added to the figure."
     no_bounds: ClassVar[str] = "A distance of slopes says nothing about single counts or means."
     no_draft: ClassVar[str] = "Which line the data are for is known to their users, and not from a file."
@@ -99,12 +103,19 @@ class RegressionCoefficients(Criterion):
     representation: Mapping[str, str]
     fit: Literal["once", "every_round"] = "once"
     prior: PriorGuess | None = None
+    values: Literal["own", "own target", "bins"] = "own"
+    ranges: Mapping[str, tuple[Finite, Finite]] = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _columns_once(self) -> RegressionCoefficients:
         if len(set(self.columns)) != len(self.columns):
             raise ValueError("the target and the features must be different columns")
+        check_ranges(self.ranges, self.columns)
         return self
+
+    @property
+    def own_values_of(self) -> tuple[str, ...]:
+        return {"own": self.columns, "own target": (self.target,), "bins": ()}[self.values]
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -148,12 +159,9 @@ class RegressionCoefficients(Criterion):
 
     def offender(self, public: PublicCounts, candidate: Candidate, setting: Setting, fitted: Fitted) -> Offender | None:
         """The slope that is furthest from that of the public rows, both by least squares."""
-        present = tuple(candidate.transformation.binning(name) for name in self.columns)
-        design, wanted = fitted.regression(self.name).design, self.binnings(setting)
-        (ours, deviations), (theirs, _) = (
-            least_squares(design, sub_table(table, self.columns, present, wanted))
-            for table in (candidate.counts, public.counts)
-        )
+        columns, transformation = self.regression_columns(setting), candidate.transformation
+        ours, deviations = least_squares(columns.released(candidate.counts, transformation))
+        theirs, _ = least_squares(columns.original(public.counts, transformation))
         worst = int((np.abs(ours.coefficients - theirs.coefficients) * deviations).argmax())
         released, original = (figure(float(line.coefficients[worst]), 3) for line in (ours, theirs))
         where = f"slope of {words(self.target)} on {words(self.features[worst])}"
@@ -163,7 +171,8 @@ class RegressionCoefficients(Criterion):
         return (
             f"The distance between the coefficients of the linear regression of {words(self.target)} on "
             f"{', '.join(map(words, self.features))}, fitted on the released and, with noise, on the original records: the sum "
-            "of the absolute differences, per standard deviation of each feature. Only rows with all these columns count."
+            "of the absolute differences, per standard deviation of each feature. Only rows with all these columns count"
+            f"{what_counts(self.values, self.ranges, self.columns, facts)}."
         )
 
     def measured_sums(self, facts: PublicFacts) -> list[Sums]:
@@ -176,6 +185,12 @@ class RegressionCoefficients(Criterion):
 
     def _unanswered(self, setting: Setting) -> Iterable[Mistake]:
         """Why moments of pairs of columns do not determine the line that is compared."""
+        if self.values != "bins":
+            yield Mistake(
+                field="answered_by",
+                expected='values = "bins" beside it: noisy tables tell how many rows a bin has, and not their own values',
+                found=f'values = "{self.values}"',
+            )
         for name in self.columns:
             others = {one.binning(name).name for one in setting.transformations} - {self.representation[name]}
             lacking = setting.schema[name].alternatives[self.representation[name]].missing is not None
@@ -210,7 +225,8 @@ class RegressionCoefficients(Criterion):
                     )
         if not found and self.answered_by is not None:
             found += self._unanswered(setting)
-        if not found and too_large(self.numbers(setting), self.public_prior()):
+        columns = None if found else self.regression_columns(setting)
+        if columns is not None and too_large(columns.numbers, columns.limits, self.public_prior()):
             found.append(
                 Mistake(
                     field="prior" if self.prior else "representation",
@@ -224,9 +240,15 @@ class RegressionCoefficients(Criterion):
     def binnings(self, setting: Setting) -> tuple[Binning, ...]:
         return tuple(setting.schema[name].alternatives[self.representation[name]] for name in self.columns)
 
-    def numbers(self, setting: Setting) -> tuple[np.ndarray, ...]:
-        """The numbers of the bins of the features, then of the target."""
-        return tuple(np.array(binning.numbers[: binning.present], dtype=float) for binning in self.binnings(setting))
+    def regression_columns(self, setting: Setting) -> RegressionColumns:
+        """The columns of the regression, and what stands for the rows of either table in them."""
+        return RegressionColumns(
+            schema=setting.schema,
+            names=self.columns,
+            wanted=self.binnings(setting),
+            ranges=self.ranges,
+            own=self.own_values_of,
+        )
 
     def public_prior(self) -> Prior | None:
         """The public guess, in the order of the features."""
@@ -244,25 +266,25 @@ class RegressionCoefficients(Criterion):
     def design(self, setting: Setting, possible: np.ndarray) -> Design:
         """The public domain of (features, target): every combination of bins that the raw rules allow."""
         counted = any(binning.missing is not None for binning in self.binnings(setting))
-        return design_of(self.numbers(setting), possible, self.public_prior(), counted=counted)
+        columns = self.regression_columns(setting)
+        return design_of(columns.numbers, possible, self.public_prior(), limits=columns.limits, counted=counted)
 
     def prepare(self, private: PrivateCounts, setting: Setting) -> Regression:
         possible = setting.possible(self.columns, self.binnings(setting))
         regression = Regression(design=self.design(setting, possible), possible=possible, model=None)
         if self.fit == "every_round" or self.fit_charge is None:
             return regression
-        atoms = tuple(setting.schema[name].atoms for name in self.columns)
-        return self.private_fit(private, setting, regression, atoms)
+        return self.private_fit(private, setting, regression, setting.atomic)
 
     def private_fit(
-        self, private: PrivateCounts, setting: Setting, regression: Regression, present: tuple[Binning, ...]
+        self, private: PrivateCounts, setting: Setting, regression: Regression, transformation: Transformation
     ) -> Regression:
-        """w_eps(R). `present` are the bins that the private table has now."""
-        design, wanted, charge = regression.design, self.binnings(setting), self.fit_charge or self.charge
+        """w_eps(R), of a private table on the bins of a transformation."""
+        design, columns, charge = regression.design, self.regression_columns(setting), self.fit_charge or self.charge
         noisy = private.spend(
             charge,
             lambda counts: private_least_squares(
-                design, sub_table(counts, self.columns, present, wanted), charge.epsilon, private.entropy
+                design, columns.original(counts, transformation), charge.epsilon, private.entropy
             ),
         )
         redraws = noisy.redrawn(private.n, _REDRAWS, private.entropy.generator())
@@ -271,17 +293,16 @@ class RegressionCoefficients(Criterion):
     def refit(self, private: PrivateCounts, candidate: Candidate, setting: Setting, fitted: Fitted) -> Fitted:
         if self.fit == "once" or self.answered_by is not None:
             return fitted
-        present = tuple(candidate.transformation.binning(name) for name in self.columns)
-        return fitted.with_regression(self.name, self.private_fit(private, setting, fitted.regression(self.name), present))
+        again = self.private_fit(private, setting, fitted.regression(self.name), candidate.transformation)
+        return fitted.with_regression(self.name, again)
 
     def query(self, n: int, candidate: Candidate, setting: Setting, fitted: Fitted) -> Score:
-        present = tuple(candidate.transformation.binning(name) for name in self.columns)
         regression = fitted.regression(self.name)
-        table = sub_table(candidate.counts, self.columns, present, self.binnings(setting))
-        synthetic, deviations = least_squares(regression.design, table)
+        released = self.regression_columns(setting).released(candidate.counts, candidate.transformation)
+        synthetic, deviations = least_squares(released)
         lines = np.vstack([regression.fitted.coefficients, *regression.redraws])
         distances = np.abs((lines - synthetic.coefficients) * deviations).sum(axis=1)
-        score = self._judged(float(distances[0]), "functional mechanism", None, None, self.epsilon)
+        score = self._judged(float(distances[0]), self.mechanism_words, None, None, self.epsilon)
         if not len(regression.redraws):
             return score
         # by the triangle inequality, noise that moves the line by so much moves the distance by no more

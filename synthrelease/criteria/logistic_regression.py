@@ -6,7 +6,7 @@ Theory 3.13, one-step logistic regression.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Literal
@@ -20,11 +20,12 @@ from synthrelease.criteria.columns import condition, representation_mistakes, un
 from synthrelease.criteria.drafts import CriterionDraft, FileFacts
 from synthrelease.criteria.facts import PublicFacts
 from synthrelease.criteria.fitted import Fitted
-from synthrelease.criteria.functional_mechanism import sub_table
 from synthrelease.criteria.guarding import LostPair
+from synthrelease.criteria.intervals import Interval, linear
 from synthrelease.criteria.offenders import Offender, PublicCounts
+from synthrelease.criteria.records import Finite, Records, RegressionColumns, added, check_ranges, public_axes, records_of_cells
 from synthrelease.criteria.wording import figure as number
-from synthrelease.criteria.wording import shown, words
+from synthrelease.criteria.wording import shown, what_counts, words
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.schema import Binning, Layout
 from synthrelease.errors import listing, rejecting
@@ -54,9 +55,14 @@ class LogisticRegression(Criterion):
     target : the column that is explained. Example: `target = "hospital"`.
     positive : labels of the bins, of the target's representation, that count as 1; the other values count as 0.
         Example: `positive = ["yes"]`.
-    features : the columns that explain it, by the numbers of their bins. Example: `features = ["age", "children"]`.
-    representation : for target and features, the alternative whose bins are used; each bin of every other alternative must fit
-        into one of them. Example: `representation = { hospital = "categories", age = "five_years", children = "single" }`.
+    features : the columns that explain it. Example: `features = ["age", "children"]`.
+    representation : for target and features, the alternative whose bins, and numbers, stand for the rows of S; each bin of
+        every other alternative must fit into one of them.
+        Example: `representation = { hospital = "categories", age = "five_years", children = "single" }`.
+    values : "own" takes the features of private rows by their own values, on the grids of the columns (`step`); "bins" by the
+        numbers of the bins of the representation. Example: `values = "bins"`.
+    ranges : for some of the features [lowest, highest]: values and numbers beyond it count as its ends. Left out, the bounds of
+        the column. Example: `ranges = { age = [18, 80] }`.
 
     Privacy
     -------
@@ -79,6 +85,12 @@ class LogisticRegression(Criterion):
     positive: tuple[str, ...] = Field(min_length=1)
     features: tuple[str, ...] = Field(min_length=1, max_length=50)
     representation: Mapping[str, str]
+    values: Literal["own", "bins"] = "own"
+    ranges: Mapping[str, tuple[Finite, Finite]] = Field(default_factory=dict)
+
+    @property
+    def own_values_of(self) -> tuple[str, ...]:
+        return self.features if self.values == "own" else ()
 
     @classmethod
     def drafts(cls, file: FileFacts) -> Iterable[CriterionDraft | str]:
@@ -87,26 +99,34 @@ class LogisticRegression(Criterion):
             yield "logistic_regression: no column of two frequent values has columns of numbers beside it"
         for column in file.conditions[:1]:
             features = file.numeric_partners(column, 3)
-            if features:
-                used = [column, *features]
-                yield CriterionDraft(
-                    settings={
-                        "name": f"odds of {column.name}"[:80],
-                        "kind": "logistic_regression",
-                        "target": column.name,
-                        "positive": [min(column.category_rows, key=lambda label: column.category_rows[label])],
-                        "features": [other.name for other in features],
-                        "representation": {other.name: other.alternative for other in used},
-                        "threshold": 0.2,
-                        "epsilon": Fraction(1, 100),
-                    },
-                    remark="no log odds ratio per standard deviation of a feature may be off by more than this",
-                )
+            if not features:
+                continue
+            settings = {
+                "kind": "logistic_regression",
+                "target": column.name,
+                "positive": [min(column.category_rows, key=lambda label: column.category_rows[label])],
+                "features": [other.name for other in features],
+                "representation": {other.name: other.alternative for other in [column, *features]},
+            }
+            ranges = {other.name: list(other.line_range) for other in features}
+            rest = {"ranges": ranges, "threshold": 0.2, "epsilon": Fraction(1, 100)}
+            remark = (
+                "no log odds ratio per standard deviation of a feature may be off by more than this; values beyond `ranges` "
+                "count as their ends"
+            )
+            name = f"odds of {column.name}"[:80]
+            yield CriterionDraft(settings={"name": name, **settings, **rest}, remark=remark)
+            yield CriterionDraft(
+                settings={"name": f"odds on the bins for {column.name}"[:80], **settings, "values": "bins", **rest},
+                remark=remark,
+                in_place_of=name,
+            )
 
     @model_validator(mode="after")
     def _columns_once(self) -> LogisticRegression:
         if len(set(self.columns)) != len(self.columns):
             raise ValueError("the target and the features must be different columns")
+        check_ranges(self.ranges, self.features)
         return self
 
     @property
@@ -132,7 +152,7 @@ class LogisticRegression(Criterion):
             f"{words(self.target)} ({shown(self.positive)}) on {', '.join(map(words, self.features))} that was fitted on the "
             "released rows: the largest change, in log odds per standard deviation of a feature. Only rows with all these "
             "columns count. Where released and original records agree in the spread of the features, this is the distance of "
-            "the coefficients of the two, as long as it is small."
+            f"the coefficients of the two, as long as it is small{what_counts(self.values, self.ranges, self.features, facts)}."
         )
 
     def mistakes(self, setting: Setting, others: Mapping[str, Criterion]) -> Iterable[Mistake]:
@@ -156,25 +176,29 @@ class LogisticRegression(Criterion):
         columns = [facts.by_name[name] for name in self.columns]
         if any(column.binning != self.representation[column.name] for column in columns):
             return None
-        numbers = [np.array(column.numbers[: column.present], dtype=float) for column in columns[:-1]]
-        outcome = np.isin(columns[-1].labels[: columns[-1].present], self.positive)
+        outcome = np.isin(columns[-1].labels[: columns[-1].present], self.positive).astype(float)
+        numbers, limits = public_axes(columns[:-1], self.ranges, self.own_values_of)
         cells, possible = (
             facts.of_values(found, self.columns) for found in (facts.cells(self.columns), facts.possible(self.columns))
         )
-        return _Steps.of(numbers, outcome, cells).sensitivity(possible)
+        released = records_of_cells(cells, [*numbers, outcome])
+        return _Steps.of(released).sensitivity([*limits, Interval.exactly(outcome)], possible)
 
     def query(self, n: int, candidate: Candidate, setting: Setting, fitted: Fitted) -> Query:
-        steps, count = self._steps(candidate, setting)
-        return Query(
-            sensitivity=steps.sensitivity(setting.possible(self.columns, self.binnings(setting))),
-            figure=lambda counts: max(abs(change) for change in steps.changes(count(counts))),
-            void=steps.void,
-        )
+        columns = self.regression_columns(setting)
+        steps = _Steps.of(columns.released(candidate.counts, candidate.transformation))
+
+        def figure(counts: Counts) -> float:
+            return max(abs(change) for change in steps.changes(columns.original(counts, candidate.transformation)))
+
+        possible = setting.possible(self.columns, self.binnings(setting))
+        return Query(sensitivity=steps.sensitivity(columns.limits, possible), figure=figure, void=steps.void)
 
     def offender(self, public: PublicCounts, candidate: Candidate, setting: Setting, fitted: Fitted) -> Offender | None:
         """The coefficient with the largest change."""
-        steps, count = self._steps(candidate, setting)
-        changes = steps.changes(count(public.counts))
+        columns = self.regression_columns(setting)
+        steps = _Steps.of(columns.released(candidate.counts, candidate.transformation))
+        changes = steps.changes(columns.original(public.counts, candidate.transformation))
         worst = max(range(len(changes)), key=lambda place: abs(changes[place]))
         released, step = float(steps.slopes[worst]), changes[worst]
         return Offender(
@@ -183,25 +207,17 @@ class LogisticRegression(Criterion):
             original=f"{number(released + step, 3)} after one step",
         )
 
-    def _steps(self, candidate: Candidate, setting: Setting) -> tuple[_Steps, _Counted]:
+    def regression_columns(self, setting: Setting) -> RegressionColumns:
+        """The columns of the regression, and what stands for the rows of either table in them."""
         wanted = self.binnings(setting)
-        present = tuple(candidate.transformation.binning(name) for name in self.columns)
-        numbers = [np.array(binning.numbers[: binning.present], dtype=float) for binning in wanted[:-1]]
-        outcome = condition(wanted[-1], None, self.positive)[: wanted[-1].present]
-        count = _Counted(columns=self.columns, present=present, wanted=wanted)
-        return _Steps.of(numbers, outcome, count(candidate.counts)), count
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Counted:
-    """Counts of a table over the cells of the regression, the target varying fastest."""
-
-    columns: tuple[str, ...]
-    present: tuple[Binning, ...]
-    wanted: tuple[Binning, ...]
-
-    def __call__(self, table: Counts) -> np.ndarray:
-        return sub_table(table, self.columns, self.present, self.wanted)
+        return RegressionColumns(
+            schema=setting.schema,
+            names=self.columns,
+            wanted=wanted,
+            ranges=self.ranges,
+            own=self.own_values_of,
+            outcome=condition(wanted[-1], None, self.positive)[: wanted[-1].present].astype(float),
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -210,55 +226,82 @@ class _Steps:
 
     Attributes
     ----------
-    steps : (feature combinations, d) H^-1 x without the intercept's row.
-    residuals : (feature combinations, target bins) y - mu.
-    slopes : (d,) of the synthetic fit, per standard deviation.
+    centres, deviations : (d,) means and standard deviations of the features in S; a feature without spread has 1.
+    coefficients : (d + 1,) of the synthetic fit, the intercept first, per standard deviation.
+    inverse : (d + 1, d + 1) H^-1.
     rows : m, the synthetic rows that have all the columns.
     void : whether the synthetic table determines no coefficients.
     """
 
-    steps: np.ndarray
-    residuals: np.ndarray
-    slopes: np.ndarray
+    centres: np.ndarray
+    deviations: np.ndarray
+    coefficients: np.ndarray
+    inverse: np.ndarray
     rows: int
     void: bool
 
     @classmethod
-    def of(cls, numbers: list[np.ndarray], outcome: np.ndarray, synthetic: np.ndarray) -> _Steps:
-        """`numbers` of the bins of every feature, and whether each bin of the target is positive; the target varies fastest."""
-        features = np.stack([axis.ravel() for axis in np.meshgrid(*numbers, indexing="ij")], axis=1)
-        table = synthetic.reshape(len(features), len(outcome))
-        rows = int(table.sum())
-        weights, hits = table.sum(axis=1) / max(1, rows), table[:, outcome].sum(axis=1) / max(1, rows)
-        centred = features - weights @ features
-        deviations = np.sqrt(weights @ centred**2)
-        standard = np.column_stack([np.ones(len(features)), centred / np.where(deviations > 0, deviations, 1.0)])
+    def of(cls, released: Records) -> _Steps:
+        """From the rows of S; their target is 1 where it is positive."""
+        features, outcome = released.values[:, :-1], released.values[:, -1]
+        weights = released.counts / max(1, released.rows)
+        centres = weights @ features
+        spreads = np.sqrt(weights @ (features - centres) ** 2)
+        deviations = np.where(spreads > 0, spreads, 1.0)
+        standard = np.column_stack([np.ones(len(features)), (features - centres) / deviations])
         with rejecting(np.linalg.LinAlgError, because="the information of the candidate has no eigenvalues"):
-            fit = _fit(standard, weights, hits)
+            fit = _fit(standard, weights, weights * outcome)
             void = not fit.converged or not np.linalg.eigvalsh(fit.information)[0] > _SINGULAR
             inverse = np.zeros_like(fit.information) if void else np.linalg.inv(fit.information)
         return cls(
-            steps=(standard @ inverse)[:, 1:],
-            residuals=outcome[None, :] - fit.probabilities[:, None],
-            slopes=fit.coefficients[1:],
-            rows=max(1, rows),
+            centres=centres,
+            deviations=deviations,
+            coefficients=fit.coefficients,
+            inverse=inverse,
+            rows=max(1, released.rows),
             void=void,
         )
 
-    def changes(self, table: np.ndarray) -> list[float]:
-        """(d,) sum of v_j over the records of a table, over m."""
-        counts = table.reshape(self.residuals.shape)
-        places, bins = np.nonzero(counts)
-        shares = counts[places, bins] * self.residuals[places, bins]
-        return [math.fsum((shares * each[places]).tolist()) / self.rows for each in self.steps.T]
+    @property
+    def slopes(self) -> np.ndarray:
+        """(d,) of the synthetic fit, per standard deviation."""
+        return self.coefficients[1:]
 
-    def sensitivity(self, possible: np.ndarray) -> float:
-        """max_j (max v_j - min v_j) / m over the records that the raw rules allow, and over those that add 0."""
-        allowed = possible.reshape(self.residuals.shape)
-        highest = np.where(allowed, self.residuals, 0.0).max(axis=1)[:, None]
-        lowest = np.where(allowed, self.residuals, 0.0).min(axis=1)[:, None]
-        ends = np.stack([self.steps * highest, self.steps * lowest, np.zeros_like(self.steps)])
-        widest = float((ends.max(axis=(0, 1)) - ends.min(axis=(0, 1))).max())
+    def changes(self, records: Records) -> list[float]:
+        """(d,) sum of v_j over some records, over m."""
+        shares = self.shares(records.values) * records.counts[:, None]
+        return [math.fsum(each.tolist()) / self.rows for each in shares.T]
+
+    def shares(self, records: np.ndarray) -> np.ndarray:
+        """(n, d) v(z) of each of some (n, d + 1) records, by single sums and products: a function of the record alone."""
+        parts = list(((records[:, :-1] - self.centres) / self.deviations).T)
+        start, *slopes = self.coefficients.tolist()
+        residuals = records[:, -1] - _probability(added(start, parts, slopes))
+        return np.column_stack([added(first, parts, rest) * residuals for first, *rest in self.inverse.T.tolist()[1:]])
+
+    def sensitivity(self, limits: Sequence[Interval], possible: np.ndarray) -> float:
+        """max_j (max v_j - min v_j) / m, or more, over the records that the raw rules allow, and over those that add 0.
+
+        The steps of `shares` on intervals; the exponential is given the room of its rounding.
+
+        Parameters
+        ----------
+        limits : per feature, and last for the outcome, (n_bins,) the values that records of each bin can have.
+        possible : (n_cells,) False where the rules exclude every record of the cell; the target's bins vary fastest.
+        """
+        *features, outcome = limits
+        parts = [
+            Interval((part.low - centre) / spread, (part.high - centre) / spread)
+            for part, centre, spread in zip(features, self.centres.tolist(), self.deviations.tolist(), strict=True)
+        ]
+        start, *slopes = self.coefficients.tolist()
+        scores, room = linear(start, parts, slopes).outer(), 2.0**-40
+        probabilities = Interval(_probability(scores.low) * (1 - room), _probability(scores.high) * (1 + room))
+        residuals, widest = outcome - probabilities, 0.0
+        for first, *rest in self.inverse.T.tolist()[1:]:
+            shares = linear(first, parts, rest).outer() * residuals
+            low, high = (np.where(possible, end.ravel(), 0.0) for end in (shares.low, shares.high))
+            widest = max(widest, max(float(high.max()), 0.0) - min(float(low.min()), 0.0))
         return max(widest, _SMALLEST) / self.rows
 
 
@@ -306,6 +349,10 @@ def _fit(standard: np.ndarray, weights: np.ndarray, hits: np.ndarray) -> _Fit:
 
 
 def _information(standard: np.ndarray, weights: np.ndarray, beta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    probabilities = 1 / (1 + np.exp(-np.clip(standard @ beta, -700, 700)))
+    probabilities = _probability(standard @ beta)
     spread = weights * probabilities * (1 - probabilities)
     return probabilities, (standard * spread[:, None]).T @ standard
+
+
+def _probability(scores: np.ndarray) -> np.ndarray:
+    return 1 / (1 + np.exp(-np.clip(scores, -700, 700)))

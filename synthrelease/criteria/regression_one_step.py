@@ -6,7 +6,7 @@ Theory 3.4, one-step regression.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Literal
@@ -20,9 +20,11 @@ from synthrelease.criteria.base import Criterion, Mistake, Query, Setting
 from synthrelease.criteria.drafts import CriterionDraft, FileFacts
 from synthrelease.criteria.facts import PublicFacts
 from synthrelease.criteria.fitted import Fitted
-from synthrelease.criteria.functional_mechanism import Design, least_squares, sub_table
+from synthrelease.criteria.functional_mechanism import LinearModel, least_squares
+from synthrelease.criteria.intervals import Interval, linear
 from synthrelease.criteria.linear_regression import RegressionCoefficients
-from synthrelease.criteria.wording import words
+from synthrelease.criteria.records import Records, added, public_axes, records_of_cells
+from synthrelease.criteria.wording import what_counts, words
 from synthrelease.domain.counts import Counts
 from synthrelease.errors import rejecting
 
@@ -74,24 +76,44 @@ class RegressionOneStep(RegressionCoefficients):
 
     @classmethod
     def drafts(cls, file: FileFacts) -> Iterable[CriterionDraft]:
-        """The line of the column of numbers that hangs together most with others, on up to three of these that are numbers."""
+        """The line of the column of numbers that hangs together most with others, on up to three of these that are numbers.
+
+        It is that of the file; or, where bins of the features are too wide for that, the file's on their bins.
+        """
         for column in file.outcomes[:1]:
             features = file.numeric_partners(column, 3)
-            limits = column.limits or (0.0, 1.0)
-            if features:
-                yield CriterionDraft(
-                    settings={
-                        "name": f"line of {column.name}"[:80],
-                        "kind": "regression_one_step",
-                        "target": column.name,
-                        "features": [other.name for other in features],
-                        "representation": {other.name: other.alternative for other in [column, *features]},
-                        "range": [limits[0], limits[-1]],
-                        "threshold": float(f"{(limits[-1] - limits[0]) * 0.1:.2g}"),
-                        "epsilon": Fraction(1, 100),
-                    },
-                    remark="the sum of the errors of the regression coefficients, per standard deviation of each feature",
-                )
+            low, high = column.line_range
+            if not features:
+                continue
+            settings = {
+                "kind": "regression_one_step",
+                "target": column.name,
+                "features": [other.name for other in features],
+                "representation": {other.name: other.alternative for other in [column, *features]},
+            }
+            ranges = {other.name: list(other.line_range) for other in [*features, column]}
+            rest = {
+                "ranges": ranges,
+                "range": [low, high],
+                "threshold": float(f"{(high - low) * 0.1:.2g}"),
+                "epsilon": Fraction(1, 100),
+            }
+            remark = (
+                "the sum of the errors of the regression coefficients, per standard deviation of each feature; values beyond "
+                "`ranges` count as their ends"
+            )
+            name = f"line of {column.name}"[:80]
+            yield CriterionDraft(settings={"name": name, **settings, **rest}, remark=remark)
+            yield CriterionDraft(
+                settings={
+                    "name": f"line on the bins for {column.name}"[:80],
+                    **settings,
+                    "values": "own target",
+                    **rest,
+                },
+                remark=remark,
+                in_place_of=name,
+            )
 
     @model_validator(mode="after")
     def _increasing(self) -> RegressionOneStep:
@@ -129,7 +151,8 @@ class RegressionOneStep(RegressionCoefficients):
             "How far one Newton step on the original records moves the coefficients of the linear regression of "
             f"{words(self.target)} on {', '.join(map(words, self.features))} that was fitted on the released rows: the sum of "
             "the absolute differences, per standard deviation of each feature. Where released and original records agree in "
-            "the spread and the correlation of the features, this is the distance between the coefficients of the two."
+            "the spread and the correlation of the features, this is the distance between the coefficients of the two"
+            f"{what_counts(self.values, self.ranges, self.columns, facts)}."
         )
 
     def public_sensitivity(self, facts: PublicFacts) -> float | None:
@@ -138,58 +161,93 @@ class RegressionOneStep(RegressionCoefficients):
         if any(column.binning != self.representation[column.name] for column in columns):
             return None
         possible = facts.of_values(facts.possible(self.columns), self.columns)
-        numbers = tuple(np.array(column.numbers[: column.present], dtype=float) for column in columns)
-        design = Design.of(numbers, possible, self.public_prior())
-        cells = facts.of_values(facts.cells(self.columns), self.columns)
-        return _Step.of(design, cells, self.range).sensitivity(possible, self.range)
+        numbers, limits = public_axes(columns, self.ranges, self.own_values_of)
+        released = records_of_cells(facts.of_values(facts.cells(self.columns), self.columns), numbers)
+        return _Step.of(released, self.range).sensitivity(limits, possible)
 
     def query(self, n: int, candidate: Candidate, setting: Setting, fitted: Fitted) -> Query:  # type: ignore[override]
-        regression = fitted.regression(self.name)
-        wanted = self.binnings(setting)
-        present = tuple(candidate.transformation.binning(name) for name in self.columns)
-        step = _Step.of(regression.design, sub_table(candidate.counts, self.columns, present, wanted), self.range)
+        possible, columns = fitted.regression(self.name).possible, self.regression_columns(setting)
+        step = _Step.of(columns.released(candidate.counts, candidate.transformation), self.range)
 
         def figure(counts: Counts) -> float:
-            table = sub_table(counts, self.columns, present, wanted).reshape(step.residuals.shape)
-            rows, places = np.nonzero(table)
-            shares = table[rows, places] * step.residuals[rows, places]
-            return math.fsum(abs(math.fsum((shares * each[rows]).tolist())) for each in step.steps.T) / step.rows
+            records = columns.original(counts, candidate.transformation)
+            shares = step.shares(records.values) * records.counts[:, None]
+            return math.fsum(abs(math.fsum(each.tolist())) for each in shares.T) / step.rows
 
-        return Query(sensitivity=step.sensitivity(regression.possible, self.range), figure=figure, void=step.void)
+        return Query(sensitivity=step.sensitivity(columns.limits, possible), figure=figure, void=step.void)
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Step:
     """What a record adds to the step, from the synthetic table alone.
 
-    `steps` (feature combinations, d) are A_S^-1 x, `residuals` (feature combinations, target values); `rows` is m, the
-    synthetic records with all columns; `void` where they determine no line.
+    Attributes
+    ----------
+    line : of S; its predictions are clipped to `allowed`.
+    centres, deviations : (d,) means and standard deviations of the features in S; a feature without spread has 1.
+    inverse : (d, d) A_S^-1 of the features in standard units.
+    rows : m, the synthetic records with all columns.
+    void : whether they determine no line.
     """
 
-    steps: np.ndarray
-    residuals: np.ndarray
+    line: LinearModel
+    centres: np.ndarray
+    deviations: np.ndarray
+    inverse: np.ndarray
+    allowed: tuple[float, float]
     rows: int
     void: bool
 
     @classmethod
-    def of(cls, design: Design, synthetic: np.ndarray, allowed: tuple[float, float]) -> _Step:
-        """`synthetic` are the counts over the cells of the design, `allowed` the range that predictions are clipped to."""
-        line, deviations = least_squares(design, synthetic)
-        shape = (-1, len(design.numbers[-1]))  # (feature combinations, target values)
-        features = design.cells(np.arange(0, synthetic.size, shape[1]))[0]
-        rows = max(1, int(synthetic.sum()))
-        weights = synthetic.reshape(shape).sum(axis=1) / rows
-        standard = (features - weights @ features) / np.where(deviations > 0, deviations, 1.0)
+    def of(cls, released: Records, allowed: tuple[float, float]) -> _Step:
+        """From the rows of S, and the range that predictions are clipped to."""
+        line, spreads = least_squares(released)
+        deviations, features = np.where(spreads > 0, spreads, 1.0), released.values[:, :-1]
+        weights = released.counts / max(1, released.rows)
+        centres = weights @ features
+        standard = (features - centres) / deviations
         products = (standard * weights[:, None]).T @ standard
         with rejecting(np.linalg.LinAlgError, because="the moments of the candidate have no eigenvalues"):
             void = not np.linalg.eigvalsh(products)[0] > _SINGULAR
-            steps = standard @ np.linalg.pinv(products, hermitian=True)  # the intercept is orthogonal to centred features
-        predictions = np.clip(line.intercept + features @ line.coefficients, *allowed)
-        return cls(steps=steps, residuals=design.numbers[-1] - predictions[:, None], rows=rows, void=void)
+            inverse = np.linalg.pinv(products, hermitian=True)  # the intercept is orthogonal to centred features
+        return cls(
+            line=line,
+            centres=centres,
+            deviations=deviations,
+            inverse=inverse,
+            allowed=allowed,
+            rows=max(1, released.rows),
+            void=void,
+        )
 
-    def sensitivity(self, possible: np.ndarray, allowed: tuple[float, float]) -> float:
-        """2 max || v(z) ||_1 / m over the records that the raw rules allow."""
-        largest = np.where(possible.reshape(self.residuals.shape), np.abs(self.residuals), 0.0).max(axis=1)
-        widest = 2 * float((np.abs(self.steps).sum(axis=1) * largest).max())
+    def shares(self, records: np.ndarray) -> np.ndarray:
+        """(n, d) v(z) of each of some (n, d + 1) records, by single sums and products: a function of the record alone."""
+        parts = list(((records[:, :-1] - self.centres) / self.deviations).T)
+        steps = [added(0.0, parts, slopes) for slopes in self.inverse.T.tolist()]
+        prediction = added(self.line.intercept, list(records.T[:-1]), self.line.coefficients.tolist())
+        residuals = records[:, -1] - np.clip(prediction, *self.allowed)
+        return np.column_stack([step * residuals for step in steps])
+
+    def sensitivity(self, limits: Sequence[Interval], possible: np.ndarray) -> float:
+        """2 max || v(z) ||_1 / m, or more, over the records that the raw rules allow.
+
+        The steps of `shares` on intervals: no record of a cell adds more than the cell's bound, rounding included.
+
+        Parameters
+        ----------
+        limits : per feature, and last for the target, (n_bins,) the values that records of each bin can have.
+        possible : (n_cells,) False where the rules exclude every record of the cell; the target's bins vary fastest.
+        """
+        *features, target = limits
+        parts = [
+            Interval((part.low - centre) / spread, (part.high - centre) / spread)
+            for part, centre, spread in zip(features, self.centres.tolist(), self.deviations.tolist(), strict=True)
+        ]
+        steps = sum(linear(0.0, parts, slopes).furthest for slopes in self.inverse.T.tolist())
+        predictions = linear(self.line.intercept, features, self.line.coefficients.tolist()).clipped(*self.allowed)
+        shape = (-1, len(target.low))
+        column = Interval(predictions.low.reshape(-1, 1), predictions.high.reshape(-1, 1))
+        residuals = np.where(possible.reshape(shape), (target - column).furthest, 0.0)
+        widest = 2 * float((np.ravel(steps) * residuals.max(axis=1)).max())
         # without spread in S the figure is 0 and needs no noise; a little is added, because scale 0 cannot be drawn
-        return max(widest, (allowed[1] - allowed[0]) * 2.0**-20) / self.rows
+        return max(widest, (self.allowed[1] - self.allowed[0]) * 2.0**-20) / self.rows

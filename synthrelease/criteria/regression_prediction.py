@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -13,7 +13,8 @@ from synthrelease.candidates.candidate import Candidate
 from synthrelease.criteria.base import Criterion, Mistake, Query, Setting
 from synthrelease.criteria.facts import PublicFacts
 from synthrelease.criteria.fitted import Fitted
-from synthrelease.criteria.functional_mechanism import least_squares, sub_table
+from synthrelease.criteria.functional_mechanism import LinearModel, absolute_errors, least_squares
+from synthrelease.criteria.intervals import Interval, linear
 from synthrelease.criteria.linear_regression import RegressionCoefficients
 from synthrelease.criteria.wording import shown
 from synthrelease.domain.counts import Counts
@@ -23,7 +24,7 @@ from synthrelease.randomness import grid_bits
 
 
 class RegressionPrediction(Criterion):
-    """|MAE_R(w_eps(R)) - MAE_R(w(S))|, predictions clipped to `range` (train on synthetic, test on real).
+    """|MAE_R(w_eps(R)) - MAE_R(w(S))|, predictions and values clipped to `range` (train on synthetic, test on real).
 
     Records that lack one of the columns are left out. The mean is taken over m, the number of synthetic rows that have them
     all: the private number is not public; without such records m = n.
@@ -32,7 +33,8 @@ class RegressionPrediction(Criterion):
     ----------
     coefficients : the name of the criterion whose private fit w_eps(R) is used; it stands before this one.
         Example: `coefficients = "regression coefficients"`.
-    range : [lowest, highest]; predictions are clipped to it. The noise grows with its width. Example: `range = [1400, 4600]`.
+    range : [lowest, highest]; predictions are clipped to it, and values of the target. The noise grows with its width.
+        Example: `range = [1400, 4600]`.
     bound : "range" takes the sensitivity of the paper; "lines" the smaller one that follows from the two lines.
         Example: `bound = "lines"`.
 
@@ -75,7 +77,7 @@ class RegressionPrediction(Criterion):
         return (
             "On the original records, the difference between the mean absolute errors of two linear predictions: by the line "
             f"that was fitted on the released rows and by the line that {theirs}. "
-            f"Predictions are limited to {shown(low)} to {shown(high)}."
+            f"Predictions and values are limited to {shown(low)} to {shown(high)}."
         )
 
     def effort(self, layout: Layout, n: int) -> float:
@@ -109,37 +111,58 @@ class RegressionPrediction(Criterion):
             )
             return
         partner = _coefficients(others, self.coefficients)
-        numbers = [number for number in partner.binnings(setting)[-1].numbers if number is not None]
-        if any(not self.range[0] <= number <= self.range[1] for number in numbers):
+        numbers = partner.regression_columns(setting).numbers[-1]
+        if not self.range[0] <= numbers.min() <= numbers.max() <= self.range[1]:
             yield Mistake(
                 field="range",
-                expected=f"a range that holds every number of the target ({min(numbers)} to {max(numbers)})",
+                expected=f"a range that holds every number of the target ({numbers.min():.15g} to {numbers.max():.15g})",
                 found=str(list(self.range)),
             )
 
     def query(self, n: int, candidate: Candidate, setting: Setting, fitted: Fitted) -> Query:
         partner = _coefficients(setting.criteria, self.coefficients)
         lowest, highest = self.range
-        wanted = partner.binnings(setting)
-        present = tuple(candidate.transformation.binning(name) for name in partner.columns)
+        columns, transformation = partner.regression_columns(setting), candidate.transformation
         regression = fitted.regression(self.coefficients)
-        design = regression.design
-        cells = sub_table(candidate.counts, partner.columns, present, wanted)
-        synthetic, rows = least_squares(design, cells)[0], int(cells.sum())
-        gap = design.errors(regression.fitted, lowest, highest) - design.errors(synthetic, lowest, highest)
+        released = columns.released(candidate.counts, transformation)
+        lines, rows = (regression.fitted, least_squares(released)[0]), released.rows
 
         def figure(counts: Counts) -> float:
-            table = sub_table(counts, partner.columns, present, wanted)
-            return abs(math.fsum((table * gap).tolist())) / max(1, rows)
+            records = columns.original(counts, transformation)
+            ours, theirs = (absolute_errors(records.values, line, lowest, highest) for line in lines)
+            return abs(math.fsum((records.counts * (ours - theirs)).tolist())) / max(1, rows)
 
         widest = 2 * (highest - lowest)
         if self.bound == "lines":
-            possible = np.append(gap[regression.possible], [0.0] if design.counted else [])
+            gaps = _gaps(columns.limits, lines, self.range)
+            least, most = (np.append(end[regression.possible], [0.0] if regression.design.counted else []) for end in gaps)
             # equal lines would need no noise at all; a little is added, because noise of scale 0 cannot be drawn, and enough of
             # it to cover the rounding of a sum of large gaps that hardly differ
             room = 2.0 ** (grid_bits(n) - 47)
-            widest = max(float(np.ptp(possible)), widest * 2.0**-20, n * float(np.abs(possible).max()) * room)
+            furthest = max(float(np.abs(least).max()), float(np.abs(most).max()))
+            widest = max(float(most.max() - least.min()), widest * 2.0**-20, n * furthest * room)
         return Query(sensitivity=widest / max(1, rows), figure=figure, void=not rows)
+
+
+def _gaps(
+    limits: Sequence[Interval], lines: tuple[LinearModel, LinearModel], allowed: tuple[float, float]
+) -> tuple[np.ndarray, np.ndarray]:
+    """(n_cells,) the lowest and highest difference of a record's absolute errors by two lines, or what is beyond them.
+
+    By the steps of `absolute_errors` on intervals; and the difference is at most that of the two predictions, which are further
+    apart before they are clipped.
+    """
+    *features, target = limits
+    predictions = [linear(line.intercept, features, line.coefficients.tolist()) for line in lines]
+    inside = target.clipped(*allowed)
+    ours, theirs = ((each.clipped(*allowed).outer() - inside).size for each in predictions)
+    slopes = (lines[0].coefficients - lines[1].coefficients).tolist()
+    apart = linear(lines[0].intercept - lines[1].intercept, features, slopes).outer().furthest
+    sizes = [Interval.exactly(each.furthest) for each in features]
+    terms = [linear(abs(line.intercept), sizes, np.abs(line.coefficients).tolist()).high[..., None] for line in lines]
+    rounding = 2.0**-45 * (terms[0] + terms[1])
+    gap, most = ours - theirs, apart * (1 + 2.0**-40) + rounding
+    return np.maximum(gap.low, -most).ravel(), np.minimum(gap.high, most).ravel()
 
 
 def _coefficients(criteria: Mapping[str, Criterion], name: str) -> RegressionCoefficients:

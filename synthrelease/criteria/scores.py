@@ -59,5 +59,5 @@ class Query:
 
 
 def outward(bound: float) -> float:
-    """A bound with room for the rounding of a few sums and quotients of floats."""
-    return bound * (1 + 2.0**-40)
+    """An upper bound with room for the rounding of a few sums and quotients of floats: never below it, whatever its sign."""
+    return bound + abs(bound) * 2.0**-40

@@ -48,3 +48,14 @@ def grouped(by: Sequence[str], overall: bool, facts: PublicFacts) -> str:
 
     parts = [f"over groups by {'; by '.join(map(column, by))}"] if by else []
     return " and ".join([*parts, *(["over all rows"] if overall else [])])
+
+
+def what_counts(values: str, ranges: Mapping[str, tuple[float, float]], columns: Sequence[str], facts: PublicFacts) -> str:
+    """What original rows count as in a regression, in words, where that is not just their own values."""
+    which = {
+        "bins": "original rows count by the numbers of their bins",
+        "own target": "features count by the numbers of their bins",
+    }
+    limits = ", ".join(f"{words(name)} as {shown(low)} to {shown(high)} at most" for name, (low, high) in ranges.items())
+    grids = facts.grid_of(columns if values == "own" else columns[-1:] if values == "own target" else ()).removeprefix(", ")
+    return "".join(f"; {text}" for text in (which.get(values, ""), limits, grids) if text)

@@ -19,10 +19,12 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from synthrelease.errors import Unexpected, closest, listing
+from synthrelease.errors import Unexpected, closest, cut, listing
 
 OPERATORS = ("<", "<=", ">", ">=", "==", "!=")
 MAX_DEPTH = 100
+LARGEST = 1e15
+"""Of the numbers in a rule, as of bounds: all whole numbers up to it are exact."""
 _TOKEN = re.compile(r"\s*(?:(<=|>=|==|!=|<|>|=|\(|\)|\[|\]|,)|(-?\d+(?:\.\d+)?)|'([^']*)'|\"([^\"]*)\"|([A-Za-z_]\w*))")
 
 
@@ -125,6 +127,7 @@ class _Parser:
     def _found(self) -> str:
         """The next token for a message."""
         kind, text = self._peek()
+        text = cut(text, 60)
         return "the end of the rule" if kind == "end" else f"the text {text!r}" if kind == "text" else repr(text)
 
     def _take(self, expected: str, kind: str | None = None, text: str | None = None) -> str:
@@ -170,7 +173,7 @@ class _Parser:
     def _comparison(self) -> Rule:
         name = self._take("a column name", "word")
         if name not in self.columns:
-            raise RuleError(f"a column ({listing(self.columns)})", repr(name), closest(name, self.columns))
+            raise RuleError(f"a column ({listing(self.columns)})", repr(cut(name, 60)), closest(name, self.columns))
         if self._accept("in"):
             self._take("'['", "symbol", "[")
             parts = [self._compare(name, "==", written="in")]
@@ -203,12 +206,15 @@ class _Parser:
             label = self._take(f"a category of {name!r} in quotes", "text")
             known = domain.categories
             if known and label not in known:
-                raise RuleError(f"a category of {name!r} ({listing(known)})", repr(label), closest(label, known))
+                raise RuleError(f"a category of {name!r} ({listing(known)})", repr(cut(label, 60)), closest(label, known))
             return Comparison(name, operator, label)
         if domain.kind == "real" and operator not in ("<", ">="):
             raise RuleError(f"< or >= for the real numbers of {name!r}", repr(written))
         text = self._take(f"a number to compare {name!r} with", "number")
-        comparison = Comparison(name, operator, float(text))
+        number = float(text)
+        if not abs(number) <= LARGEST:
+            raise RuleError(f"a number between -1e15 and 1e15 to compare {name!r} with", cut(text, 40))
+        comparison = Comparison(name, operator, number)
         if domain.bounds and not _divides(comparison, domain.bounds, whole_numbers=domain.kind == "integer"):
             low, high = domain.bounds
             raise RuleError(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -55,6 +55,11 @@ class Binning:
     def __len__(self) -> int:
         return len(self.labels)
 
+    @property
+    def known_numbers(self) -> np.ndarray:
+        """(n_bins,) the number that stands for each bin; NaN where there is none."""
+        return np.array([np.nan if number is None else number for number in self.numbers], dtype=float)
+
     def with_missing(self, label: str) -> Binning:
         """The same bins and, after them, one of missing values, for one more atomic bin."""
         return replace(
@@ -97,6 +102,8 @@ class Column:
     dates : how dates are written, where dates are read.
     bounds : public (lowest, highest) value of a numeric column.
     edges : inner edges of the atomic bins of a numeric column, increasing; atom i is [edges[i-1], edges[i]).
+    step : of the grid on which the own values of rows are counted, each as the number of its atom, which is within half a step
+        of it; None where no criterion computes with them, and atoms are as wide as bins and rules allow.
     values : for categories, the text in the file -> atomic index.
     missing, outside : the public rule for missing values and for values outside the bounds or categories:
         "drop" the row, "clip" (numeric only), or stop with an "error"; missing values may have a "bin" of their own, and
@@ -130,6 +137,7 @@ class Column:
     missing_values: tuple[str, ...] = ()
     minus: str | None = None
     dates: DateFormat | None = None
+    step: float | None = None
 
     @property
     def unlisted(self) -> int | None:
@@ -148,10 +156,15 @@ class Layout:
 
     Cells are ordered by the bin of the first column, then by that of the second, and so on. Where the layout `has_codes`, a
     cell's code is its place in this order. Wider rows are compared as a few `words`, each the code of neighbouring columns.
+
+    Attributes
+    ----------
+    numbers : what stands for the bins of each column, or None; empty where it is not known. It tells no layouts apart.
     """
 
     columns: tuple[str, ...]
     sizes: tuple[int, ...]
+    numbers: tuple[tuple[float | None, ...], ...] = field(default=(), compare=False)
 
     @cached_property
     def n_cells(self) -> int:
@@ -224,7 +237,10 @@ class Layout:
         return self.columns.index(column)
 
     def subset(self, columns: tuple[int, ...]) -> Layout:
-        return Layout(columns=tuple(self.columns[i] for i in columns), sizes=tuple(self.sizes[i] for i in columns))
+        numbers = tuple(self.numbers[i] for i in columns) if self.numbers else ()
+        return Layout(
+            columns=tuple(self.columns[i] for i in columns), sizes=tuple(self.sizes[i] for i in columns), numbers=numbers
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -259,7 +275,8 @@ class Transformation:
 
     @cached_property
     def layout(self) -> Layout:
-        return Layout(columns=self.schema.names, sizes=tuple(len(binning) for binning in self.binnings))
+        numbers = tuple(binning.numbers for binning in self.binnings)
+        return Layout(columns=self.schema.names, sizes=tuple(len(binning) for binning in self.binnings), numbers=numbers)
 
     @cached_property
     def choice(self) -> dict[str, str]:
@@ -282,4 +299,4 @@ class Transformation:
 
     def numbers(self, column: str) -> np.ndarray:
         """(n_bins,) the number that stands for each bin; NaN for missing values and where the specification gives none."""
-        return np.array([np.nan if x is None else x for x in self.binning(column).numbers], dtype=float)
+        return self.binning(column).known_numbers

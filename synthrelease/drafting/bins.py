@@ -44,6 +44,21 @@ class NumberBins:
     fine: tuple[float, ...]
     groups: tuple[float, ...]
 
+    def texts(self, *, whole: bool, weight: bool) -> dict[str, list[str]]:
+        """The alternatives as a configuration has them; the fine one where it is another than the coarse one.
+
+        Parameters
+        ----------
+        weight : whether a 0 stands for nobody: "<1" has the number 1, and "0" would have none above 0.
+        """
+        found = {"coarse": self.coarse, "fine": self.fine}
+        low = None if weight else self.low
+        return {
+            name: bin_texts(limits, whole=whole, low=low)
+            for name, limits in found.items()
+            if name == "coarse" or limits != self.coarse
+        }
+
 
 def number_bins(values: np.ndarray, counts: np.ndarray, *, whole: bool) -> NumberBins:
     """Round bins for a column.

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from synthrelease.drafting.bins import NumberBins
 from synthrelease.drafting.codebook import Entry
 from synthrelease.drafting.missing import missing_texts
+from synthrelease.drafting.numbers import NumberFacts
 from synthrelease.spreadsheets import is_executable
 
 KEEP_MISSING = 20
@@ -42,7 +43,7 @@ class ColumnDraft:
     remark : for the steward.
     description : what a codebook says.
     part, minus, format : of a date: the part that is used, the column that is subtracted, and how it is written.
-    bins : of a column of numbers.
+    bins, facts : of a column of numbers.
     codes : text of the file -> what it becomes, of a code or category.
     characters : how many of the first characters of a text are its code; None for all of them.
     common : codes that stay apart where all others are grouped together, those too that the public file has not; empty where
@@ -62,6 +63,7 @@ class ColumnDraft:
     minus: str | None = None
     format: str | None = None
     bins: NumberBins | None = None
+    facts: NumberFacts | None = None
     codes: Mapping[str, CodeDraft] = field(default_factory=dict)
     characters: int | None = None
     common: tuple[str, ...] = ()

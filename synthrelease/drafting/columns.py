@@ -9,11 +9,13 @@ from itertools import pairwise
 
 import numpy as np
 
-from synthrelease.drafting.bins import number_bins
+from synthrelease.domain.bins import parse_bins
+from synthrelease.drafting.bins import NumberBins, number_bins
 from synthrelease.drafting.codes import are_too_many, draft_by_beginning, draft_codes, share_of_frequent
 from synthrelease.drafting.column_draft import Answers, ColumnDraft, LeftOut, plain_name
 from synthrelease.drafting.keys import left_out_as_key
 from synthrelease.drafting.missing import NUMBER
+from synthrelease.drafting.numbers import number_facts
 
 MAX_CODES = 20_000
 LEAST_NAMED = 0.2
@@ -166,7 +168,13 @@ def _falls(texts: Mapping[str, int]) -> bool:
 
 
 def numbers(
-    answers: Answers, wanted: str, taken: Collection[str], *, weight: bool = False, date: Mapping[str, str] | None = None
+    answers: Answers,
+    wanted: str,
+    taken: Collection[str],
+    *,
+    weight: bool = False,
+    date: Mapping[str, str] | None = None,
+    known: NumberBins | None = None,
 ) -> ColumnDraft | LeftOut:
     """A column of numbers in bins.
 
@@ -174,6 +182,7 @@ def numbers(
     ----------
     wanted : its name, of which one is made that rules and TOML can hold.
     date : `part`, `minus`, `format` of a date.
+    known : bins that take the place of those that the numbers suggest.
     """
     values, counts = _numbers_and_rows(answers.texts)
     if len(values) < 2:
@@ -182,6 +191,9 @@ def numbers(
     bins = number_bins(values, counts, whole=whole)
     if not bins.coarse:
         return LeftOut(source=answers.source, because="nearly all rows have one value")
+    bins = known or bins
+    texts = bins.texts(whole=whole, weight=weight).values()
+    alternatives = [parse_bins(alternative, whole_numbers=whole) for alternative in texts]
     remark = f"public file: {values[0]:.12g} to {values[-1]:.12g}, {len(values)} different values"
     return ColumnDraft(
         name=plain_name(wanted, taken),
@@ -190,6 +202,7 @@ def numbers(
         remark=f"a weight, in classes; {remark}" if weight else remark,
         description=answers.entry.description,
         bins=bins,
+        facts=number_facts(values, counts, alternatives, (bins.low, bins.high), whole=whole, weight=weight),
         missing_values=answers.missing_values,
         missing_label=answers.label_of_missing,
         missing_rows=answers.missing_rows,

@@ -26,6 +26,8 @@ ATTEMPTS = 3
 """Noisy fits that a threshold has to leave room for."""
 _ROOM = 1.25
 """Threshold over the largest figure of those fits and of the file's halves."""
+_MUCH_WIDER = 3
+"""A criterion of own values may have so many times the limit of one of bins, because it says more."""
 _ROUND = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
 
 
@@ -107,6 +109,8 @@ def _facts(column: ColumnDraft, partners: Mapping[str, Partner]) -> FileColumn:
         category_rows=categories,
         missing_rows=column.missing_rows if column.keeps_missing else 0,
         partners=partners,
+        mean_range=column.facts.mean_range if column.facts else (0.0, 1.0),
+        line_range=column.facts.line_range if column.facts else (0.0, 1.0),
     )
 
 
@@ -138,10 +142,11 @@ def settle(draft: AcceptanceDraft, spec: ReleaseSpec, public: Counts, seed: int)
     )
     found = yardsticks(spec, public, spec.space[0], seed)
     margin = spec.joint_test.margin if spec.joint_test else 0.0
-    settled = [
+    settled: list[CriterionDraft | str | None] = [
         _settled(one, found[index], [_figure(attempt, index) for attempt in attempts], _sensitivity(attempts, index), margin)
         for index, one in enumerate(draft.criteria)
     ]
+    settled = one_of_each(draft.criteria, settled)
     if not any(isinstance(each, CriterionDraft) for each in settled):
         fits = [_figure(attempt, 0) for attempt in attempts]
         settled[0] = _kept_anyway(draft.criteria[0], found[0], fits, _sensitivity(attempts, 0) or 1 / public.total)
@@ -150,6 +155,30 @@ def settle(draft: AcceptanceDraft, spec: ReleaseSpec, public: Counts, seed: int)
         criteria=tuple(each for each in settled if isinstance(each, CriterionDraft)),
         left_out=(*draft.left_out, *(each for each in settled if isinstance(each, str))),
     )
+
+
+def one_of_each(
+    drafts: Sequence[CriterionDraft], settled: Sequence[CriterionDraft | str | None]
+) -> list[CriterionDraft | str | None]:
+    """None in place of a criterion, or of the one that would stand for it: of the two the limit of one says more."""
+    found, names = list(settled), [draft.settings["name"] for draft in drafts]
+    for index, draft in enumerate(drafts):
+        if draft.in_place_of:
+            place = names.index(draft.in_place_of)
+            first, second = found[place], found[index]
+            taken = isinstance(second, CriterionDraft) and (
+                not isinstance(first, CriterionDraft) or _threshold(first) > _MUCH_WIDER * _threshold(second)
+            )
+            if taken and isinstance(second, CriterionDraft):
+                instead = f"a limit of {_shown(_threshold(first))}" if isinstance(first, CriterionDraft) else "none"
+                why = f"Features count by the numbers of their bins: by their own values {instead} could be met"
+                found[index] = replace(second, remark=f"{second.remark}. {why}")
+            found[place if taken else index] = None
+    return found
+
+
+def _threshold(draft: CriterionDraft) -> float:
+    return float(str(draft.settings["threshold"]))
 
 
 def _kept_anyway(draft: CriterionDraft, yardstick: Yardstick, fits: Sequence[float], sensitivity: float) -> CriterionDraft:

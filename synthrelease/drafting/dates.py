@@ -9,6 +9,7 @@ from datetime import date
 import numpy as np
 
 from synthrelease.domain.dates import DateFormat
+from synthrelease.drafting.bins import NumberBins
 from synthrelease.drafting.column_draft import Answers, ColumnDraft, LeftOut, plain_name
 from synthrelease.drafting.columns import numbers
 
@@ -21,7 +22,7 @@ FORMATS = (
 _FORMATS = {form: DateFormat(form) for form in FORMATS}
 _YEARS = range(1850, 2101)
 _QUARTERS = (4.0, 7.0, 10.0)
-_MONTH_STARTS = tuple(float(month) for month in range(2, 13))
+_MONTHS = NumberBins(low=1.0, high=12.0, coarse=_QUARTERS, fine=tuple(float(month) for month in range(2, 13)), groups=_QUARTERS)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,12 +122,10 @@ def _parts(column: DateColumn, taken: Collection[str]) -> list[ColumnDraft]:
             value = day.isocalendar().week if part == "week" else getattr(day, part)
             sums[value] = sums.get(value, 0) + rows
         answers = _with_numbers(column, sums, column.answers.missing_rows)
-        drafted = numbers(answers, f"{column.name}_{part}", taken, date={"part": part, "format": column.format})
+        named = {"part": part, "format": column.format}
+        drafted = numbers(answers, f"{column.name}_{part}", taken, date=named, known=_MONTHS if part == "month" else None)
         if isinstance(drafted, LeftOut):
             continue
-        if part == "month" and drafted.bins:
-            bins = replace(drafted.bins, low=1.0, high=12.0, coarse=_QUARTERS, fine=_MONTH_STARTS, groups=_QUARTERS)
-            drafted = replace(drafted, bins=bins)
         found.append(replace(drafted, remark=f"only the {part} of the date is used"))
     return found
 

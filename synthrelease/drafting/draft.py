@@ -179,11 +179,11 @@ class _Drafting:
 
     def run(self) -> Draft:
         self.progress("counting the rows in the drafted bins")
-        spec, public, table = self._counted()
+        spec, table = self._counted()
         if twice := said_twice(self.columns, table):
             self.left_out = [*self.left_out, *twice.values()]
             self.columns = [column for column in self.columns if column.name not in twice]
-            spec, public, table = self._counted()
+            spec, table = self._counted()
         choices = self._first_choices()
         transformation = spec.space[0].transformation
         rules = suggested_rules(spec.schema, transformation.binnings, table, self._unruled())
@@ -197,7 +197,8 @@ class _Drafting:
         choices = replace(choices, tables=tuple(tuple(names[column] for column in columns) for columns in tables))
         acceptance = draft_acceptance(self.columns, table)
         self.progress("trying the draft on the public file")
-        acceptance = settle(acceptance, self._loaded(choices, acceptance), public, _SEED)
+        spec = self._loaded(choices, acceptance)
+        acceptance = settle(acceptance, spec, self._read(spec), _SEED)  # read again: criteria use the rows' own values
         total = choices.rows + GENERATION + 2 * TEST + acceptance.epsilon
         choices = replace(choices, limit=Fraction(math.ceil(total * 10), 10))
         found = self._draft(choices, acceptance)
@@ -215,14 +216,17 @@ class _Drafting:
             limit=Fraction(1000),
         )
 
-    def _counted(self) -> tuple[ReleaseSpec, Counts, Counts]:
-        """The columns loaded, and the rows of the public file in their atomic and in their drafted bins."""
+    def _counted(self) -> tuple[ReleaseSpec, Counts]:
+        """The columns loaded, and the rows of the public file in their drafted bins."""
         spec = self._loaded(self._first_choices(), _FIRST)
-        public = read_public(self.file.source, spec.schema, spec.input, spec.raw)
+        public = self._read(spec)
         if not public.total:
             raise InputError(f"{self.file.name}: every row has a gap in some column; nothing is left to draft from.")
         transformation = spec.space[0].transformation
-        return spec, public, public.merge(transformation.layout, transformation.maps)
+        return spec, public.merge(transformation.layout, transformation.maps)
+
+    def _read(self, spec: ReleaseSpec) -> Counts:
+        return read_public(self.file.source, spec.schema, spec.input, spec.raw)
 
     def _unruled(self) -> list[str]:
         """Columns that plausibility has nothing to say about."""

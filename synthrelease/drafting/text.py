@@ -69,6 +69,11 @@ def configuration_text(
         'outside = "clip"                # a number outside the bounds counts as the nearest bound; or "drop", "error"',
         "",
         *_heading("Columns: public bounds and bins. Nothing here may be learned from the private file."),
+        *_comment(
+            "`numbers` stand for bins wherever somebody computes with the released table: the mean of the rows in the bin, as "
+            "far as the public file knows it. A bin without one stands for its middle, an open one for its edge. Never take "
+            "them from the private file: they are published with the release, and its guarantee does not cover them."
+        ),
         "",
     ]
     lines += _unit(left_out)
@@ -276,15 +281,15 @@ def _column(release: str, column: ColumnDraft) -> list[str]:
         lines.append('missing = "bin"'.ljust(31) + f" # {column.missing_rows} rows of the public file")
         lines.append(f"missing_label = {toml(column.missing_label)}")
     if column.bins:
-        whole, bins = column.kind == "integer", column.bins
-        low = None if column.weight else bins.low  # a weight of 0 stands for nobody: "<1" has the number 1
-        lines += [
-            f"bounds = {toml([bins.low, bins.high])}".ljust(31)
-            + ("" if column.part == "month" else " # widen to what is possible"),
-            f"alternatives.coarse = {toml(bin_texts(bins.coarse, whole=whole, low=low))}",
-        ]
-        if bins.fine != bins.coarse:
-            lines.append(f"alternatives.fine = {toml(bin_texts(bins.fine, whole=whole, low=low))}")
+        bounds = f"bounds = {toml([column.bins.low, column.bins.high])}"
+        lines.append(bounds if column.part == "month" else f"{bounds.ljust(31)} # widen to what is possible")
+        alternatives = column.bins.texts(whole=column.kind == "integer", weight=column.weight)
+        lines += [f"alternatives.{name} = {toml(texts)}" for name, texts in alternatives.items()]
+        if column.facts and column.facts.numbers:
+            lines.append(f"numbers = {toml(column.facts.numbers)}")
+        if column.facts and column.facts.step:
+            step = f"step = {toml(column.facts.step)}"
+            lines.append(f"{step.ljust(31)} # own values count as multiples of it: in a coarser grid means would move")
         return lines
     if column.characters:
         lines.append(f"characters = {column.characters}".ljust(31) + " # of a text in the file are its code")

@@ -1,32 +1,34 @@
 """Columns of Arrow, which Parquet, Feather and databases give, as texts.
 
-A whole number is written "3" whatever its type, other numbers as the shortest text in their own precision, a date as
-1990-04-01, a time of day as 13:45:00, both with a space between, a boolean as "True" or "False", a dictionary as its values.
+A number has the text of `number_texts`, a date is written 1990-04-01, a time of day 13:45:00, both with a space between, a
+boolean "True" or "False", a dictionary as its values. The zone of a moment is that of its column.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
 
+from synthrelease.enclave.number_texts import decimal_text, float_texts
 from synthrelease.enclave.numbers import plain_numbers
-from synthrelease.enclave.texts import NO_VALUE, LazyTexts, Texts
+from synthrelease.enclave.texts import LONGEST_TEXT, NO_VALUE, LazyTexts, Texts, too_long
 from synthrelease.errors import InputError
 
 _TYPE_NAME = re.compile("[a-z0-9_]+")
 _NARROW = 2**14
 """Whole numbers that are no further apart are their own codes, counted from the lowest."""
-_EXACT = 2.0**53
-"""Below it every whole number is a float."""
 
 
 def check_type(name: str, kind: Any, format_name: str) -> None:
     """Raises InputError when a column of this Arrow type holds no single values that have a text."""
     from pyarrow import types
 
+    if _is_uuid(kind):
+        return
     values = kind.value_type if types.is_dictionary(kind) else kind
     plain = (
         types.is_integer, types.is_floating, types.is_decimal, types.is_boolean, types.is_string, types.is_large_string,
@@ -43,6 +45,10 @@ def check_type(name: str, kind: Any, format_name: str) -> None:
         )
 
 
+def _is_uuid(kind: Any) -> bool:
+    return getattr(kind, "extension_name", "") == "arrow.uuid"
+
+
 def _can_be_read(kind: Any) -> bool:
     import pyarrow as pa
 
@@ -56,7 +62,7 @@ def _can_be_read(kind: Any) -> bool:
 def is_text(kind: Any) -> bool:
     from pyarrow import types
 
-    return bool(types.is_string(kind) or types.is_large_string(kind))
+    return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
 
 
 class StringTexts(LazyTexts):
@@ -85,11 +91,11 @@ class StringTexts(LazyTexts):
 
 
 class NumberTexts(LazyTexts):
-    """The texts of numbers that a file knows as such: a whole number as "3", others as their shortest text; NaN as None.
+    """The texts of numbers that a file knows as such (`number_texts`).
 
     Parameters
     ----------
-    values : (n,) whole numbers of any type, or float64. The shortest text of such a float is read as the very same float.
+    values : (n,) whole numbers of any type, or float64. The text of such a float is read as the very same float.
     """
 
     def __init__(self, values: np.ndarray):
@@ -100,7 +106,7 @@ class NumberTexts(LazyTexts):
 
     def made(self) -> list[str | None]:
         if self._values.dtype.kind == "f":
-            return number_texts(self._values)
+            return float_texts(self._values)
         return list(map(str, self._values.tolist()))
 
     def numbers(self, decimal: str) -> tuple[np.ndarray, np.ndarray]:
@@ -126,13 +132,28 @@ class WithNull(LazyTexts):
         return np.append(numbers, 0.0), np.append(known, False)
 
 
+def column_texts(name: str, array: Any) -> Texts:
+    """A column of Arrow as texts. Raises InputError when one is too long; looked for where the lengths are, not the texts."""
+    from pyarrow import compute, types
+
+    values = array.dictionary if types.is_dictionary(array.type) else array
+    lengths = (compute.binary_length, compute.utf8_length)  # of few texts letters must be counted
+    if is_text(values.type) and all((compute.max(length(values)).as_py() or 0) > LONGEST_TEXT for length in lengths):
+        raise too_long(name)
+    return as_texts(array)
+
+
 def as_texts(array: Any) -> Texts:
     """A column of Arrow as texts; nulls and NaN as None."""
     from pyarrow import types
 
+    if _is_uuid(array.type):
+        encoded = array.storage.dictionary_encode()
+        names = [_as_text(value) for value in type(array).from_storage(array.type, encoded.dictionary)]
+        return Texts(texts=[*names, None], codes=whole_array(encoded.indices.fill_null(len(names))), typed=True)
     if types.is_float16(array.type):  # which pyarrow cannot encode
         numbers, codes = np.unique(array.to_numpy(zero_copy_only=False), return_inverse=True)
-        return Texts(texts=number_texts(numbers), codes=codes.astype(np.int64), typed=True)
+        return Texts(texts=float_texts(numbers), codes=codes.astype(np.int64), typed=True)
     if types.is_integer(array.type) and not array.null_count and len(array):
         values = whole_array(array)
         low, high = int(values.min()), int(values.max())
@@ -140,7 +161,7 @@ def as_texts(array: Any) -> Texts:
             return Texts(texts=NumberTexts(np.arange(low, high + 1)), codes=values.astype(np.int64) - low, typed=True)
     encoded = array.dictionary_encode()
     values, codes = encoded.dictionary, encoded.indices
-    typed = not (is_text(values.type) or types.is_string_view(values.type))
+    typed = not is_text(values.type)
     texts = _texts_of(values)
     if codes.null_count:
         texts = WithNull(texts) if isinstance(texts, LazyTexts) else [*texts, None]
@@ -162,7 +183,7 @@ def _texts_of(values: Any) -> Sequence[str | None]:
         if types.is_integer(values.type) or types.is_float64(values.type):
             return NumberTexts(whole_array(values))
     if types.is_floating(values.type):
-        return number_texts(values.to_numpy(zero_copy_only=False))
+        return float_texts(values.to_numpy(zero_copy_only=False))
     return [_as_text(value) for value in values]
 
 
@@ -174,18 +195,11 @@ def _is_utf_8(values: Any) -> bool:
     return True
 
 
-def number_texts(values: np.ndarray) -> list[str | None]:
-    """Floats as texts, from numpy scalars, for the shortest text in their own precision; NaN as None."""
-    return [None if np.isnan(value) else str(int(value)) if _is_whole(float(value)) else str(value) for value in values]
-
-
-def _is_whole(value: float) -> bool:
-    return abs(value) < _EXACT and value.is_integer()
-
-
 def _as_text(scalar: Any) -> str | None:
     try:
         value = scalar.as_py()
     except Exception:  # a date beyond the year 9999, for example
         return NO_VALUE
+    if isinstance(value, Decimal):
+        return decimal_text(str(value))
     return None if value is None else str(value)

@@ -34,29 +34,39 @@ class CountedRows:
     cells : the rows with a bin in every column.
     n_rows : the number of all rows.
     problems : (column, kind) of values that must not occur; the cells are then of no use.
+    unread : columns with texts that are no number, or no date, and count as missing values.
     """
 
     cells: Counts
     n_rows: int
     problems: frozenset[tuple[int, int]]
+    unread: frozenset[int] = frozenset()
 
 
 def count_pieces(pieces: Iterable[Piece], schema: Schema, policy: InputTable) -> CountedRows:
     """Give every text of every piece its bin, and count. Raises InputError for too many rows."""
-    cells, n_rows, problems = CellCount(schema.layout), 0, set[tuple[int, int]]()
+    cells, n_rows, problems, unread = CellCount(schema.layout), 0, set[tuple[int, int]](), set[int]()
     known: list[dict[str, Known]] = [{} for _ in schema.columns]
     for _, columns in pieces:
         digits = [atomic_bins(columns, column, policy, each) for column, each in zip(schema.columns, known, strict=True)]
         n_rows += len(digits[0].codes)
         check_number_of_rows(n_rows)
-        problems |= {
-            (place, kind)
-            for place, (column, found) in enumerate(zip(schema.columns, digits, strict=True))
-            for kind in found.kinds().intersection(_forbidden_kinds(column))
-        }
+        for place, (column, found) in enumerate(zip(schema.columns, digits, strict=True)):
+            kinds = found.kinds()
+            problems |= {(place, kind) for kind in kinds.intersection(_forbidden_kinds(column))}
+            if WRONG in kinds:
+                unread.add(place)
+                digits[place] = _as_missing(found, column)
         if not problems:
             cells.add(digits)
-    return CountedRows(cells=cells.total(), n_rows=n_rows, problems=frozenset(problems))
+    return CountedRows(cells=cells.total(), n_rows=n_rows, problems=frozenset(problems), unread=frozenset(unread))
+
+
+def _as_missing(digits: Digits, column: Column) -> Digits:
+    """The bins, with those of texts that are no number or date where missing values go."""
+    missing = MISSING if column.atoms.missing is None else column.atoms.missing
+    of_text = np.where(digits.of_text == WRONG, missing, digits.of_text)
+    return Digits(of_text=of_text, codes=digits.codes)
 
 
 def check_number_of_rows(n_rows: int) -> None:
@@ -66,9 +76,9 @@ def check_number_of_rows(n_rows: int) -> None:
 
 def _forbidden_kinds(column: Column) -> Iterator[int]:
     """What must not occur in a column; the other rows without a bin are left out."""
-    yield WRONG
     if column.missing == "error":
         yield MISSING
+        yield WRONG
     if column.outside != "drop":  # clipped numbers are inside by now
         yield OUTSIDE
 

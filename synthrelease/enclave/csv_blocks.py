@@ -11,10 +11,13 @@ import gzip
 import io
 from collections.abc import Callable
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from synthrelease.enclave.files import File
 
+_MOST_BYTES = 4
+"""Of a letter in UTF-8."""
+_BUFFER = 2**18
 STRAY_LETTERS = "synthrelease.stray_letters"
 """How Python's decoders are told to read bytes that are no UTF-8 as Windows-1252."""
 
@@ -75,10 +78,12 @@ class Blocks:
     """
 
     def __init__(self, file: File, compressed: bool, encoding: str, longest: int):
-        self._file: IO[bytes] | _AsUtf8 = (
-            _AsUtf8(open_text(file, encoding, compressed)) if encoding == "utf-16" else open_bytes(file, compressed)
+        self._file: IO[bytes] = (
+            io.BufferedReader(_AsUtf8(open_text(file, encoding, compressed)), _BUFFER)
+            if encoding == "utf-16"
+            else open_bytes(file, compressed)
         )
-        self._most = 4 * longest + 4
+        self._most = _MOST_BYTES * longest + _MOST_BYTES
         self._first = io.BytesIO()
         self._failure: Exception | None = None
         if encoding in ("utf-8", "mixed") and (start := self._read(len(codecs.BOM_UTF8))) != codecs.BOM_UTF8:
@@ -131,17 +136,20 @@ def _without_half_a_letter(block: bytes) -> bytes:
     return block[: max(end - 1, 0)]
 
 
-class _AsUtf8:
-    """A text that is read as bytes of UTF-8."""
+class _AsUtf8(io.RawIOBase):
+    """A text that is read as bytes of UTF-8, so that its lines are found like those of any other file."""
 
     def __init__(self, text: io.TextIOWrapper):
         self._text = text
 
-    def read(self, size: int) -> bytes:
-        return self._text.read(size).encode()
+    def readable(self) -> bool:
+        return True
 
-    def readline(self, size: int) -> bytes:
-        return self._text.readline(size).encode()
+    def readinto(self, buffer: Any) -> int:
+        data = self._text.read(max(len(buffer) // _MOST_BYTES, 1)).encode()
+        buffer[: len(data)] = data
+        return len(data)
 
     def close(self) -> None:
         self._text.close()
+        super().close()

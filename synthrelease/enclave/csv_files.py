@@ -18,7 +18,7 @@ from synthrelease.enclave.ahead import Ahead
 from synthrelease.enclave.csv_blocks import Blocks, text_of, utf_8_of
 from synthrelease.enclave.files import File
 from synthrelease.enclave.plain_csv import PlainReader
-from synthrelease.enclave.texts import Collected, Piece, Texts, check_header
+from synthrelease.enclave.texts import LONGEST_TEXT, Collected, Piece, Texts, check_header
 from synthrelease.errors import InputError
 from synthrelease.toml.columns import InputTable
 
@@ -65,7 +65,7 @@ def csv_pieces(
             places = [header.index(name) for name in needed]
             row, lines.length = 1, 0
             lines.give_back()
-            plain_lines = PlainReader(policy.delimiter, len(header), places, min(MAX_LINE, csv.field_size_limit()))
+            plain_lines = PlainReader(policy.delimiter, len(header), places, min(MAX_LINE, LONGEST_TEXT))
 
             def plainly(block: bytes) -> list[Texts] | None:
                 return plain_lines.columns(utf_8_of(block, policy.encoding))
@@ -81,7 +81,7 @@ def csv_pieces(
                     else:
                         blocks.put_back(b"".join(ahead.forget()))
                         lines.put_back(block)
-                        collected = Collected[str](places)
+                        collected = Collected(places)
                         for record in records:
                             if len(record) != len(header):
                                 raise _ragged(len(header), len(record))
@@ -89,7 +89,7 @@ def csv_pieces(
                             row, lines.length = row + 1, 0
                             if lines.are_used_up():
                                 break
-                        columns = [Texts(texts=texts, codes=codes) for texts, codes in collected.columns()]
+                        columns = collected.columns()
                     for start in range(0, row - first_row, most_rows):
                         part = slice(start, start + most_rows)
                         cut = [Texts(texts=each.texts, codes=each.codes[part]) for each in columns]
@@ -98,10 +98,13 @@ def csv_pieces(
         problem = _other_bytes(policy.encoding)
     except (OSError, EOFError, zlib.error):
         problem = "expected a whole file, found one that is cut off, damaged or unreadable."
-    except csv.Error:
+    except csv.Error as error:
         problem = (
-            "expected quotes in pairs around a field, found a quote that is not closed, text after a closing quote, or a "
-            f"very long field in {_place(row)}."
+            f"expected quotes in pairs and at most {LONGEST_TEXT} characters in a field, found a quote that is not closed or a "
+            f"longer field in {_place(row)}."
+            if "field limit" in str(error)
+            else "expected quotes in pairs around a field, found a quote that is not closed or text after a closing quote in "
+            f"{_place(row)}."
         )
     except _Unreadable as reason:
         problem = f"{reason} in {_place(row)}. {reason.advice}"

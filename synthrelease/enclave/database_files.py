@@ -5,11 +5,14 @@ DuckDB needs the extra `database`; SQLite comes with Python.
 
 from __future__ import annotations
 
+import codecs
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing
+from operator import methodcaller
 from pathlib import Path
 
+from synthrelease.enclave.patience import Stop, patiently
 from synthrelease.enclave.sql import (
     ROWS_AT_ONCE,
     check_types,
@@ -19,12 +22,15 @@ from synthrelease.enclave.sql import (
     pieces_of_rows,
     quoted,
 )
-from synthrelease.enclave.texts import Piece, check_header
+from synthrelease.enclave.texts import NO_VALUE, Piece, check_header
 from synthrelease.errors import InputError
 
 MISSING_LIBRARY = 'pip install "synthrelease[database]"'
 SQLITE = b"SQLite format 3\0"
-_NO_SQLITE = "expected a whole SQLite file with texts in UTF-8 and values of less than 32 MB, found one that cannot be read."
+NO_TEXT = "synthrelease.no_text"
+"""How Python's decoders are told to read a text with bytes that are no UTF-8 as one that no specification has."""
+codecs.register_error(NO_TEXT, lambda error: (NO_VALUE, error.end))  # type: ignore[attr-defined]
+_NO_SQLITE = "expected a whole SQLite file with values of less than 32 MB, found one that cannot be read."
 _TOO_LONG = "expected rows that fit into the memory of this machine, found longer ones."
 _DUCKDB_SETTINGS = {
     # no other file, no network, no extension, nothing of the rows on a disk, no variable of this program as a table
@@ -47,7 +53,7 @@ def is_duckdb(start: bytes) -> bool:
 
 def duckdb_names(path: Path, table: str | None) -> list[str]:
     """The columns of the table. Raises InputError as `duckdb_pieces`."""
-    return list(next(_duckdb(path, table, None, 1))[1])
+    return list(next(patiently(lambda stop: _duckdb(stop, path, table, None, 1)))[1])
 
 
 def duckdb_pieces(path: Path, table: str | None, needed: Sequence[str], most_rows: int) -> Iterator[Piece]:
@@ -57,10 +63,10 @@ def duckdb_pieces(path: Path, table: str | None, needed: Sequence[str], most_row
     ------
     InputError : when the library is not installed, the file cannot be read, or the table or a column is not there.
     """
-    yield from _duckdb(path, table, needed, most_rows)
+    yield from patiently(lambda stop: _duckdb(stop, path, table, needed, most_rows))
 
 
-def _duckdb(path: Path, table: str | None, needed: Sequence[str] | None, most_rows: int) -> Iterator[Piece]:
+def _duckdb(stop: Stop, path: Path, table: str | None, needed: Sequence[str] | None, most_rows: int) -> Iterator[Piece]:
     try:
         import duckdb
     except ImportError:
@@ -70,6 +76,7 @@ def _duckdb(path: Path, table: str | None, needed: Sequence[str] | None, most_ro
     problem = ""
     try:
         with duckdb.connect(str(path), read_only=True, config=dict(_DUCKDB_SETTINGS)) as connection:
+            stop.by(connection.interrupt)
             tables = connection.execute(
                 "SELECT table_schema, table_name FROM information_schema.tables WHERE table_catalog = current_database() "
                 "ORDER BY ALL"
@@ -96,7 +103,7 @@ def _duckdb(path: Path, table: str | None, needed: Sequence[str] | None, most_ro
 
 def sqlite_names(path: Path, table: str | None) -> list[str]:
     """The columns of the table. Raises InputError as `sqlite_pieces`."""
-    return list(next(_sqlite(path, table, None, 1))[1])
+    return list(next(patiently(lambda stop: _sqlite(stop, path, table, None, 1)))[1])
 
 
 def sqlite_pieces(path: Path, table: str | None, needed: Sequence[str], most_rows: int) -> Iterator[Piece]:
@@ -106,15 +113,17 @@ def sqlite_pieces(path: Path, table: str | None, needed: Sequence[str], most_row
     ------
     InputError : when the file cannot be read, or the table or a column is not there.
     """
-    yield from _sqlite(path, table, needed, most_rows)
+    yield from patiently(lambda stop: _sqlite(stop, path, table, needed, most_rows))
 
 
-def _sqlite(path: Path, table: str | None, needed: Sequence[str] | None, most_rows: int) -> Iterator[Piece]:
+def _sqlite(stop: Stop, path: Path, table: str | None, needed: Sequence[str] | None, most_rows: int) -> Iterator[Piece]:
     problem = ""
     try:
         _check_size(path)
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+            stop.by(connection.interrupt)
             connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST_VALUE)
+            connection.text_factory = methodcaller("decode", "utf-8", NO_TEXT)
             for setting in ("query_only = ON", "trusted_schema = OFF", "cell_size_check = ON"):
                 connection.execute(f"PRAGMA {setting}")
             tables = connection.execute(

@@ -18,6 +18,8 @@ from types import ModuleType
 from typing import Any
 
 from synthrelease.enclave.database_files import MISSING_LIBRARY
+from synthrelease.enclave.drivers import ADBC
+from synthrelease.enclave.patience import Stop, patiently
 from synthrelease.enclave.source import PASSWORD, USER
 from synthrelease.enclave.sql import (
     ROWS_AT_ONCE,
@@ -31,7 +33,6 @@ from synthrelease.enclave.sql import (
 from synthrelease.enclave.texts import Piece, check_header
 from synthrelease.errors import InputError
 
-_ADBC = re.compile(r"adbc\+(?P<driver>[a-z0-9_]+)(?P<rest>:.*)", re.DOTALL | re.IGNORECASE)
 _NO_CONNECTION = (
     f"expected a database that answers, found none. Are the server, the database, {USER} and {PASSWORD} right, and may this "
     "user read the table?"
@@ -42,7 +43,7 @@ _VALUES = (bool, int, float, str, Decimal, date, time)
 
 def database_names(uri: str, table: str | None) -> list[str]:
     """The columns of the table. Raises InputError as `database_pieces`."""
-    return list(next(_read(uri, table, None, 1))[1])
+    return list(next(patiently(lambda stop: _read(stop, uri, table, None, 1)))[1])
 
 
 def database_pieces(uri: str, table: str | None, needed: Sequence[str], most_rows: int) -> Iterator[Piece]:
@@ -52,14 +53,14 @@ def database_pieces(uri: str, table: str | None, needed: Sequence[str], most_row
     ------
     InputError : when a library is not installed, the database does not answer, or the table or a column is not there.
     """
-    yield from _read(uri, table, needed, most_rows)
+    yield from patiently(lambda stop: _read(stop, uri, table, needed, most_rows))
 
 
-def _read(uri: str, table: str | None, needed: Sequence[str] | None, most_rows: int) -> Iterator[Piece]:
-    found = _ADBC.fullmatch(uri)
+def _read(stop: Stop, uri: str, table: str | None, needed: Sequence[str] | None, most_rows: int) -> Iterator[Piece]:
+    found = ADBC.fullmatch(uri)
     began, problem = False, ""
     try:
-        parts = _adbc(found, table, needed, most_rows) if found else _sqlalchemy(uri, table, needed, most_rows)
+        parts = _adbc(stop, found, table, needed, most_rows) if found else _sqlalchemy(stop, uri, table, needed, most_rows)
         for part in parts:
             began = True
             yield part
@@ -76,7 +77,7 @@ def _read(uri: str, table: str | None, needed: Sequence[str] | None, most_rows: 
 # --- SQLAlchemy
 
 
-def _sqlalchemy(uri: str, table: str | None, needed: Sequence[str] | None, most_rows: int) -> Iterator[Piece]:
+def _sqlalchemy(stop: Stop, uri: str, table: str | None, needed: Sequence[str] | None, most_rows: int) -> Iterator[Piece]:
     engine = _engine(uri)
     try:
         import sqlalchemy as sql
@@ -93,10 +94,17 @@ def _sqlalchemy(uri: str, table: str | None, needed: Sequence[str] | None, most_
         exact: list[Any] = [sql.column(sql.quoted_name(each, quote=True)) for each in needed]
         source = sql.table(sql.quoted_name(name, quote=True), schema=sql.quoted_name(schema, quote=True) if schema else None)
         with engine.connect().execution_options(stream_results=True, yield_per=min(ROWS_AT_ONCE, most_rows)) as connection:
+            stop.by(lambda: _interrupt(connection.connection.dbapi_connection))
             rows = connection.execute(sql.select(*exact).select_from(source))
             yield from pieces_of_rows(rows.partitions(), needed, most_rows)
     finally:
         engine.dispose()
+
+
+def _interrupt(connection: Any) -> None:
+    """Tell a driver to stop, in the words of those that can."""
+    for name in ("cancel", "interrupt"):
+        getattr(connection, name, lambda: None)()
 
 
 def _library() -> ModuleType:
@@ -142,7 +150,7 @@ def _check_column(name: str, kind: Any) -> None:
         of_python = kind.python_type
     except NotImplementedError:
         of_python = type(None)
-    untold = type(kind).__name__ == "NullType"  # of a type that nobody told each value is looked at
+    untold = type(kind).__name__ in ("NullType", "YEAR")  # of a type that nobody told each value is looked at
     if not (untold or issubclass(of_python, _VALUES) or of_python.__name__ == "UUID"):
         found = f"the database type {type(kind).__name__}"
         raise InputError(f"column {name!r}: expected numbers, texts, booleans, dates or times, found {found}.")
@@ -151,7 +159,7 @@ def _check_column(name: str, kind: Any) -> None:
 # --- ADBC
 
 
-def _adbc(found: re.Match[str], table: str | None, needed: Sequence[str] | None, most_rows: int) -> Iterator[Piece]:
+def _adbc(stop: Stop, found: re.Match[str], table: str | None, needed: Sequence[str] | None, most_rows: int) -> Iterator[Piece]:
     driver = found["driver"].lower()
     try:
         library = importlib.import_module(f"adbc_driver_{driver}.dbapi")
@@ -169,6 +177,7 @@ def _adbc(found: re.Match[str], table: str | None, needed: Sequence[str] | None,
             return
         check_header(names, needed)
         with closing(connection.cursor()) as cursor:
+            stop.by(cursor.adbc_cancel)
             cursor.execute(f"SELECT {', '.join(map(quoted, needed))} FROM {source}")
             reader = cursor.fetch_record_batch()
             check_types(reader.schema, needed)
@@ -178,8 +187,6 @@ def _adbc(found: re.Match[str], table: str | None, needed: Sequence[str] | None,
 def _adbc_login(driver: str, uri: str) -> tuple[str, dict[str, Any]]:
     """(URI, further arguments) with user and password where the driver takes them: PostgreSQL in the URI, others as options."""
     user, password = _credentials()
-    if driver == "sqlite":
-        return uri.removeprefix("sqlite:///"), {}
     if driver == "postgresql" and (user or password):
         return _with_login(uri, user, password).render_as_string(hide_password=False), {}
     given: Mapping[str, str | None] = {"username": user, "password": password}

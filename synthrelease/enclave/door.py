@@ -10,16 +10,17 @@ from collections.abc import Callable, Collection, Sequence
 from copy import copy
 from typing import Protocol, Self, TypeVar
 
-import numpy as np
-
 from synthrelease.accounting.charges import Charge
 from synthrelease.domain.counts import Counts
-from synthrelease.domain.schema import Layout
+from synthrelease.domain.own_values import BinnedCounts
+from synthrelease.domain.schema import Transformation
 from synthrelease.enclave.subsets import random_pieces, uniform_subset
 from synthrelease.errors import BudgetError, PrivateFailure
 from synthrelease.randomness import SYSTEM, SystemEntropy
 
 Result = TypeVar("Result")
+_MOST_BINNED_CELLS = 2**22
+"""Cells of tables on bins that are kept for further rounds, all together."""
 
 
 class Meter:
@@ -59,6 +60,7 @@ class Door:
         self.n_file = n_file
         self.layout = counts.layout
         self._divided = False
+        self._binned: dict[tuple[tuple[int, ...], ...], BinnedCounts] = {}
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(columns={self.layout.columns})"
@@ -97,12 +99,24 @@ class Door:
         same.entropy = entropy
         return same
 
+    def _on(self, transformation: Transformation) -> PrivateCounts:
+        """The rows on the bins of a transformation, made once for as many transformations as fit."""
+        self._check_whole()
+        kept, key = self._binned, tuple(each.of_atom for each in transformation.binnings)
+        if key not in kept:
+            made = _opaque(lambda: BinnedCounts.of_atoms(self.__counts, transformation))
+            if sum(map(len, kept.values())) + len(made) > _MOST_BINNED_CELLS:
+                kept.clear()
+            kept[key] = made
+        return PrivateCounts(kept[key], self._meter, self.entropy, self.n_file)
+
     def _pieces(self, sizes: Sequence[int]) -> tuple[PrivateCounts, ...]:
         """The rows in random pieces, none with a plan; this door is closed from here on."""
         self._check_whole()
         pieces = _opaque(lambda: random_pieces(self.__counts, sizes, self.entropy))
         self._divided = True
         self.__counts = Counts.empty(self.layout)
+        self._binned.clear()
         return tuple(PrivateCounts(piece, Meter(()), self.entropy, self.n_file) for piece in pieces)
 
     def _check_whole(self) -> None:
@@ -169,9 +183,11 @@ class PrivateCounts(Door):
     def __repr__(self) -> str:
         return f"PrivateCounts(n={self.n}, columns={self.layout.columns})"
 
-    def merge(self, layout: Layout, maps: Sequence[np.ndarray]) -> PrivateCounts:
-        """The same table on coarser public bins, behind the same meter. Reveals nothing, costs nothing."""
-        return self._changed(lambda counts: counts.merge(layout, maps))
+    def on(self, transformation: Transformation) -> PrivateCounts:
+        """The same table on the bins of a transformation, with the own values of its rows (`domain.own_values`), behind the
+        same meter. Reveals nothing, costs nothing.
+        """
+        return self._on(transformation)
 
     def split(self, sizes: Sequence[int]) -> tuple[PrivateCounts, ...]:
         """The rows in random pieces of public sizes, each behind a door of its own, without a plan (`with_plan` gives it one).

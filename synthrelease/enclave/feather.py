@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from synthrelease.enclave.arrow import as_texts, check_type
+from synthrelease.enclave.arrow import check_type, column_texts
 from synthrelease.enclave.texts import Piece, check_header
+from synthrelease.enclave.unpacked import check_feather
 from synthrelease.errors import InputError
 
 FILE, STREAM = b"ARROW1\0\0", b"\xff\xff\xff\xff"
@@ -39,11 +40,12 @@ def feather_pieces(path: Path, needed: Sequence[str], most_rows: int) -> Iterato
         check_header(schema.names, needed)
         for name in needed:
             check_type(name, schema.field(name).type, "Arrow")
+        check_feather(path, len(FILE) if _is_file(path) else 0, needed)
         for batch in _batches(_opened(path, sorted(map(schema.names.index, needed)))):
             batch.validate(full=True)
             for start in range(0, batch.num_rows, most_rows):
                 part = batch.slice(start, most_rows)
-                yield row, {name: as_texts(part.column(name)) for name in needed}
+                yield row, {name: column_texts(name, part.column(name)) for name in needed}
                 row += part.num_rows
     except InputError:
         raise
@@ -60,9 +62,12 @@ def _opened(path: Path, fields: list[int] | None = None) -> Any:
     from pyarrow import ipc
 
     options = ipc.IpcReadOptions(included_fields=fields)
+    return (ipc.open_file if _is_file(path) else ipc.open_stream)(pa.OSFile(str(path)), options=options)
+
+
+def _is_file(path: Path) -> bool:
     with path.open("rb") as file:
-        stream = file.read(len(STREAM)) == STREAM
-    return (ipc.open_stream if stream else ipc.open_file)(pa.OSFile(str(path)), options=options)
+        return file.read(len(STREAM)) != STREAM
 
 
 def _batches(reader: Any) -> Iterator[Any]:

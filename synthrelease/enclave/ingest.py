@@ -1,8 +1,9 @@
 """From a private file or database table to atomic counts: the one place where rows exist.
 
 The file is read in pieces, so that it may be larger than memory. Every value meets a public rule of the specification
-(missing, outside the bounds, plausible or not); a file with values that meet none is refused, by the names of all columns that
-do not fit, never with a value, a row or a number of rows. Bins and layout come from the specification alone.
+(missing, outside the bounds, plausible or not). By default no value stops the reading: a text that is no number counts as a
+missing value, too. Where the specification asks for an error, a file with such values is refused, by the names of all columns
+that do not fit, never with a value, a row or a number of rows. Bins and layout come from the specification alone.
 """
 
 from __future__ import annotations
@@ -19,14 +20,14 @@ from synthrelease.enclave.many_files import UNFORESEEN, Run, count_files
 from synthrelease.enclave.reading import pieces
 from synthrelease.enclave.record_numbers import PieceOfRegister, count_piece
 from synthrelease.enclave.source import Source
-from synthrelease.enclave.values import MISSING, OUTSIDE
+from synthrelease.enclave.values import MISSING, OUTSIDE, WRONG
 from synthrelease.errors import InputError, listing
 from synthrelease.toml.columns import InputTable
 
 ADVICE = (
     "Neither rows nor values are shown, and how many rows it concerns is not told. What this message says comes from the "
-    "private file and is not paid for: do not change bounds, bins or categories because of it. What works for any file: "
-    'outside = "clip", "bin" or "drop", missing = "bin" or "drop".'
+    "private file and is not paid for: do not change bounds, bins or categories because of it. What works for any file, and is "
+    'so where nothing else is asked for: outside = "clip", "bin" or "drop", missing = "bin" or "drop".'
 )
 
 
@@ -55,7 +56,7 @@ def ingest(
     The result may be any table of kept rows: rows with a missing value, a value outside or against a raw rule are left out
     where the specification says so, and their number stays behind the door with the counts. `resizing.resize` makes of it the
     table that a release works with. Whether a row is in the piece is a rule for that row alone, too, once the key is there
-    (theory 11.12, pieces for ever). The number of rows of the file is public. Where the specification drops nothing, a value
+    (theory 11.12, pieces for ever). The number of rows of the file is public. Where the specification asks for "error", a value
     that does not fit stops the run: files with such values are outside the domain of the guarantee.
     """
     found = _counts_or_problem(path, schema, policy, raw, run, piece)
@@ -64,27 +65,68 @@ def ingest(
     return PrivateRows(found.kept, found.n_file)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Fit:
+    """What `check` says of a file that fits.
+
+    Attributes
+    ----------
+    n_file : the number of its rows, which is public.
+    unread : what to say of each column with texts that are no number, or no date: exact facts about the file, for its steward.
+    """
+
+    n_file: int
+    unread: tuple[str, ...]
+
+
+def check_fit(path: str | Path | Source, schema: Schema, policy: InputTable, raw: Plausibility, run: Run | None = None) -> Fit:
+    """Read a private file as a release does, and keep nothing of it.
+
+    Raises
+    ------
+    InputError : as `ingest`.
+
+    Privacy
+    -------
+    Not covered: that a column has texts that are no number may be due to one record. A wrong decimal mark or format of dates
+    would otherwise be found after the charge, by a release of rows that are all left out. A release never says it.
+    """
+    found = _counts_or_problem(path, schema, policy, raw, run)
+    if isinstance(found, str):
+        raise InputError(found)
+    return Fit(n_file=found.n_file, unread=found.unread)
+
+
 def read_public(path: str | Path | Source, schema: Schema, policy: InputTable, raw: Plausibility) -> Counts:
     """The kept rows of a file that is public: counts that anybody may see. Only the rehearsal may call it.
 
     Raises
     ------
-    InputError : as `ingest`, and for a file of which no row is kept.
+    InputError : as `ingest`, for texts that are no number or no date, and for a file of which no row is kept.
     """
     found = _counts_or_problem(path, schema, policy, raw)
     if isinstance(found, str):
         raise InputError(found)
+    if found.unread:
+        raise InputError("\n  ".join([f"{path}: the public file does not fit the specification.", *found.unread]) + f"\n{MEND}")
     if not found.kept.total:
         raise InputError(f"{path}: expected at least one row that follows the plausibility rules, found none.")
     return found.kept
 
 
+MEND = (
+    "A release counts such texts as missing values; a public file can be mended, or its texts listed as missing_values. If "
+    "every row has one, decimal, delimiter or format may be others."
+)
+
+
 @dataclass(frozen=True, kw_only=True)
 class _Rows:
-    """The kept rows of a file, and the number of all its rows."""
+    """The kept rows of a file, the number of all its rows, and what to say of columns with texts that are no number."""
 
     kept: Counts
     n_file: int
+    unread: tuple[str, ...]
 
 
 def _counts_or_problem(
@@ -96,8 +138,9 @@ def _counts_or_problem(
     piece: PieceOfRegister | None = None,
 ) -> _Rows | str:
     """The counts, or what is wrong: a text, so that no error carries a frame or cause that saw values."""
+    path = Source.of(path)
     try:
-        return _read(Source.of(path), schema, policy, raw, run, piece)
+        return _read(path, schema, policy, raw, run, piece)
     except InputError as error:
         return f"{path}: {error}"
     except Exception:
@@ -120,7 +163,8 @@ def _read(
         raise InputError("\n  ".join(["the file does not fit the specification.", *found_in]) + f"\n{ADVICE}")
     if not found.n_rows:
         raise InputError("expected rows after the header, found none.")
-    return _Rows(kept=raw.filter(found.cells), n_file=found.n_rows)
+    unread = tuple(_problem(schema.columns[place], WRONG, policy.decimal) for place in sorted(found.unread))
+    return _Rows(kept=raw.filter(found.cells), n_file=found.n_rows, unread=unread)
 
 
 def _problem(column: Column, kind: int, decimal: str) -> str:

@@ -46,7 +46,7 @@ def count_files(
     states = [state_of(file) for file in files]
     tasks = [(file, state, schema, policy) for file, state in zip(files, states, strict=True)]
     cells, n_rows, left = Tally(schema.layout), 0, set(range(len(files)))
-    problems, unreadable = set[tuple[int, int]](), dict[int, str]()
+    problems, unread, unreadable = set[tuple[int, int]](), set[int](), dict[int, str]()
     for place, found in (run or one_by_one)(count_file, tasks):
         if place not in left:
             raise InputError("expected each file to be counted once, found one that was counted twice.")
@@ -60,6 +60,7 @@ def count_files(
         n_rows += found.n_rows
         check_number_of_rows(n_rows)
         problems |= found.problems
+        unread |= found.unread
     if unreadable:
         first = min(unreadable)
         raise InputError(f"{unreadable[first]} {which_file(first + 1, len(files))}")
@@ -67,7 +68,7 @@ def count_files(
         raise InputError("expected all files to be counted, found some that were not.")
     if list(listed()) != list(files) or [state_of(file) for file in files] != states:
         raise InputError(CHANGED)
-    return CountedRows(cells=cells.total(), n_rows=n_rows, problems=frozenset(problems))
+    return CountedRows(cells=cells.total(), n_rows=n_rows, problems=frozenset(problems), unread=frozenset(unread))
 
 
 def count_file(file: File, state: State, schema: Schema, policy: InputTable) -> CountedRows | str:

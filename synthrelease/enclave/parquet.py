@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from synthrelease.enclave.ahead import Ahead
-from synthrelease.enclave.arrow import as_texts, check_type, is_text
+from synthrelease.enclave.arrow import check_type, column_texts, is_text
 from synthrelease.enclave.files import File
 from synthrelease.enclave.texts import Piece, Texts, check_header
+from synthrelease.enclave.unpacked import check_parquet
 from synthrelease.errors import InputError
 
 _DAMAGED = "expected a whole Parquet file, found one that is cut off, damaged or unreadable."
@@ -38,7 +39,7 @@ def parquet_pieces(file: File, needed: Sequence[str], most_rows: int, most_bytes
     import pyarrow.parquet as pq
 
     def texts_of(batch: Any) -> dict[str, Texts]:
-        return {name: as_texts(batch.column(name)) for name in needed}
+        return {name: column_texts(name, batch.column(name)) for name in needed}
 
     row, problem = 1, None
     try:
@@ -50,6 +51,7 @@ def parquet_pieces(file: File, needed: Sequence[str], most_rows: int, most_bytes
         # as dictionaries, in which a long text that many rows share stands once
         texts = [name for name in needed if is_text(schema.field(name).type)]
         with file.open("rb") as source, pq.ParquetFile(source, read_dictionary=texts) as opened:
+            check_parquet(opened.metadata, needed)
             size = _rows_per_batch(opened.metadata, most_rows, most_bytes)
             batches = opened.iter_batches(batch_size=size, columns=list(needed), use_threads=False)
             with Ahead(texts_of, lambda: next(batches, None)) as ahead:

@@ -8,11 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from synthrelease.accounting.charges import Charge
 from synthrelease.accounting.pieces import PartitionRule, of_piece
-from synthrelease.domain.schema import Layout
+from synthrelease.domain.schema import Transformation
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.randomness import SystemEntropy
 
@@ -28,9 +26,9 @@ class PrivatePieces:
         """The same pieces with fresh meters: each gets those of the charges that read it."""
         return PrivatePieces(self.fit.with_plan(of_piece(planned, "fit")), self.score.with_plan(of_piece(planned, "score")))
 
-    def merge(self, layout: Layout, maps: Sequence[np.ndarray]) -> PrivatePieces:
-        """Both on coarser public bins, behind the same meters."""
-        return PrivatePieces(self.fit.merge(layout, maps), self.score.merge(layout, maps))
+    def on(self, transformation: Transformation) -> PrivatePieces:
+        """Both on the bins of a transformation, behind the same meters."""
+        return PrivatePieces(self.fit.on(transformation), self.score.on(transformation))
 
     def rehearsed(self, entropy: SystemEntropy) -> PrivatePieces:
         """The same pieces with another source of noise. For public data only: such noise protects nobody."""

@@ -56,7 +56,7 @@ def pieces(
         The content of a row is never quoted; names from the header are. The caller adds the name of the file.
     """
     source = Source.of(source)
-    needed = list(dict.fromkeys([*([] if only else _needed(schema)), *more]))
+    needed = list(dict.fromkeys([*([] if only else needed_columns(schema)), *more]))
     if source.is_database:
         yield from database_pieces(source.uri, source.table or policy.table, needed, ROWS_PER_PIECE)
         return
@@ -82,13 +82,14 @@ def which_file(number: int, n_files: int) -> str:
     return f"This was found in file {number} of {n_files}, in the order of their names."
 
 
-def _needed(schema: Schema) -> list[str]:
+def needed_columns(schema: Schema) -> list[str]:
+    """The columns of the file that a schema reads."""
     return list(dict.fromkeys(name for column in schema.columns for name in column.sources))
 
 
 def file_pieces(file: File, schema: Schema, policy: InputTable) -> Iterator[Piece]:
     """The pieces of one file, in order. Raises InputError as `pieces`."""
-    return _file_pieces(file, _needed(schema), policy)
+    return _file_pieces(file, needed_columns(schema), policy)
 
 
 def _file_pieces(file: File, needed: list[str], policy: InputTable, table: str | None = None) -> Iterator[Piece]:

@@ -1,4 +1,4 @@
-"""Where a table is: files, or a table of a database. Its text, for messages, shows no user and no password.
+"""Where a table is: files, or a table of a database. Its text, for messages, shows a path, and of a URI how it begins.
 
 Files are named by a path, a folder, a pattern such as `births/2019-*.parquet`, or the URI of an object store that fsspec reads,
 such as `s3://registry/births`; its credentials are where the store's own library looks for them.
@@ -15,6 +15,8 @@ import re
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from synthrelease.connections import UNKNOWN_FORM, may_hold_secret
+from synthrelease.enclave.drivers import check_driver
 from synthrelease.enclave.files import (
     STORES,
     File,
@@ -30,7 +32,11 @@ from synthrelease.errors import InputError
 
 USER, PASSWORD = "SYNTHRELEASE_DATABASE_USER", "SYNTHRELEASE_DATABASE_PASSWORD"
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9_.-]+(\+[A-Za-z0-9_]+)?:/?/.*", re.DOTALL)  # one letter is a drive of Windows
-_FILE = re.compile(r"(duckdb|sqlite):///(?P<path>[^?#]+)", re.DOTALL)
+_FILE = re.compile(r"(adbc\+)?(duckdb|sqlite):///(?P<path>[^?#]+)", re.DOTALL)
+_OTHER_DIALECT = (
+    f"expected a file, or the URI of a database such as postgresql://server/registry, found {UNKNOWN_FORM} User and password "
+    f"of a database belong into the environment variables {USER} and {PASSWORD}."
+)
 _PASSWORD = re.compile("//[^/]*:[^/]*@")
 _SECRET = re.compile(r"[?&;][^=&;]*(pass|pwd|secret|token|key|user|uid)[^=&;]*=", re.IGNORECASE)
 
@@ -41,30 +47,33 @@ class Source:
 
     Attributes
     ----------
-    path : of the file or folder, or a pattern of paths; None for a URI.
-    uri : of a database or an object store, without user and password; empty for a path.
+    path : of the file or folder, or a pattern of paths; None for a URI that names no file.
+    uri : of a database or an object store, without user and password, or of a file; empty where a path was written.
     table : of a database, where the steward named one beside the file.
     """
 
-    path: Path | None = None
+    path: Path | None = field(default=None, repr=False)
     uri: str = field(default="", repr=False)
     table: str | None = None
 
     @classmethod
     def of(cls, data: str | Path | Source, table: str | None = None) -> Source:
-        """What a steward wrote. `sqlite:///FILE` and `duckdb:///FILE` are files.
+        """What a steward wrote. `sqlite:///FILE` and `duckdb:///FILE` are files, also behind `adbc+`.
 
         Raises
         ------
-        InputError : for a URI with a user or password; it is not quoted.
+        InputError : for a URI with a user or password, and a connection string of another dialect; they are not quoted.
         """
         if isinstance(data, Source):
             return data if table is None else replace(data, table=table)
         text = str(data)
         if match := _FILE.fullmatch(text):
-            return cls(path=Path(match["path"]), table=table)
+            return cls(path=Path(match["path"]), uri=text, table=table)
         if isinstance(data, Path) or not _URI.fullmatch(text) or text.count("/") == 1:
-            return cls(path=Path(data), table=table)
+            found = cls(path=Path(data), table=table)
+            if may_hold_secret(text) and not found.is_there():
+                raise InputError(_OTHER_DIALECT)
+            return found
         if (protocol := text.partition("://")[0]) in STORES:
             if _PASSWORD.search(text) or _SECRET.search(text) or "::" in text:
                 raise InputError(
@@ -77,10 +86,13 @@ class Source:
                 "expected the URI of a database without user and password, found one that may hold them (it is not shown). Put "
                 f"them into the environment variables {USER} and {PASSWORD}."
             )
+        check_driver(text)
         return cls(uri=text, table=table)
 
     def __str__(self) -> str:
-        shown = str(self.path) if self.path is not None else re.split(r"[?;#]", self.uri)[0]
+        shown = str(self.path)
+        if self.path is None or (self.uri and not self.is_there()):
+            shown = self.uri.partition(":")[0] + "://..."
         return shown if self.table is None else f"{shown}, table {self.table!r}"
 
     @property

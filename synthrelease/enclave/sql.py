@@ -7,18 +7,19 @@ holds, how many rows, and what the database says of an error is never shown.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from datetime import date, time
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any
 
 import numpy as np
 
-from synthrelease.enclave.arrow import as_texts, check_type, number_texts
-from synthrelease.enclave.texts import NO_VALUE, Collected, Piece, Texts
+from synthrelease.enclave.arrow import check_type, column_texts
+from synthrelease.enclave.number_texts import decimal_text, float_text, whole_text
+from synthrelease.enclave.texts import LONGEST_TEXT, NO_VALUE, Numbered, Piece, Texts, too_long
 from synthrelease.errors import InputError, closest, listing
 
-_PLAIN = (str, int, Decimal, date, time)
 ROWS_AT_ONCE = 10_000
 """Rows that a database hands over together where they are objects of Python."""
 
@@ -66,52 +67,121 @@ def check_types(schema: Any, needed: Sequence[str]) -> None:
     """Raises InputError when a needed column of an Arrow schema holds no single values."""
     for name in needed:
         kind = schema.field(name).type
-        check_type(name, getattr(kind, "storage_type", kind), "database")  # such as PostgreSQL's numeric, which comes as a text
+        if getattr(kind, "type_name", None) is not None:  # such as PostgreSQL's numeric, which comes as a text
+            kind = kind.storage_type
+        check_type(name, kind, "database")
 
 
 def pieces_of_batches(batches: Iterable[Any], needed: Sequence[str], most_rows: int) -> Iterator[Piece]:
     """The pieces of Arrow record batches. A moment with a time zone is that of UTC, whatever zone this machine is in."""
-    import pyarrow as pa
-    from pyarrow import types
-
     row = 1
     for batch in batches:
         for start in range(0, batch.num_rows, most_rows):
             part = batch.slice(start, most_rows)
-            columns = {}
-            for name in needed:
-                column = part.column(name)
-                column = getattr(column, "storage", column)
-                if types.is_timestamp(column.type) and column.type.tz is not None:
-                    column = column.cast(pa.timestamp(column.type.unit, tz="UTC"))
-                columns[name] = as_texts(column)
-            yield row, columns
+            yield row, {name: _column_of_batch(name, part.column(name)) for name in needed}
             row += part.num_rows
+
+
+def _column_of_batch(name: str, column: Any) -> Texts:
+    import pyarrow as pa
+    from pyarrow import types
+
+    number = getattr(column.type, "type_name", "") == "numeric"  # PostgreSQL's, which comes as a text such as 1.50
+    column = column.storage if number else column
+    if types.is_timestamp(column.type) and column.type.tz is not None:
+        column = column.cast(pa.timestamp(column.type.unit, tz="UTC"))
+    found = column_texts(name, column)
+    if not number:
+        return found
+    return Texts(texts=[None if text is None else decimal_text(text) for text in found.texts], codes=found.codes, typed=True)
 
 
 def pieces_of_rows(batches: Iterable[Sequence[Sequence[Any]]], needed: Sequence[str], most_rows: int) -> Iterator[Piece]:
     """The pieces of rows of Python's values, which come in batches."""
-    row, n_rows, collected = 1, 0, Collected[Any](range(len(needed)))
+    row, n_rows, columns = 1, 0, [_Column(name) for name in needed]
     for batch in batches:
-        for values in batch:
-            collected.add(values)
+        for column, values in zip(columns, zip(*batch, strict=True), strict=True):
+            column.add(values)
         n_rows += len(batch)
         if n_rows + len(batch) > most_rows:
-            yield row, _columns(needed, collected)
-            row, n_rows, collected = row + n_rows, 0, Collected[Any](range(len(needed)))
+            yield row, {column.name: column.texts() for column in columns}
+            row, n_rows, columns = row + n_rows, 0, [_Column(name) for name in needed]
     if n_rows:
-        yield row, _columns(needed, collected)
+        yield row, {column.name: column.texts() for column in columns}
 
 
-def _columns(needed: Sequence[str], collected: Collected[Any]) -> dict[str, Texts]:
-    found = zip(needed, collected.columns(), strict=True)
-    return {name: Texts(texts=[value_text(value) for value in values], codes=codes) for name, (values, codes) in found}
+class _Column:
+    """A column of values of Python, which become texts one by one. Two values are joined when their texts are equal, and when
+    both were typed or both were not.
+
+    What became of a value is remembered for `_SAME_TEXT`, the types of which equal values have equal texts, and for each of
+    them apart: True, 1 and 1.0 are equal to Python. An integer, a date or a text equals nothing of its type but itself; equal
+    floats are one number, which is all that `float_text` looks at; no NaN equals another one. Of other values the text is made
+    each time: a decimal may be one that cannot be compared, a moment equals the same one with another offset.
+    """
+
+    _SAME_TEXT = (str, int, float, bool, date)
+
+    def __init__(self, name: str):
+        self.name = name
+        self._texts = Numbered[tuple[str | None, bool]]()
+        self._known: dict[type, _Remembered] = {kind: _Remembered(self._number_of) for kind in self._SAME_TEXT}
+        self._codes = array("q")
+
+    def add(self, values: Sequence[Any]) -> None:
+        kinds = set(map(type, values)) - {type(None)}
+        if len(kinds) == 1 and (known := self._known.get(next(iter(kinds)))) is not None:  # and None, which equals nothing else
+            self._codes.extend(map(known.__getitem__, values))
+        else:
+            self._codes.extend(map(self._place, values))
+
+    def _place(self, value: Any) -> int:
+        known = self._known.get(type(value))
+        return self._number_of(value) if known is None else known[value]
+
+    def _number_of(self, value: Any) -> int:
+        text = value_text(value)
+        if text is not None and len(text) > LONGEST_TEXT:
+            raise too_long(self.name)
+        return self._texts[text, not isinstance(value, str)]
+
+    def texts(self) -> Texts:
+        texts, typed = zip(*self._texts, strict=True) if self._texts else ((), ())
+        return Texts(texts=texts, codes=np.array(self._codes, dtype=np.int64), typed=np.array(typed, dtype=bool))
+
+
+class _Remembered(dict[Any, int]):
+    """The numbers of values of one type."""
+
+    def __init__(self, number_of: Callable[[Any], int]):
+        self._number_of = number_of
+
+    def __missing__(self, value: Any) -> int:
+        number = self[value] = self._number_of(value)
+        return number
 
 
 def value_text(value: Any) -> str | None:
-    """One value of a database as a text."""
-    if isinstance(value, float):
-        return number_texts(np.array([value]))[0]
-    if isinstance(value, _PLAIN) or type(value).__name__ == "UUID":
+    """One value of a database as a text. A moment with an offset is that of UTC, a span of less than a day a time of day."""
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, bool):
         return str(value)
-    return None if value is None else NO_VALUE
+    if isinstance(value, float):
+        return float_text(value)
+    if isinstance(value, int):
+        return whole_text(value)
+    if isinstance(value, Decimal):
+        return decimal_text(str(value))
+    if isinstance(value, datetime) and value.utcoffset() is not None:
+        return _utc(value)
+    if isinstance(value, timedelta):  # how MariaDB gives a time of day
+        return str((datetime.min + value).time()) if timedelta(0) <= value < timedelta(days=1) else NO_VALUE
+    return str(value) if isinstance(value, (date, time)) or type(value).__name__ == "UUID" else NO_VALUE
+
+
+def _utc(moment: datetime) -> str:
+    try:
+        return str(moment.astimezone(UTC))
+    except OverflowError:  # before the year 1 there
+        return NO_VALUE

@@ -17,8 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from synthrelease.enclave.arrow import number_texts
-from synthrelease.enclave.texts import NO_VALUE, Piece, Texts, check_header
+from synthrelease.enclave.number_texts import float_text, float_texts
+from synthrelease.enclave.texts import LONGEST_TEXT, NO_VALUE, Numbered, Piece, Texts, check_header, too_long
+from synthrelease.enclave.unpacked import MOST_BYTES
 from synthrelease.errors import InputError
 
 MISSING_LIBRARY = 'pip install "synthrelease[formats]"'
@@ -94,7 +95,7 @@ def package_names(package: Package, path: Path, encoding: str = "utf-8") -> list
 
 
 def package_pieces(package: Package, path: Path, needed: Sequence[str], encoding: str, most_rows: int) -> Iterator[Piece]:
-    """The pieces of the file, each of at most so many rows.
+    """The pieces of the file, each of at most so many rows, fewer where the file says that the needed columns are wide.
 
     Parameters
     ----------
@@ -104,13 +105,16 @@ def package_pieces(package: Package, path: Path, needed: Sequence[str], encoding
     ------
     InputError : when the library is not installed, the file cannot be read, or lacks a column.
     """
-    check_header(package_names(package, path, encoding), needed)
+    facts = read_package(package, path, encoding, metadataonly=True)[1]
+    check_header(list(facts.column_names), needed)
+    width = sum(facts.variable_storage_width.get(name) or 1 for name in needed)
+    most_rows = max(1, min(most_rows, MOST_BYTES // width))
     row = 1
     while True:
         table, facts = read_package(package, path, encoding, usecols=list(needed), row_offset=row - 1, row_limit=most_rows)
         if not len(table):
             return
-        yield row, {name: _as_texts(table[name].to_numpy(), writer(package, facts, name)) for name in needed}
+        yield row, {name: _as_texts(name, table[name].to_numpy(), writer(package, facts, name)) for name in needed}
         if len(table) < most_rows:
             return
         row += len(table)
@@ -157,8 +161,8 @@ def writer(package: Package, facts: Any, name: str) -> Callable[[np.ndarray], li
     if re.fullmatch(package.times, shown):
         return lambda numbers: [_time_of_day(number, package.tick) for number in numbers]
     if kind == "float":  # 1.64 of four bytes, not 1.6399999856948853
-        return lambda numbers: number_texts(numbers.astype(np.float32))
-    return number_texts
+        return lambda numbers: float_texts(numbers.astype(np.float32))
+    return _numbers
 
 
 def _moment(origin: datetime, number: float, unit: timedelta, date: bool = False) -> str | None:
@@ -175,25 +179,34 @@ def _time_of_day(number: float, unit: timedelta) -> str | None:
     if np.isnan(number):
         return None
     inside = 0 <= number * unit.total_seconds() < 86_400
-    return str((datetime.min + float(number) * unit).time()) if inside else number_texts(np.array([number]))[0]
+    return str((datetime.min + float(number) * unit).time()) if inside else float_text(float(number))
 
 
-def _as_texts(values: np.ndarray, write: Callable[[np.ndarray], list[str | None]] | None) -> Texts:
-    """A column as texts: numbers by `write`, texts as they are, and the letter of a missing value after a point."""
+def _as_texts(name: str, values: np.ndarray, write: Callable[[np.ndarray], list[str | None]] | None) -> Texts:
+    """A column as texts: numbers by `write`, texts as they are, and the letter of a missing value after a point.
+
+    Equal objects have equal texts here: a text equals nothing but itself, and of equal numbers the same 64 bits are written.
+    """
     import pyarrow as pa
 
     if values.dtype == object:
-        known: dict[Any, int] = {}
-        codes = np.fromiter((known.setdefault(value, len(known)) for value in values), dtype=np.int64, count=len(values))
-        typed = write is not None or not any(isinstance(value, str) for value in known)
-        return Texts(texts=[object_text(value, write) for value in known], codes=codes, typed=typed)
+        known = Numbered[Any]()
+        codes = np.fromiter(map(known.__getitem__, values), dtype=np.int64, count=len(values))
+        texts = [object_text(value, write) for value in known]
+        if max((len(text) for text in texts if text is not None), default=0) > LONGEST_TEXT:
+            raise too_long(name)
+        return Texts(texts=texts, codes=codes, typed=write is not None)
     encoded = pa.array(values, from_pandas=True).dictionary_encode()
-    texts = (write or number_texts)(encoded.dictionary.to_numpy(zero_copy_only=False))
+    texts = (write or _numbers)(encoded.dictionary.to_numpy(zero_copy_only=False))
     codes = encoded.indices.fill_null(len(texts)).to_numpy(zero_copy_only=False).astype(np.int64)
-    return Texts(texts=[*texts, None], codes=codes, typed=True)
+    return Texts(texts=[*texts, None], codes=codes, typed=write is not None)
+
+
+def _numbers(numbers: np.ndarray) -> list[str | None]:
+    return float_texts(numbers.astype(np.float64))
 
 
 def object_text(value: Any, write: Callable[[np.ndarray], list[str | None]] | None) -> str | None:
     if isinstance(value, str):
         return value if write is None else f".{value}"
-    return None if value is None else (write or number_texts)(np.array([value], dtype=np.float64))[0]
+    return None if value is None else (write or _numbers)(np.array([value], dtype=np.float64))[0]

@@ -1,4 +1,15 @@
-"""A piece of a private file, whatever its format, is columns of texts."""
+"""A piece of a private file, whatever its format, is columns of texts.
+
+**What a reader owes** (theory 1.8, reading row by row): the texts of a row are a function of that row alone, given what is
+public about the file: its format, the names and declared types of its columns, the specification. Then the counts of a table
+are the sum of the counts of its rows, each read as a table by itself, which is what theorem 1.7 asks. So
+
+- the text of a value is made before it is compared with another one: what Python, a library or a database calls equal may
+  have different texts (a decimal 1.5 and 1.50, one instant with two offsets, True and 1). `Collected` joins texts alone;
+- whether a text was a number of the file (`Texts.typed`) belongs to the value, not to the column, where a column may hold both;
+- no type, unit, zone or encoding is guessed from rows; a library that guesses is not asked (`databases`);
+- a text that is too long ends the reading of any file; it is not cut.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +18,7 @@ from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Generic, TypeVar, overload
+from typing import TypeVar, overload
 
 import numpy as np
 
@@ -23,13 +34,13 @@ class Texts:
     texts : (n_texts,) the texts; None stands for a null, also the system-missing value of SPSS. Some may occur twice, or in no
         row.
     codes : (n_rows,) the index into `texts` of each row, integers of any type.
-    typed : whether the texts were made from values that the file knows as numbers, dates and so on. Those of a CSV file never
-        are: how it writes numbers, the specification says.
+    typed : (n_texts,) whether a text was made from a value that the file knows as a number, a date and so on; one for all
+        where the type of the column tells. Those of a CSV file never are: how it writes numbers, the specification says.
     """
 
     texts: Sequence[str | None]
     codes: np.ndarray
-    typed: bool = False
+    typed: bool | np.ndarray = False
 
 
 class LazyTexts(Sequence[str | None]):
@@ -69,11 +80,18 @@ Piece = tuple[int, Mapping[str, Texts]]
 """The number of the first row, counted from 1, and the needed columns by name."""
 
 
-Value = TypeVar("Value")
+LONGEST_TEXT = 2**17
+"""Characters of one value, in every format; Python's `csv` has the same limit."""
 
 
-class Collected(Generic[Value]):
-    """Records that become columns, a few at a time: as long as these stand in the processor's cache.
+def too_long(name: str) -> InputError:
+    return InputError(f"column {name!r}: expected texts of at most {LONGEST_TEXT} characters, found a longer one.")
+
+
+class Collected:
+    """Records of texts that become columns, a few at a time: as long as these stand in the processor's cache.
+
+    Only texts are joined here, which are equal when every letter is: no row can lend its text to another one.
 
     Parameters
     ----------
@@ -84,20 +102,20 @@ class Collected(Generic[Value]):
 
     def __init__(self, places: Sequence[int]):
         self._places = places
-        self._records: list[Sequence[Value]] = []
-        self._known: list[_Numbered[Value]] = [_Numbered() for _ in places]
+        self._records: list[Sequence[str]] = []
+        self._known: list[Numbered[str]] = [Numbered() for _ in places]
         self._codes = [array("q") for _ in places]
 
-    def add(self, record: Sequence[Value]) -> None:
+    def add(self, record: Sequence[str]) -> None:
         self._records.append(record)
         if len(self._records) == self._AT_ONCE:
             self._encode()
 
-    def columns(self) -> list[tuple[list[Value], np.ndarray]]:
-        """For each place its distinct values, in the order in which they came, and which of them each record holds."""
+    def columns(self) -> list[Texts]:
+        """For each place its distinct texts, in the order in which they came, and which of them each record holds."""
         self._encode()
         codes = (np.array(each, dtype=np.int64) for each in self._codes)
-        return [(list(known), each) for known, each in zip(self._known, codes, strict=True)]
+        return [Texts(texts=list(known), codes=each) for known, each in zip(self._known, codes, strict=True)]
 
     def _encode(self) -> None:
         if not self._records:
@@ -108,11 +126,14 @@ class Collected(Generic[Value]):
         self._records = []
 
 
-class _Numbered(dict[Value, int]):
-    """Values with numbers in the order in which they came first."""
+Text = TypeVar("Text")
 
-    def __missing__(self, value: Value) -> int:
-        number = self[value] = len(self)
+
+class Numbered(dict[Text, int]):
+    """Texts with numbers in the order in which they came first."""
+
+    def __missing__(self, text: Text) -> int:
+        number = self[text] = len(self)
         return number
 
 

@@ -1,8 +1,11 @@
 """How a text of the private file is read: the atomic bin of a value, by public rules for that value alone.
 
-In every kind of column spaces around a text do not count, and a number that is written as 12.0 (as pandas does where a column
-has missing values) is also the category, code or missing value "12". A text that the specification lists as a category or code
-is that, even when [input] lists it as a missing value; a text that is a missing value is no number and no date. Where only the
+In every kind of column spaces around a text do not count. Categories, codes and missing values are looked for as they stand,
+and then without zeros at the end of a fraction, in the text and in the list: 12.0 (as pandas writes 12 where a column has
+missing values), 12.00 and 12 are the same one, and so are 1.50 and 1.5, .5 and 0.5, -0 and 0; 012 and +12 are others. So a
+number meets the same word of the specification from a file of texts and from one that knows numbers (`number_texts`).
+A text that the specification lists as a category or code is that, even when [input] lists it as a missing value; a text that is
+a missing value is no number and no date. Where only the
 first characters of a text are its code, what means missing is told by the whole text. Integers may be written 12, 12.0, +12 or
 1e+05 (as R does); 1.5, 1,000 and 1_000 are not integers, and inf is not a number. With a decimal comma they are written 12,0,
 and 1.5 is no number at all. Dates are read by `domain.dates`; the date is the one that is written, whatever the time zone.
@@ -13,7 +16,7 @@ from __future__ import annotations
 import math
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,7 +29,7 @@ from synthrelease.toml.columns import InputTable
 MISSING, OUTSIDE, WRONG = -1, -2, -3
 """In the place of a bin: what has none."""
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
-_WHOLE = re.compile(r"([+-]?\d+)\.0*", re.ASCII)
+_PLAIN = re.compile(r"([+-]?)(\d*)(?:\.(\d*))?", re.ASCII)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -96,12 +99,20 @@ def atomic_bins(columns: Mapping[str, Texts], column: Column, policy: InputTable
     cells = columns[column.source]
     if column.minus is not None:
         return _days_between(cells, columns[column.minus], column, policy, known)
-    decimal = "." if cells.typed else policy.decimal
-    if (rule := known.get(decimal)) is None:
-        rule = known[decimal] = Known(_bin_of_text(column, policy, decimal))
+    rules = [_rule(column, policy, mark, known) for mark in (".", policy.decimal)]
+    if isinstance(cells.typed, np.ndarray) and policy.decimal != ".":
+        bins = [rule.of(cells.texts) for rule in rules]
+        return Digits(of_text=np.where(cells.typed, *bins), codes=cells.codes)
+    decimal, rule = (".", rules[0]) if np.any(cells.typed) else (policy.decimal, rules[1])
     if isinstance(cells.texts, LazyTexts) and len(cells.texts) >= MANY and column.kind != "category" and column.dates is None:
         return Digits(of_text=_bins_of_numbers(cells.texts, column, policy, decimal, rule), codes=cells.codes)
     return Digits(of_text=rule.of(cells.texts), codes=cells.codes)
+
+
+def _rule(column: Column, policy: InputTable, decimal: str, known: dict[str, Known]) -> Known:
+    if (rule := known.get(decimal)) is None:
+        rule = known[decimal] = Known(_bin_of_text(column, policy, decimal))
+    return rule
 
 
 def _bins_of_numbers(texts: LazyTexts, column: Column, policy: InputTable, decimal: str, rule: Known) -> np.ndarray:
@@ -124,7 +135,7 @@ def _bins_of_numbers(texts: LazyTexts, column: Column, policy: InputTable, decim
 
 
 def _numbers_that_may_be_missing(column: Column, policy: InputTable) -> list[float]:
-    written = [_with_point(text, decimal) for text in _missing_texts(column, policy) for decimal in ".,"]
+    written = [_with_point(text.strip(), decimal) for text in _missing_texts(column, policy) for decimal in ".,"]
     return [float(text) for text in written if _NUMBER.fullmatch(text)]
 
 
@@ -148,10 +159,10 @@ def _days_between(ends: Texts, starts: Texts, column: Column, policy: InputTable
 
 def _ordinal_of_text(column: Column, policy: InputTable) -> Callable[[str | None], int]:
     """The reading of one text: the number of the day, which is positive, or one of MISSING and WRONG."""
-    missing = _missing_texts(column, policy)
+    missing = _Listed({}, _missing_texts(column, policy), MISSING, ".")
 
     def ordinal_of(text: str | None) -> int:
-        if text is None or any(form in missing for form in _forms(text, ".")):
+        if text is None or missing.of(text, ".") == MISSING:
             return MISSING
         date = None if column.dates is None else column.dates.read(text.strip())
         return WRONG if date is None else date.toordinal()
@@ -159,8 +170,38 @@ def _ordinal_of_text(column: Column, policy: InputTable) -> Callable[[str | None
     return ordinal_of
 
 
-def _missing_texts(column: Column, policy: InputTable) -> set[str]:
-    return {form for text in policy.missing_values + column.missing_values for form in (text, text.strip())}
+def _missing_texts(column: Column, policy: InputTable) -> Sequence[str]:
+    return policy.missing_values + column.missing_values
+
+
+class _Listed:
+    """What the texts mean that the specification lists: a text as it stands goes before one without spaces, and that before a
+    number, of which the first one listed counts.
+
+    Parameters
+    ----------
+    values, missing : texts with their bins, and those of missing values, which mean `absent` unless they are among the former.
+    decimal : the mark in these texts.
+    """
+
+    def __init__(self, values: Mapping[str, int], missing: Sequence[str], absent: int, decimal: str):
+        listed = dict.fromkeys(missing, absent) | dict(values)
+        self._texts = {text.strip(): absent for text in missing} | dict.fromkeys(missing, absent)
+        self._texts |= {text.strip(): index for text, index in values.items()} | dict(values)
+        self._numbers: dict[str | None, int] = {}
+        for text in [*values, *missing]:
+            self._numbers.setdefault(_number_form(text, decimal), listed[text])
+        self._numbers.pop(None, None)
+
+    def of(self, text: str, decimal: str) -> int | None:
+        """What a text means, with its own decimal mark; None where it is not listed."""
+        for form in (text, text.strip()):
+            if form in self._texts:
+                return self._texts[form]
+        number = _number_form(text, decimal)
+        if number is None:
+            return None
+        return self._texts.get(number, self._numbers.get(number))
 
 
 def _absent(column: Column) -> int:
@@ -170,36 +211,34 @@ def _absent(column: Column) -> int:
 
 def _bin_of_text(column: Column, policy: InputTable, decimal: str) -> Callable[[str | None], int]:
     """The reading of one text: its atomic bin, that of missing values included, or one of MISSING, OUTSIDE and WRONG."""
-    missing, absent = _missing_texts(column, policy), _absent(column)
+    absent = _absent(column)
     values = {text.strip(): index for text, index in column.values.items()} | dict(column.values)
-
+    listed = _Listed(column.values, _missing_texts(column, policy), absent, policy.decimal)
     unlisted = OUTSIDE if column.unlisted is None else column.unlisted
 
     def bin_of(text: str | None) -> int:
-        forms = tuple(_forms(text or "", decimal))
-        for form in forms:
-            if form in values:
-                return values[form]
-            if form in missing:
-                return absent
+        found = listed.of(text or "", decimal)
+        if found is not None:
+            return found
         if text is None:
             return absent
         if column.kind != "category":
             return _bin_of_number(_number(text.strip(), column, decimal), column)
         if column.characters is not None:
-            beginnings = (form[: column.characters] for form in forms[1:])  # the first form has the spaces around it
+            beginnings = (form[: column.characters] for form in (text.strip(), _number_form(text, decimal)) if form is not None)
             return next((values[code] for code in beginnings if code in values), unlisted)
         return unlisted
 
     return bin_of
 
 
-def _forms(text: str, decimal: str) -> Iterator[str]:
-    """The ways in which the specification may write the same text, most exact first."""
-    yield text
-    yield text.strip()
-    if whole := _WHOLE.fullmatch(_with_point(text.strip(), decimal)):
-        yield whole[1]
+def _number_form(text: str, decimal: str) -> str | None:
+    """A number without needless zeros in its fraction, with a point: of 12.00 and of 12 it is 12; None for no plain number."""
+    found = _PLAIN.fullmatch(_with_point(text.strip(), decimal))
+    if found is None or not (found[2] or found[3]):
+        return None
+    sign, whole, rest = found[1], found[2] or "0", (found[3] or "").rstrip("0")
+    return f"{sign}{whole}.{rest}" if rest else "0" if whole == "0" and sign == "-" else f"{sign}{whole}"
 
 
 def _with_point(text: str, decimal: str) -> str:

@@ -1,30 +1,33 @@
-"""Shares, means or the slopes of a regression, with intervals that hold the original table's."""
+"""Shares, means, medians or the slopes of a regression, with intervals that hold the file's."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
-
-from synthrelease.bounds.conditions import over_cells
+from synthrelease.bounds.kept import RISK
+from synthrelease.bounds.limits import check_confidence
 from synthrelease.bounds.measured import measured_times
+from synthrelease.bounds.values import tells_values
 from synthrelease.errors import InputError
+from synthrelease.estimates.averages import Average, averages, term_of
 from synthrelease.estimates.questions import Question, parse_question
-from synthrelease.estimates.ratios import Ratio, possible
 from synthrelease.estimates.slopes import slopes
 from synthrelease.estimates.tables import NoisyTables
 from synthrelease.estimates.words import Estimate, Term
 from synthrelease.published import PublishedRelease, load
 
-RATIO = "Original table: the law of the noise is computed to about five digits of a probability; nothing else is approximate."
+RATIO = "The file: the law of the noise is computed to about five digits of a probability."
 SAMPLE = (
     "Population: the error of sampling is taken as normal, with a variance that is itself estimated from the noisy tables. "
     "Small groups and rare values need more rows for that than they may have."
 )
+DRAWN = (
+    "The file: a release works with rows that are drawn from those that the rules keep. The error of drawing is taken as "
+    "normal, with a variance that is estimated from the noisy tables."
+)
 SLOPES = (
-    "Original table: the noise of the sums of products is known, but that of the other columns' part in a slope is followed to "
+    "The file: the noise of the sums of products is known, but that of the other columns' part in a slope is followed to "
     "first order (and its bias to second)."
 )
 EQUAL = "Population: equal variances around the line are assumed, because no published table holds all columns together."
@@ -36,7 +39,9 @@ SELECTED = (
 
 
 def estimate(release: PublishedRelease | str | Path, question: str, *, confidence: float = 0.95) -> Estimate:
-    """Estimate a number of the original table from published noisy tables. Needs no private data, costs nothing.
+    """Estimate a number of the file from published noisy tables. Needs no private data, costs nothing.
+
+    The file: those of its rows that the public rules keep. That a release works with a part of them is one more error.
 
     Parameters
     ----------
@@ -44,15 +49,17 @@ def estimate(release: PublishedRelease | str | Path, question: str, *, confidenc
     question : one of
 
         - `share CONDITION [by COLUMN] [where CONDITION]`: the share of rows that meet the condition, among the rows that meet
-          the second one, for each bin of a column;
-        - `mean COLUMN [by COLUMN] [where CONDITION]`: the mean of a column, by the numbers of its bins, over the rows that are
-          not missing there;
+          the second one, for each bin of a column, and how many rows of the file meet both;
+        - `mean COLUMN [by COLUMN] [where CONDITION]`: the mean of a column over the rows that are not missing there, by the
+          numbers of its bins, and with the interval in which that of the file's own values lies;
+        - `median COLUMN [by COLUMN] [where CONDITION]`: the bin that holds the median of these rows;
         - `slope COLUMN on COLUMN, COLUMN, ... [where CONDITION]`: the slopes of the least-squares line of the first column on
           the others (with an intercept), over the rows that are missing in none of them.
 
         Conditions have the grammar of the plausibility rules, with limits between released bins.
-    confidence : of each interval by itself, at least 0.5 and below 1. Over all noise of the run, a table is released and an
-        interval does not hold its number with probability 1 - confidence (theory 13.8, measured ratios).
+    confidence : of each interval by itself, at least 0.5 and below 1. Over all noise of the run and the drawing of rows, a
+        table is released and an interval does not hold its number with probability 1 - confidence (theory 13.10, numbers of
+        the file).
 
     Raises
     ------
@@ -67,9 +74,10 @@ def estimate(release: PublishedRelease | str | Path, question: str, *, confidenc
     ['1-2', '3-4', '5-6', '7-8']
     >>> all(term.low <= term.estimate <= term.high for term in found.terms)
     True
+    >>> all(term.rows_low <= term.rows_high for term in found.terms)
+    True
     """
-    if not 0.5 <= confidence < 1:
-        raise InputError(f"expected a confidence of at least 0.5 and below 1, found {confidence:g}.")
+    check_confidence(confidence)
     published = release if isinstance(release, PublishedRelease) else load(release)
     tables = NoisyTables(published)
     times = measured_times(published, None)
@@ -79,16 +87,15 @@ def estimate(release: PublishedRelease | str | Path, question: str, *, confidenc
             "have ended: nothing can be said of the noise of the tables that were published."
         )
     asked = parse_question(question, published)
-    level = 1 - (1 - confidence) / times
+    level = 1 - tables.kept.spare(confidence) / times
     if asked.kind == "slope":
-        lines = slopes(tables, asked)
-        units = [_unit(published, asked.column, name) for name in asked.on]
-        parts = zip(asked.on, units, lines.table, lines.population, strict=True)
-        terms = [_term(name, "", unit, table, population, level) for name, unit, table, population in parts]
-        approximate = [SLOPES, SAMPLE, ROBUST if lines.robust else EQUAL]
+        terms, robust = _slopes(tables, asked, level)
+        approximate = [SLOPES, SAMPLE, ROBUST if robust else EQUAL]
     else:
-        terms = _averages(tables, asked, level)
+        terms = averages(tables, asked, level)
         approximate = [RATIO, SAMPLE]
+    if tables.kept.left_out:
+        approximate.insert(1, DRAWN)
     if times > 1:
         approximate.append(SELECTED.format(times=times))
     return Estimate(
@@ -98,67 +105,60 @@ def estimate(release: PublishedRelease | str | Path, question: str, *, confidenc
         terms=tuple(terms),
         confidence=confidence,
         n_rows=published.n_rows,
+        about=tables.kept.in_words(RISK * (1 - confidence)),
+        binned=_of_bins(published, asked),
         approximate=tuple(approximate),
     )
 
 
-def _averages(tables: NoisyTables, asked: Question, level: float) -> list[Term]:
-    """The share or mean over all rows that count, or over those of each bin of `by` in which there can be any."""
-    columns = tables.columns(asked.columns)
-    base = asked.where.mask(columns).ravel()
-    unit, middle, lowest, highest = "", 0.0, 0.0, 1.0
-    figure = asked.met.mask(columns).ravel().astype(float)
-    if asked.kind == "mean":
-        column = tables.release.by_name[asked.column]
-        numbers = np.array([number or 0.0 for number in column.numbers])
-        base = base & over_cells(columns, column.name, np.arange(len(numbers)) < column.present)
-        lowest, highest = float(numbers[: column.present].min()), float(numbers[: column.present].max())
-        middle, unit = (lowest + highest) / 2, column.unit
-        figure = over_cells(columns, column.name, numbers) - middle
-    labels = tables.release.by_name[asked.by].labels if asked.by else ("",)
-    bins = over_cells(columns, asked.by, np.arange(len(labels))) if asked.by else np.zeros(len(base))
-    inside = [(base & (bins == place)).astype(float) for place in range(len(labels))]
-    found = tables.sums(asked.columns, np.concatenate([[figure * rows, rows, figure**2 * rows] for rows in inside]))
-    terms = []
-    for place, label in enumerate(labels):
-        numerator, denominator, squares = (float(value) for value in found.values[3 * place : 3 * place + 3])
-        weights = found.weights[3 * place : 3 * place + 2]
-        if not (denominator > 0 or weights[1].any()):
-            continue  # no row can be in it
-        ratio = Ratio(
-            numerator=numerator,
-            denominator=denominator,
-            weights=weights,
-            noises=tables.noises,
-            lowest=lowest - middle,
-            highest=highest - middle,
-        )
-        sampling = possible(np.array([[squares, numerator], [numerator, denominator]]))
-        terms.append(_term(asked.column or "share", label, unit, ratio, replace(ratio, sampling=sampling), level, middle))
-    if not terms:
-        raise InputError(f"{asked.text!r}: expected rows that there can be, found a group that the rules leave empty.")
-    return terms
+def _slopes(tables: NoisyTables, asked: Question, level: float) -> tuple[list[Term], bool]:
+    """The slope of each column, and whether variances around the line may differ between rows."""
+    found, published = slopes(tables, asked), tables.release
+    exact = all(tells_values(published.by_name[name]) for name in (asked.column, *asked.on))
+    made = []
+    for name, of_file, of_population in zip(asked.on, found.file, found.population, strict=True):
+        slope = Average(file=of_file, population=of_population)
+        made.append(term_of(name, "", _unit(published, asked.column, name), slope, slope.ends(level)))
+    if not exact:  # what the values in a bin do to a slope does not follow from its limits
+        made = [_of_numbers(term) for term in made]
+    return made, found.robust
 
 
-def _term(name: str, group: str, unit: str, table: Ratio, population: Ratio, level: float, middle: float = 0.0) -> Term:
-    low, high = table.interval(level)
-    population_low, population_high = population.interval(level)
-    return Term(
-        name=name,
-        group=group,
-        unit=unit,
-        estimate=_known(table.estimate + middle),
-        standard_error=_known(table.standard_error),
-        low=_known(low + middle),
-        high=_known(high + middle),
-        population_standard_error=_known(population.standard_error),
-        population_low=_known(min(low, population_low) + middle),
-        population_high=_known(max(high, population_high) + middle),
+def _of_numbers(term: Term) -> Term:
+    """A slope of the numbers that stand for bins, of which nothing is said for the file's own values."""
+    return replace(
+        term,
+        low=None,
+        high=None,
+        population_low=None,
+        population_high=None,
+        binned_low=term.low,
+        binned_high=term.high,
+        population_binned_low=term.population_low,
+        population_binned_high=term.population_high,
     )
 
 
-def _known(number: float) -> float | None:
-    return number if math.isfinite(number) else None
+def _of_bins(release: PublishedRelease, asked: Question) -> str:
+    """What the numbers of bins mean for an answer; empty where they are the values of the rows."""
+    names = [name for name in (asked.column, *asked.on) if name]
+    if asked.kind == "median" or all(tells_values(release.by_name[name]) for name in names):
+        said = ""
+    elif asked.kind == "mean":
+        said = (
+            "Of bin numbers: every row counts with the number that stands for its bin. The file's own values lie anywhere "
+            "between the limits of their bins; the interval for them leaves room for that."
+        )
+    else:
+        said = (
+            "Of bin numbers: every row counts with the numbers that stand for its bins. The slope of the file's own values may "
+            "be another: nothing is said of it."
+        )
+    clipped = [release.by_name[name] for name in names if release.by_name[name].clipped and release.by_name[name].bounds]
+    for column in clipped:
+        low, high = column.bounds or (0.0, 0.0)
+        said += f" Values of {column.name} below {low:.15g} or above {high:.15g} count as these bounds."
+    return said.strip()
 
 
 def _unit(release: PublishedRelease, target: str, name: str) -> str:

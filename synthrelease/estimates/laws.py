@@ -29,12 +29,12 @@ _ALLOWANCE = 1e-5
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Noises:
-    """The noises of all published cells, in one row.
+    """Independent noises, in one row: those of all published cells, and that of the number of kept rows.
 
     Attributes
     ----------
-    scale : (n_cells,) b of each: Pr[z] proportional to exp(-|z| / b).
-    count : (n_cells,) how many independent noises of that scale are in it; 0 where it is known that there is none.
+    scale : (n_noises,) b of each: Pr[z] proportional to exp(-|z| / b).
+    count : (n_noises,) how many independent noises of that scale are in it; 0 where it is known that there is none.
     """
 
     scale: np.ndarray
@@ -42,11 +42,11 @@ class Noises:
 
     @property
     def variances(self) -> np.ndarray:
-        """(n_cells,)."""
+        """(n_noises,)."""
         return np.asarray(self.count * variance(self.scale))
 
     def covariance(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-        """(j, k) covariances of sums with weights (j, n_cells) and (k, n_cells)."""
+        """(j, k) covariances of sums with weights (j, n_noises) and (k, n_noises)."""
         return np.asarray((first * self.variances) @ second.T)
 
 
@@ -55,7 +55,7 @@ def variance(scale: np.ndarray) -> np.ndarray:
     return np.asarray(2 * np.exp(-1 / scale) / np.expm1(-1 / scale) ** 2)
 
 
-def half_width(noises: Noises, weights: np.ndarray, normal_variance: float, confidence: float) -> float:
+def half_width(noises: Noises, weights: np.ndarray, normal_variance: float, confidence: float, step: float = 0.0) -> float:
     """A t with Pr[|Z| <= t] >= confidence, Z = sum of weights * noises + a normal error.
 
     The probability is (2 / pi) times the integral over u > 0 of sin(u t) phi(u) / u, phi the characteristic function, which is
@@ -64,8 +64,10 @@ def half_width(noises: Noises, weights: np.ndarray, normal_variance: float, conf
 
     Parameters
     ----------
-    weights : (n_cells,) of the noises.
+    weights : (n_noises,) of the noises.
     normal_variance : of an independent normal error with mean 0.
+    step : of the lattice of what is taken as normal; half of it is added in the same way where it is larger (continuity
+        correction).
     """
     used = (weights != 0) & (noises.count > 0)
     size, scale, count = np.abs(weights[used]), noises.scale[used], noises.count[used]
@@ -73,7 +75,7 @@ def half_width(noises: Noises, weights: np.ndarray, normal_variance: float, conf
     whole = math.sqrt(float(each @ count) + normal_variance)
     if not whole > 0:
         return 0.0
-    largest = float(size.max(initial=0.0))
+    largest = max(float(size.max(initial=0.0)), step if normal_variance > 0 else 0.0)
     angles = (np.arange(math.ceil(_HIGHEST * _PERIOD / (2 * np.pi))) + 0.5) * (2 * np.pi / _PERIOD)
     steps = np.rint(np.sqrt(each / each.max(initial=1e-300)) * _STEPS).astype(np.int64)
     lesser = normal_variance + float(each[steps == 0] @ count[steps == 0])

@@ -20,9 +20,10 @@ class Ratio:
     Attributes
     ----------
     numerator, denominator : values with their noise.
-    weights : (2, n_cells) of the noises in numerator and denominator.
-    sampling : (2, 2) covariance matrix of both sums over samples of rows; 0 where the rows themselves are meant.
+    weights : (2, n_noises) of the noises in numerator and denominator.
+    sampling : (2, 2) covariance matrix of both sums over draws of the rows that they are sums over; 0 where these are meant.
     lowest, highest : what the ratio can be.
+    step : of the lattice of the numerator: 1 where rows are counted.
     """
 
     numerator: float
@@ -32,6 +33,7 @@ class Ratio:
     lowest: float = -math.inf
     highest: float = math.inf
     sampling: np.ndarray = field(default_factory=lambda: np.zeros((2, 2)))
+    step: float = 0.0
 
     @property
     def estimate(self) -> float:
@@ -46,13 +48,17 @@ class Ratio:
     def interval(self, confidence: float) -> tuple[float, float]:
         """Both ends; everything that is possible where the denominator may be 0 as far as the noise tells.
 
-        Everything, too, where no possible ratio is left: then the noise was beyond its limits, and nothing is known.
+        Where no possible ratio is left the noise was beyond its limits. The interval then begins at the possible ratio that is
+        nearest, and is as long as it was on that side: more than nothing.
         """
         if not self.denominator > 0:
             return self.lowest, self.highest
         low, high = self._end(confidence, 0), self._end(confidence, 1)
-        if low > self.highest or high < self.lowest:
-            return self.lowest, self.highest
+        nearest = self.estimate - self._quotient
+        if low > self.highest:
+            low += nearest
+        if high < self.lowest:
+            high += nearest
         return max(low, self.lowest), min(high, self.highest)
 
     @property
@@ -69,7 +75,7 @@ class Ratio:
                 return ratio
             along = np.array([1.0, -ratio])
             normal = max(0.0, float(along @ self.sampling @ along))
-            width = half_width(self.noises, along @ self.weights, normal, confidence)
+            width = half_width(self.noises, along @ self.weights, normal, confidence, self.step)
             factor = width**2 / spread
             square = self.denominator**2 - factor * covariance[1, 1]
             middle = self.numerator * self.denominator - factor * covariance[0, 1]

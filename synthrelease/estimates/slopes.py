@@ -29,12 +29,12 @@ class Slopes:
 
     Attributes
     ----------
-    table, population : of the rows that the release worked with, and of a population that they are a sample of.
+    file, population : of the rows of the file that the rules keep, and of a population that they are a sample of.
     robust : whether variances around the line may differ between rows: where one table holds all columns. Otherwise the
         population's are taken as equal.
     """
 
-    table: tuple[Ratio, ...]
+    file: tuple[Ratio, ...]
     population: tuple[Ratio, ...]
     robust: bool
 
@@ -46,7 +46,7 @@ class _Moments:
     Attributes
     ----------
     values : (k + 1, k + 1) sums of products; the target comes last.
-    weights : (k + 1, k + 1, n_cells) weights of the noises in their errors.
+    weights : (k + 1, k + 1, n_noises) weights of the noises in their errors.
     """
 
     values: np.ndarray
@@ -73,7 +73,7 @@ def slopes(tables: NoisyTables, question: Question) -> Slopes:
         inverse = np.linalg.inv(a[np.ix_(others, others)])
         h = np.zeros(size)
         h[place], h[others] = 1.0, -inverse @ a[others, place]
-        noise_a = np.tensordot(h, moments.weights[:size, :size], axes=1)  # (size, n_cells): of h E
+        noise_a = np.tensordot(h, moments.weights[:size, :size], axes=1)  # (size, n_noises): of h E
         noise_b = h @ moments.weights[:size, size]
         fixed = inverse @ b[others]  # the other coefficients are fixed - slope * inverse @ a[others, place]
         off = moments.weights[others, size] - np.tensordot(theta, moments.weights[:size], axes=1)[others]
@@ -86,8 +86,8 @@ def slopes(tables: NoisyTables, question: Question) -> Slopes:
             noises=tables.noises,
         )
         spread = _spread(tables, question, moments, theta, h, joint) * unit**2
-        found.append((ratio, replace(ratio, sampling=np.diag([spread, 0.0]))))
-    return Slopes(table=tuple(one for one, _ in found), population=tuple(one for _, one in found), robust=joint)
+        found.append([replace(ratio, sampling=part * np.diag([spread, 0.0])) for part in (tables.kept.left_out, 1.0)])
+    return Slopes(file=tuple(one for one, _ in found), population=tuple(one for _, one in found), robust=joint)
 
 
 def _moments(tables: NoisyTables, question: Question, joint: bool) -> _Moments:

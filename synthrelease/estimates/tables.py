@@ -1,8 +1,9 @@
-"""Unbiased estimates of sums over the original rows, from all published noisy tables that hold their columns.
+"""Unbiased estimates of sums over the rows that a release works with, from all published noisy tables that hold their columns.
 
 Where several tables do, each cell of the question gets the mean of their values, weighted by the inverse of their variances;
 then the cells are moved to add up to n, which is known, each in proportion to its variance. Weights depend on what is public:
 the scales of the noise, the rules and the question. So every estimate is the true sum plus a known weighted sum of noises.
+The rows are drawn from those of the file that the rules keep; from sums to what is said of the file it is one more error.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from synthrelease.bounds.conditions import excluded
+from synthrelease.bounds.kept import KeptRows
 from synthrelease.domain.axes import added_up, spread_out
 from synthrelease.errors import InputError, listing
 from synthrelease.estimates.laws import Noises, variance
@@ -26,12 +28,13 @@ _MAX_CELLS = 1_000_000
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class NoisySums:
-    """Estimates of k sums over the original rows.
+    """Estimates of k sums over the rows that a release works with.
 
     Attributes
     ----------
     values : (k,) estimates.
-    weights : (k, n_cells) weights of the noises of all published cells in their errors.
+    weights : (k, n_noises) weights of all noises in their errors: those of the published cells, and 0 for that of the number of
+        rows, the last one.
     """
 
     values: np.ndarray
@@ -39,7 +42,13 @@ class NoisySums:
 
 
 class NoisyTables:
-    """The published noisy tables of a release, without noise in the cells that a rule leaves empty."""
+    """The published noisy tables of a release, without noise in the cells that a rule leaves empty.
+
+    Attributes
+    ----------
+    kept : what is known of the number of rows that the tables are drawn from.
+    noises : of all published cells, and last the one of the number of kept rows where that was counted.
+    """
 
     def __init__(self, release: PublishedRelease):
         published = release.measurements.tables if release.measurements else ()
@@ -52,9 +61,11 @@ class NoisyTables:
         self.tables = [_without_impossible(release, table) for table in published]
         sizes = [table.values.size for table in self.tables]
         self.starts = np.cumsum([0, *sizes])
+        self.kept = KeptRows.of(release)
+        counted = self.kept.scale is not None
         self.noises = Noises(
-            scale=np.repeat([table.scale for table in self.tables], sizes),
-            count=np.concatenate([table.cells.ravel() for table in self.tables]),
+            scale=np.append(np.repeat([table.scale for table in self.tables], sizes), self.kept.scale or 1.0),
+            count=np.append(np.concatenate([table.cells.ravel() for table in self.tables]), int(counted)),
         )
 
     def columns(self, names: Iterable[str]) -> tuple[PublishedColumn, ...]:
@@ -97,7 +108,7 @@ class NoisyTables:
         shares = precisions * variances
         moved = (figures @ variances) / variances.sum() if variances.any() else np.zeros(len(figures))
         centred = np.where(known, 0.0, figures - moved[:, None])
-        weights = np.zeros((len(figures), self.starts[-1]))
+        weights = np.zeros((len(figures), len(self.noises.count)))
         for place, table, share in zip(holding, tables, shares, strict=True):
             own = (centred * share).reshape(-1, *shape)
             spread = spread_out(own, wanted, table.columns, table.values.shape) * (table.cells > 0)

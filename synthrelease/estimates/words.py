@@ -15,47 +15,68 @@ _MOST_DECIMALS = 8
 _WIDTH = 100
 """Of the sentences under the numbers, in characters."""
 
+_BINNED = "of bin numbers"
+
 
 @dataclass(frozen=True, kw_only=True)
 class Term:
-    """One estimated number. What the noise leaves open is None.
+    """One estimated number. What the noise leaves open is None, and what does not belong to its kind.
 
     Attributes
     ----------
-    name : "share", the column whose mean it is, or the one whose slope it is.
+    name : "share", the column whose mean or median it is, or the one whose slope it is.
     group : the bin of the column after "by"; "" without one.
-    unit : "" for shares, the column's unit for means, that of the target per unit of the column for slopes.
-    estimate : from the noisy tables; None for a group that may have no row, as far as the noise tells.
-    standard_error : of their noise alone (delta method).
-    low, high : the interval for the rows that the release worked with.
+    unit : "" for shares, the column's unit for means and medians, that of the target per unit of the column for slopes.
+    estimate : from the noisy tables, with the numbers that stand for bins; None for a group that may have no row, as far as the
+        noise tells.
+    standard_error : of the noise and of the drawing of rows (delta method).
+    low, high : the interval for the rows of the file that the rules keep: for shares, means and medians with their own values.
     population_standard_error : of noise and sampling.
-    population_low, population_high : the interval for a population of which these rows are a simple random sample.
+    population_low, population_high : the same for a population of which these rows are a simple random sample.
+    binned_low, binned_high : where the numbers that stand for bins are not the values of their rows: the interval for the mean
+        of these numbers, over the same rows of the file. None otherwise. Slopes have no other interval than this one then: low,
+        high and those of the population are None.
+    population_binned_low, population_binned_high : the same for a population.
+    rows, rows_low, rows_high : of shares: how many rows of the file meet both conditions. `rows` is None where the number of
+        rows that the rules keep is stated as a least one.
+    bins : of medians: the labels of the first bin that may hold it, the one that does by the estimate, and the last one.
     """
 
     name: str
     group: str
     unit: str
-    estimate: float | None
-    standard_error: float | None
-    low: float | None
-    high: float | None
-    population_standard_error: float | None
-    population_low: float | None
-    population_high: float | None
+    estimate: float | None = None
+    standard_error: float | None = None
+    low: float | None = None
+    high: float | None = None
+    population_standard_error: float | None = None
+    population_low: float | None = None
+    population_high: float | None = None
+    binned_low: float | None = None
+    binned_high: float | None = None
+    population_binned_low: float | None = None
+    population_binned_high: float | None = None
+    rows: int | None = None
+    rows_low: int | None = None
+    rows_high: int | None = None
+    bins: tuple[str, str, str] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Estimate:
-    """Numbers of the original table, estimated from published noisy tables.
+    """Numbers of the file, estimated from published noisy tables.
 
     Attributes
     ----------
     question : what was asked.
-    kind : "share", "mean" or "slope".
+    kind : "share", "mean", "median" or "slope".
     by : the column for whose bins there are numbers; "" without one.
-    terms : the estimated numbers: one share or mean, one of each bin of `by` that can have rows, or one slope of each column.
+    terms : the estimated numbers: one share, mean or median, one of each bin of `by` that can have rows, or one slope of each
+        column.
     confidence : of each interval by itself.
     n_rows : of the release.
+    about : which rows of the file are meant, in words.
+    binned : what the numbers that stand for bins mean for these, in words; empty where they are the values of the rows.
     approximate : what is not exact, one sentence each.
     """
 
@@ -65,6 +86,8 @@ class Estimate:
     terms: tuple[Term, ...]
     confidence: float
     n_rows: int
+    about: str
+    binned: str
     approximate: tuple[str, ...]
 
     def __str__(self) -> str:
@@ -74,37 +97,29 @@ class Estimate:
     def csv(self) -> str:
         """The terms as a table, numbers in full, for R, Stata or a spreadsheet; what is open is an empty field."""
         out = io.StringIO()
-        table = csv.DictWriter(out, [*(field.name for field in fields(Term)), "confidence"], lineterminator="\n")
+        names = [field.name for field in fields(Term) if field.name != "bins"]
+        of_bins = ["bin_low", "bin", "bin_high"] if self.kind == "median" else []
+        table = csv.DictWriter(out, [*names, *of_bins, "confidence"], lineterminator="\n")
         table.writeheader()
-        table.writerows(asdict(term) | {"confidence": self.confidence} for term in self.terms)
+        for term in self.terms:
+            line = asdict(term) | {"confidence": self.confidence} | dict(zip(of_bins, term.bins or (), strict=True))
+            table.writerow({name: value for name, value in line.items() if name != "bins"})
         return out.getvalue()
 
 
 def explained(found: Estimate) -> str:
     """The text that `synthrelease estimate` prints."""
-    value = partial(_value, found.kind, _decimals(found))
-    rows = [["", "estimate", "original table", "population", ""]]
-    for term in found.terms:
-        name = f"slope of {term.name}" if found.kind == "slope" else term.group or term.name
-        rows.append(
-            [
-                name,
-                value(term.estimate),
-                f"{value(term.low)} to {value(term.high)}",
-                f"{value(term.population_low)} to {value(term.population_high)}",
-                term.unit,
-            ]
-        )
-    widths = [max(len(row[place]) for row in rows) for place in range(5)]
+    rows = [_header(found), *(_line(found, term) for term in found.terms)]
+    widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
     cells = ["   ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
-    known = all(term.estimate is not None for term in found.terms)
+    known = all(term.estimate is not None or term.bins for term in found.terms)
     notes = [
-        f"Each interval by itself holds what it is about with probability {found.confidence:.4g}. They are from published "
-        "noisy tables alone; the released rows were not used.",
-        "Original table: the rows that the release worked with, on the released bins and their numbers; over the noise of the "
-        "tables.",
-        "Population: what these rows would be a simple random sample of; over noise and sampling. If they are no such sample, "
-        "it has no meaning.",
+        f"Over all noise of the run and the drawing of rows, a table is released and such an interval does not hold its number "
+        f"with a probability of {1 - found.confidence:.4g} at most: each interval by itself. They are from published noisy "
+        "tables alone; the released rows were not used.",
+        f"The file: {found.about}.",
+        *([found.binned] if found.binned else []),
+        "Population: what these rows would be a simple random sample of. If they are no such sample, it has no meaning.",
         *([] if known else ["No estimate (?): as far as the noise tells there may be no row in the group."]),
     ]
     return "\n".join(
@@ -120,12 +135,56 @@ def explained(found: Estimate) -> str:
     )
 
 
+def _header(found: Estimate) -> list[str]:
+    if found.kind == "share":
+        return ["", "estimate", "the file", "rows of the file", "population", ""]
+    if found.kind == "median":
+        return ["", "in the bin", "or between", "the file's own values", "population's own values", ""]
+    if not found.binned:
+        return ["", "estimate", "the file", "population", ""]
+    if found.kind == "slope":
+        return ["", f"estimate {_BINNED}", f"the file, {_BINNED}", f"population, {_BINNED}", ""]
+    return ["", f"estimate {_BINNED}", f"the file, {_BINNED}", "the file's own values", "population's own values", ""]
+
+
+def _line(found: Estimate, term: Term) -> list[str]:
+    value = partial(_value, found.kind, _decimals(found))
+
+    def between(low: float | None, high: float | None) -> str:
+        return f"{value(low)} to {value(high)}"
+
+    name = f"slope of {term.name}" if found.kind == "slope" else term.group or term.name
+    of_file, of_population = between(term.low, term.high), between(term.population_low, term.population_high)
+    binned = between(term.binned_low, term.binned_high)
+    if found.kind == "share":
+        rows = f"{_rows(term.rows_low)} to {_rows(term.rows_high)}"
+        rows = rows if term.rows is None else f"{_rows(term.rows)} ({rows})"
+        return [name, value(term.estimate), of_file, rows, of_population, term.unit]
+    if found.kind == "median":
+        first, middle, last = term.bins or ("?", "?", "?")
+        return [name, middle or "?", first if first == last else f"{first} and {last}", of_file, of_population, term.unit]
+    if not found.binned:
+        return [name, value(term.estimate), of_file, of_population, term.unit]
+    if found.kind == "slope":
+        population = between(term.population_binned_low, term.population_binned_high)
+        return [name, value(term.estimate), binned, population, term.unit]
+    return [name, value(term.estimate), binned, of_file, of_population, term.unit]
+
+
+def _rows(number: int | None) -> str:
+    return "?" if number is None else f"{number:,}"
+
+
 def _wrapped(text: str, before: str) -> str:
     return fill(text, _WIDTH, initial_indent=before, subsequent_indent=" " * len(before))
 
 
 def _decimals(found: Estimate) -> int:
-    """Of the printed numbers: two digits of the smallest standard error."""
+    """Of the printed numbers: two digits of the smallest standard error; of medians, those of the ends of bins."""
+    if found.kind == "median":
+        ends = [end for term in found.terms for end in (term.low, term.high, term.population_low, term.population_high)]
+        texts = [f"{end:.15g}".partition(".")[2] for end in ends if end is not None]
+        return min(_MOST_DECIMALS, max(map(len, texts), default=0))
     errors = [term.standard_error * (100 if found.kind == "share" else 1) for term in found.terms if term.standard_error]
     return min(_MOST_DECIMALS, max(0, 1 - math.floor(math.log10(min(errors))))) if errors else _MOST_DECIMALS // 2
 

@@ -32,6 +32,9 @@ class PublishedColumn:
     lower, upper : each bin is [lower, upper), infinite where it is open; without the missing bin; empty for categories.
     categories : for a category column, the categories that each bin holds: none in the missing bin.
     missing : the index of the bin of missing values, the last one; None where the column has none.
+    bounds : public bounds of the values behind the bins of a numeric column.
+    step : of the grid on which own values of rows were counted; None where no criterion computed with them.
+    clipped : whether values beyond the bounds were counted as the nearest bound.
     """
 
     name: str
@@ -45,6 +48,9 @@ class PublishedColumn:
     upper: tuple[float, ...] = ()
     categories: tuple[tuple[str, ...], ...] = ()
     missing: int | None = None
+    bounds: tuple[float, float] | None = None
+    step: float | None = None
+    clipped: bool = False
 
     @property
     def present(self) -> int:
@@ -120,6 +126,7 @@ class ColumnPart(Part):
     date_format : how dates are written there, where it is not yyyy-mm-dd.
     missing_values : texts of the file that mean a missing value in this column, beside those of the whole file.
     texts : for categories, the texts in the file that each stands for.
+    step : of the grid on which own values of rows were counted; absent where no criterion computed with them.
     """
 
     name: str
@@ -141,11 +148,12 @@ class ColumnPart(Part):
     date_format: str = ISO
     outside_label: str = ""
     characters: Annotated[int, Field(ge=1)] | None = None
+    step: Annotated[Number, Field(gt=0)] | None = None
 
     @model_serializer(mode="wrap")
     def _what_there_is(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
         absent: dict[str, object] = {"missing_values": [], "minus": None, "date_format": ISO}
-        absent |= {"outside_label": "", "characters": None}
+        absent |= {"outside_label": "", "characters": None, "step": None}
         return {name: value for name, value in dump(self).items() if name not in absent or value != absent[name]}
 
     @classmethod
@@ -171,7 +179,13 @@ class ColumnPart(Part):
             date_format=ISO if column.dates is None else column.dates.text,
             outside_label=column.outside_label,
             characters=column.characters,
+            step=None if column.step is None else number(column.step),
         )
+
+    @property
+    def limits(self) -> tuple[float, float] | None:
+        """Public bounds of the values behind the bins."""
+        return None if self.bounds is None else (float(self.bounds[0]), float(self.bounds[1]))
 
     def published(self) -> PublishedColumn:
         """The column as it stands in a loaded release."""
@@ -189,6 +203,9 @@ class ColumnPart(Part):
             upper=tuple(high for _, high in edges),
             categories=() if has_edges else tuple(tuple(one.categories or ()) for one in self.bins),
             missing=next((index for index, one in enumerate(self.bins) if one.missing), None),
+            bounds=self.limits,
+            step=None if self.step is None else float(self.step),
+            clipped=self.outside == "clip",
         )
 
     @property

@@ -27,7 +27,7 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property
-from typing import Annotated, Any, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 from pydantic import (
     AliasChoices,
@@ -43,8 +43,6 @@ from pydantic import (
 from synthrelease.accounting.charges import IN_PARALLEL, PRICED
 from synthrelease.accounting.selection import SelectionRule
 from synthrelease.accounting.stopping_laws import FiniteLaw
-from synthrelease.candidates.projections import published_projection
-from synthrelease.criteria import Criterion, Score, published_criterion
 from synthrelease.errors import BudgetError, Unexpected, cut
 from synthrelease.published.calibration import CalibrationPart
 from synthrelease.published.columns import BinPart, ColumnPart, RulePart
@@ -61,6 +59,9 @@ from synthrelease.toml.bundle import BundleTable
 from synthrelease.toml.card import CardTable
 from synthrelease.toml.queries import IntendedQueryTable
 from synthrelease.toml.reading import dotted
+
+if TYPE_CHECKING:
+    from synthrelease.criteria import Criterion, Score
 
 Format = Literal[3, 4, 5]
 FORMATS: tuple[Format, ...] = get_args(Format)
@@ -114,6 +115,8 @@ class CriterionPart(Part):
 
     @cached_property
     def _criterion(self) -> Criterion | None:
+        from synthrelease.criteria import published_criterion
+
         return published_criterion(
             self.kind,
             name=self.name,
@@ -147,6 +150,8 @@ class CriterionPart(Part):
 
     def score(self) -> Score:
         """The figure as the release published it."""
+        from synthrelease.criteria import Score
+
         return Score(
             name=self.name,
             kind=self.kind,
@@ -333,6 +338,8 @@ class ReleaseDocument(Part):
     @property
     def minimum_count(self) -> int:
         """The least number of times that a row may occur: the projection's and the criteria's word."""
+        from synthrelease.candidates.projections import published_projection
+
         promising = [
             published_projection(self.configuration.get("projection", {})),
             *(one.criterion() for one in self.criteria),

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
 from synthrelease.published.parts import Number, Part
 
@@ -15,9 +15,13 @@ class IntendedEstimatePart(Part):
 
     Attributes
     ----------
-    question : as `synthrelease estimate` takes it. Where the query asks for a number of rows, it is a share, times all rows.
-    estimate : null where the noise leaves none.
-    low, high : the interval for the original table; null where it has no end. Six digits, as the estimate.
+    question : as `synthrelease estimate` takes it. Where the query asks for a number of rows, it is a share, times the rows of
+        the file that the rules keep.
+    estimate : null where the noise leaves none, or the number of kept rows is not known.
+    low, high : the interval for the rows of the file that the rules keep, with their own values; null where it has no end. Six
+        digits, as the estimate.
+    binned_low, binned_high : of a mean of bins whose numbers are not the values of their rows: the interval for the mean of
+        these numbers, of which `estimate` is. Absent otherwise, and in files that were written before it was.
     unit : "rows", that of the averaged column, or "" for a share.
     """
 
@@ -26,21 +30,38 @@ class IntendedEstimatePart(Part):
     low: Number | None
     high: Number | None
     unit: str
+    binned_low: Number | None = None
+    binned_high: Number | None = None
+
+    @model_serializer(mode="wrap")
+    def _what_there_is(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        absent = {"binned_low", "binned_high"} if self.binned_low is None else set()
+        return {name: value for name, value in dump(self).items() if name not in absent}
 
     def in_words(self, level: float) -> str:
         """The estimate with its interval."""
-        if self.estimate is None or self.low is None or self.high is None:
-            return "none: the noise hides it"
         share = self.unit == "" and self.question.startswith("share ")
-        scale = 100 if share else 1
-        decimals = 0 if self.unit == "rows" else _decimals(scale * (self.high - self.low))
-        number, low, high = (f"{scale * value:,.{decimals}f}" for value in (self.estimate, self.low, self.high))
-        unit = "%" if share else f" {self.unit}" if self.unit else ""
-        return f"{number}{unit} ({100 * level:g}% interval {low} to {high}{unit})"
+        unit, scale = "%" if share else f" {self.unit}" if self.unit else "", 100 if share else 1
+        binned = (self.binned_low, self.binned_high) if self.binned_low is not None else (self.low, self.high)
+        known = [float(value) for value in binned if value is not None]
+        decimals = 0 if self.unit == "rows" or len(known) < 2 else _decimals(scale * (known[1] - known[0]))
+
+        def shown(*values: Number | None) -> str:
+            return " to ".join("?" if value is None else f"{scale * value:,.{decimals}f}" for value in values) + unit
+
+        if self.estimate is None:
+            known_ends = self.unit == "rows" and None not in (self.low, self.high)
+            return f"{100 * level:g}% interval {shown(self.low, self.high)}" if known_ends else "none: the noise hides it"
+        if self.binned_low is None:
+            return f"{shown(self.estimate)} ({100 * level:g}% interval {shown(self.low, self.high)})"
+        return (
+            f"{shown(self.estimate)} of bin numbers ({100 * level:g}% interval {shown(*binned)}); "
+            f"the file's own values {shown(self.low, self.high)}"
+        )
 
 
 class EstimatesPart(Part):
-    """What the noisy tables in measurements.json answer, with intervals for the original table (`synthrelease estimate`).
+    """What the noisy tables in measurements.json answer, with intervals for the file (`synthrelease estimate`).
 
     Attributes
     ----------

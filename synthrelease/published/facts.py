@@ -49,6 +49,8 @@ def _column(release: PublishedRelease, column: PublishedColumn) -> PublicColumn:
         lower=column.lower,
         upper=column.upper,
         missing=column.missing,
+        bounds=column.bounds,
+        step=column.step,
         groups=None
         if groups is None
         else tuple(

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from synthrelease.connections import checked_path
 from synthrelease.domain.margins import WEIGHT
 from synthrelease.errors import BudgetError, InputError, Unexpected, cut, listing
 from synthrelease.published.columns import PublishedColumn
@@ -35,7 +36,7 @@ def load(folder: str | Path) -> PublishedRelease:
     >>> synthrelease.load("release")
     PublishedRelease('Coins', 400 rows, 2 columns, epsilon = 17.3805912)
     """
-    folder = Path(folder)
+    folder = checked_path(folder)
     if not folder.is_dir():
         found = "no such folder" if not folder.exists() else "a file"
         raise InputError(f"{folder}: expected the folder of a release, found {found}.")

@@ -8,7 +8,9 @@
 `counts` is nested, one level per column in the order of `columns`; each is the exact count plus independent noise z with
 Pr[z] proportional to exp(-|z| / scale), so it may be negative. `released` says into which released bin each of the `labels`
 goes, by index. A sum's `value` is that of `steps` over all rows, a whole number for every measured cell, plus noise of its
-scale; `steps` are the scores that the sum is named by, from 0 for the lowest of all cells to 4096 for the highest. `sums`
+scale; `steps` are the scores that the sum is named by, from 0 for the lowest of all cells to 4096 for the highest. Where own
+values of rows were added up, `own_values` stands in place of `steps`, the least and the most that one row adds: the sum of what
+rows add is n * least + value * (most - least) / 4096, but for the noise and for half a step a row. `sums`
 stands only where some were measured. The number of rows, n, is exact. The measurements are paid for in the charge
 "generation" of release.json: looking at them costs nothing more.
 """
@@ -50,7 +52,7 @@ class MeasuredTablePart(Part):
 
 
 class MeasuredSumPart(Part):
-    """One measured sum of scores."""
+    """One measured sum, of the scores of bins (`steps`), or of own values (`own_values`, the least and the most of one row)."""
 
     sum: str
     columns: Annotated[list[str], Field(min_length=1)]
@@ -60,8 +62,13 @@ class MeasuredSumPart(Part):
     noise: Literal["discrete Laplace"]
     scale: Annotated[Number, Field(gt=0)]
     variance: Annotated[Number, Field(gt=0)]
-    steps: list[Any]
+    steps: list[Any] | None = None
+    own_values: Annotated[list[Number], Field(min_length=2, max_length=2)] | None = None
     value: int
+
+    @model_serializer(mode="wrap")
+    def _what_there_is(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return {name: value for name, value in dump(self).items() if name not in ("steps", "own_values") or value is not None}
 
 
 class MeasurementsPart(Part):
@@ -142,7 +149,7 @@ def read_measurements(content: bytes | str, *, unknown: Literal["forbid", "ignor
 
 
 def sum_on_released_bins(one: MeasuredSumPart, bins: Sequence[Sequence[str]]) -> PublishedSum | None:
-    """A measured sum on the released bins; None where measured bins of different steps make a released one.
+    """A measured sum on the released bins; None where measured bins of different steps make a released one, or own values do.
 
     Parameters
     ----------
@@ -153,6 +160,10 @@ def sum_on_released_bins(one: MeasuredSumPart, bins: Sequence[Sequence[str]]) ->
     Unexpected : when sizes, labels and bins do not fit together.
     """
     shape = tuple(len(labels) for labels in one.labels)
+    if one.steps is None:
+        if one.own_values is None or not _fit(one.released, shape, bins):
+            raise Unexpected("the released bin of every measured one, and what a row adds", "others", place=one.sum)
+        return None
     steps = np.array(one.steps, dtype=object)
     whole = steps.shape == shape and all(type(step) is int and abs(step) < 2**31 for step in steps.ravel())
     if not whole or len(set(steps.ravel().tolist())) < 2:

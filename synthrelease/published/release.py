@@ -12,7 +12,6 @@ import numpy as np
 
 from synthrelease.accounting.charges import Charge, decimal_text
 from synthrelease.accounting.guarantee import Guarantee
-from synthrelease.criteria import Score
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.schema import Layout
 from synthrelease.published.columns import PublishedColumn, RulePart
@@ -25,6 +24,8 @@ from synthrelease.toml.queries import IntendedQueryTable
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from synthrelease.criteria import Score
 
 
 @dataclass(frozen=True, kw_only=True)

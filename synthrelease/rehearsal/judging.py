@@ -7,6 +7,7 @@ from synthrelease.candidates.configuration import Configuration
 from synthrelease.criteria import Offender
 from synthrelease.criteria.offenders import PublicCounts
 from synthrelease.domain.counts import Counts
+from synthrelease.domain.own_values import BinnedCounts
 from synthrelease.enclave.door import Meter, PrivateCounts
 from synthrelease.randomness import NoNoise
 from synthrelease.releasing.attempt import prepare
@@ -26,9 +27,9 @@ class PublicJudge:
         exact = PrivateCounts(original, Meter(())).rehearsed(NoNoise())
         self.fitted = prepare(spec, exact.with_plan(spec.plan.once)).fitted
         transformation = configuration.transformation
-        self.original = merged(original, configuration)
+        self.original = BinnedCounts.of_atoms(original, transformation)
         charges = [charge for each in spec.criteria for charge in each.per_score()]
-        self.table = exact.with_plan(charges).merge(transformation.layout, transformation.maps)
+        self.table = exact.with_plan(charges).on(transformation)
         self.charges = charges
 
     def figures(self, released: Counts) -> tuple[float, ...]:

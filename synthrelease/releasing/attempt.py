@@ -76,7 +76,7 @@ def prepare(spec: ReleaseSpec, private: PrivateTable, priors: Mapping[str, Count
         common, generator = spec.space.common, spec.space.generators[0]
         if not isinstance(generator, MeasuringGenerator):
             raise TypeError(f"{generator.family} does not measure apart from modelling")
-        measured = generator.measure(private.fit.merge(common.layout, common.maps), spec.generation_charge)
+        measured = generator.measure(private.fit.on(common), spec.generation_charge)
     fitted = replace(fitted_before(spec.criteria, private.score, spec.setting), answers=spec.answers(measured))
     fitted = fitted.with_lines({each.name: each.measured_columns(spec.setting) for each in spec.setting.measured_lines})
     return Prepared(fitted=fitted, priors=priors or {}, measured=measured)
@@ -95,7 +95,7 @@ def generate(
     RejectedRound : when the noisy model yields no candidate.
     """
     transformation = configuration.transformation
-    merged = private.with_plan(spec.plan.per_round).merge(transformation.layout, transformation.maps)
+    merged = private.with_plan(spec.plan.per_round).on(transformation)
     prior = prepared.priors.get(configuration.generator.prior_file or "")
     background = Background(
         plausibility=spec.synthetic.merge(transformation),
@@ -161,6 +161,6 @@ def released_figures(spec: ReleaseSpec, accepted: Attempt, private: PrivateTable
     if spec.joint_test is None:
         return accepted.scores
     transformation = accepted.candidate.transformation
-    merged = private.with_plan(spec.plan.after).score.merge(transformation.layout, transformation.maps)
+    merged = private.with_plan(spec.plan.after).score.on(transformation)
     scores = scores_of(spec.criteria, merged, accepted.candidate, spec.setting, prepared.fitted)
     return tuple(replace(score, passed=True, decides=score.noise_sd is None) for score in scores)

@@ -24,7 +24,8 @@ from synthrelease.accounting.charges import Charge
 from synthrelease.candidates.candidate import Candidate
 from synthrelease.candidates.configuration import Configuration
 from synthrelease.domain.counts import Counts
-from synthrelease.domain.schema import Layout
+from synthrelease.domain.own_values import BinnedCounts
+from synthrelease.domain.schema import Transformation
 from synthrelease.enclave.door import Meter, PrivateCounts
 from synthrelease.enclave.pieces import PrivatePieces, PrivateTable
 from synthrelease.enclave.subsets import random_pieces
@@ -55,8 +56,8 @@ class MadeUp(PrivateCounts):
         super().__init__(counts, meter)
         self._counts = counts
 
-    def merge(self, layout: Layout, maps: Sequence[np.ndarray]) -> MadeUp:
-        return MadeUp(self._counts.merge(layout, maps), self._meter)
+    def on(self, transformation: Transformation) -> MadeUp:
+        return MadeUp(BinnedCounts.of_atoms(self._counts, transformation), self._meter)
 
     def with_plan(self, planned: Sequence[Charge]) -> MadeUp:
         return MadeUp(self._counts, Meter(planned))
@@ -144,7 +145,7 @@ def _attempt(spec: ReleaseSpec, configuration: Configuration, table: Counts, pre
         merged, candidate = generate(spec, configuration, private, prepared)
     except RejectedRound:
         transformation = configuration.transformation
-        merged = private.with_plan(spec.plan.per_round).score.merge(transformation.layout, transformation.maps)
+        merged = private.with_plan(spec.plan.per_round).score.on(transformation)
         own = _scored(spec, table).merge(transformation.layout, transformation.maps)
         candidate = Candidate(configuration=configuration, counts=own)
     try:

@@ -11,7 +11,7 @@ from synthrelease.domain.bins import MAX_BINS
 from synthrelease.domain.schema import Binning, Column
 from synthrelease.errors import Unexpected, closest, listing
 from synthrelease.specification.labels import EXPECTED, is_label
-from synthrelease.specification.unlisted import unlisted_label, unlisted_member, with_unlisted
+from synthrelease.specification.unlisted import outside_of, unlisted_label, unlisted_member, with_unlisted
 from synthrelease.toml.columns import ColumnTable, InputTable
 
 Bins = Sequence[str] | Mapping[str, list[str]]
@@ -26,7 +26,7 @@ class ColumnError(Unexpected):
 
 def category(name: str, table: ColumnTable, policy: InputTable, groups: Bins | None) -> Column:
     """A column of categories, whose texts in the file and whose numbers are listed."""
-    _absent(table, "in a column of categories", "bounds", "part", "minus", "format", "codes", "characters")
+    _absent(table, "in a column of categories", "bounds", "step", "part", "minus", "format", "codes", "characters")
     if not table.categories:
         raise ColumnError("categories", "at least one category", "none")
     texts = table.categories if isinstance(table.categories, dict) else {label: [label] for label in table.categories}
@@ -51,7 +51,7 @@ def category(name: str, table: ColumnTable, policy: InputTable, groups: Bins | N
 
 def code(name: str, table: ColumnTable, policy: InputTable, groups: Bins | None) -> Column:
     """A column of codes: from here on one of categories, the labels of its codelist, without an order and without numbers."""
-    _absent(table, "in a column of codes", "bounds", "part", "minus", "format", "categories")
+    _absent(table, "in a column of codes", "bounds", "step", "part", "minus", "format", "categories")
     if table.numbers:
         raise ColumnError("numbers", "no numbers for codes, which are names (kind = 'category' may have some)", "some")
     if table.ordered:
@@ -128,7 +128,7 @@ def _column(
         missing=table.missing or policy.missing,
         characters=table.characters,
         outside_label=unlisted or "",
-        outside="error" if policy.outside == "clip" and not table.outside else table.outside or policy.outside,
+        outside=outside_of(table, policy),
         ordered=bool(table.ordered),
         atoms=atoms,
         alternatives=alternatives,

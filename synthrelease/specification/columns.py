@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -11,13 +10,20 @@ from synthrelease.domain.bins import MAX_BINS, Interval, parse_bins
 from synthrelease.domain.dates import ISO, DateFormat
 from synthrelease.domain.rules import Rule, edges
 from synthrelease.domain.schema import Binning, Column
-from synthrelease.errors import Unexpected
+from synthrelease.domain.value_grid import ValueGrid, value_grid
+from synthrelease.errors import Unexpected, closest, listing
 from synthrelease.specification.categories import Bins, ColumnError, category, code, grouping, readable
 from synthrelease.toml.columns import ColumnTable, InputTable
 
 
-def build_column(name: str, table: ColumnTable, policy: InputTable, rules: Sequence[Rule], groups: Bins | None) -> Column:
+def build_column(
+    name: str, table: ColumnTable, policy: InputTable, rules: Sequence[Rule], groups: Bins | None, own_values: bool = False
+) -> Column:
     """A validated column.
+
+    Parameters
+    ----------
+    own_values : whether something computes with the rows' own values of the column, so that atomic bins must know them.
 
     Raises
     ------
@@ -26,7 +32,7 @@ def build_column(name: str, table: ColumnTable, policy: InputTable, rules: Seque
     if table.kind in ("category", "code"):
         column = (category if table.kind == "category" else code)(name, table, policy, groups)
     else:
-        column = _numeric_column(name, table, policy, rules, groups)
+        column = _numeric_column(name, table, policy, rules, groups, own_values)
     _check_missing_values(column)
     if table.outside_label is not None and column.outside != "bin":
         raise ColumnError("outside_label", "it beside outside = 'bin' alone", f"outside = {column.outside!r}")
@@ -68,14 +74,16 @@ def _is_bin(text: str, whole: bool) -> bool:
         return False
 
 
-def _numeric_column(name: str, table: ColumnTable, policy: InputTable, rules: Sequence[Rule], groups: Bins | None) -> Column:
+def _numeric_column(
+    name: str, table: ColumnTable, policy: InputTable, rules: Sequence[Rule], groups: Bins | None, own_values: bool
+) -> Column:
     whole = table.kind == "integer"
     if table.bounds is None:
         raise ColumnError("bounds", "[lowest, highest] for a numeric column", "nothing")
     bounds = table.bounds
     if table.outside == "bin":
         raise ColumnError("outside", "'clip', 'drop' or 'error' in a numeric column, which has no list", "'bin'")
-    for field in ("categories", "codes", "numbers", "characters"):
+    for field in ("categories", "codes", "characters"):
         if getattr(table, field):
             raise ColumnError(field, f"no {field} in a numeric column", "some")
     if not table.alternatives:
@@ -92,7 +100,13 @@ def _numeric_column(name: str, table: ColumnTable, policy: InputTable, rules: Se
     if groups is not None:
         inner |= {interval.lower for interval in _numeric("groups", groups, whole, bounds)[1:]}
     inner = inner.union(*(edges(rule, name, bounds, whole_numbers=whole) for rule in rules))
-    atoms = _atoms(sorted(inner), whole, bounds)
+    _check_step(table.step, bounds, whole)
+    grid = value_grid(bounds, whole=whole, step=table.step)
+    if own_values:
+        inner |= set(grid.edges)
+    atoms = _atoms(sorted(inner), whole, bounds, grid if own_values else None)
+    lowest = [atom.lower for atom in atoms]
+    stated = _stated_numbers(table.numbers, [each for intervals in parsed.values() for each in intervals], bounds, whole)
     return Column(
         name=name,
         kind=table.kind,
@@ -104,12 +118,16 @@ def _numeric_column(name: str, table: ColumnTable, policy: InputTable, rules: Se
         dates=dates,
         bounds=bounds,
         edges=tuple(sorted(inner)),
+        step=grid.step if own_values else None,
         values={},
         missing=table.missing or policy.missing,
         outside=table.outside or policy.outside,
         ordered=table.ordered is not False,
-        atoms=_binning("atoms", atoms, atoms),
-        alternatives={key: _binning(key, intervals, atoms) for key, intervals in parsed.items()},
+        atoms=_binning("atoms", atoms, lowest),
+        alternatives={
+            key: _binning(key, [replace(one, number=stated.get(one.label, one.number)) for one in intervals], lowest)
+            for key, intervals in parsed.items()
+        },
         missing_values=table.missing_values,
     )
 
@@ -141,8 +159,7 @@ def group_binning(column: Column, bins: Bins) -> Binning:
         found = grouping("groups", "groups", bins, present, unlisted=column.outside_label or None)
     else:
         intervals = parse_bins([str(text) for text in bins], whole_numbers=column.kind == "integer")
-        atoms = _atoms(list(column.edges), column.kind == "integer", column.bounds or (-math.inf, math.inf))
-        found = _binning("groups", intervals, atoms)
+        found = _binning("groups", intervals, column.atoms.lower)
     return found if column.atoms.missing is None else found.with_missing(column.missing_label)
 
 
@@ -164,24 +181,53 @@ def _numeric(field: str, bins: Bins, whole: bool, bounds: tuple[float, float]) -
     return intervals
 
 
-def _atoms(inner: list[float], whole: bool, bounds: tuple[float, float]) -> tuple[Interval, ...]:
-    """The atomic bins between the inner edges; the first and the last reach to the bounds."""
+def _check_step(step: float | None, bounds: tuple[float, float], whole: bool) -> None:
+    """Raises ColumnError for a grid that is too fine to be held, or that whole numbers do not have."""
+    if step is not None and whole and step != int(step):
+        raise ColumnError("step", "a whole number, in a column of whole numbers", f"{step:.15g}")
+    if step is not None and (bounds[1] - bounds[0]) / step > MAX_BINS:
+        raise ColumnError("step", f"at most {MAX_BINS} steps between the bounds", f"{step:.15g}")
+
+
+def _stated_numbers(
+    numbers: Mapping[str, float], intervals: Sequence[Interval], bounds: tuple[float, float], whole: bool
+) -> dict[str, float]:
+    """The numbers that stand for bins by their labels, each that of a value which the bin can hold."""
+    known = {one.label: one for one in intervals}
+    for label, number in numbers.items():
+        if label not in known:
+            raise ColumnError("numbers", f"bins of the column ({listing(known)})", repr(label), closest(label, known))
+        low, high = max(known[label].lower, bounds[0]), min(known[label].upper - (1 if whole else 0), bounds[1])
+        if not low <= number <= high:
+            raise ColumnError(
+                "numbers", f"a number that bin {label!r} can hold, from {low:.15g} to {high:.15g}", f"{number:.15g}"
+            )
+    return dict(numbers)
+
+
+def _atoms(inner: list[float], whole: bool, bounds: tuple[float, float], grid: ValueGrid | None = None) -> tuple[Interval, ...]:
+    """The atomic bins between the inner edges; the first and the last reach to the bounds. Each has the number in its middle,
+    or with a grid the value of it that lies nearest.
+    """
     ends = [bounds[0], *inner, bounds[1] + (1 if whole else 0)]
     atoms = []
     for lower, upper in zip(ends, ends[1:], strict=False):
         last = upper - 1 if whole else upper
         label = f"{lower:g}" if lower == last else f"{lower:g}-{last:g}"
-        atoms.append(Interval(label=label, lower=lower, upper=upper, number=(lower + last) / 2))
+        middle = (lower + last) / 2
+        number = middle if grid is None else min(max(grid.nearest(middle), lower), last)
+        atoms.append(Interval(label=label, lower=lower, upper=upper, number=number))
     return tuple(atoms)
 
 
-def _binning(name: str, intervals: Sequence[Interval], atoms: Sequence[Interval]) -> Binning:
+def _binning(name: str, intervals: Sequence[Interval], atoms: Sequence[float]) -> Binning:
+    """`atoms` are the lower edges of the atomic bins."""
     starts = [interval.lower for interval in intervals[1:]]
     return Binning(
         name=name,
         labels=tuple(interval.label for interval in intervals),
         numbers=tuple(interval.number for interval in intervals),
-        of_atom=tuple(bisect_right(starts, atom.lower) for atom in atoms),
+        of_atom=tuple(bisect_right(starts, lower) for lower in atoms),
         lower=tuple(interval.lower for interval in intervals),
         upper=tuple(interval.upper for interval in intervals),
     )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from synthrelease.accounting.charges import GENERATION, Charge, decimal_text, mechanism, zero_concentrated
 from synthrelease.accounting.ledger_pieces import SplitRule
@@ -15,13 +17,14 @@ from synthrelease.accounting.plan import Plan, pure_epsilon
 from synthrelease.accounting.rows import RowsRule
 from synthrelease.accounting.selection import SelectionRule
 from synthrelease.accounting.stopping_laws import FiniteLaw
-from synthrelease.candidates.configuration import ConfigurationSpace
+from synthrelease.candidates.configuration import Configuration, ConfigurationSpace
 from synthrelease.candidates.generators import LIBRARIES, NoisyMarginals
 from synthrelease.criteria import Criterion, JointTest, MeasuredAnswers, Setting
 from synthrelease.domain.margins import Calibration
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.domain.schema import Schema
 from synthrelease.errors import InputError
+from synthrelease.specification.canonical import canonical_text, with_digests
 from synthrelease.specification.series import Series
 from synthrelease.toml.budget import UnitTable
 from synthrelease.toml.bundle import BundleTable
@@ -44,14 +47,14 @@ class ReleaseSpec:
     limit, delta : the largest epsilon and delta of the whole release; zero-concentrated guarantees are stated at delta.
     shape : eta of a truncated negative binomial number of rounds; None for other laws.
     rounds : the law of a hidden number of rounds with finitely many values; `stop_probability` then says nothing.
-    digest : sha256 of the content of both files, comments, [card], [calibration], [bundle], [series] and [[intended_queries]]
-        apart, and of the public tables that generators start from.
+    tables : both files as `specification.canonical` writes them down.
     joint_test : decides rounds in place of the noisy figures, which are then released after acceptance (theory 4, joint
         test).
     shared_measurements : the generators' measurements are made once, before the loop (theory 5, shared measurements).
     bound_risk : probability, over the noise of shared measurements, that they bound some criterion that they answer wrongly.
     publish_measurements : they become part of the release.
-    priors : the public tables that generators start from, by the name in the configuration.
+    priors : the public tables that generators start from, by the name in the configuration; and `prior_digests`, of their
+        content.
     rows : how many rows a release works with, and what that costs.
     partition : how the rows are divided into a piece for the generator and one for the criteria; None where they are not.
     split : which piece of the register is read; None where all rows are.
@@ -70,7 +73,7 @@ class ReleaseSpec:
     title: str
     description: str
     path: str
-    digest: str
+    tables: Mapping[str, Any]
     input: InputTable
     schema: Schema
     rules: tuple[RuleTable, ...]
@@ -92,6 +95,7 @@ class ReleaseSpec:
     publish_measurements: bool = False
     bound_risk: Fraction = Fraction(1, 100)
     priors: Mapping[str, Path] = field(default_factory=dict)
+    prior_digests: Mapping[str, str] = field(default_factory=dict)
     rows: RowsRule = RowsRule()
     partition: PartitionRule | None = None
     split: SplitRule | None = None
@@ -104,6 +108,22 @@ class ReleaseSpec:
     bundle: BundleTable = BundleTable()
     series: Series | None = None
     intended_queries: tuple[IntendedQueryTable, ...] = ()
+
+    @property
+    def text(self) -> bytes:
+        """What decides about a release, the shortlist included, written down in the one way that has its digest."""
+        listed = None if self.space.shortlist is None else [self.described(configuration) for configuration in self.space]
+        return canonical_text(self.tables, listed)
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 checksum of the text."""
+        return hashlib.sha256(self.text).hexdigest()
+
+    def described(self, configuration: Configuration) -> dict[str, Any]:
+        """A configuration as it is published: a public table that a generator starts from is named by its content."""
+        found: dict[str, Any] = configuration.describe()
+        return found | {"generator": with_digests(found["generator"], self.prior_digests)}
 
     @cached_property
     def plan(self) -> Plan:

@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-from synthrelease.candidates.configuration import ConfigurationSpace
+from synthrelease.candidates.configuration import Configuration, ConfigurationSpace
 from synthrelease.candidates.generators import GENERATORS
 from synthrelease.candidates.projections import PROJECTIONS
 from synthrelease.errors import Problem, SpecError
@@ -61,10 +61,22 @@ def narrowed(spec: ReleaseSpec, path: str | Path) -> ReleaseSpec:
     ------
     SpecError : when the file cannot be read, or names a configuration that the space does not have.
     """
-    file = _read(path)
+    return _drawn_from(spec, _read(path).configurations, str(path))
+
+
+def narrowed_to(spec: ReleaseSpec, tables: Any, file: str) -> ReleaseSpec:
+    """The same for the configurations that a published specification lists. Raises SpecError as `narrowed`."""
+    read = validated(ShortlistFile, {"configurations": tables}, file)
+    if isinstance(read, list):
+        raise SpecError(read)
+    return _drawn_from(spec, read.configurations, file)
+
+
+def _drawn_from(spec: ReleaseSpec, tables: Sequence[ShortlistTable], path: str) -> ReleaseSpec:
     places = _places(spec.space)
-    indices, problems = [], []
-    for number, table in enumerate(file.configurations):
+    indices: list[int] = []
+    problems = []
+    for number, table in enumerate(tables):
         described = {
             "transformation": table.transformation,
             "generator": _with_defaults(table.generator, GENERATORS, "family"),
@@ -74,16 +86,28 @@ def narrowed(spec: ReleaseSpec, path: str | Path) -> ReleaseSpec:
         if index is None:
             expected = f"a configuration of {spec.path}"
             found = "one that its space does not have; perhaps the space was changed since the rehearsal"
-            problems.append(Problem(file=str(path), path=f"configurations[{number}]", expected=expected, found=found))
+            problems.append(Problem(file=path, path=f"configurations[{number}]", expected=expected, found=found))
         elif index in indices:
             problems.append(
-                Problem(file=str(path), path=f"configurations[{number}]", expected="each once", found="the same one twice")
+                Problem(file=path, path=f"configurations[{number}]", expected="each once", found="the same one twice")
             )
         else:
             indices.append(index)
     if problems:
         raise SpecError(problems)
     return replace(spec, space=replace(spec.space, shortlist=tuple(indices)))
+
+
+def configuration_of(spec: ReleaseSpec, described: Mapping[str, Any]) -> Configuration | None:
+    """The configuration that is published so, where the release could have drawn it; None otherwise."""
+    try:
+        index = _index(spec.space, _places(spec.space), described)
+    except (AttributeError, LookupError, TypeError):  # not the tables of a configuration
+        return None
+    drawn_from = spec.space.shortlist
+    if index is None or (drawn_from is not None and index not in drawn_from):
+        return None
+    return spec.space[index if drawn_from is None else drawn_from.index(index)]
 
 
 def rehearsed_on(path: str | Path) -> RehearsedTable | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,16 +14,19 @@ import numpy as np
 from synthrelease.accounting.rows import RowsRule
 from synthrelease.accounting.stopping_laws import FiniteLaw
 from synthrelease.candidates.configuration import ConfigurationSpace
+from synthrelease.candidates.generators.scored_sums import own_values_of
+from synthrelease.connections import checked_path
 from synthrelease.criteria import CRITERIA, Criterion, JointTest, Setting
 from synthrelease.domain.margins import Calibration
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.domain.rules import Domain, Rule, RuleError, parse_rule
 from synthrelease.domain.schema import Binning, Column, Schema
 from synthrelease.enclave.source import Source
-from synthrelease.errors import SpecError, Unexpected, closest, listing
+from synthrelease.errors import Problem, SpecError, Unexpected, closest, listing
 from synthrelease.specification.answered import check_answered
 from synthrelease.specification.bundle import check_bundle
 from synthrelease.specification.calibration import build_calibration, check_design_weights
+from synthrelease.specification.canonical import BY_DIGEST, NAME, PATHS, WORDS, canonical_tables, read_tables
 from synthrelease.specification.categories import ColumnError
 from synthrelease.specification.codelists import with_codelists
 from synthrelease.specification.columns import build_column, group_binning
@@ -33,6 +36,7 @@ from synthrelease.specification.population import check_population
 from synthrelease.specification.queries import check_queries
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.series import read_series
+from synthrelease.specification.shortlist import narrowed_to
 from synthrelease.specification.space import build_space
 from synthrelease.specification.unlisted import unlisted_label
 from synthrelease.toml.columns import ColumnTable
@@ -40,9 +44,6 @@ from synthrelease.toml.problems import Problems, located
 from synthrelease.toml.reading import ConfigurationFile, beside, read_configuration, read_toml
 from synthrelease.toml.tables import AcceptanceFile, ReleaseFile
 from synthrelease.toml.validation import validated
-
-WORDS = ("card", "calibration", "bundle", "series", "intended_queries")
-"""Tables that change nothing of what a release computes: they can be changed afterwards, and are no part of its digest."""
 
 
 def load_spec(path: str | Path) -> ReleaseSpec:
@@ -52,7 +53,7 @@ def load_spec(path: str | Path) -> ReleaseSpec:
     ------
     SpecError : with all problems that can be found at once.
     """
-    file = with_codelists(read_configuration(Path(path)))
+    file = with_codelists(read_configuration(checked_path(path)))
     release = validated(ReleaseFile, file.tables, str(file.path))
     problems = release if isinstance(release, list) else []
     named = file.tables.get("acceptance")
@@ -63,6 +64,43 @@ def load_spec(path: str | Path) -> ReleaseSpec:
     if isinstance(release, list) or isinstance(acceptance, list):
         raise SpecError(located(problems, file) + (acceptance if isinstance(acceptance, list) else []))
     return _Builder(file, release, acceptance_path, acceptance).build()
+
+
+def read_specification(content: bytes) -> ReleaseSpec:
+    """The specification that a release publishes, from its text alone: no other file is opened.
+
+    Its public tables are known by their digests, so that a plan follows from it, and no fit.
+
+    Raises
+    ------
+    SpecError : with all problems that can be found at once.
+    """
+    problems: list[Problem] = []
+    try:
+        tables = dict(read_tables(content))
+    except Unexpected as error:
+        problems = [Problem(file=NAME, path="", expected=error.expected, found=error.found or "")]
+    if problems:
+        raise SpecError(problems)
+    listed = [name for name in (*WORDS, *PATHS) if name in tables]
+    columns = tables.get("columns")
+    listed += [
+        f"columns.{name}.codes"
+        for name, table in (columns.items() if isinstance(columns, dict) else ())
+        if isinstance(table, dict) and isinstance(table.get("codes"), str)
+    ]
+    if listed:
+        expected = "nothing that names another file, or that is no part of a specification"
+        raise SpecError([Problem(file=NAME, path=path, expected=expected, found="a setting") for path in listed])
+    shortlist, stated = tables.pop("shortlist", None), tables.pop("acceptance", {})
+    del tables["specification"]
+    release = validated(ReleaseFile, {**tables, "acceptance": NAME}, NAME)
+    acceptance = validated(AcceptanceFile, stated if isinstance(stated, dict) else {}, NAME, "acceptance")
+    if isinstance(release, list) or isinstance(acceptance, list):
+        raise SpecError([each for found in (release, acceptance) if isinstance(found, list) for each in found])
+    file = ConfigurationFile(path=Path(NAME), tables=tables, inherited=frozenset(), base=None)
+    spec = _Builder(file, release, Path(NAME), acceptance).build()
+    return spec if shortlist is None else narrowed_to(spec, shortlist, NAME)
 
 
 def _labels_of(table: ColumnTable) -> tuple[str, ...]:
@@ -99,12 +137,15 @@ class _Builder:
             path = "card.columns" if language == self.release.card.language else f"card.{language}.columns"
             texts = self.release.card.texts(language)
             self._known_columns(path, texts.columns if texts else {}, self.file)
-        schema, groups = self._schema(rules)
+        parsed = [self._criterion(index, table) for index, table in enumerate(self.acceptance.criteria)]
+        own_values = {name for one in parsed if one is not None for name in one.own_values_of}
+        own_values |= {name for table in self.release.generators for name in own_values_of(str(table.get("sums", "")))}
+        schema, groups = self._schema(rules, own_values)
         self.problems.stop()
         raw, synthetic = (self._plausibility(schema, rules, kind) for kind in ("raw", "synthetic"))
         space = build_space(self.release, schema, [mask.columns for mask in synthetic.masks], self.problems)
         priors = self._priors(space)
-        parsed = [self._criterion(index, table) for index, table in enumerate(self.acceptance.criteria)]
+        digests = {name: Source.of(path).digest() for name, path in priors.items()}
         self.problems.stop()
         criteria = [criterion for criterion in parsed if criterion is not None]
         setting = Setting(
@@ -133,7 +174,7 @@ class _Builder:
             title=self.release.title,
             description=self.release.description,
             path=self.file,
-            digest=self._digest(priors),
+            tables=canonical_tables(self.release, self.acceptance, digests),
             input=self.release.input,
             schema=schema,
             rules=tuple(self.release.rules),
@@ -154,6 +195,7 @@ class _Builder:
             publish_measurements=self.release.selection.publish_measurements,
             bound_risk=self.release.selection.bound_risk,
             priors=priors,
+            prior_digests=digests,
             card=self.release.card,
             rows=rows,
             partition=partition_rule(self.release),
@@ -269,15 +311,19 @@ class _Builder:
                 written_out.append(table.model_copy(update={"never": never}))
             except RuleError as error:
                 self.problems.add_error(f"rules[{index}].never", error)
-        self.release = self.release.model_copy(update={"rules": written_out})
+        if written_out:  # what nobody wrote stays unset
+            self.release = self.release.model_copy(update={"rules": written_out})
         return parsed
 
-    def _schema(self, rules: list[tuple[Rule, tuple[str, ...]]]) -> tuple[Schema, dict[str, Binning]]:
+    def _schema(
+        self, rules: list[tuple[Rule, tuple[str, ...]]], own_values: Collection[str]
+    ) -> tuple[Schema, dict[str, Binning]]:
         columns: list[Column] = []
         listed = {name: bins for name, bins in self.acceptance.groups.items() if not isinstance(bins, str)}
         for name, table in self.release.columns.items():
             try:
-                columns.append(build_column(name, table, self.release.input, [rule for rule, _ in rules], listed.get(name)))
+                every = [rule for rule, _ in rules]
+                columns.append(build_column(name, table, self.release.input, every, listed.get(name), name in own_values))
             except ColumnError as error:
                 in_groups = error.place == "groups"
                 where = f"groups.{name}" if in_groups else f"columns.{name}.{error.place}"
@@ -323,7 +369,7 @@ class _Builder:
         """The public tables that generators start from: they must be there; they are read when a release begins."""
         found: dict[str, Path] = {}
         for name in dict.fromkeys(generator.prior_file for generator in space.generators):
-            if name is None:
+            if name is None or name.startswith(BY_DIGEST):
                 continue
             path = self.configuration.file_of("generators").parent / name
             if path.is_file() or path.is_dir():
@@ -331,12 +377,6 @@ class _Builder:
             else:
                 self.problems.add("generators", "a public file as prior", f"no file {path}")
         return found
-
-    def _digest(self, priors: Mapping[str, Path]) -> str:
-        release = self.release.model_dump(mode="json", exclude=set(WORDS))
-        content: list[object] = [release, self.acceptance.model_dump(mode="json")]
-        content += [[name, Source.of(path).digest()] for name, path in sorted(priors.items())]
-        return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()
 
     def _law_of_rounds(self) -> FiniteLaw | None:
         rounds = self.release.selection.rounds

@@ -8,16 +8,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from synthrelease.toml.columns import ColumnTable
+from synthrelease.toml.columns import ColumnTable, InputTable
 
 DEFAULT = "other"
 
 
 def unlisted_label(table: ColumnTable) -> str | None:
     """The category of the texts that are not listed; None where they have none."""
+    if table.outside is None:
+        return table.outside_label
     if table.outside != "bin":
         return None
     return DEFAULT if table.outside_label is None else table.outside_label
+
+
+def outside_of(table: ColumnTable, policy: InputTable) -> str:
+    """What a text does that is not listed: "bin", "drop" or "error"; categories have no nearest one."""
+    if unlisted_label(table) is not None:
+        return "bin"
+    return "drop" if policy.outside == "clip" and table.outside is None else table.outside or policy.outside
 
 
 def unlisted_member(table: ColumnTable) -> str | None:

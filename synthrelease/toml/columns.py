@@ -106,12 +106,14 @@ class InputTable(SpecTable):
     missing_values : texts of the file that stand for a missing value, in every column, also with spaces around them. A list
         replaces the whole default, so write the empty text into it if empty cells are missing values.
         Example: `missing_values = ["", "-9", "unknown"]`.
-    missing : what a missing value does: "bin" keeps it as a bin of its own, which is released under the column's
-        `missing_label`; "drop" leaves its row out, "error" refuses the file. A column may decide otherwise.
+    missing : what a missing value does, and a text that is no number in a column of numbers, or no date: "drop" leaves its row
+        out; "bin" keeps it as a bin of its own, which is released under the column's `missing_label`; "error" refuses the file,
+        after the budget was charged, which tells of a single record what nothing pays for. A column may decide otherwise.
         Example: `missing = "bin"`.
-    outside : what a value does that is outside a column's bounds or in none of its categories: "drop" leaves its row out,
-        "clip" takes the nearest bound (numbers alone), "error" refuses the file. A column may decide otherwise; one of
-        categories or codes may keep it as a "bin". Example: `outside = "clip"`.
+    outside : what a value does that is outside a column's bounds or in none of its categories: "clip" takes the nearest bound
+        of numbers and leaves the row out where there is none, which is the case for categories and codes; "drop" leaves the
+        row out; "error" refuses the file, as above. A column may decide otherwise; one of categories or codes may keep it as a
+        "bin". Example: `outside = "drop"`.
     rows : what is public about how many rows the rules above keep (theory 1.7, resizing). "private": a noisy count, which costs
         [budget] rows. A whole number: an official figure at or below the kept rows. "exact": their number is published as it
         is, and whether a record is kept is not protected. Where no row can be left out, it costs nothing and needs no choice.
@@ -126,8 +128,8 @@ class InputTable(SpecTable):
     decimal: Literal[".", ","] = "."
     table: str | None = Field(default=None, min_length=1, max_length=300)
     missing_values: tuple[str, ...] = ("", "NA", "NaN", "nan", "null", "NULL", "None", ".")
-    missing: Literal["drop", "bin", "error"] = "error"
-    outside: Literal["drop", "clip", "error"] = "error"
+    missing: Literal["drop", "bin", "error"] = "drop"
+    outside: Literal["drop", "clip", "error"] = "clip"
     rows: Literal["private", "exact"] | Annotated[int, Field(ge=1, le=MAX_STATED_ROWS)] = "private"
     one_row_per: Literal["respondent"] | None = None
 
@@ -177,9 +179,15 @@ class ColumnTable(SpecTable):
         release; or the name of a CSV file, relative to this one, with the columns `code,label` and, if there are any, levels of
         groups such as a municipality's state, each of which is one of the `alternatives`. Its content is part of the
         specification. Example: `kind = "code"`, `codes = { "1" = "Hospital", "2" = "Home" }`.
-    numbers : a number for each category, for criteria that compute with the column (means, regressions); they refuse it
-        without. Numeric columns have none: each of their bins has the number in its middle. Example:
-        `numbers = { M = 0, F = 1 }`.
+    numbers : the number that stands for a bin wherever the released table is computed with (means, regressions), by its label.
+        Categories: one for each, or criteria that compute with the column refuse it. Numeric columns: where none is given, a
+        bin stands for its middle, and an open bin for its edge, which is seldom the mean of what is in it. State a public
+        guess of the mean in the bin, never one learned from the private file; `init` takes it from the public file.
+        Example: `numbers = { M = 0, F = 1 }`.
+    step : the grid on which the own values of the rows are counted, where a criterion computes with them: each counts as the
+        nearest multiple of it, so that figures are within half a step. Left out, the least of 1, 2 and 5 times a power of ten
+        that is a thousandth of the bounds or more, and of whole numbers at least 1. A finer one costs time, not privacy.
+        Example: `step = 5`.
     ordered : whether neighbouring categories are near each other, as levels of education are, so that the criterion of
         faithfulness may count them as one bin apart. Numbers always are. Example: `ordered = true`.
     role : "weight" marks the design weight of a survey: a number above 0 for each of its bins, which says for how many persons
@@ -196,8 +204,9 @@ class ColumnTable(SpecTable):
         Example: `characters = 3`.
     outside : as in [input], for this column; left out, [input] decides. Categories and codes have "bin" in place of "clip":
         what is not listed becomes the category of the `outside_label`, and no row is left out. Example: `outside = "bin"`.
-    outside_label : that category: a new one, or one of the listed. In alternatives it is a group of its own, unless one has
-        its name or lists it. Left out, it is called "other". Example: `outside = "bin"`, `outside_label = "all others"`.
+    outside_label : that category: a new one, or one of the listed; a column that names it and no `outside` has "bin". In
+        alternatives it is a group of its own, unless one has its name or lists it. Where `outside = "bin"` stands alone, it is
+        called "other". Example: `outside = "bin"`, `outside_label = "all others"`.
     alternatives : the bins that the column may be released in, under a name for each way. Numbers: a list of bins that cover
         the bounds without a gap, such as "<18", "18-19", "1..12" (each number a bin), "1500-4499 by 100", "2.5 to 3" (kind
         "real"), ">44". Categories and codes: a table of groups (of codes, not of their labels); left out, each category is
@@ -215,7 +224,8 @@ class ColumnTable(SpecTable):
     bounds: tuple[float, float] | None = None
     categories: _Categories = None
     codes: _Codes = None
-    numbers: dict[str, float] = Field(default_factory=dict)
+    numbers: dict[str, Annotated[float, Field(allow_inf_nan=False)]] = Field(default_factory=dict)
+    step: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
     ordered: bool | None = None
     role: Literal["weight"] | None = None
     missing: Literal["drop", "bin", "error"] | None = None

@@ -26,7 +26,7 @@ MAX_DIGITS = 100
 """Digits of a number, and places before or after its point: exact sums of longer ones take for ever."""
 _PART = r"""(?:[\w-]+|"[^"\n]*"|'[^'\n]*')[ \t]*\.[ \t]*"""
 _LONG_KEY = re.compile(rf"(?<![\w-])(?:{_PART}){{{MAX_DEPTH}}}")
-_UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 """Characters that move the cursor, end a path or turn the direction of writing: they could hide what a text says."""
 
 
@@ -113,7 +113,7 @@ def _unusable(steps: tuple[str | int, ...], value: Any) -> str:
     """What to expect instead of a value that nothing can be made of; empty for all others."""
     if len(steps) > MAX_DEPTH:
         return f"at most {MAX_DEPTH} tables or lists inside each other"
-    if any(isinstance(text, str) and _UNPRINTABLE.search(text) for text in (steps[-1], value)):
+    if any(isinstance(text, str) and UNPRINTABLE.search(text) for text in (steps[-1], value)):
         return "text without control characters"
     if isinstance(value, Decimal) and not value.is_finite():
         return "a finite number"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction
@@ -10,6 +9,7 @@ from fractions import Fraction
 from synthrelease.accounting.charges import (
     HIDDEN_ROUNDS,
     IN_PARALLEL,
+    JOINT_TEST,
     MECHANISM,
     PRICED,
     REPLACING,
@@ -27,10 +27,9 @@ from synthrelease.accounting.plan import stated_at
 from synthrelease.accounting.rows import NUMBER_OF_ROWS, SHORTFALL, RowsRule, invariants
 from synthrelease.accounting.selection import SelectionRule, by_shape, private_selection, twice
 from synthrelease.accounting.stopping_laws import NegativeBinomial, StopCoin
-from synthrelease.criteria.joint import JOINT_TEST, JointTest
 from synthrelease.errors import BudgetError
 from synthrelease.published.costs import ChargePart
-from synthrelease.published.document import JointTestPart, ReleaseDocument
+from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.parts import upwards
 from synthrelease.verification.checks import Check
 from synthrelease.verification.pieces import pieces
@@ -98,13 +97,6 @@ def _composed(node: ChargePart, selection: SelectionRule) -> Charge:
 
 def _cost(charge: Charge) -> str:
     return f"{charge.epsilon} (delta {charge.delta})" if charge.renyi is None else f"the curve {charge.renyi.text()}"
-
-
-def _margin(test: JointTestPart) -> float:
-    epsilon, probability = Fraction(test.epsilon_exact), Fraction(test.false_acceptance)
-    if not (epsilon > 0 and 0 < probability < Fraction(1, 2)):
-        return math.nan
-    return JointTest(epsilon=epsilon, false_acceptance=probability).margin
 
 
 def _rounding_problems(name: str, part: ChargePart) -> Iterator[str]:
@@ -176,8 +168,6 @@ def _criteria_problems(document: ReleaseDocument) -> Iterator[str]:
     test = document.selection.joint_test
     if (charged.get(JOINT_TEST) is not None) != (test is not None) or (test and charged[JOINT_TEST] != test.epsilon_exact):
         yield "selection: expected the charge of the joint test that it states, found another"
-    elif test and float(test.margin) != _margin(test):
-        yield f"selection: from what the joint test states follows the margin {_margin(test)}, not {test.margin}"
     for criterion in document.criteria:
         paid = charged.get(f"criterion: {criterion.name}", "0")
         if paid != criterion.epsilon_exact:

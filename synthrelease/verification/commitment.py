@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from synthrelease.bundle.commitment import CommitmentPart, read_commitment
+from synthrelease.published.commitment import CommitmentPart, read_commitment
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.verification.checks import Check
 
@@ -13,7 +13,7 @@ from synthrelease.verification.checks import Check
 def committed(document: ReleaseDocument, path: Path) -> Check:
     """Specification, program, charges, selection and criteria are those of the commitment.
 
-    The head of the ledger and the shortlist do not stand in a release; the steward's logbook and file show them.
+    The head of the ledger does not stand in a release; the steward's logbook shows it.
 
     Raises
     ------

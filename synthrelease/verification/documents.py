@@ -6,8 +6,9 @@ from collections.abc import Mapping
 
 from synthrelease.bundle.contents import written
 from synthrelease.bundle.document import own_version
-from synthrelease.bundle.table import ReleasedTable
+from synthrelease.bundle.table_files import csv_bytes
 from synthrelease.published.document import ReleaseDocument
+from synthrelease.published.table import ReleasedTable
 from synthrelease.verification.checks import Check
 
 _SHOWN = 60
@@ -18,6 +19,8 @@ def documents(document: ReleaseDocument, table: ReleasedTable, files: Mapping[st
     sizes = {name: len(files.get(name, b"")) for name in document.files}
     expected = written(document, table, sizes)
     problems = [f"{name}: expected in the bundle, not there" for name in expected if name not in files]
+    if files.get(document.csv) != csv_bytes(table):
+        problems.append(f"{document.csv}: expected sorted rows in the layout in which they were written, found another")
     for name, content in expected.items():
         if name in files and files[name] != content:
             problems.append(f"{name}: {first_difference(content, files[name])}")

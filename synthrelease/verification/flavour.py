@@ -9,8 +9,10 @@ from synthrelease.published.flavour import FlavourPart
 from synthrelease.verification.checks import Check
 
 
-def flavour(document: ReleaseDocument, stated: FlavourPart) -> Check:
+def flavour(document: ReleaseDocument, stated: FlavourPart | None) -> Check:
     """Compare what is stated with what follows from guarantee, domain and calibration."""
+    if stated is None:
+        return Check(name="flavour", problems=("flavour: expected the guarantee by its building blocks, found none",))
     calibrated, divided, sampled, split = (
         part is not None for part in (document.calibration, document.partition, document.population, document.split)
     )

@@ -10,13 +10,13 @@ from itertools import islice
 import numpy as np
 
 from synthrelease.bundle.imputing import HEAD, flags_of_rows, gaps_of
-from synthrelease.bundle.table import ReleasedTable
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.donors import Gaps, NotImputed, patterns
 from synthrelease.domain.gaps import gaps_of_cells
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.lines import MARK, WrongLine, bins_of_lines, without_marks
+from synthrelease.published.table import ReleasedTable
 from synthrelease.toml.bundle import SYNTHETIC
 from synthrelease.verification.checks import Check
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from synthrelease.accounting.charges import GENERATION
 from synthrelease.candidates.generators import GENERATORS, MeasuringGenerator
+from synthrelease.candidates.generators.scored_sums import STEPS
 from synthrelease.domain.schema import Layout
 from synthrelease.errors import Unexpected
 from synthrelease.published.columns import ColumnPart
@@ -60,7 +61,7 @@ def _problems(document: ReleaseDocument, read: MeasurementsPart, content: bytes)
     parts: list[MeasuredTablePart | MeasuredSumPart] = [*read.tables, *sums]
     sizes = {name: len(labels) for part in parts for name, labels in zip(part.columns, part.labels, strict=False)}
     layout = Layout(columns=tuple(columns), sizes=tuple(sizes.get(name, len(columns[name].bins)) for name in columns))
-    found_sums = [(one.sum, tuple(one.columns), Fraction(one.epsilon), one.steps) for one in sums]
+    found_sums = [(one.sum, tuple(one.columns), Fraction(one.epsilon), one.steps or one.own_values) for one in sums]
     if found_sums != list(_expected_sums(document, layout)):
         yield "its sums, their scores and what they cost are not those of the configuration and of the charge of the generation"
         return
@@ -87,7 +88,8 @@ def _expected_sums(document: ReleaseDocument, layout: Layout) -> Iterator[tuple[
     if generator is None or any(generator.mistakes(layout, ())):
         return
     for one in generator.measured_sums(layout, epsilon):
-        yield one.text, tuple(layout.columns[place] for place in one.columns), one.epsilon, one.scores.tolist()
+        adds = one.scores.tolist() if one.own is None else list(one.own.ends)
+        yield one.text, tuple(layout.columns[place] for place in one.columns), one.epsilon, adds
 
 
 def _generator(document: ReleaseDocument) -> tuple[MeasuringGenerator | None, Fraction]:
@@ -106,7 +108,7 @@ def _sum_problems(one: MeasuredSumPart, columns: list[ColumnPart]) -> Iterator[s
     except Unexpected as error:
         yield str(error)
         return
-    scale = Fraction(int(np.ptp(np.array(one.steps)))) / Fraction(one.epsilon)
+    scale = Fraction(STEPS if one.steps is None else int(np.ptp(np.array(one.steps)))) / Fraction(one.epsilon)
     if not (_near(one.scale, float(scale)) and _near(one.variance, laplace_sd(scale) ** 2)):
         yield "its scale and variance are not those of its steps and its epsilon"
     yield from _bin_problems(one.labels, one.released, columns)

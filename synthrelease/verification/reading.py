@@ -6,12 +6,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from synthrelease.bundle import signing
-from synthrelease.bundle.checksums import NAME, checksum_file, read_checksums, sha256
 from synthrelease.errors import InputError
+from synthrelease.published import signatures
+from synthrelease.published.checksums import NAME, checksum_file, read_checksums, sha256
 from synthrelease.verification.checks import Check
 
 MAX_BYTES = 4_000_000_000
+Earlier = tuple[Path, Mapping[str, bytes]]
+"""Another release: its folder, and its files by name."""
 
 
 def read_files(folder: Path) -> dict[str, bytes]:
@@ -47,7 +49,7 @@ def checksums(files: Mapping[str, bytes]) -> Check:
     listed = read_checksums(files[NAME]) if NAME in files else None
     if listed is None:
         return Check(name=name, problems=(f"{NAME}: expected a line with checksum and name for each file, found no such file",))
-    present = set(files) - {NAME, signing.SIGNATURE}
+    present = set(files) - {NAME, signatures.SIGNATURE}
     problems = [f"{missing}: listed in {NAME}, but not there" for missing in sorted(set(listed) - present)]
     problems += [f"{extra}: there, but not listed in {NAME}" for extra in sorted(present - set(listed))]
     changed = [file for file in sorted(present & set(listed)) if sha256(files[file]) != listed[file]]
@@ -72,28 +74,28 @@ def signature(files: Mapping[str, bytes], public_key: Path | None) -> Signature:
     ------
     SigningError : when the given key cannot be read, or the library is missing for a bundle that is signed.
     """
-    trusted = None if public_key is None else signing.load_public_key(public_key)
-    if trusted is None and signing.SIGNATURE not in files and signing.PUBLIC_KEY not in files:
+    trusted = None if public_key is None else signatures.load_public_key(public_key)
+    if trusted is None and signatures.SIGNATURE not in files and signatures.PUBLIC_KEY not in files:
         return Signature(check=Check(name="signature", found="not signed: it does not show who made the files"), signed_by=None)
     problems = tuple(_signature_problems(files, trusted))
     if problems:
         return Signature(check=Check(name="signature", problems=problems), signed_by=None)
-    key = trusted or signing.parse_public_key(files[signing.PUBLIC_KEY])
-    fingerprint = "" if key is None else signing.fingerprint(key)
+    key = trusted or signatures.parse_public_key(files[signatures.PUBLIC_KEY])
+    fingerprint = "" if key is None else signatures.fingerprint(key)
     found = "by the given key" if trusted else "by the key in the bundle: compare its fingerprint with the publisher's"
     return Signature(check=Check(name="signature", found=f"{found}, {fingerprint}"), signed_by=fingerprint)
 
 
-def _signature_problems(files: Mapping[str, bytes], trusted: signing.Ed25519PublicKey | None) -> Iterator[str]:
-    for name in (signing.SIGNATURE, signing.PUBLIC_KEY):
+def _signature_problems(files: Mapping[str, bytes], trusted: signatures.Ed25519PublicKey | None) -> Iterator[str]:
+    for name in (signatures.SIGNATURE, signatures.PUBLIC_KEY):
         if name not in files:
             yield f"{name}: expected in a signed bundle, not there"
             return
-    own = signing.parse_public_key(files[signing.PUBLIC_KEY])
+    own = signatures.parse_public_key(files[signatures.PUBLIC_KEY])
     if own is None:
-        yield f"{signing.PUBLIC_KEY}: expected an Ed25519 public key in PEM, found something else"
+        yield f"{signatures.PUBLIC_KEY}: expected an Ed25519 public key in PEM, found something else"
         return
-    if trusted is not None and signing.public_pem(trusted) != signing.public_pem(own):
-        yield f"{signing.PUBLIC_KEY}: is not the given key"
-    if not signing.is_signed(files.get(NAME, b""), files[signing.SIGNATURE], trusted or own):
-        yield f"{signing.SIGNATURE}: is not a signature of {NAME} by this key"
+    if trusted is not None and signatures.public_pem(trusted) != signatures.public_pem(own):
+        yield f"{signatures.PUBLIC_KEY}: is not the given key"
+    if not signatures.is_signed(files.get(NAME, b""), files[signatures.SIGNATURE], trusted or own):
+        yield f"{signatures.SIGNATURE}: is not a signature of {NAME} by this key"

@@ -8,10 +8,11 @@ from decimal import Decimal
 
 from pydantic import ValidationError
 
-from synthrelease.domain.bins import Interval, parse_bins
+from synthrelease.domain.bins import parse_bins
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.domain.rules import Domain, Rule, RuleError, parse_rule
 from synthrelease.domain.schema import Column, Schema, Transformation
+from synthrelease.domain.value_grid import value_limits
 from synthrelease.published.columns import BinPart, ColumnPart
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.specification.categories import ColumnError
@@ -132,8 +133,9 @@ def _bin_problems(column: ColumnPart) -> Iterator[str]:
             continue
         if (one.categories is None) == (column.kind == "category"):
             yield f"schema: column {column.name!r}: bin {one.label!r}: expected edges or categories, as the column's kind asks"
-        elif column.kind != "category" and not _label_fits(one, column.kind == "integer"):
-            yield f"schema: column {column.name!r}: bin {one.label!r}: its edges or its number are not those of its label"
+        elif column.kind != "category" and not _label_fits(one, column):
+            problem = "its edges are not those of its label, or its number is not in it"
+            yield f"schema: column {column.name!r}: bin {one.label!r}: {problem}"
 
 
 def _group_problems(document: ReleaseDocument) -> Iterator[str]:
@@ -145,7 +147,9 @@ def _group_problems(document: ReleaseDocument) -> Iterator[str]:
             yield from _bin_problems(columns[name].model_copy(update={"name": f"groups of {name}", "bins": groups}))
 
 
-def _label_fits(one: BinPart, whole: bool) -> bool:
+def _label_fits(one: BinPart, column: ColumnPart) -> bool:
+    """Whether its edges are those of the label, and its number that of the label, or a stated one that lies in the bin."""
+    whole = column.kind == "integer"
     try:
         meant = parse_bins([one.label], whole_numbers=whole)
     except ValueError:  # a range below zero is labelled "-5 to -3"
@@ -159,4 +163,7 @@ def _label_fits(one: BinPart, whole: bool) -> bool:
     infinite = float("inf")
     lower = -infinite if one.lower is None else float(one.lower)
     upper = infinite if one.below is None else float(one.below)
-    return meant[0] == Interval(label=meant[0].label, lower=lower, upper=upper, number=float(one.number or 0))
+    if one.number is None or (meant[0].lower, meant[0].upper) != (lower, upper):
+        return False
+    least, most = value_limits(column.kind, [one.number], [lower], [upper], column.limits)
+    return one.number == meant[0].number or bool(least[0] <= one.number <= most[0])

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 
-from synthrelease.bundle.checksums import sha256
 from synthrelease.bundle.series import earlier_part, read, total
-from synthrelease.bundle.table import ReleasedTable, TableError, read_csv
 from synthrelease.errors import InputError
+from synthrelease.published.checksums import sha256
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.series import SeriesPart
+from synthrelease.published.table import ReleasedTable, TableError, read_csv
 from synthrelease.verification.checks import Check
-
-Earlier = tuple[Path, Mapping[str, bytes]]
+from synthrelease.verification.reading import Earlier
 
 
 def series(document: ReleaseDocument, table: ReleasedTable, earlier: Sequence[Earlier]) -> Check:

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 
 from synthrelease.bundle.document import package_version
 from synthrelease.bundle.statistical import statistical_files
-from synthrelease.bundle.table import ReleasedTable
 from synthrelease.errors import InputError
 from synthrelease.published.document import ReleaseDocument
+from synthrelease.published.table import ReleasedTable
 from synthrelease.verification.checks import Check
 
 

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from synthrelease.bundle.table import ReleasedTable
 from synthrelease.bundle.weights import calibrated, calibration_of
 from synthrelease.domain.margins import disagreements
 from synthrelease.published.calibration import CalibrationPart
 from synthrelease.published.document import ReleaseDocument
+from synthrelease.published.table import ReleasedTable
 from synthrelease.verification.checks import Check
 
 _RELATIVE = 1e-6

@@ -260,7 +260,7 @@ def test_pieces_have_doors_and_meters_of_their_own_and_the_whole_is_closed() -> 
     asks: list[Callable[[], object]] = [
         lambda: private.spend(CHARGE, never),
         lambda: private.with_plan([CHARGE]),
-        lambda: private.merge(WORLD.layout, WORLD.transformation.maps),
+        lambda: private.on(WORLD.transformation),
         lambda: private.split((3, 2)),
     ]
     for ask in asks:

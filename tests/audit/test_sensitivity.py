@@ -109,7 +109,7 @@ FAULTS: dict[str, tuple[str, object, str, Any]] = {
             default=0)),
     "the line of the synthetic table is forgotten": (
         "prediction, rising line, 2 x 3", regression_prediction, "least_squares",
-        lambda design, table: least_squares(design, np.ones_like(table))),
+        lambda records: least_squares(replace(records, counts=np.ones_like(records.counts)))),
     "half of what a record moves is paid for": (
         "one step, 2 x 3", base, "laplace_figure", narrower(base.laplace_figure)),
     "the joint test adds half its noise": (
@@ -197,7 +197,7 @@ def test_scores_tables_and_moments_move_by_at_most_their_sensitivity() -> None:
         ("PrivBayes: structure score", model_sensitivity, "score_sensitivity", lambda n: 2 * n + 1),
         ("PrivBayes: structure score", model_sensitivity, "dependence_score", lambda joint, n: 9 * n * int(joint.flat[0])),
         ("functional mechanism", model_sensitivity.Design, "moments",
-         lambda self, indices: np.rint(self.real_moments(indices) * self.scales * (1 + indices[:, None])).astype(np.int64)),
+         lambda self, records: np.rint(self.real_moments(records) * self.scales * (1 + records[:, :1])).astype(np.int64)),
     ],
 )  # fmt: skip
 def test_the_enumeration_of_models_notices(

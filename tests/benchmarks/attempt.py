@@ -79,7 +79,7 @@ def one_configuration(
     transformation, generator = configuration.transformation, configuration.generator
     attempts: list[Attempt] = []
     times = {"attempt_s": timed(lambda: attempts.append(attempt(spec, configuration, private, prepared)))}
-    merged = private.with_plan(spec.plan.per_round).merge(transformation.layout, transformation.maps)
+    merged = private.with_plan(spec.plan.per_round).on(transformation)
     background = Background(plausibility=spec.synthetic.merge(transformation))
     charge = generator.charge(spec.generation_budget)
     times["fit_s"] = timed(lambda: generator.fit(merged, charge, background))

@@ -73,7 +73,7 @@ def exact_figures(spec: ReleaseSpec, public: Counts, release: Release) -> list[f
     private = PrivateCounts(public, Meter(spec.plan.once)).rehearsed(NoNoise())
     earlier = prepare(spec, private)
     transformation = release.candidate.transformation
-    merged = private.with_plan(spec.plan.per_round).merge(transformation.layout, transformation.maps)
+    merged = private.with_plan(spec.plan.per_round).on(transformation)
     return [score.value for score in scores_of(spec.criteria, merged, release.candidate, spec.setting, earlier)]
 
 
@@ -90,7 +90,7 @@ def one_release(config: Path, data: Path, queries: int, seed: int) -> tuple[list
         for limit in limits(published, 0.95)
     }
     transformation = result.candidate.transformation
-    original = public.merge(transformation.layout, transformation.maps)
+    original = public.on(transformation)
     random, asked = np.random.default_rng(seed), []
     while len(asked) < queries:
         query = random_query(published, original, random)

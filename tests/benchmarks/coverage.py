@@ -117,6 +117,9 @@ class Study:
                 exact, whole = truth[index], self.truths[place][index]
                 low, high = ends(term.low, term.high)
                 population_low, population_high = ends(term.population_low, term.population_high)
+                if term.binned_low is not None:  # the confidential tables have no values but the numbers of their bins
+                    low, high = ends(term.binned_low, term.binned_high)
+                    population_low, population_high = ends(term.population_binned_low, term.population_binned_high)
                 one.held.append((low <= exact <= high, population_low <= whole <= population_high))
                 one.widths.append((high - low, population_high - population_low))
                 if usual is not None:

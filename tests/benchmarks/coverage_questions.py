@@ -37,6 +37,74 @@ QUESTIONS = {
     ),
 }
 
+OF_FILES = {
+    "births": (
+        "share gestation_week < 37",
+        "share birth_weight < 2500 by birth_sex",
+        "share gestation_week < 37 where mother_age > 44",
+        "share parity > 10",
+        "mean birth_weight",
+        "mean birth_weight where gestation_week < 29",
+        "mean parity",
+        "mean mother_age where parity == 1",
+        "median birth_weight by birth_sex",
+        "median mother_age",
+        "slope birth_weight on gestation_week, birth_sex",
+        "slope birth_weight on mother_age, parity",
+    ),
+    "labour": (
+        "share labour_status == 'Unemployed'",
+        "share labour_status == 'Unemployed' where education == 'Doctorate'",
+        "share wage >= 2500 where sex == 'Female' and wage is not missing",
+        "mean wage by sex",
+        "mean hours where contract == 'Fixed-term'",
+        "mean household_size",
+        "median wage",
+        "median age",
+        "slope wage on education",
+        "slope household_size on age",
+    ),
+    "adult": (
+        "share salary == '>50K' where relationship == 'Wife'",
+        "share salary == '>50K' where education == 'Preschool'",
+        "share workclass == 'Never-worked'",
+        "share capital_gain >= 10000 where salary == '>50K'",
+        "mean age",
+        "mean hours_per_week by salary",
+        "mean capital_gain where salary == '<=50K'",
+        "median age where education == 'Doctorate'",
+        "median hours_per_week",
+        "slope hours_per_week on age",
+    ),
+    "covid": (
+        "share RESULTADO == '1' by TIPO_PACIENTE",
+        "share UCI == '1' where INTUBADO == '1'",
+        "share PAIS_ORIGEN == 'Cuba'",
+        "share DIABETES == '1' where EDAD >= 80",
+        "mean EDAD",
+        "mean EDAD where UCI == '1'",
+        "mean FECHA_INGRESO_days_after_FECHA_SINTOMAS by RESULTADO",
+        "mean FECHA_DEF_days_after_FECHA_SINTOMAS",
+        "median EDAD by RESULTADO",
+        "median FECHA_DEF_days_after_FECHA_SINTOMAS where TIPO_PACIENTE == '2'",
+        "slope FECHA_INGRESO_days_after_FECHA_SINTOMAS on FECHA_SINTOMAS_week",
+    ),
+    "nist": (
+        "share OWN_RENT == '2' by HISP",
+        "share RAC1P == '4'",
+        "share DREM == '1' where DPHY == '1'",
+        "mean AGEP where MSP == '1'",
+        "mean NPF where OWN_RENT == '1'",
+        "mean DENSITY where PUMA == '06-07502'",
+        "mean PINCP where EDU == '9'",
+        "median PINCP",
+        "median PINCP where EDU == '12'",
+        "median POVPIP where OWN_RENT == '2'",
+        "slope PINCP on POVPIP",
+    ),
+}
+"""Of real files and their drafts: common and rare answers, and columns with open bins."""
+
 
 def plain(release: PublishedRelease, question: Question, rows: Counts) -> tuple[list[float], list[float]]:
     """Estimates of the rows as they are, and the standard errors that a table of real rows would have."""

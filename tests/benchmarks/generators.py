@@ -87,7 +87,7 @@ def measure(name: str, epsilon: Fraction, fits: int, data: Path) -> dict[str, An
     charge = generator.charge(budget(generator, epsilon))
     exact = PrivateCounts(table, Meter(spec.plan.once)).rehearsed(NoNoise())
     fitted = prepare(spec, exact).fitted
-    merged_exact = exact.with_plan(spec.plan.per_round).merge(transformation.layout, transformation.maps)
+    merged_exact = exact.with_plan(spec.plan.per_round).on(transformation)
     background = Background(plausibility=spec.synthetic.merge(transformation), ordered=transformation.ordered)
     configuration = replace(
         spec.space.draw(),
@@ -97,7 +97,7 @@ def measure(name: str, epsilon: Fraction, fits: int, data: Path) -> dict[str, An
     )
     errors, seconds, rejected = [], [], 0
     for _ in range(fits):
-        private = PrivateCounts(table, Meter([charge])).merge(transformation.layout, transformation.maps)
+        private = PrivateCounts(table, Meter([charge])).on(transformation)
         start = time.process_time()
         try:
             candidate = make_candidate(configuration, private, background, charge)

@@ -19,12 +19,11 @@ import numpy as np
 import pandas as pd
 
 from synthrelease.cli.demonstrating import ROWS, SEED, YEARS_LATER
+from synthrelease.specification.spec import load_spec
 
 ROOT = Path(__file__).resolve().parents[2]
 EMPLOYEES = ("Permanent", "Fixed-term", "Apprenticeship")
 HIGH = ("2500-2999", "3000-3999", "4000-4999", ">=5000")
-CLASSES = {"<30": 20.0, "30 to 40": 35.0, "40 to 50": 45.0, "50 to 60": 55.0, "60 to 70": 65.0, ">=70": 110.0}
-"""The number of each class of the design weight, as plan and card state it."""
 
 Estimate = Callable[[pd.DataFrame, pd.Series], float]
 
@@ -64,6 +63,12 @@ def released_plain(rows: pd.DataFrame) -> pd.DataFrame:
     )
 
 
+def classes() -> dict[str, float]:
+    """The number of each class of the design weight."""
+    weight = load_spec(ROOT / "configs" / "labour.toml").schema["design_weight"].alternatives["classes"]
+    return dict(zip(weight.labels, weight.known_numbers.tolist(), strict=True))
+
+
 def employed(table: pd.DataFrame) -> pd.Series:
     return table["status"] == "Employed"
 
@@ -91,7 +96,7 @@ def main() -> None:
     survey = pd.read_csv(folder / "survey.csv.gz", dtype=str, keep_default_na=False)
     rows = pd.read_csv(folder / "release" / "data.csv", dtype=str, keep_default_na=False)
     truth, ours = plain(survey), released_plain(rows)
-    weights = (pd.Series(1.0, index=rows.index), rows["design_weight"].map(CLASSES), rows["weight"].astype(float))
+    weights = (pd.Series(1.0, index=rows.index), rows["design_weight"].map(classes()), rows["weight"].astype(float))
     print("| estimate | survey, design weights | survey, no weights | released, no weights | released, classes | calibrated |")
     print("|---|---|---|---|---|---|")
     for name, estimate in ESTIMATES.items():

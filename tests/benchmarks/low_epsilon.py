@@ -29,7 +29,7 @@ from synthrelease.accounting.charges import decimal_text
 from synthrelease.candidates.candidate import Candidate
 from synthrelease.criteria import scores_of
 from synthrelease.domain.counts import Counts
-from synthrelease.domain.schema import Schema
+from synthrelease.domain.schema import Schema, Transformation
 from synthrelease.enclave.door import Meter, PrivateCounts, PrivateRows
 from synthrelease.enclave.ingest import read_public
 from synthrelease.enclave.resizing import resize
@@ -85,9 +85,12 @@ class Outcome:
 def run_once(
     spec: ReleaseSpec, truth: ReleaseSpec, table: Counts, priors: dict[str, Counts], most_rounds: int | None = None
 ) -> Outcome:
-    """One run; given up as nothing after so many rounds, where a number is named (no release has such a limit)."""
+    """One run on a table over the atoms of `truth`.
+
+    Given up as nothing after `most_rounds`, where a number is named (no release has such a limit).
+    """
     start, rounds = time.perf_counter(), [0]
-    private = resize(PrivateRows(table, table.total), spec.rows, spec.raw, spec.plan.once)
+    private = resize(PrivateRows(on_atoms_of(spec, truth, table), table.total), spec.rows, spec.raw, spec.plan.once)
     prepared = prepare(spec, private, priors)
 
     def next_round():
@@ -107,12 +110,24 @@ def run_once(
     return Outcome(errors=errors, within=within, rounds=rounds[0], seconds=seconds)
 
 
+def on_atoms_of(spec: ReleaseSpec, finer: ReleaseSpec, table: Counts) -> Counts:
+    """A table over the atoms of one specification on those of another, whose criteria need fewer own values."""
+    maps = [
+        np.searchsorted(column.edges, fine.atoms.lower, side="right") if column.edges else np.arange(len(column.atoms))
+        for column, fine in zip(spec.schema.columns, finer.schema.columns, strict=True)
+    ]
+    return table.merge(spec.schema.layout, maps)
+
+
 def true_errors(truth: ReleaseSpec, table: Counts, candidate: Candidate) -> list[float]:
     """Every figure of the reference criteria without noise, the regression fitted without noise too."""
     exact = PrivateCounts(table, Meter(truth.plan.once)).rehearsed(NoNoise())
     fitted = prepare(truth, exact).fitted
     scored = exact.with_plan([charge for criterion in truth.criteria for charge in criterion.per_score()])
-    merged = scored.merge(candidate.transformation.layout, candidate.transformation.maps)
+    binnings = [truth.schema[name].alternatives[choice] for name, choice in candidate.transformation.choice.items()]
+    transformation = Transformation(schema=truth.schema, binnings=tuple(binnings))
+    candidate = replace(candidate, configuration=replace(candidate.configuration, transformation=transformation))
+    merged = scored.on(transformation)
     return [score.value for score in scores_of(truth.criteria, merged, candidate, truth.setting, fitted)]
 
 
@@ -130,7 +145,7 @@ def main() -> None:
     spec, truth = load_spec(options.config), load_spec(options.truth)
     if options.generation:
         spec = replace(spec, generation_budget=options.generation)
-    table = read_public(options.data, spec.schema, spec.input, spec.raw)
+    table = read_public(options.data, truth.schema, truth.input, truth.raw)
     changes = PUBLIC_TABLES[options.public_table]
     priors = {name: reweighted(prior, spec.schema, changes) for name, prior in read_priors(spec).items()}
     outcomes = Parallel(n_jobs=options.jobs)(delayed(run_once)(spec, truth, table, priors) for _ in range(options.runs))

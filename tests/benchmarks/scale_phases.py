@@ -120,7 +120,7 @@ def phases(spec: ReleaseSpec, place: int, private: PrivateCounts, prepared: Any)
     """The phases of one attempt, one by one."""
     configuration, noting = spec.space[place], Noting()
     transformation, generator = configuration.transformation, configuration.generator
-    counts = private.with_plan(spec.plan.per_round).rehearsed(noting).merge(transformation.layout, transformation.maps)
+    counts = private.with_plan(spec.plan.per_round).rehearsed(noting).on(transformation)
     background = Background(plausibility=spec.synthetic.merge(transformation), ordered=transformation.ordered)
     lines: list[Line] = []
 
@@ -135,7 +135,7 @@ def phases(spec: ReleaseSpec, place: int, private: PrivateCounts, prepared: Any)
         return lambda: one_bincount(rows, max(rows, 1), weighted=True)
 
     every = private.with_plan([WHOLE]).spend(WHOLE, lambda counts: counts)  # made-up rows: nobody's
-    distinct = every.merge(transformation.layout, transformation.maps)
+    distinct = every.on(transformation)
     model: Model = measure("fit", lambda: generator.fit(counts, spec.generation_charge, background), rows_of(distinct))
     measure("noise of the fit", noting.redrawn, lambda: spent(lambda: secrets.token_bytes(noting.bytes())))
     public = SYSTEM.generator()
@@ -147,7 +147,7 @@ def phases(spec: ReleaseSpec, place: int, private: PrivateCounts, prepared: Any)
     table = measure("filter and projection", projected, rows_of(drawn))
     candidate = Candidate(configuration=configuration, counts=table)
     for criterion in spec.criteria:
-        asked = private.with_plan(spec.plan.per_round).merge(transformation.layout, transformation.maps)
+        asked = private.with_plan(spec.plan.per_round).on(transformation)
         score = partial(criterion.score, asked, candidate, spec.setting, prepared.fitted)
         measure(f"criterion: {criterion.name}", score, rows_of(distinct, table))
     return lines
@@ -212,7 +212,7 @@ def bins(folder: Path, spec: ReleaseSpec) -> list[Line]:
     """The rows as bins of the first configuration, for other programs' fits."""
     transformation = spec.space[0].transformation
     every = read_private(spec, folder / "data.parquet").with_plan([WHOLE]).spend(WHOLE, lambda counts: counts)
-    merged = every.merge(transformation.layout, transformation.maps)
+    merged = every.on(transformation)
     np.savez(folder / "rows.npz", rows=merged.expand(), sizes=np.array(merged.layout.sizes))
     return []
 

@@ -276,7 +276,7 @@ def charnes_cooper(release: PublishedRelease, asked: dict[str, str], sign: float
 @pytest.mark.parametrize("query", QUERIES[7:9] + QUERIES[10:12], ids=str)
 def test_ratios_are_those_of_one_linear_program(limits: dict[str, float], query: dict[str, str]) -> None:
     found = ask(release_with(**limits), query)
-    if found.high_steps[0].each == "the group may have no row in the original table":
+    if found.high_steps[0].each == "the group may have no row in the file":
         pytest.skip("no bound")
     highest, lowest = (charnes_cooper(release_with(**limits), query, sign) for sign in (1.0, -1.0))
     assert (found.low, found.high) == (pytest.approx(lowest, abs=1e-5), pytest.approx(highest, abs=1e-5))
@@ -363,7 +363,7 @@ def test_a_rule_that_cuts_a_bin_does_not_empty_it(rule: str) -> None:
 def test_a_group_that_may_be_empty_has_no_bound_and_says_so() -> None:
     found = ask(release_with(absolute=0.6), {"mean_of": "b", "query": "a == 0"})
     assert (found.low, found.high) == (0, 2)
-    assert [step.each for step in found.low_steps + found.high_steps] == ["the group may have no row in the original table"] * 2
+    assert [step.each for step in found.low_steps + found.high_steps] == ["the group may have no row in the file"] * 2
 
 
 def test_categories_of_a_rule_are_those_inside_a_released_bin() -> None:
@@ -410,7 +410,7 @@ def test_a_column_without_numbers_has_no_mean() -> None:
 
 def test_the_text_gives_answer_bound_and_reasons() -> None:
     text = str(bound(release_with(absolute=0.15, mean=0.3), "a == 0 and b == 0"))
-    assert "released table   2 rows (28.57%)" in text
-    assert "original table   1 rows (14.29%) to 3 rows (42.86%), confidence 0.95" in text
+    assert "released table   28.57% of its rows: 2 of 7" in text
+    assert "the file         14.29% to 42.86% of its rows: 1 to 3 rows, confidence 0.95" in text
     assert "each cell of a x b is off by at most 1 rows ('absolute')" in text
     assert "mean: at most 0.3" in text

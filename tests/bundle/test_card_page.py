@@ -17,9 +17,9 @@ from synthrelease.bundle.card.explanations import bin_text, parameter_texts, pro
 from synthrelease.bundle.card.svg import TEXT_ON
 from synthrelease.bundle.card.wording import sentences
 from synthrelease.bundle.document import release_document
-from synthrelease.bundle.table import ReleasedTable
 from synthrelease.published.columns import ColumnPart
 from synthrelease.published.document import JointTestPart, ReleaseDocument
+from synthrelease.published.table import ReleasedTable
 from synthrelease.toml.card import LANGUAGES, CardTable
 from tests.helpers.cards import TITLE, Page, rich_bundle, rich_release
 
@@ -318,8 +318,8 @@ def test_the_same_release_gives_the_same_bytes_in_another_process(root: Path) ->
     """The order of sets and hashes differs between processes; the documents must not."""
     code = (
         "import sys, json; from synthrelease.published.document import ReleaseDocument;"
-        "from synthrelease.bundle.table import read_csv;"
-        "from synthrelease.bundle.contents import written; from synthrelease.bundle.checksums import sha256;"
+        "from synthrelease.published.table import read_csv;"
+        "from synthrelease.bundle.contents import written; from synthrelease.published.checksums import sha256;"
         "d = ReleaseDocument.model_validate_json(sys.stdin.buffer.readline());"
         "t = read_csv(sys.stdin.buffer.read(), [c.name for c in d.columns], [c.labels for c in d.columns], "
         "[c.ordered for c in d.columns]);"

@@ -30,7 +30,7 @@ BUDGET, CRITERION = "Agreed with the mint.", "A mean off by more is of no use."
 TOTAL = EPSILON + Fraction(1, 2)  # the number of rows, and what CHANGES leaves as it is
 
 CHANGES = {
-    "rows = 400": "",
+    "rows = 400": 'missing = "error"\noutside = "error"',
     "generation = 10": f'generation = 10\nrows = 0.5\nreason = "{BUDGET}"',
     "limit = 25": f'limit = 25\n[unit]\nname = "toss"\nrecords_per_person = 2\nwhy = "{WHY}"',
     "threshold = 0.9\nepsilon = 0.5": f'threshold = 0.9\nepsilon = 0.5\nreason = "{CRITERION}"',
@@ -134,11 +134,13 @@ def test_every_policy_names_its_columns(document: ReleaseDocument) -> None:
     ]
     said = left_out_text(document.model_copy(update={"columns": columns}))
     assert said == (
-        "Rows with a missing value were left out: face. Files with a missing value were refused: year. Values outside the "
-        "bounds counted as the nearest bound: year. Rows with a value outside bounds or categories were left out: face. Rows "
-        "were left out in which one of these occurred: face == 'tail' and year > 6."
+        "Rows with a missing value, or a text that is no number or date, were left out: face. Files with a missing value were "
+        "refused, so none is in the original file, which the guarantee does not cover: year. Values outside the bounds counted "
+        "as the nearest bound: year. Rows with a value outside bounds or categories were left out: face. Rows were left out in "
+        "which one of these occurred: face == 'tail' and year > 6."
     )
-    assert "Files with a value outside bounds or categories were refused: face; year." in left_out_text(document)
+    refused = "Files with a value outside bounds or categories were refused, so none is in the original file, which"
+    assert f"{refused} the guarantee does not cover: face; year." in left_out_text(document)
 
 
 @pytest.mark.parametrize(

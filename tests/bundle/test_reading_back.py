@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synthrelease.bundle import table as tables
-from synthrelease.bundle.table import ReleasedTable, TableError, csv_bytes, read_csv
+from synthrelease.bundle.table_files import csv_bytes
 from synthrelease.domain.counts import Counts
+from synthrelease.published import table as tables
+from synthrelease.published.table import ReleasedTable, TableError, read_csv
 from tests.helpers.small import layout_of
 
 LAYOUT = layout_of(2, 3)
@@ -79,7 +80,8 @@ def test_another_header_is_refused() -> None:
 def test_no_table_is_written_with_pandas() -> None:
     """Importing it takes half a second of a release. A new process, because others have imported it here."""
     code = (
-        "import sys; from synthrelease.bundle.table import ReleasedTable, parquet_bytes; "
+        "import sys; from synthrelease.bundle.table_files import parquet_bytes; "
+        "from synthrelease.published.table import ReleasedTable; "
         "from tests.helpers.small import World; "
         "print(len(parquet_bytes(ReleasedTable.of(World({'a': 2, 'b': 1}).candidate([0, 1, 5, 5])))), 'pandas' in sys.modules)"
     )

@@ -24,8 +24,21 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_verify_ends_with_0_and_says_that_nobody_signed(bundle: Path) -> None:
     result = run("verify", bundle)
     assert result.returncode == 0
-    assert "Everything fits together." in result.stdout
-    assert "Nobody signed it" in words(result.stdout)
+    assert "The files fit together. Nobody signed them and no commitment was given" in words(result.stdout)
+    assert "Nobody can check without the private file: - that a private file of 401 rows was counted" in words(result.stdout)
+
+
+def test_the_part_that_stands_alone_says_what_was_left_out(bundle: Path) -> None:
+    result = run("verify", bundle, "--no-plan", "--no-documents")
+    assert result.returncode == 0
+    assert "The files fit together, as far as they were checked (without plan and documents)." in words(result.stdout)
+    assert loaded("verify", bundle, "--no-plan", "--no-documents", among=HEAVY | EXTRAS) == {"pyarrow"}
+
+
+def test_a_text_of_the_files_moves_no_cursor() -> None:
+    from synthrelease.cli.bundles import printable
+
+    assert printable("a\x1b[2Jb\nc \u202e d\u05d0") == "a\\x1b[2Jb\\nc \\u202e d\u05d0"
 
 
 def test_verify_reads_both_tables_without_pandas_or_scipy(bundle: Path) -> None:
@@ -82,7 +95,8 @@ def test_new_texts_are_refused_for_another_release_or_an_edited_one(bundle: Path
 
 
 def test_documents_that_were_lost_are_written_again(tmp_path: Path) -> None:
-    kept = {name: content for name, content in rich_bundle().items() if name in ("data.csv", "data.parquet", "release.json")}
+    sources = ("data.csv", "data.parquet", "release.json", "specification.json")
+    kept = {name: content for name, content in rich_bundle().items() if name in sources}
     from tests.verification.test_verify import resealed
 
     folder = write_files(resealed(kept), tmp_path / "poor")
@@ -106,7 +120,7 @@ def test_a_release_is_signed_with_a_key_that_is_read_before_anything_is_spent(tm
     assert signed.returncode == 0, signed.stderr
     result = run("verify", tmp_path / "out", "--public-key", f"{key}.pub")
     assert result.returncode == 0
-    assert "Nobody signed it" not in result.stdout
+    assert "The key that you gave signed these files" in words(result.stdout)
     assert "sesame" not in refused.stdout + refused.stderr + signed.stdout + signed.stderr
 
 
@@ -132,4 +146,4 @@ def test_a_document_that_fails_after_the_release_does_not_lose_the_table(tmp_pat
     result = run("release", write_config(tmp_path), "--data", write_data(tmp_path), "--out", tmp_path / "out", before=broken)
     assert result.returncode == 2
     assert "Do not run the release again" in words(result.stderr)
-    assert left_in(tmp_path / "out") == {"data.csv", "data.parquet", "release.json", "SHA256SUMS"}
+    assert left_in(tmp_path / "out") == {"data.csv", "data.parquet", "release.json", "specification.json", "SHA256SUMS"}

@@ -8,6 +8,8 @@ from fractions import Fraction
 import numpy as np
 
 from synthrelease.criteria.functional_mechanism import Design, Prior, design_of, least_squares, private_least_squares
+from synthrelease.criteria.intervals import Interval
+from synthrelease.criteria.records import records_of_cells
 
 EPSILON = Fraction(1)
 NUMBERS = np.array([0.0, 1.0, 2.0, 3.0]), np.array([0.0, 1.0]), np.array([0.0, 2.0, 4.0, 6.0, 8.0])
@@ -23,14 +25,16 @@ def table() -> np.ndarray:
 
 def slopes(design: Design, counts: np.ndarray, draws: int) -> np.ndarray:
     n = int(counts.sum())
-    return np.array([private_least_squares(design, counts, EPSILON).solve(n).coefficients for _ in range(draws)])
+    return np.array(
+        [private_least_squares(design, records_of_cells(counts, NUMBERS), EPSILON).solve(n).coefficients for _ in range(draws)]
+    )
 
 
 def test_the_stated_noise_of_the_slopes_is_that_of_repeated_fits() -> None:
     """500 draws each: either deviation is known to 4%, so a factor of 1.3 is more than six of its own deviations."""
     counts = table()
     design = Design.of(NUMBERS, np.ones(40, dtype=bool), None)
-    fitted = private_least_squares(design, counts, EPSILON)
+    fitted = private_least_squares(design, records_of_cells(counts, NUMBERS), EPSILON)
     stated = fitted.redrawn(int(counts.sum()), 500, np.random.default_rng(1)).std(axis=0)
     actual = slopes(design, counts, 500).std(axis=0)
     assert (stated < 1.3 * actual).all()
@@ -41,7 +45,7 @@ def test_repeated_fits_scatter_around_least_squares() -> None:
     counts = table()
     design = Design.of(NUMBERS, np.ones(40, dtype=bool), None)
     found = slopes(design, counts, 400)
-    exact, _ = least_squares(design, counts)
+    exact, _ = least_squares(records_of_cells(counts, NUMBERS))
     assert (np.abs(found.mean(axis=0) - exact.coefficients) < 5 * found.std(axis=0) / 20).all()
 
 
@@ -56,7 +60,7 @@ def test_a_remembered_design_is_that_of_its_own_facts() -> None:
         for counted in (False, True)
     ]
     for cells, prior, counted in [*asked, *reversed(asked)]:
-        found = design_of(NUMBERS, cells, prior, counted=counted)
+        found = design_of(NUMBERS, cells, prior, limits=tuple(map(Interval.exactly, NUMBERS)), counted=counted)
         right = Design.of(NUMBERS, cells, prior, counted=counted)
         assert found.scales.tolist() == right.scales.tolist()
         assert (found.sensitivity, found.counted) == (right.sensitivity, right.counted)

@@ -11,6 +11,7 @@ from sklearn.linear_model import LogisticRegression as Reference
 from synthrelease.audit.sensitivity import criterion
 from synthrelease.criteria import Fitted, Query
 from synthrelease.criteria.logistic_regression import _Steps
+from synthrelease.criteria.records import records_of_cells
 from tests.helpers.small import World
 
 WORLD = World({"x": 3, "z": 2, "y": 2})
@@ -45,7 +46,9 @@ def asked(original: np.ndarray, synthetic: np.ndarray) -> tuple[Query, float]:
 @pytest.mark.parametrize("seed", range(4))
 def test_the_fit_of_the_synthetic_rows_is_that_of_scikit_learn(seed: int) -> None:
     rows = table(seed, 400, slope=0.8)
-    steps = _Steps.of([np.arange(4.0), np.arange(3.0)], np.array([False, True, True]), WORLD.counts(codes(rows)).dense())
+    steps = _Steps.of(
+        records_of_cells(WORLD.counts(codes(rows)).dense(), [np.arange(4.0), np.arange(3.0), np.array([0.0, 1.0, 1.0])])
+    )
     assert steps.slopes == pytest.approx(slopes(rows, rows[:, :2].std(axis=0)), abs=1e-5)
     assert not steps.void
 

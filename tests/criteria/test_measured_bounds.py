@@ -16,9 +16,10 @@ from synthrelease.candidates.generators.measurements import NoisyMarginal, Noisy
 from synthrelease.criteria import CRITERIA, Criterion
 from synthrelease.criteria.facts import PublicFacts
 from synthrelease.criteria.fitted import Fitted, MeasuredAnswers
-from synthrelease.criteria.functional_mechanism import Design, least_squares
+from synthrelease.criteria.functional_mechanism import least_squares
 from synthrelease.criteria.measured_line import measured_line
 from synthrelease.criteria.measured_sums import Limits, Sums, all_limits, half_widths
+from synthrelease.criteria.records import records_of_cells
 from synthrelease.criteria.scores import ANSWERED
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.schema import Layout
@@ -104,12 +105,14 @@ def test_limits_of_slopes_hold_for_lines_by_least_squares() -> None:
     criterion = answered("regression_coefficients", **line)
     setting = world.setting(criterion)
     sums = criterion.measured_sums(setting.facts(world.transformation))
-    design = Design.of(tuple(np.arange(size, dtype=float) for size in (3, 2, 4)), np.ones(24, dtype=bool), None)
+    numbers = tuple(np.arange(size, dtype=float) for size in (3, 2, 4))
     generator, narrow = np.random.default_rng(3), 0
     for width in (0, 500, 2000, 4000, 600_000) * 5:
         original, released = generator.integers(24, size=(2, 300))
         released[100:] = original[100:]
-        (theirs, _), (ours, spreads) = (least_squares(design, np.bincount(rows, minlength=24)) for rows in (original, released))
+        (theirs, _), (ours, spreads) = (
+            least_squares(records_of_cells(np.bincount(rows, minlength=24), numbers)) for rows in (original, released)
+        )
         distance = float(np.abs((theirs.coefficients - ours.coefficients) * spreads).sum())
         dense = np.bincount(original, minlength=24)[None]
         below = [int(generator.integers(width + 1)) for _ in sums]
@@ -275,9 +278,7 @@ def test_the_line_of_measurements_without_noise_is_that_of_least_squares() -> No
     rows = np.ravel_multi_index((x, np.minimum(w, x), (x + w) // 2), (3, 3, 4))
     counts, names = world.counts(rows.tolist()), ("x", "w", "y")
     binnings = [world.transformation.binning(name) for name in names]
-    exact, _ = least_squares(
-        Design.of(tuple(np.arange(k, dtype=float) for k in (3, 3, 4)), np.ones(36, bool), None), counts.dense()
-    )
+    exact, _ = least_squares(records_of_cells(counts.dense(), [np.arange(k, dtype=float) for k in (3, 3, 4)]))
 
     def line(*pairs: tuple[int, int]) -> Any:
         tables = [(pair, counts.marginal(list(pair)), Fraction(1)) for pair in pairs]

@@ -21,8 +21,8 @@ from synthrelease.criteria.functional_mechanism import (
     Prior,
     least_squares,
     private_least_squares,
-    sub_table,
 )
+from synthrelease.criteria.records import records_of_cells
 from synthrelease.randomness import NoNoise
 from tests.helpers.small import World
 
@@ -125,20 +125,20 @@ def test_moments_of_records_that_may_lack_a_column() -> None:
     world = World({"a": 1, "b": 2}, missing=("a", "b"))
     judged = criterion("regression_coefficients", target="b", features=["a"], representation={"a": "single", "b": "single"})
     design = judged.design(world.setting(judged), np.ones(6, dtype=bool))
-    binnings = world.transformation.binnings
+    columns = judged.regression_columns(world.setting(judged))
     sums = {}
     for table in world.all_tables(2):
-        cells = sub_table(world.counts(table), ("a", "b"), binnings, binnings)
+        cells = columns.original(world.counts(table), world.transformation)
         moments = private_least_squares(design, cells, Fraction(1), NoNoise())
         sums[table] = np.rint(moments.sums * design.scales).astype(int)
-        assert moments.sums[0] == pytest.approx(cells.sum())
+        assert moments.sums[0] == pytest.approx(cells.rows)
     distances = {(table, other): np.abs(sums[table] - sums[other]).sum() for table in sums for other in world.neighbours(table)}
     assert max(distances.values()) <= design.sensitivity
     assert max(distances.values()) > 0.5 * design.sensitivity
     table = [0, 1, 4, 4, 5, 6, 3, 7, 11, 11, 2]  # codes of a and b, of 3 and 4 bins; two records or more lack each column
-    cells = sub_table(world.counts(table), ("a", "b"), binnings, binnings)
+    cells = columns.original(world.counts(table), world.transformation)
     line = private_least_squares(design, cells, Fraction(1), NoNoise()).solve(len(table))
-    plain, _ = least_squares(design, cells)
+    plain, _ = least_squares(cells)
     assert line.intercept == pytest.approx(plain.intercept, abs=1e-3)
     assert line.coefficients == pytest.approx(plain.coefficients, abs=1e-3)
 
@@ -149,7 +149,9 @@ def test_moments_of_the_functional_mechanism(prior: Prior | None) -> None:
     design = Design.of((np.arange(2.0), np.arange(3.0)), np.ones(6, dtype=bool), prior)
     sums = {}
     for table in TWO_BY_THREE.all_tables(3):
-        moments = private_least_squares(design, np.bincount(table, minlength=6), Fraction(1), NoNoise())
+        moments = private_least_squares(
+            design, records_of_cells(np.bincount(table, minlength=6), design.numbers), Fraction(1), NoNoise()
+        )
         sums[table] = np.rint(moments.sums * design.scales).astype(int)
     distances = [np.abs(sums[table] - sums[other]).sum() for table in sums for other in TWO_BY_THREE.neighbours(table)]
     assert max(distances) <= design.sensitivity
@@ -172,7 +174,8 @@ def test_the_sensitivity_scans_every_possible_cell(monkeypatch: pytest.MonkeyPat
         )
         possible = generator.random(24) < 0.8
         design = Design.of((np.arange(2.0), np.arange(3.0), np.arange(4.0)), possible, prior)
-        sizes = {cell: int(np.abs(design.moments(np.array([cell]))).sum()) for cell in np.flatnonzero(possible)}
+        every = records_of_cells(np.ones(24, dtype=np.int64), design.numbers).values
+        sizes = {cell: int(np.abs(design.moments(every[[cell]])).sum()) for cell in np.flatnonzero(possible)}
         assert design.sensitivity == 2 * max(sizes.values())
         largest_cells.add(max(sizes, key=lambda cell: sizes[cell]))
     assert len(largest_cells) >= 4
@@ -182,6 +185,6 @@ def test_impossible_cells_may_be_left_out_of_the_sensitivity() -> None:
     """Cells that the raw rules exclude are in no private table: the noise on the first moment is smaller without them."""
     everywhere = Design.of((np.arange(2.0), np.arange(3.0)), np.ones(6, dtype=bool), None)
     inside = Design.of((np.arange(2.0), np.arange(3.0)), np.array([False, True, False, False, True, False]), None)
-    scaled = np.abs(inside.moments(np.array([1, 4]))).sum(axis=1)
+    scaled = np.abs(inside.moments(np.array([[0.0, 1.0], [1.0, 1.0]]))).sum(axis=1)
     assert inside.sensitivity == 2 * scaled.max()
     assert inside.sensitivity / inside.scales[0] < everywhere.sensitivity / everywhere.scales[0]

@@ -42,7 +42,7 @@ def test_a_charge_opens_the_door_once() -> None:
 
 def test_merged_tables_share_the_meter() -> None:
     private = WORLD.private([0, 1], [CHARGE])
-    merged = private.merge(WORLD.layout, WORLD.transformation.maps)
+    merged = private.on(WORLD.transformation)
     merged.spend(CHARGE, lambda counts: None)
     with pytest.raises(BudgetError):
         private.spend(CHARGE, never)

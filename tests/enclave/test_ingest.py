@@ -31,6 +31,7 @@ from synthrelease.toml.columns import ColumnTable, InputTable
 from tests.helpers.people import (
     HEADER,
     ROW,
+    STRICT,
     Person,
     anything,
     no_old_men,
@@ -41,7 +42,7 @@ from tests.helpers.people import (
     write_parquet,
 )
 
-LENIENT = InputTable(missing="drop", outside="drop")
+LENIENT = InputTable(missing="error", outside="drop")
 
 
 def text_file(path: Path, *lines: str) -> Path:
@@ -53,7 +54,7 @@ def column_of(tmp_path: Path, name: str, *texts: str, policy: InputTable | None 
     """The bins that the texts of one column are counted in, increasing."""
     source = "date_of_birth" if name == "month" else name
     path = text_file(tmp_path / "column.csv", f"{source},note", *(f'"{text}",' for text in texts))
-    policy = policy or InputTable()
+    policy = policy or STRICT
     return sorted(
         bin_ for (bin_,), count in read(path, schema_of(name, policy=policy, **changes), policy).items() for _ in range(count)
     )
@@ -61,7 +62,7 @@ def column_of(tmp_path: Path, name: str, *texts: str, policy: InputTable | None 
 
 def refusal(path: Path, schema: Schema, policy: InputTable | None = None) -> str:
     with pytest.raises(InputError) as caught:
-        ingest(path, schema, policy or InputTable(), anything(schema))
+        ingest(path, schema, policy or STRICT, anything(schema))
     return str(caught.value)
 
 
@@ -164,8 +165,8 @@ def test_a_text_that_is_listed_as_a_category_is_not_missing(tmp_path):
 
 
 def test_an_empty_text_stops_the_run_where_it_is_not_listed_as_missing(tmp_path):
-    policy = InputTable(missing_values=("NA",), missing="drop")
-    path = text_file(tmp_path / "people.csv", "age,note", "NA,", ",")
+    policy = InputTable(missing_values=("NA",), missing="error")
+    path = text_file(tmp_path / "people.csv", "age,note", "34,", ",")
     assert "expected whole numbers such as 12, found something else." in refusal(path, schema_of("age", policy=policy), policy)
 
 
@@ -277,7 +278,7 @@ def test_a_parquet_value_that_would_be_refused_in_csv_is_refused(tmp_path, name,
 def test_a_parquet_null_is_missing_whatever_texts_are(tmp_path, array):
     path = tmp_path / "people.parquet"
     pq.write_table(pa.table({"age": array}), path)
-    policy = InputTable(missing_values=("NA",))
+    policy = InputTable(missing_values=("NA",), missing="error")
     assert "found missing values." in refusal(path, schema_of("age", policy=policy), policy)
 
 
@@ -293,7 +294,7 @@ def test_rows_that_break_a_raw_rule_are_left_out_and_nothing_keeps_their_number(
     rows = ["70,M,1990-04-01,1.64"] * 3 + ["70,F,1990-04-01,1.64"] * 2
     path = text_file(tmp_path / "people.csv", HEADER.strip(), *rows)
     schema = schema_of()
-    rows = ingest(path, schema, InputTable(), no_old_men(schema))
+    rows = ingest(path, schema, STRICT, no_old_men(schema))
     assert isinstance(rows, PrivateRows)
     assert rows.n_file == 5
     assert {name for name in vars(rows) if not name.startswith("_")} == {"n_file", "layout", "entropy"}
@@ -313,9 +314,9 @@ def test_a_private_file_without_a_plausible_row_is_read_like_any_other(tmp_path,
     """Refusing it would tell that nobody in it is plausible."""
     path = text_file(tmp_path / "people.csv", HEADER.strip(), *["70,M,1990-04-01,1.64"] * n)
     schema = schema_of()
-    assert ingest(path, schema, InputTable(), no_old_men(schema)).n_file == n
+    assert ingest(path, schema, STRICT, no_old_men(schema)).n_file == n
     with pytest.raises(InputError, match="expected at least one row that follows the plausibility rules, found none"):
-        read_public(path, schema, InputTable(), no_old_men(schema))
+        read_public(path, schema, STRICT, no_old_men(schema))
 
 
 @pytest.mark.parametrize("last", ["34", "NA", "", '""'])
@@ -453,7 +454,7 @@ def assert_silent(path: Path, capfd, recwarn) -> None:
     """Reading the file fails, and neither the error, its traceback, its frames nor anything printed has a token."""
     schema = schema_of()
     with pytest.raises(InputError) as caught:
-        ingest(path, schema, InputTable(), no_old_men(schema))
+        ingest(path, schema, STRICT, no_old_men(schema))
     error = caught.value
     said = [str(error), repr(error), *map(repr, error.args), *traceback.format_exception(error), *capfd.readouterr()]
     assert [token for token in (*TOKENS, "agee") for text in said if token in text] == []
@@ -519,7 +520,7 @@ def test_a_failure_that_nobody_foresaw_shows_no_value(tmp_path, monkeypatch, cap
 def test_the_reading_attaches_no_error_that_saw_values_to_its_own(tmp_path, kind):
     path = text_file(tmp_path / "people.csv", LEAKS[kind].replace("{}", TOKENS[0]))
     with pytest.raises(InputError) as caught:
-        list(reading.pieces(path, schema_of(), InputTable()))
+        list(reading.pieces(path, schema_of(), STRICT))
     assert (caught.value.__cause__, caught.value.__context__) == (None, None)
 
 
@@ -528,7 +529,7 @@ def test_the_reading_of_parquet_attaches_no_error_that_saw_values_to_its_own(tmp
     leaky_parquet(path, **LEAKY_PARQUET["bad UTF-8"])
     path.write_bytes(path.read_bytes()[:-20])
     with pytest.raises(InputError) as caught:
-        list(reading.pieces(path, schema_of(), InputTable()))
+        list(reading.pieces(path, schema_of(), STRICT))
     assert (caught.value.__cause__, caught.value.__context__) == (None, None)
 
 
@@ -597,7 +598,7 @@ def test_a_date_that_means_missing_is_missing_and_an_impossible_one_is_not(tmp_p
     changes = {"missing": "bin", "missing_values": ["9999-99-99"]}
     assert column_of(tmp_path, "month", "9999-99-99", "2020-05-01", **changes) == [4, 12]
     with pytest.raises(InputError, match="expected dates such as 2014-12-31, found something else"):
-        column_of(tmp_path, "month", "9999-99-98", **changes)
+        column_of(tmp_path, "month", "9999-99-98", missing="error")
 
 
 def test_a_text_of_a_category_is_that_category_also_where_the_file_calls_it_missing(tmp_path):
@@ -666,13 +667,13 @@ def test_a_date_that_is_missing_leaves_no_number_of_days(tmp_path, row, bin_):
 @pytest.mark.parametrize("row", [("2020-02-30", "2020-03-01"), ("9999-99-99", "soon"), ("2020-02-30", ""), ("1.2.2020", "")])
 def test_what_is_no_date_is_refused_also_beside_a_missing_one(tmp_path, row):
     with pytest.raises(InputError, match="columns 'out', 'in': expected dates such as 2014-12-31, found something else"):
-        stays(tmp_path, [("2020-01-01", "2020-01-02"), row])
+        stays(tmp_path, [("2020-01-01", "2020-01-02"), row], missing="error")
 
 
 def test_days_beyond_the_bounds_are_outside(tmp_path):
     backwards = ("2020-01-02", "2020-01-01")
     with pytest.raises(InputError, match="columns 'out', 'in': expected values within the public bounds 0 to 30, found other"):
-        stays(tmp_path, [backwards])
+        stays(tmp_path, [backwards], outside="error")
     assert stays(tmp_path, [backwards, ("2020-01-01", "2020-01-04")], outside="drop") == [3]
 
 
@@ -705,7 +706,7 @@ def test_decimal_commas_are_read_where_they_are_declared(tmp_path, text, bin_):
 
 @pytest.mark.parametrize("text", ["1.5", "1.234,5", "1,234,5", "1 234,5"])
 def test_a_point_in_a_number_with_a_decimal_comma_is_not_guessed_at(tmp_path, text):
-    schema = schema_of("height", policy=COMMA)
+    schema = schema_of("height", policy=COMMA, missing="error")
     message = refusal(text_file(tmp_path / "a.csv", "height;note", f"{text};"), schema, COMMA)
     assert "column 'height': expected numbers such as 1,5, found something else" in message
 

@@ -9,9 +9,11 @@ import signal
 import subprocess
 import sys
 import threading
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from synthrelease.enclave import many_files
@@ -26,10 +28,11 @@ from tests.helpers.people import HEADER, ROW, Person, anything, no_old_men, read
 
 PEOPLE = [Person(age % 130, age % 3 == 0, None, 0.01 * age) for age in range(300)]
 POLICY = InputTable(missing="bin", outside="clip")
+STRICT = InputTable(missing="error", outside="clip")
 
 
-def schema():
-    return schema_of("age", "sex", "height", policy=POLICY)
+def schema(policy: InputTable = POLICY):
+    return schema_of("age", "sex", "height", policy=policy)
 
 
 def counts(path, run=None) -> dict:
@@ -38,9 +41,9 @@ def counts(path, run=None) -> dict:
     return dict(zip(cells, found.counts.tolist(), strict=True))
 
 
-def message(path, run=None) -> str:
+def message(path, run=None, policy: InputTable = POLICY) -> str:
     with pytest.raises(InputError) as caught:
-        ingest(path, schema(), POLICY, anything(schema()), run)
+        ingest(path, schema(policy), policy, anything(schema(policy)), run)
     assert (caught.value.__cause__, caught.value.__context__) == (None, None)
     return str(caught.value)
 
@@ -119,7 +122,10 @@ def test_the_first_file_that_cannot_be_read_is_told_without_its_name(register):
 def test_what_does_not_fit_is_told_of_the_whole_table(register):
     (register / "part-4.csv").write_text(HEADER + ROW.replace("34", "SECRET"))
     (register / "part-5.csv").write_text(HEADER + ROW.replace("1.64", "SECRET"))
-    (found,) = {message(register), message(register, lambda action, tasks: reversed([*many_files.one_by_one(action, tasks)]))}
+    (found,) = {
+        message(register, run, STRICT)
+        for run in (None, lambda action, tasks: reversed([*many_files.one_by_one(action, tasks)]))
+    }
     assert [line.strip().split(":")[0] for line in found.splitlines()[1:-1]] == ["column 'age'", "column 'height'"]
     assert "SECRET" not in found
 
@@ -214,6 +220,26 @@ def test_a_cluster_has_the_counts_of_one_process(cluster, register):
         (register / "part-1.csv").write_text(HEADER + ROW + "1,2\n")
         assert message(register, run) == message(register)
         assert "expected a folder, a pattern or an object store" in message(register / "part-0.csv", run)
+
+
+@pytest.mark.slow
+def test_a_row_is_the_same_on_a_cluster_whatever_rows_are_beside_it(cluster, tmp_path):
+    """The counts of a table are the sum of those of its rows, each a file by itself (theory 1.8, reading row by row)."""
+    from synthrelease.enclave.cluster import counting_cluster
+
+    some = [*PEOPLE[::60], Person(34, None, None, None), Person(35, True, None, 1.5), Person(35, True, None, 1.5)]
+    alone = Counter[tuple]()
+    for number, person in enumerate(some):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        write_parquet(folder / "one.parquet", [person], age=pa.float64() if number % 2 else pa.string())
+        alone.update(counts(folder))
+    table = tmp_path / "table"
+    table.mkdir()
+    write_parquet(table / "0.parquet", some[::2], age=pa.string())
+    write_parquet(table / "1.parquet", some[1::2], age=pa.float64())
+    with counting_cluster(cluster[0]) as run:
+        assert counts(table, run) == alone
 
 
 @pytest.mark.slow

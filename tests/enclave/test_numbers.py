@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from unittest.mock import patch
 
 import numpy as np
@@ -63,6 +64,15 @@ def test_bins_of_many_texts_are_those_of_each(texts, name, outside, decimal, typ
     assert fast.rows().tolist() == slow.rows().tolist()
 
 
+def plainly(number: float, precise: type[np.floating]) -> str:
+    """A float by Python's own decimals."""
+    if np.isfinite(number):
+        whole = number.is_integer() and precise is np.float64
+        text = str(int(number)) if whole else format(Decimal(str(precise(number))), "f")
+        return text.removesuffix(".0")
+    return str(number)
+
+
 @pytest.mark.parametrize("nulls", [False, True])
 @pytest.mark.parametrize(
     "array",
@@ -80,13 +90,12 @@ def test_bins_of_many_texts_are_those_of_each(texts, name, outside, decimal, typ
     ids=str,
 )
 def test_a_column_of_arrow_has_the_text_of_each_of_its_values(array, nulls):
-    """One scalar of Arrow after the other, a whole number as such also where it is a float."""
+    """One scalar of Arrow after the other, a whole number as such also where it is a float, others without an exponent."""
     array = pa.concat_arrays([array, pa.nulls(1, array.type), array]) if nulls else array
     found = as_texts(array)
     scalars = [each.as_py() for each in array]
-    expected = [int(each) if isinstance(each, float) and abs(each) < 2**53 and each.is_integer() else each for each in scalars]
-    if array.type == pa.float32():
-        expected = [str(np.float32(each)) if isinstance(each, float) else each for each in expected]
+    precise = np.float32 if array.type == pa.float32() else np.float64
+    expected = [plainly(each, precise) if isinstance(each, float) else each for each in scalars]
     texts = [found.texts[code] for code in found.codes]
     assert texts == [None if each is None else str(each) for each in expected]
     if isinstance(found.texts, LazyTexts):

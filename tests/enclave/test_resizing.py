@@ -227,7 +227,7 @@ def test_a_stated_number_costs_nothing_and_is_met_whatever_the_file_holds(tmp_pa
 
 def test_what_a_row_does_to_the_published_number_is_paid_for(tmp_path: Path) -> None:
     """A person who is replaced by one with a missing value changed n with certainty; now only a noisy count depends on it."""
-    changes = {"[input]\nrows = 400": '[input]\nmissing = "drop"', 'never = "face': 'applies_to = ["synthetic"]\nnever = "face'}
+    changes = {"[input]\nrows = 400": '[input]\nmissing = "drop"', 'never = "face': NEVER_RAW}
     spec = load_spec(write_config(tmp_path, changes))
     assert [charge.name for charge in spec.plan.once] == [NUMBER_OF_ROWS]
     seen = []
@@ -237,15 +237,20 @@ def test_what_a_row_does_to_the_published_number_is_paid_for(tmp_path: Path) -> 
     assert len(seen[0] & seen[1]) > 20
 
 
+NEVER_RAW = 'applies_to = ["synthetic"]\nnever = "face'
+
+
 @pytest.mark.parametrize(
     ("changes", "way"),
     [
         ({"rows = 400": ""}, "counted"),
         ({"rows = 400": 'rows = "exact"'}, "exact"),
         ({"rows = 400": "rows = 17"}, "stated"),
-        ({"rows = 400": "", 'never = "face': 'applies_to = ["synthetic"]\nnever = "face'}, "whole"),
-        ({"rows = 400": 'rows = "exact"', 'never = "face': 'applies_to = ["synthetic"]\nnever = "face'}, "whole"),
-        ({"rows = 400": 'missing = "drop"', 'never = "face': 'applies_to = ["synthetic"]\nnever = "face'}, "counted"),
+        ({"rows = 400": 'missing = "bin"\noutside = "error"', 'never = "face': NEVER_RAW}, "whole"),
+        ({"rows = 400": 'rows = "exact"\nmissing = "error"\noutside = "error"', 'never = "face': NEVER_RAW}, "whole"),
+        ({"rows = 400": "", 'never = "face': NEVER_RAW}, "counted"),
+        ({"rows = 400": 'missing = "bin"', 'never = "face': NEVER_RAW}, "counted"),
+        ({"rows = 400": 'missing = "drop"', 'never = "face': NEVER_RAW}, "counted"),
     ],
 )
 def test_the_specification_decides_where_the_number_comes_from(tmp_path: Path, changes: dict[str, str], way: str) -> None:
@@ -280,7 +285,7 @@ def test_the_domain_of_an_exact_release_is_what_decides_which_rows_are_kept(tmp_
             "another rule": {"year > 6": "year > 5"},
             "other bounds": {"bounds = [1, 8]": "bounds = [0, 8]", '"1-2"': '"0-2"'},
             "other letters": {'rows = "exact"': 'rows = "exact"\nencoding = "latin-1"'},
-            "missing ones dropped": {'rows = "exact"': 'rows = "exact"\nmissing = "drop"'},
+            "missing ones kept": {'rows = "exact"': 'rows = "exact"\nmissing = "bin"'},
             "categories that change places": {'["head", "tail"]': '{ tail = ["head"], head = ["tail"] }'},
             "another name for a column": {"[columns.year]": '[columns.age]\nsource = "year"', "and year > 6": "and age > 6"},
         }.items()

@@ -65,10 +65,11 @@ def release(
 
 
 def ends(term: Term) -> tuple[float, float]:
-    """Of the interval for the table, where there is one."""
-    assert term.low is not None
-    assert term.high is not None
-    return term.low, term.high
+    """Of the interval for the table, by the numbers that stand for bins."""
+    low, high = (term.low, term.high) if term.binned_low is None else (term.binned_low, term.binned_high)
+    assert low is not None
+    assert high is not None
+    return low, high
 
 
 def width(term: Term) -> float:
@@ -77,9 +78,12 @@ def width(term: Term) -> float:
 
 
 def population_half(term: Term) -> float:
-    assert term.population_low is not None
-    assert term.population_high is not None
-    return (term.population_high - term.population_low) / 2
+    low, high = term.population_low, term.population_high
+    if term.population_binned_low is not None:
+        low, high = term.population_binned_low, term.population_binned_high
+    assert low is not None
+    assert high is not None
+    return (high - low) / 2
 
 
 def line(y: np.ndarray, *x: np.ndarray) -> list[float]:
@@ -142,12 +146,12 @@ def test_an_interval_holds_the_true_ratio_in_the_stated_share_of_all_outcomes_of
     figures = np.array([[1.0, 0.0, 0.0], [1.0, 1.0, 0.0]])
     found = tables.sums({"a"}, figures)
     # values are linear in the cells: weights of the noises are those of the cells, and n fixes the rest
-    base = found.values - found.weights @ np.array([n, 0, 0])
+    base = found.values - found.weights @ np.array([n, 0, 0, 0])
     for noise in product(range(-reach, reach + 1, 1), repeat=3):
         probability = math.prod(law[z + reach] for z in noise)
         if probability < 4e-4:
             continue
-        numerator, denominator = base + found.weights @ (np.array(counts) + np.array(noise))
+        numerator, denominator = base + found.weights @ np.array([*np.array(counts) + np.array(noise), 0])
         ratio = Ratio(numerator=numerator, denominator=denominator, weights=found.weights, noises=tables.noises)
         low, high = ratio.interval(0.9)
         whole += probability
@@ -251,7 +255,7 @@ def test_what_cannot_be_estimated_is_refused_with_the_reason(asked: str, message
 
 
 def test_a_confidence_that_is_none_is_refused() -> None:
-    with pytest.raises(InputError, match="a confidence of at least 0.5"):
+    with pytest.raises(InputError, match="a number of at least 0.5 and below 1"):
         estimate(release(TABLE, MEASURED), "mean b", confidence=1.0)
 
 
@@ -304,5 +308,5 @@ def test_the_table_for_other_programs_has_every_number_in_full() -> None:
     read = list(csv.DictReader(found.csv.splitlines()))
     assert [(row["group"], row["unit"]) for row in read] == [("0", "grams"), ("1", "grams"), ("2", "grams")]
     assert [(float(row["estimate"]), float(row["low"]), float(row["high"])) for row in read] == [
-        (term.estimate, *ends(term)) for term in found.terms
+        (term.estimate, term.low, term.high) for term in found.terms
     ]

@@ -21,6 +21,8 @@ from synthrelease.enclave.ingest import ingest
 from synthrelease.specification.columns import build_column
 from synthrelease.toml.columns import ColumnTable, InputTable
 
+STRICT = InputTable(missing="error", outside="error")
+"""Whatever does not fit refuses the file: what a test asks for that says what does not."""
 HEADER = "age,sex,date_of_birth,height\n"
 ROW = "34,F,1990-04-01,1.64\n"
 TABLES = {
@@ -49,7 +51,7 @@ class Person(NamedTuple):
 def schema_of(*names: str, policy: InputTable | None = None, **changes: Any) -> Schema:
     """The columns `names` (all, when there are none), each with `changes` to its table."""
     tables = {name: ColumnTable(**(TABLES[name] | changes)) for name in names or TABLES}
-    policy = policy or InputTable()
+    policy = policy or STRICT
     return Schema(columns=tuple(build_column(name, table, policy, [], None) for name, table in tables.items()))
 
 
@@ -67,7 +69,7 @@ def no_old_men(schema: Schema) -> Plausibility:
 
 def read(path: Path, schema: Schema, policy: InputTable | None = None, raw: Plausibility | None = None) -> dict[tuple, int]:
     """{bin of each column: count} of the atomic counts of a file."""
-    private = ingest(path, schema, policy or InputTable(), raw or anything(schema))
+    private = ingest(path, schema, policy or STRICT, raw or anything(schema))
     counts = private._Door__counts  # type: ignore[attr-defined]
     cells = zip(*(digits.tolist() for digits in counts.bins), strict=True)
     return dict(zip(cells, counts.counts.tolist(), strict=True))

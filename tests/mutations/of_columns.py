@@ -143,8 +143,8 @@ OF_COLUMNS = (
         name="bounds: the limit of a mean speaks of all rows",
         breaks="a bound that the original table may lie outside of",
         place="bounds.building:_Builder.add_mean",
-        old="self._mean(numbers, present, self._smallest(None, error.column)[0], error, source)",
-        new="self._mean(numbers, present, self.n, error, source)",
+        old="self._mean(of_cells, present, self._smallest(None, error.column)[0], error, source)",
+        new="self._mean(of_cells, present, self.n, error, source)",
         tests=(BOUNDS,),
     ),
     Mutation(
@@ -159,9 +159,9 @@ OF_COLUMNS = (
     Mutation(
         name="codes: a missing text is read as a code",
         breaks="a code that nobody wrote",
-        place="enclave.values:_bin_of_text.bin_of",
-        old="if form in missing:\n    return absent",
-        new="if form in missing:\n    return 0",
+        place="enclave.values:_bin_of_text",
+        old="_Listed(column.values, _missing_texts(column, policy), absent, policy.decimal)",
+        new="_Listed(column.values, _missing_texts(column, policy), 0, policy.decimal)",
         tests=(f"{READ}::test_codes_are_read_by_their_texts_and_no_missing_text_is_a_code",),
     ),
     Mutation(
@@ -183,9 +183,9 @@ OF_COLUMNS = (
     Mutation(
         name="codelists: the content is not part of the specification",
         breaks="two specifications pass as one",
-        place="specification.spec:_Builder._digest",
-        old="exclude=set(WORDS)",
-        new='exclude={**dict.fromkeys(WORDS, True), "columns": {"place"}}',
+        place="specification.canonical:canonical_tables",
+        old='exclude={*WORDS, *PATHS, "acceptance"}',
+        new='exclude={**dict.fromkeys([*WORDS, *PATHS, "acceptance"], True), "columns": {"place"}}',
         tests=(f"{CODES}::test_a_changed_codelist_is_a_changed_specification",),
     ),
     # --- Dates

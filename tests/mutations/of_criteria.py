@@ -126,8 +126,8 @@ OF_CRITERIA = (
         name="logistic step: only positive shares in the sensitivity",
         breaks="less noise than a record moves",
         place="criteria.logistic_regression:_Steps.sensitivity",
-        old="self.steps * lowest",
-        new="self.steps * highest",
+        old="min(float(low.min()), 0.0)",
+        new="0.0",
         tests=(f"{LOGISTIC}::test_no_record_moves_the_figure_by_more_than_the_sensitivity_and_some_nearly_does",),
     ),
     Mutation(
@@ -151,8 +151,8 @@ OF_CRITERIA = (
         name="conditional mean: rows without a value count in the size of a group",
         breaks="a resize parameter above the rows of a group",
         place="criteria.conditional_means:_sums",
-        old="(groups >= 0) & np.isfinite(numbers)[bins]",
-        new="groups >= 0",
+        old="np.isfinite(numbers)[bins]",
+        new="np.ones(len(bins), dtype=bool)",
         tests=(f"{NEIGHBOURS}[conditional_mean-n2-case5]",),
     ),
     Mutation(
@@ -167,8 +167,8 @@ OF_CRITERIA = (
         name="one step: divided by all rows, not by those with all columns",
         breaks="a figure and its sensitivity that are not those of the text",
         place="criteria.regression_one_step:_Step.of",
-        old="rows = max(1, int(synthetic.sum()))",
-        new="rows = max(1, int(synthetic.sum()) + 1)",
+        old="rows=max(1, released.rows)",
+        new="rows=max(1, released.rows + 1)",
         tests=(f"{NEIGHBOURS}[regression_one_step-n2-case1]",),
     ),
     Mutation(

@@ -173,12 +173,12 @@ OF_FORMATS = (
         tests=(NO_URI,),
     ),
     Mutation(
-        name="URI: what follows a question mark is shown",
+        name="URI: more than its beginning is shown",
         breaks="a password in a message",
         place="enclave.source:Source.__str__",
-        old='re.split("[?;#]", self.uri)[0]',
+        old="self.uri.partition(':')[0]",
         new="self.uri",
-        tests=(f"{DATABASES}::test_a_uri_is_shown_without_what_follows_its_place",),
+        tests=(f"{DATABASES}::test_of_a_uri_the_beginning_alone_is_shown",),
     ),
     Mutation(
         name="database: what a library says is shown",

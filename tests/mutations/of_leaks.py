@@ -111,15 +111,10 @@ OF_LEAKS = (
         breaks="whatever a library says about a value",
         place="cli:main",
         old=(
-            "f'synthrelease stopped because of a mistake in the program or the machine: {failure_of(error)}. The message is "
-            "not shown, because it could hold private values. Nothing was published; if private data had been read, the "
-            "planned budget counts as spent.'"
+            "f'synthrelease stopped because of a mistake in the program or the machine: {failure_of(error)}. "
+            "{_what_was_read()}'"
         ),
-        new=(
-            "f'synthrelease stopped because of a mistake in the program or the machine: {error!r}. The message is "
-            "not shown, because it could hold private values. Nothing was published; if private data had been read, the "
-            "planned budget counts as spent.'"
-        ),
+        new="f'synthrelease stopped because of a mistake in the program or the machine: {error!r}. {_what_was_read()}'",
         tests=("tests/cli/test_cli.py::test_an_unforeseen_error_of_another_command_shows_no_message",),
     ),
     Mutation(
@@ -216,7 +211,7 @@ OF_LEAKS = (
         name="verdict: taken on the exact figure",
         breaks="which datasets are released depends on exact private figures",
         place="criteria.base:Criterion._release",
-        old='return self._judged(value, "Laplace", query.sensitivity, noisy.noise_sd, self.epsilon)',
+        old="return self._judged(value, self.mechanism_words, query.sensitivity, noisy.noise_sd, self.epsilon)",
         new=(
             "score = self._judged(value, 'Laplace', query.sensitivity, noisy.noise_sd, self.epsilon)\n"
             "exact = private.with_plan((self.charge,)).spend(self.charge, query.figure)\n"
@@ -280,7 +275,7 @@ OF_LEAKS = (
     Mutation(
         name="output: rows in the order of the sampler",
         breaks="an order that nothing covers",
-        place="bundle.table:csv_bytes",
+        place="bundle.table_files:csv_bytes",
         old='"".join(rows)',
         new='"".join(rows[::-1])',
         tests=(f"{BUNDLE}::test_the_table_has_the_labels_of_the_schema_in_sorted_order",),
@@ -304,8 +299,8 @@ OF_LEAKS = (
     Mutation(
         name="output: a part of a release is left behind",
         breaks="files that no document describes",
-        place="bundle.folder:write_folder",
-        old="shutil.rmtree(temporary, ignore_errors=True)",
+        place="bundle.taking:taking",
+        old="shutil.rmtree(place, ignore_errors=True)",
         new="pass",
         tests=(f"{BUNDLE}::test_a_failed_write_leaves_nothing_behind",),
     ),

@@ -107,8 +107,8 @@ OF_SPENDING = (
         name="publish: a call from Python is not protected",
         breaks="messages on the screen, core files on the disk",
         place="publish:publish",
-        old=("with protected():\n    return _spent(checked, request, listener, run)"),
-        new=("if True:\n    return _spent(checked, request, listener, run)"),
+        old=("with protected():\n    return _spent(checked, request, listener, places, run)"),
+        new=("if True:\n    return _spent(checked, request, listener, places, run)"),
         tests=(CALLED,),
     ),
     Mutation(

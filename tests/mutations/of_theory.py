@@ -22,21 +22,25 @@ from tests.mutations.of_columns import OF_COLUMNS
 from tests.mutations.of_copies import OF_COPIES
 from tests.mutations.of_criteria import OF_CRITERIA
 from tests.mutations.of_documents import OF_DOCUMENTS
+from tests.mutations.of_doors import OF_DOORS
 from tests.mutations.of_estimates import OF_ESTIMATES
 from tests.mutations.of_floats import OF_FLOATS
 from tests.mutations.of_formats import OF_FORMATS
-from tests.mutations.of_large_counts import OF_LARGE_COUNTS
 from tests.mutations.of_hidden_numbers import OF_HIDDEN_NUMBERS
+from tests.mutations.of_large_counts import OF_LARGE_COUNTS
 from tests.mutations.of_leaks import OF_LEAKS
 from tests.mutations.of_ledger import OF_THE_LEDGER
 from tests.mutations.of_networks import OF_NETWORKS
 from tests.mutations.of_noise import OF_NOISE
+from tests.mutations.of_own_values import OF_OWN_VALUES
 from tests.mutations.of_pieces import OF_PIECES
 from tests.mutations.of_prices import OF_PRICES
 from tests.mutations.of_public_facts import OF_PUBLIC_FACTS
+from tests.mutations.of_readers import OF_READERS
 from tests.mutations.of_rows import OF_THE_ROWS
 from tests.mutations.of_spending import OF_SPENDING
 from tests.mutations.of_split import OF_THE_SPLIT
+from tests.mutations.of_verifying import OF_VERIFYING
 from tests.mutations.of_weights import OF_WEIGHTS
 from tests.mutations.of_width import OF_WIDTH
 
@@ -118,9 +122,9 @@ OF_THE_THEORY = (
     Mutation(
         name="conditional mean: values not clipped to the range",
         breaks="a value beyond the range moves the mean too far",
-        place="criteria.conditional_means:ConditionalMean.query",
-        old="np.clip(candidate.transformation.numbers(self.column), lowest, highest)",
-        new="candidate.transformation.numbers(self.column)",
+        place="criteria.conditional_means:_Rows._clipped",
+        old="np.clip(numbers, *self.range)",
+        new="numbers",
         tests=(NEIGHBOURS,),
     ),
     Mutation(
@@ -134,7 +138,7 @@ OF_THE_THEORY = (
     Mutation(
         name="regression prediction: predictions not clipped",
         breaks="one record's error without a bound",
-        place="criteria.functional_mechanism:Design.errors",
+        place="criteria.functional_mechanism:absolute_errors",
         old="np.clip(prediction, lowest, highest)",
         new="prediction",
         tests=(NEIGHBOURS,),
@@ -159,8 +163,8 @@ OF_THE_THEORY = (
         name="functional mechanism: the last cell of each piece is not scanned",
         breaks="a record that moves the moments more than the noise hides",
         place="criteria.functional_mechanism:Design.of",
-        old="np.abs(scaled.moments(piece)).sum(axis=1)",
-        new="np.abs(scaled.moments(piece)).sum(axis=1)[:-1]",
+        old="scaled.rounded(scaled.largest_moments(piece)).sum(axis=1)",
+        new="scaled.rounded(scaled.largest_moments(piece)).sum(axis=1)[:-1]",
         tests=(SENSITIVITY,),
     ),
     Mutation(
@@ -815,32 +819,32 @@ OF_THE_THEORY = (
         name="one step: factor 2 of replacing dropped",
         breaks="neighbours of another kind: half the noise",
         place="criteria.regression_one_step:_Step.sensitivity",
-        old="2 * float((np.abs(self.steps).sum(axis=1) * largest).max())",
-        new="float((np.abs(self.steps).sum(axis=1) * largest).max())",
+        old="2 * float((np.ravel(steps) * residuals.max(axis=1)).max())",
+        new="float((np.ravel(steps) * residuals.max(axis=1)).max())",
         tests=(f"{ONE_STEP}::test_no_neighbour_moves_the_figure_by_more_than_its_sensitivity",),
     ),
     Mutation(
         name="one step: impossible records count",
         breaks="more noise than is needed",
         place="criteria.regression_one_step:_Step.sensitivity",
-        old="np.where(possible.reshape(self.residuals.shape), np.abs(self.residuals), 0.0)",
-        new="np.abs(self.residuals)",
+        old="np.where(possible.reshape(shape), (target - column).furthest, 0.0)",
+        new="(target - column).furthest",
         tests=(ONE_STEP,),
     ),
     Mutation(
         name="one step: possible records left out",
         breaks="noise too small for records that occur",
         place="criteria.regression_one_step:_Step.sensitivity",
-        old="possible.reshape(self.residuals.shape)",
-        new="possible.reshape(self.residuals.shape)[:, ::-1]",
+        old="possible.reshape(shape)",
+        new="possible.reshape(shape)[:, ::-1]",
         tests=(ONE_STEP,),
     ),
     Mutation(
         name="one step: predictions not clipped",
         breaks="another figure than is said",
-        place="criteria.regression_one_step:_Step.of",
-        old="np.clip(line.intercept + features @ line.coefficients, *allowed)",
-        new="line.intercept + features @ line.coefficients",
+        place="criteria.regression_one_step:_Step.shares",
+        old="np.clip(prediction, *self.allowed)",
+        new="prediction",
         tests=(ONE_STEP,),
     ),
     Mutation(
@@ -855,8 +859,8 @@ OF_THE_THEORY = (
         name="regression prediction: half the bound of the lines",
         breaks="half the noise",
         place="criteria.regression_prediction:RegressionPrediction.query",
-        old="np.ptp(possible)",
-        new="np.abs(possible).max()",
+        old="most.max() - least.min()",
+        new="most.max()",
         tests=(ONE_STEP,),
     ),
     Mutation(
@@ -887,9 +891,9 @@ OF_THE_THEORY = (
     Mutation(
         name="digest: the content of a prior left out",
         breaks="two specifications pass as one",
-        place="specification.spec:_Builder._digest",
-        old="[name, Source.of(path).digest()]",
-        new="[name]",
+        place="specification.spec:_Builder.build",
+        old="Source.of(path).digest()",
+        new="name",
         tests=(LOW,),
     ),
     Mutation(
@@ -1110,6 +1114,9 @@ MUTATIONS = (
     + OF_LEAKS
     + OF_HIDDEN_NUMBERS
     + OF_FORMATS
+    + OF_READERS
+    + OF_OWN_VALUES
+    + OF_DOORS
     + OF_FLOATS
     + OF_THE_ROWS
     + OF_SPENDING
@@ -1120,6 +1127,7 @@ MUTATIONS = (
     + OF_ANSWERS
     + OF_COLUMNS
     + OF_CRITERIA
+    + OF_VERIFYING
     + OF_WEIGHTS
     + OF_BASELINES
     + OF_COPIES

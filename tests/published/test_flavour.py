@@ -83,12 +83,14 @@ def test_verify_finds_a_flavour_that_does_not_follow(message: str) -> None:
     assert any(message in problem for problem in problems), problems
 
 
-def test_documents_from_before_the_flavour_are_read() -> None:
+def test_documents_without_the_flavour_are_read_and_verify_misses_it() -> None:
     tables = json.loads(rich_bundle()["release.json"])
     del tables["flavour"]
     old = (json.dumps(tables, indent=2, ensure_ascii=False) + "\n").encode()
     assert read_strictly(old).flavour is None
     assert read_strictly(old).dumped() == old
     found = verify_files(resealed({**rich_bundle(), "release.json": old})).checks
-    assert "flavour" not in [one.name for one in found]
-    assert [one.name for one in found if one.problems] == ["documents"]  # these hold the checksum of release.json
+    assert [one.problems for one in found if one.name == "flavour"] == [
+        ("flavour: expected the guarantee by its building blocks, found none",)
+    ]
+    assert [one.name for one in found if one.problems] == ["flavour", "documents"]  # these hold the checksum of release.json

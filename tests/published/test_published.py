@@ -217,7 +217,7 @@ def test_a_number_of_processes_below_one_costs_nothing(tmp_path: Path) -> None:
 
 
 def test_a_public_table_that_does_not_fit_costs_nothing(tmp_path: Path) -> None:
-    (tmp_path / "public.csv").write_text("face,year\nhead,1\nedge,2\n", encoding="utf-8")
+    (tmp_path / "public.csv").write_text("face,year\nhead,1\nhead,old\n", encoding="utf-8")
     prior = {'family = "privbayes"\nflavour = "degree"': 'family = "marginals"', "degree = 1\nepsilon_split = 0.5": (
         'tables = "all 2-way"\nprior = "public.csv"'
     )}  # fmt: skip

@@ -124,9 +124,30 @@ def test_the_policy_of_a_column_wins_over_that_of_the_file() -> None:
     assert (own.missing, own.outside) == ("error", "clip")
 
 
-def test_a_file_that_clips_numbers_stops_at_unknown_categories() -> None:
-    table = ColumnTable(kind="category", categories=["a", "b"])
-    assert build_column("answer", table, InputTable(outside="clip"), [], None).outside == "error"
+@pytest.mark.parametrize(
+    ("policy", "changes", "outside"),
+    [
+        (InputTable(), {}, "drop"),
+        (InputTable(outside="clip"), {}, "drop"),
+        (InputTable(outside="error"), {}, "error"),
+        (InputTable(), {"outside_label": "others"}, "bin"),
+        (InputTable(outside="error"), {"outside_label": "b"}, "bin"),
+        (InputTable(), {"outside": "error"}, "error"),
+    ],
+)
+def test_a_text_that_is_not_listed_has_no_nearest_category(policy: InputTable, changes: dict[str, str], outside: str) -> None:
+    table = ColumnTable(kind="category", categories=["a", "b"], **changes)
+    found = build_column("answer", table, policy, [], None)
+    assert found.outside == outside
+    assert found.outside_label == (changes.get("outside_label") or "")
+
+
+def test_by_default_no_value_refuses_a_file() -> None:
+    """Else one record could bring about a statement that nothing pays for."""
+    numbers = ColumnTable(kind="integer", bounds=(1, 12), alternatives={"months": ["1..12"]})
+    texts = ColumnTable(kind="category", categories=["a", "b"])
+    found = [build_column(name, table, InputTable(), [], None) for name, table in (("month", numbers), ("answer", texts))]
+    assert [(each.missing, each.outside) for each in found] == [("drop", "clip"), ("drop", "drop")]
 
 
 def test_a_column_is_read_from_its_source_or_from_the_column_of_its_name() -> None:
@@ -237,7 +258,7 @@ def test_the_common_refinement_of_binnings_keeps_missing_values_apart() -> None:
         ({"missing": "bin", "missing_label": "both"}, "missing_label: expected a label that no bin .*, found 'both'"),
         ({"missing": "bin", "missing_label": "=1"}, "missing_label: expected labels of one line"),
         ({"missing": "bin", "missing_label": ""}, "missing_label: expected labels of one line"),
-        ({"missing_label": "gone"}, "missing_label: expected it beside missing = 'bin' alone, found missing = 'error'"),
+        ({"missing_label": "gone"}, "missing_label: expected it beside missing = 'bin' alone, found missing = 'drop'"),
         ({"missing": "bin", "missing_values": [" Y"]}, "missing_values: expected texts that stand for no category .*' Y'"),
     ],
 )

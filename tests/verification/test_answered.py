@@ -14,7 +14,6 @@ import pytest
 from synthrelease.bounds import bound
 from synthrelease.bundle import write_bundle
 from synthrelease.bundle.public import public_facts
-from synthrelease.bundle.table import ReleasedTable
 from synthrelease.candidates.candidate import Candidate
 from synthrelease.criteria import Fitted, PublicFacts, Score
 from synthrelease.criteria.informative import unanswerable
@@ -22,6 +21,7 @@ from synthrelease.enclave.door import Meter, PrivateCounts
 from synthrelease.errors import BudgetError, SpecError
 from synthrelease.published import load
 from synthrelease.published.document import ReleaseDocument, read_strictly
+from synthrelease.published.table import ReleasedTable
 from synthrelease.releasing.attempt import generate, judge, prepare
 from synthrelease.releasing.dry_run import made_up
 from synthrelease.releasing.release import Release, release
@@ -102,7 +102,7 @@ def problems(bundle: Path, of_release: Edit = lambda found: None, of_measurement
 
 
 def facts(bundle: Path, document: ReleaseDocument) -> PublicFacts:
-    from synthrelease.bundle.table import read_csv
+    from synthrelease.published.table import read_csv
     from synthrelease.verification.schema import rebuild
 
     names, labels = [each.name for each in document.columns], [each.labels for each in document.columns]

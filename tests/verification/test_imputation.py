@@ -17,15 +17,15 @@ import pytest
 
 import synthrelease
 from synthrelease.bundle import write_bundle
-from synthrelease.bundle.checksums import sha256
 from synthrelease.bundle.imputing import imputed_bytes, relabelled
 from synthrelease.bundle.rewriting import rewritten
-from synthrelease.bundle.table import ReleasedTable
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.donors import Completed
 from synthrelease.domain.schema import Layout
 from synthrelease.errors import SpecError
+from synthrelease.published.checksums import sha256
 from synthrelease.published.document import ReleaseDocument
+from synthrelease.published.table import ReleasedTable
 from synthrelease.releasing.release import release
 from synthrelease.specification.spec import load_spec
 from synthrelease.toml.bundle import BundleTable

@@ -64,7 +64,8 @@ PAIR = BinPart(label="1-2", lower=1, below=3, number=1.5)
 WRONG = {
     "edges that leave a gap": {"bins": [PAIR, BinPart(label="4-8", lower=4, below=9, number=6)]},
     "a label of other edges": {"bins": [PAIR, BinPart(label="4-8", lower=3, below=9, number=6)]},
-    "another number": {"bins": [BinPart(label="1-8", lower=1, below=9, number=4)]},
+    "a number that is not in the bin": {"bins": [BinPart(label="1-8", lower=1, below=9, number=8.5)]},
+    "a number beyond the bounds": {"bins": [BinPart(label=">=1", lower=1, number=12)], "bounds": [1, 9]},
     "a label twice": {"bins": [BinPart(label="1-8", lower=1, below=9, number=4.5)] * 2},
     "a label of several bins": {"bins": [BinPart(label="1..8", lower=1, below=9, number=4.5)]},
     "categories of a number": {"bins": [BinPart(label="1-8", categories=["1-8"])]},
@@ -80,6 +81,12 @@ def test_a_column_that_cannot_be_is_told(name: str) -> None:
     with pytest.raises(SchemaProblem, match=r"^schema: column 'year': "):
         rebuild(with_columns([year.model_copy(update=WRONG[name])], []))
     rebuild(with_columns([year], []))
+
+
+def test_a_stated_number_fits_where_the_bin_can_hold_it() -> None:
+    year = RICH.columns[1]
+    bins = [PAIR.model_copy(update={"number": 1.2}), BinPart(label=">2", lower=3, number=7.5)]
+    rebuild(with_columns([year.model_copy(update={"bins": bins, "bounds": [1, 9]})], []))
 
 
 def test_an_edge_is_written_without_an_exponent() -> None:

@@ -13,14 +13,15 @@ from typing import Any
 import pytest
 
 from synthrelease.bundle import write_bundle
-from synthrelease.bundle.checksums import sha256
-from synthrelease.bundle.commitment import commitment, read_commitment
+from synthrelease.bundle.commitment import commitment
 from synthrelease.bundle.folder import _sealed
 from synthrelease.bundle.rewriting import OtherRelease, rewritten
 from synthrelease.bundle.series import changes, total
 from synthrelease.errors import InputError, SpecError
 from synthrelease.ledger.account import open_ledger
 from synthrelease.publish import ReleaseRequest, check_before_spending
+from synthrelease.published.checksums import sha256
+from synthrelease.published.commitment import read_commitment
 from synthrelease.published.costs import PersonPart
 from synthrelease.published.document import ReleaseDocument, read_strictly
 from synthrelease.published.series import CorrectedPart, EarlierPart

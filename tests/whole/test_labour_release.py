@@ -15,10 +15,10 @@ import pytest
 from typer.testing import CliRunner
 
 import synthrelease
-from synthrelease.bundle.checksums import NAME, checksum_file
 from synthrelease.cli import app, demonstrating
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import SpecError
+from synthrelease.published.checksums import NAME, checksum_file
 from synthrelease.rehearsal.report import describe
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.spec import load_spec
@@ -124,7 +124,7 @@ def test_the_demonstration_runs_every_command_and_says_which(shown: tuple[Path, 
     text = " ".join(shown[1].split())
     at = [text.index(f"$ synthrelease {name} ") for name in ("rehearse", "ledger open", "check", "release", "verify", "bound")]
     assert at == sorted(at)
-    assert "Everything fits together." in text
+    assert "The files fit together." in text
     assert "1 charges, epsilon 2.1721076 of 3" in text
     assert (shown[0] / "trial" / "report.html").is_file()
 

@@ -31,6 +31,7 @@ acceptance = "acceptance.toml"
 
 [input]
 missing = "bin"
+outside = "error"
 
 [columns.reason]
 kind = "category"

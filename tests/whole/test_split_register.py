@@ -36,6 +36,7 @@ from tests.helpers.tiny import write_config, write_data
 
 SELECTION = "[selection]\nstop_probability = 0.001\n"
 ROWS = "[input]\nrows = 400\n"
+STRICT = '[input]\nmissing = "error"\noutside = "error"\n'
 EPSILON = Fraction("17.4305912")
 """That of the tiny release, and 0.05 for the number of rows: of a piece, rows are always left out."""
 
@@ -212,7 +213,7 @@ def test_without_rules_too_the_number_of_rows_of_a_piece_is_counted(tmp_path: Pa
     """Without pieces nothing would be left out, and all rows of the file would be used for nothing."""
     rule = "[[rules]]\nnever = \"face == 'tail' and year > 6\"\n"
     for more, way in ((split_table(1), "counted"), ("", "whole")):
-        spec = load_spec(write_config(tmp_path, {SELECTION: SELECTION + more, ROWS: "", rule: ""}))
+        spec = load_spec(write_config(tmp_path, {SELECTION: SELECTION + more, ROWS: STRICT, rule: ""}))
         assert spec.rows.way == way
 
 

@@ -52,7 +52,7 @@ def test_eighty_columns_are_read_released_verified_loaded_and_bounded(tmp_path: 
     assert Counter(found) == Counter(map(tuple, rows))
 
     run("release", config, "--data", data, "--out", out)
-    assert "Everything fits together." in run("verify", out)
+    assert "The files fit together." in run("verify", out)
     released, lines = synthrelease.load(out), lines_of(out / "data.csv")
     assert lines[0] == header
     assert lines[1:] == released.table.astype(str).to_numpy().tolist()

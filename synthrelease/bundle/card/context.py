@@ -18,11 +18,11 @@ from synthrelease.bundle.card import (
 )
 from synthrelease.bundle.card.pictures import band_columns, error_band, of_every_cell
 from synthrelease.bundle.card.wording import Wording
-from synthrelease.bundle.checksums import sha256
 from synthrelease.bundle.interval import LEVEL
 from synthrelease.bundle.names import file_lines, page_name
-from synthrelease.bundle.table import ReleasedTable
+from synthrelease.published.checksums import sha256
 from synthrelease.published.document import ReleaseDocument
+from synthrelease.published.table import ReleasedTable
 from synthrelease.toml.card import LICENCES
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 from synthrelease.bundle.card.numbers import figure
-from synthrelease.bundle.table import ReleasedTable
 from synthrelease.candidates.projections import published_projection
 from synthrelease.published.document import ReleaseDocument
+from synthrelease.published.table import ReleasedTable
 
 
 def effective_rows(table: ReleasedTable, minimum_count: int) -> float:

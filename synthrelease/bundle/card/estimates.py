@@ -13,10 +13,12 @@ def sentences(document: ReleaseDocument) -> list[str]:
         return []
     together = "; ".join(" × ".join(table) for table in part.together)
     return [
-        "The noisy tables that the rows were made from are published (measurements.json). Shares, means and slopes of linear "
-        f"regressions can be estimated from them with {share(float(part.level), 0)} intervals, one for the original table and "
-        "one for a population of which it is a simple random sample: “synthrelease estimate” does so, from this folder alone. "
-        "Standard errors computed from the synthetic rows leave out the noise and are too small.",
+        "The noisy tables that the rows were made from are published (measurements.json). Shares, numbers of rows, means, "
+        f"medians and slopes of linear regressions can be estimated from them with {share(float(part.level), 0)} intervals, "
+        "one for the rows of the file that the rules keep and one for a population of which they are a simple random sample: "
+        "“synthrelease estimate” does so, from this folder alone. Means and slopes are of the numbers that stand for bins; "
+        "beside a mean stands the wider interval for the file's own values. Standard errors computed from the synthetic rows "
+        "leave out the noise and are too small.",
         f"Measured together, so that questions about columns of one of these have an estimate: {together}.",
     ]
 

@@ -6,8 +6,8 @@ import re
 
 from synthrelease.bundle.card.context import context
 from synthrelease.bundle.card.environment import environment
-from synthrelease.bundle.table import ReleasedTable
 from synthrelease.published.document import ReleaseDocument
+from synthrelease.published.table import ReleasedTable
 
 
 def markdown_bytes(document: ReleaseDocument, table: ReleasedTable) -> bytes:

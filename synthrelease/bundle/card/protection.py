@@ -39,13 +39,23 @@ def left_out_text(document: ReleaseDocument) -> str:
     """What became of rows with missing values, with values outside, and against the rules for original rows."""
     columns, split = document.columns, document.split
     sentences = [
-        ("Rows with a missing value were left out: {}.", [one.name for one in columns if one.missing == "drop"]),
+        (
+            "Rows with a missing value, or a text that is no number or date, were left out: {}.",
+            [one.name for one in columns if one.missing == "drop"],
+        ),
         ("A missing value was counted as a bin of its own, under a label that is no value: {}.", _missing_bins(document)),
-        ("Files with a missing value were refused: {}.", [one.name for one in columns if one.missing == "error"]),
+        (
+            "Files with a missing value were refused, so none is in the original file, which the guarantee does not cover: {}.",
+            [one.name for one in columns if one.missing == "error"],
+        ),
         ("Values outside the bounds counted as the nearest bound: {}.", [one.name for one in columns if one.outside == "clip"]),
         ("Rows with a value outside bounds or categories were left out: {}.", _outside(document, "drop")),
         ("Texts that no category lists were counted as one of their own: {}.", _unlisted(document)),
-        ("Files with a value outside bounds or categories were refused: {}.", _outside(document, "error")),
+        (
+            "Files with a value outside bounds or categories were refused, so none is in the original file, which the "
+            "guarantee does not cover: {}.",
+            _outside(document, "error"),
+        ),
         ("Rows were left out in which one of these occurred: {}.", document.raw_rules),
         ("Rows of other pieces of the register were left out ({}).", [f"{split.of - 1} of {split.of}"] if split else []),
     ]

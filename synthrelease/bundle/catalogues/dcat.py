@@ -21,10 +21,10 @@ from synthrelease.bundle.catalogues.identity import (
 )
 from synthrelease.bundle.datapackage import media_type
 from synthrelease.bundle.names import describe_file
-from synthrelease.bundle.table import NOTICE
 from synthrelease.bundle.titles import labelled, labelled_title
 from synthrelease.errors import InputError
 from synthrelease.published.document import ReleaseDocument
+from synthrelease.published.table import NOTICE
 from synthrelease.toml.card import is_email
 
 Node = dict[str, Any]

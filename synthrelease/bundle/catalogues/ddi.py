@@ -9,11 +9,11 @@ from xml.etree.ElementTree import Element, SubElement
 from synthrelease.bundle.catalogues.identity import description, identifier, keywords, provenance
 from synthrelease.bundle.datapackage import media_type
 from synthrelease.bundle.names import describe_file
-from synthrelease.bundle.table import NOTICE, ReleasedTable
 from synthrelease.bundle.titles import labelled_title
 from synthrelease.domain.margins import WEIGHT
 from synthrelease.published.columns import ColumnPart
 from synthrelease.published.document import ReleaseDocument
+from synthrelease.published.table import NOTICE, ReleasedTable
 from synthrelease.toml.bundle import SYNTHETIC
 from synthrelease.toml.card import LICENCES, is_email
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from synthrelease.bundle.catalogues.croissant import croissant_bytes
 from synthrelease.bundle.catalogues.dcat import jsonld_bytes, turtle_bytes
 from synthrelease.bundle.catalogues.ddi import ddi_bytes
-from synthrelease.bundle.table import ReleasedTable
 from synthrelease.published.document import ReleaseDocument
+from synthrelease.published.table import ReleasedTable
 
 
 def catalogue_documents(document: ReleaseDocument, table: ReleasedTable, sizes: Mapping[str, int]) -> dict[str, bytes]:

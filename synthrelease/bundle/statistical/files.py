@@ -17,11 +17,11 @@ import numpy as np
 from synthrelease.bundle.statistical.names import SPSS, STATA
 from synthrelease.bundle.statistical.notes import with_note
 from synthrelease.bundle.statistical.variables import FILE_LABEL, Variable, cut_label, further_labels, variables
-from synthrelease.bundle.table import NOTICE, ReleasedTable
 from synthrelease.bundle.titles import labelled_title
 from synthrelease.domain.margins import WEIGHT
 from synthrelease.errors import InputError
 from synthrelease.published.document import ReleaseDocument
+from synthrelease.published.table import NOTICE, ReleasedTable
 from synthrelease.toml.bundle import SYNTHETIC
 
 STATA_MISSING, SPSS_MISSING = "a", -1

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 
 from synthrelease.bundle.statistical.names import STATA, renamed
 from synthrelease.bundle.statistical.variables import Variable, further_labels, variables
-from synthrelease.bundle.table import NOTICE
 from synthrelease.bundle.titles import labelled_title
 from synthrelease.criteria.wording import words
 from synthrelease.domain.margins import WEIGHT
 from synthrelease.published.columns import ColumnPart
 from synthrelease.published.document import CriterionPart, ReleaseDocument
+from synthrelease.published.table import NOTICE
 from synthrelease.toml.bundle import SYNTHETIC
 
 R_NAME, STATA_NAME = "read.R", "read.do"

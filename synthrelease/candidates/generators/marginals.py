@@ -24,9 +24,10 @@ from synthrelease.candidates.generators.bayesian_network import BayesianNetwork
 from synthrelease.candidates.generators.junction_tree import JunctionTree
 from synthrelease.candidates.generators.maximum_entropy import maximum_entropy
 from synthrelease.candidates.generators.measurements import NoisyMarginal, NoisyMarginals, NoisySum
-from synthrelease.candidates.generators.scored_sums import ScoredSum, read_sums
+from synthrelease.candidates.generators.scored_sums import STEPS, ScoredSum, read_sums
 from synthrelease.domain.counts import DENSE_LIMIT, Counts
 from synthrelease.domain.lattice import lattice
+from synthrelease.domain.own_values import BinnedCounts
 from synthrelease.domain.schema import Layout
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import Unexpected, closest, listing
@@ -86,9 +87,11 @@ class Marginals(MeasuringGenerator):
     sums : sums of public scores over the rows, each measured as one number, which the model matches: "parity[0 0 0 1]" counts
         the rows of the last of four bins, "age[-20..20]:weight[-2 0 3]" adds up products of scores, evenly spaced in the first
         column. There is a score for every bin on which the column is measured; where a configuration's bins are
-        coarser, the mean score stands for them. `within -60..60` after a term clips every row's product: the noise goes with
-        the range, and few rows have the extremes. Weights as in `tables`, in the same budget; the noise of a sum is that of
-        one number, of sensitivity highest minus lowest score.
+        coarser, the mean score stands for them. "age(15..90 - 40):income(0..9000)" adds up products of the own values of the
+        rows, each clipped to limits and less a centre; in the model the numbers that stand for bins take their place, so that
+        means and lines of the released table come near those of the file. `within -60..60` after a term clips every row's
+        product: the noise goes with the range, and few rows have the extremes. Weights as in `tables`, in the same budget; the
+        noise of a sum is that of one number, of sensitivity highest minus lowest score.
         Example: `sums = "2 parity[0 0 0 1] + age[-20..20]:weight[-2 0 3]"`.
     prior : a public file with the columns of the private one, relative to the configuration; the model is the nearest table to
         it that matches the measurements. A wrong one costs accuracy, never privacy. Example: `prior = "../public.csv"`.
@@ -242,7 +245,9 @@ class Marginals(MeasuringGenerator):
                 scores=one.scores(layout),
                 value=0,
                 epsilon=share * epsilon,
-                sensitivity=int(np.ptp(one.scores(layout))),
+                sensitivity=STEPS if one.own_values_of else int(np.ptp(one.scores(layout))),
+                exact=not one.own_values_of,
+                own=one if one.own_values_of else None,
             )
             for one, share in zip(self.scored_sums, self.sum_shares(layout), strict=True)
         )
@@ -278,7 +283,13 @@ def _measure_sums(counts: Counts, asked: Sequence[NoisySum], entropy: SystemEntr
     marginals = lattice(counts)
     measured = []
     for one in asked:
-        exact = np.array([int((marginals.get(one.columns) * one.scores).sum())])
+        if one.own is None:
+            total = int((marginals.get(one.columns) * one.scores).sum())
+        elif isinstance(counts, BinnedCounts):
+            total = one.own.total(counts.atoms, counts.transformation)
+        else:
+            raise ValueError("expected rows that know their own values, found bins alone")
+        exact = np.array([total])
         noisy = discrete_laplace(exact, sensitivity=one.sensitivity, epsilon=one.epsilon, entropy=entropy)
         measured.append(replace(one, value=int(noisy[0])))
     return tuple(measured)

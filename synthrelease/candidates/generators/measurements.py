@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from synthrelease.candidates.generators.scored_sums import merged_scores
+from synthrelease.candidates.generators.scored_sums import ScoredSum, merged_scores
 from synthrelease.domain.axes import with_merged_bins
 from synthrelease.domain.schema import Layout
 
@@ -54,7 +54,8 @@ class NoisySum:
     value : the sum plus discrete Laplace noise of scale `sensitivity` / epsilon.
     sensitivity : how far one replaced record moves the sum: the highest score as measured, the lowest being 0.
     exact : whether `value` is the sum of `scores` over the rows, but for its noise: not where bins of different scores were
-        merged.
+        merged, nor where own values were added up.
+    own : the sum of own values, where they were; `scores` are then what the numbers of bins lead to.
     """
 
     text: str
@@ -64,6 +65,7 @@ class NoisySum:
     epsilon: Fraction
     sensitivity: int
     exact: bool = True
+    own: ScoredSum | None = None
 
     @property
     def variance(self) -> float:
@@ -72,6 +74,8 @@ class NoisySum:
 
     def merge(self, layout: Layout, maps: Sequence[np.ndarray]) -> NoisySum:
         """The same measurement, with the scores of coarser bins. Post-processing."""
+        if self.own is not None:
+            return replace(self, scores=self.own.scores(layout))
         merged = merged_scores(self.scores, self.columns, layout.sizes, maps)
         same = np.array_equal(merged[np.ix_(*(maps[column] for column in self.columns))], self.scores)
         return replace(self, scores=merged, exact=self.exact and same)

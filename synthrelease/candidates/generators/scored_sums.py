@@ -3,6 +3,9 @@
 A product moment, a mean or the size of one rare bin is a sum over all rows of a score that each row's bins have. Measured as
 one number it has the noise of one number; added up from a measured table it has that of all cells of the table, and in cells
 far from the middle it counts most.
+
+A score may also be the own value of a row: the mean of a column, or a product moment of two, is then that of the rows, and not
+of the numbers that stand for their bins.
 """
 
 from __future__ import annotations
@@ -16,7 +19,8 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from synthrelease.domain.axes import with_merged_bins
-from synthrelease.domain.schema import Layout
+from synthrelease.domain.counts import Counts
+from synthrelease.domain.schema import Layout, Transformation
 from synthrelease.errors import Unexpected, closest, listing
 from synthrelease.toml.fields import Mistake
 
@@ -25,11 +29,14 @@ STEPS = 2**12
 
 _NUMBER = r"-?[0-9]+(?:\.[0-9]+)?"
 _FACTOR = re.compile(rf"\s*(?P<column>\w+)\s*\[\s*(?P<scores>{_NUMBER}\s*\.\.\s*{_NUMBER}|{_NUMBER}(?:\s+{_NUMBER})*)\s*\]\s*")
+_OWN = re.compile(
+    rf"\s*(?P<column>\w+)\s*\(\s*(?P<low>{_NUMBER})\s*\.\.\s*(?P<high>{_NUMBER})\s*(?:-\s*(?P<centre>{_NUMBER})\s*)?\)\s*"
+)
 _WEIGHT = re.compile(r"\s*(?P<weight>[0-9]+(?:\.[0-9]+)?)\s+(?P<factors>.*)", re.DOTALL)
-_WITHIN = re.compile(rf"(?P<factors>.*\])\s*within\s+(?P<low>{_NUMBER})\s*\.\.\s*(?P<high>{_NUMBER})\s*", re.DOTALL)
+_WITHIN = re.compile(rf"(?P<factors>.*[\])])\s*within\s+(?P<low>{_NUMBER})\s*\.\.\s*(?P<high>{_NUMBER})\s*", re.DOTALL)
 _EXPECTED = (
-    "terms such as 'children[0 0 0 1]', '2 age[18 25 40]:weight[-2000..2000]' or 'age[-20..20]:weight[-9..9] within -50..50', "
-    "joined by +, of different columns"
+    "terms such as 'children[0 0 0 1]', '2 age[18 25 40]:weight[-2000..2000]', 'age(15..90 - 40):income(0..9000)' or "
+    "'age[-20..20]:weight[-9..9] within -50..50', joined by +, of different columns"
 )
 
 
@@ -54,29 +61,57 @@ class Factor:
 
 
 @dataclass(frozen=True, kw_only=True)
+class OwnValue:
+    """The own value of a row in one column, clipped to limits, less a centre. A row without a value counts as the centre, or as
+    the limit next to it.
+
+    In a released table the number that stands for a row's bin takes its place.
+    """
+
+    column: str
+    low: float
+    high: float
+    centre: float
+
+    def of(self, numbers: np.ndarray) -> np.ndarray:
+        """(n,) what values, or the numbers of bins, add; NaN stands for no value."""
+        return np.clip(np.where(np.isfinite(numbers), numbers, self.centre), self.low, self.high) - self.centre
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The least and the most that it can be."""
+        return self.low - self.centre, self.high - self.centre
+
+    @property
+    def text(self) -> str:
+        less = f" - {self.centre:g}" if self.centre else ""
+        return f"{self.column}({self.low:g}..{self.high:g}{less})"
+
+
+@dataclass(frozen=True, kw_only=True)
 class ScoredSum:
-    """One sum: the product of the scores of a row's bins, added up over all rows; and its weight in the budget.
+    """One sum: the product of the scores of a row's bins, or own values, added up over all rows; and its weight in the budget.
 
     Attributes
     ----------
     limits : what every row's product is clipped to; None where it is not.
     """
 
-    factors: tuple[Factor, ...]
+    factors: tuple[Factor | OwnValue, ...]
     weight: Fraction
     limits: tuple[Fraction, Fraction] | None = None
 
     @classmethod
     def of(cls, text: str) -> ScoredSum:
-        """Read "children[0 0 0 1]" or "2 age[18 25 40]:weight[-2000..2000]". Raises Unexpected for anything else."""
+        """Read "children[0 0 0 1]" or "2 age[18 25 40]:weight(0..200 - 70)". Raises Unexpected for anything else."""
         weighted = _WEIGHT.fullmatch(text)
         weight = Fraction(weighted["weight"]) if weighted else Fraction(1)
         product = weighted["factors"] if weighted else text
         within = _WITHIN.fullmatch(product)
         limits = None if within is None else (Fraction(within["low"]), Fraction(within["high"]))
-        matches = [_FACTOR.fullmatch(part) for part in (product if within is None else within["factors"]).split(":")]
-        factors = [_factor(match) for match in matches if match is not None]
-        if len(factors) < len(matches) or len({factor.column for factor in factors}) < len(matches) or not weight:
+        parts = (product if within is None else within["factors"]).split(":")
+        factors = [factor for factor in map(_factor, parts) if factor is not None]
+        if len(factors) < len(parts) or len({factor.column for factor in factors}) < len(parts) or not weight:
             raise Unexpected(_EXPECTED, repr(text.strip()))
         return cls(factors=tuple(factors), weight=weight, limits=limits)
 
@@ -85,13 +120,76 @@ class ScoredSum:
         within = "" if self.limits is None else f" within {float(self.limits[0]):g}..{float(self.limits[1]):g}"
         return ":".join(factor.text for factor in self.factors) + within
 
+    @property
+    def own_values_of(self) -> tuple[str, ...]:
+        """The columns whose own values it adds up."""
+        return tuple(factor.column for factor in self.factors if isinstance(factor, OwnValue))
+
     def columns(self, layout: Layout) -> tuple[int, ...]:
         """Increasing indices of its columns."""
         return tuple(sorted(layout.index(factor.column) for factor in self.factors))
 
     def scores(self, layout: Layout) -> np.ndarray:
-        """(sizes of its columns) whole numbers from 0 to STEPS: what a row of each cell adds. Exact, and public; read only."""
-        return _steps(self, layout)
+        """(sizes of its columns) what a row of each cell adds, from 0 to STEPS; public, and read only.
+
+        Exact whole numbers, where bins alone decide. Otherwise what the numbers that stand for bins lead to, as floats: what a
+        row of a released table adds; of a layout that does not know them, what rows without values add.
+        """
+        if not self.own_values_of:
+            return _steps(self, layout)
+        of_bins = [self._of_numbers(factor, layout) for factor in self._in_order(layout)]
+        return self._in_steps(_product(of_bins))
+
+    def own_steps(self, transformation: Transformation) -> list[np.ndarray]:
+        """Of each of its columns, in the order of the layout, (n_atoms,) the factor of a row with a value there."""
+        layout, found = transformation.layout, []
+        for factor in self._in_order(layout):
+            binning = transformation.binning(factor.column)
+            if isinstance(factor, OwnValue):
+                found.append(factor.of(transformation.schema[factor.column].atoms.known_numbers))
+            else:
+                found.append(np.array([float(score) for score in factor.of_bins(len(binning))])[list(binning.of_atom)])
+        return found
+
+    def total(self, rows: Counts, transformation: Transformation) -> int:
+        """The exact sum of the whole steps of some rows on atomic cells.
+
+        A row's step is a function of the row alone: a product of single numbers in a fixed order, rounded and kept from 0 to
+        STEPS, whatever other rows there are.
+        """
+        layout = transformation.layout
+        found = rows.project(self.columns(layout))
+        product = np.ones(len(found))
+        for place, factor in enumerate(self.own_steps(transformation)):
+            product = product * factor[found.digits(place)]
+        return int(found.counts @ np.rint(self._in_steps(product)).astype(np.int64))
+
+    def _in_order(self, layout: Layout) -> list[Factor | OwnValue]:
+        return sorted(self.factors, key=lambda factor: layout.index(factor.column))
+
+    def _of_numbers(self, factor: Factor | OwnValue, layout: Layout) -> np.ndarray:
+        place = layout.index(factor.column)
+        if isinstance(factor, Factor):
+            return np.array([float(score) for score in factor.of_bins(layout.sizes[place])])
+        known = layout.numbers[place] if layout.numbers else (None,) * layout.sizes[place]
+        return factor.of(np.array([np.nan if number is None else number for number in known], dtype=float))
+
+    @cached_property
+    def ends(self) -> tuple[float, float]:
+        """The least and the most that one row can add, where own values count."""
+        low, high = 1.0, 1.0
+        for factor in self.factors:
+            scores = factor.ends if isinstance(factor, OwnValue) else [float(score) for score in factor.scores]
+            products = [end * score for end in (low, high) for score in (min(scores), max(scores))]
+            low, high = min(products), max(products)
+        if self.limits is None:
+            return low, high
+        return tuple(min(max(end, float(self.limits[0])), float(self.limits[1])) for end in (low, high))  # type: ignore[return-value]
+
+    def _in_steps(self, products: np.ndarray) -> np.ndarray:
+        """Products of own values in steps from 0 to STEPS between the ends, as floats."""
+        low, high = self.ends
+        return np.clip((products - low) / (high - low) * STEPS, 0, STEPS)
 
     def mistakes(self, layout: Layout) -> Iterable[Mistake]:
         """What is wrong with its columns, or with how many scores they have."""
@@ -101,6 +199,12 @@ class ScoredSum:
                 expected = f"columns ({listing(layout.columns)})"
                 yield Mistake(field="sums", expected=expected, found=repr(factor.column), suggestion=guess)
                 return
+            if isinstance(factor, OwnValue):
+                if layout.numbers and all(number is None for number in layout.numbers[layout.index(factor.column)]):
+                    expected = f"a column with numbers, and an alternative into whose bins all others fall, for {factor.text}"
+                    yield Mistake(field="sums", expected=expected, found=repr(factor.column))
+                    return
+                continue
             size = layout.sizes[layout.index(factor.column)]
             if not factor.spread and len(factor.scores) != size:
                 expected = (
@@ -108,15 +212,30 @@ class ScoredSum:
                 )
                 yield Mistake(field="sums", expected=expected, found=str(len(factor.scores)))
                 return
-        if not np.ptp(self.scores(layout)):
+        if self.own_values_of:
+            if not self.ends[0] < self.ends[1]:
+                yield Mistake(
+                    field="sums", expected="limits that leave rows apart", found=f"the same for all rows in {self.text}"
+                )
+        elif not np.ptp(self.scores(layout)):
             yield Mistake(field="sums", expected="scores that differ", found=f"the same for all rows in {self.text}")
+
+
+def _product(factors: Sequence[np.ndarray]) -> np.ndarray:
+    """The product of arrays of one axis each, an axis for each."""
+    found = np.array(1.0)
+    for factor in factors:
+        found = found[..., None] * factor
+    return found
 
 
 @lru_cache(maxsize=1_000)
 def _steps(one: ScoredSum, layout: Layout) -> np.ndarray:
     columns = one.columns(layout)
     by_column = {
-        layout.index(factor.column): factor.of_bins(layout.sizes[layout.index(factor.column)]) for factor in one.factors
+        layout.index(factor.column): factor.of_bins(layout.sizes[layout.index(factor.column)])
+        for factor in one.factors
+        if isinstance(factor, Factor)
     }
     cells = [Fraction(1)]
     for column in columns:
@@ -145,7 +264,18 @@ def merged_scores(scores: np.ndarray, columns: Sequence[int], sizes: Sequence[in
     return scores
 
 
-def _factor(match: re.Match[str]) -> Factor:
+def own_values_of(text: str) -> set[str]:
+    """The columns whose own values a formula names, also one that cannot be read otherwise."""
+    return {match["column"] for match in _OWN.finditer(text)}
+
+
+def _factor(text: str) -> Factor | OwnValue | None:
+    if own := _OWN.fullmatch(text):
+        low, high, centre = (float(own[name] or 0) for name in ("low", "high", "centre"))
+        return OwnValue(column=own["column"], low=low, high=high, centre=centre) if low < high else None
+    match = _FACTOR.fullmatch(text)
+    if match is None:
+        return None
     spread = ".." in match["scores"]
     texts = match["scores"].split("..") if spread else match["scores"].split()
     return Factor(column=match["column"], scores=tuple(Fraction(text.strip()) for text in texts), spread=spread)

@@ -1,4 +1,4 @@
-"""data.csv and data.parquet: the released rows as bin labels, sorted, so that their order tells nothing."""
+"""data.csv and data.parquet, read back: the released rows as counts of the bins of their schema."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ import io
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from synthrelease.candidates.candidate import Candidate
 from synthrelease.domain.counts import Counts, Tally
 from synthrelease.domain.margins import WEIGHT
 from synthrelease.domain.schema import Layout
 from synthrelease.errors import OutputError
-from synthrelease.published.lines import MARK, ROWS_PER_PIECE, WrongLine, bins_of_lines, without_marks, without_weights
+from synthrelease.published.lines import MARK, WrongLine, bins_of_lines, without_marks, without_weights
 from synthrelease.toml.bundle import SYNTHETIC
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from synthrelease.candidates.candidate import Candidate
 
 _PIECE = 2**22
 """Bytes of data.csv that are taken apart to lines at a time, about."""
@@ -29,7 +29,7 @@ _PIECE = 2**22
 
 NOTICE = "Synthetic data. No row is a person."
 """What a file says of itself first, where its format has a place for it."""
-_METADATA = {b"description": NOTICE.encode("ascii")}
+METADATA = {b"description": NOTICE.encode("ascii")}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,80 +67,11 @@ class ReleasedTable:
         return self.counts.marginal((left, right))
 
 
-def csv_bytes(table: ReleasedTable) -> bytes:
-    """The released table as UTF-8 CSV with a header and "\n" line ends on every system, rows in the order of their bins."""
-    counts, lines = table.counts, list[str]()
-    writer = csv.writer(_Lines(lines), lineterminator="\n")
-    writer.writerow(_header(table.names, table.weights is not None, table.marked))
-    written = ["".join(lines).encode("utf-8")]
-    for start in range(0, len(counts), ROWS_PER_PIECE):
-        piece = slice(start, start + ROWS_PER_PIECE)
-        texts = [map(labels.__getitem__, bins[piece].tolist()) for labels, bins in zip(table.labels, counts.bins, strict=True)]
-        if table.weights is not None:
-            texts.append(map(repr, table.weights[piece].tolist()))
-        if table.marked:
-            texts.append(map(str, repeat(MARK, len(counts.counts[piece]))))
-        lines.clear()
-        writer.writerows(zip(*texts, strict=True))
-        rows = [line * times for line, times in zip(lines, counts.counts[piece].tolist(), strict=True)]
-        written.append("".join(rows).encode("utf-8"))
-    return b"".join(written)
-
-
-class _Lines:
-    """What a CSV writer writes to: the lines in a list."""
-
-    def __init__(self, lines: list[str]):
-        self.write = lines.append
-
-
-def parquet_bytes(table: ReleasedTable, says_synthetic: bool = False) -> bytes:
-    """The released table as Parquet: every column a dictionary of all its labels, ordered where its bins are.
-
-    Parameters
-    ----------
-    says_synthetic : whether the metadata of the file say so.
-    """
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    arrays = [
-        pa.DictionaryArray.from_arrays(
-            _numbers(table.counts.rows(column).astype(np.int32), pa.int32()), _texts(labels), ordered=order
-        )
-        for column, (labels, order) in enumerate(zip(table.labels, table.ordered, strict=True))
-    ]
-    columns = dict(zip(table.names, arrays, strict=True))
-    if table.weights is not None:
-        columns[WEIGHT] = _numbers(np.repeat(table.weights, table.counts.counts).astype(float), pa.float64())
-    if table.marked:
-        columns[SYNTHETIC] = _numbers(np.full(table.counts.total, int(MARK), dtype=np.int8), pa.int8())
-    sink = io.BytesIO()
-    pq.write_table(pa.table(columns, metadata=_METADATA if says_synthetic else None), sink, compression="snappy")
-    return sink.getvalue()
-
-
-def _numbers(values: np.ndarray, kind: Any) -> Any:
-    """An Arrow array of these numbers, none missing, over their own memory. `pa.array` would import pandas for it."""
-    import pyarrow as pa
-
-    return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(np.ascontiguousarray(values))])
-
-
-def _texts(labels: Sequence[str]) -> Any:
-    """An Arrow array of texts, none missing, without pandas, too."""
-    import pyarrow as pa
-
-    encoded = [label.encode() for label in labels]
-    ends = np.cumsum([0, *map(len, encoded)]).astype(np.int32)
-    return pa.StringArray.from_buffers(len(encoded), pa.py_buffer(ends), pa.py_buffer(b"".join(encoded)))
-
-
 class TableError(OutputError):
     """A table of a bundle that is not the one that its schema describes."""
 
 
-def _header(names: Sequence[str], weighted: bool, marked: bool) -> list[str]:
+def header_of(names: Sequence[str], weighted: bool, marked: bool) -> list[str]:
     return [*names, *([WEIGHT] if weighted else []), *([SYNTHETIC] if marked else [])]
 
 
@@ -196,7 +127,7 @@ def _table_of(
     times: np.ndarray | None,
 ) -> ReleasedTable:
     """The table of these lines, the header before them; `times` says how often each occurs, once when it is None."""
-    header = _header(names, weighted, marked)
+    header = header_of(names, weighted, marked)
     if next(lines, []) != header:
         raise TableError(f"expected the columns {', '.join(header)} in the header, found others")
     weights: list[float] = []
@@ -258,32 +189,46 @@ def read_parquet(
     weighted: bool = False,
     marked: bool = False,
     says_synthetic: bool = False,
+    n_rows: int | None = None,
 ) -> ReleasedTable:
     """data.parquet as counts; with the weights that stand after its columns, where it is a weighted one.
 
+    Parameters
+    ----------
+    n_rows : how many rows it must have. What the file says of itself is compared before any row is read: equal rows take no
+        bytes in it, and may take all memory when they are read.
+
     Raises
     ------
-    TableError : when the columns or a value are not those of the schema.
+    TableError : when the columns, their number of rows or a value are not those of the schema.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
-        found = pq.ParquetFile(io.BytesIO(content)).read(use_threads=False)  # read_table would import pandas
+        file = pq.ParquetFile(io.BytesIO(content))
+        schema, footer = file.schema_arrow, file.metadata
+    except (pa.ArrowException, OSError):
+        file = None
+    if file is None:
+        raise TableError("expected a Parquet file, found something else")
+    header = header_of(names, weighted, marked)
+    if schema.names != header:
+        raise TableError(f"expected the columns {', '.join(header)}, found others")
+    if schema.metadata != (METADATA if says_synthetic else None):
+        raise TableError("expected the metadata that the program writes, found others")
+    types = [pa.dictionary(pa.int32(), pa.string(), ordered=order) for order in ordered]
+    if schema.types != [*types, *([pa.float64()] if weighted else []), *([pa.int8()] if marked else [])]:
+        raise TableError("expected dictionaries of labels, ordered where the bins are, found others")
+    if not footer.num_rows:
+        raise TableError(f"expected rows of {len(names)} values, found none")
+    _check_footer(footer, n_rows, sum(len(label.encode()) for known in labels for label in known))
+    try:
+        found = file.read(use_threads=False)  # read_table would import pandas
     except (pa.ArrowException, OSError):
         found = None
     if found is None:
         raise TableError("expected a Parquet file, found something else")
-    header = _header(names, weighted, marked)
-    if found.column_names != header:
-        raise TableError(f"expected the columns {', '.join(header)}, found others")
-    if found.schema.metadata != (_METADATA if says_synthetic else None):
-        raise TableError("expected the metadata that the program writes, found others")
-    types = [pa.dictionary(pa.int32(), pa.string(), ordered=order) for order in ordered]
-    if found.schema.types != [*types, *([pa.float64()] if weighted else []), *([pa.int8()] if marked else [])]:
-        raise TableError("expected dictionaries of labels, ordered where the bins are, found others")
-    if not found.num_rows:
-        raise TableError(f"expected rows of {len(names)} values, found none")
     if marked and not np.all(found[SYNTHETIC].to_numpy() == int(MARK)):
         raise TableError(f"expected {MARK} as {SYNTHETIC!r} in every row, found something else")
     layout = Layout(columns=tuple(names), sizes=tuple(len(known) for known in labels))
@@ -296,6 +241,22 @@ def read_parquet(
         weights=_of_cells(counts, [bins], found[WEIGHT].to_numpy()) if weighted else None,
         marked=marked,
     )
+
+
+_BYTES_OF_A_VALUE = 32
+"""At most, in Parquet pages of dictionaries before they are compressed, with what stands around them."""
+
+
+def _check_footer(footer: Any, n_rows: int | None, label_bytes: int) -> None:
+    """Raises TableError when the rows and bytes of which the file speaks are not those of a released table."""
+    groups = [footer.row_group(place) for place in range(footer.num_row_groups)]
+    in_groups = sum(group.num_rows for group in groups)
+    values = {group.column(place).num_values - group.num_rows for group in groups for place in range(group.num_columns)}
+    if n_rows is not None and footer.num_rows != n_rows:
+        raise TableError(f"expected {n_rows} rows, found {footer.num_rows}")
+    most = (footer.num_rows + 1000) * footer.num_columns * _BYTES_OF_A_VALUE + len(groups) * 4 * label_bytes
+    if in_groups != footer.num_rows or values - {0} or sum(group.total_byte_size for group in groups) > most:
+        raise TableError("expected a Parquet file of as many values as rows, found another")
 
 
 def _bins(name: str, column: pa.ChunkedArray, labels: Sequence[str]) -> np.ndarray:

@@ -1,0 +1,68 @@
+"""About how many bytes the released files will take: asked for before the charge, so that a full disk costs no budget."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from synthrelease.enclave.source import Source
+from synthrelease.errors import InputError
+from synthrelease.releasing.estimates import usual_rows
+from synthrelease.specification.release_spec import ReleaseSpec
+
+_PLAIN = ".csv"
+_DENSER = 4
+"""How many times as many values a byte of another file may hold as one of a plain CSV file."""
+_MARGIN = 1.2
+"""For what the documents of a real release say more than those of a preview."""
+_DIGITS = 24
+"""Bytes of a noisy count in measurements.json, of a weight, and of the marks of a row, at most about."""
+
+
+def released_bytes(spec: ReleaseSpec, documents: Mapping[str, bytes], source: Source) -> int:
+    """An estimate from public facts, rather too large.
+
+    Parameters
+    ----------
+    documents : a preview of those that do not hold rows.
+    source : the private table, of which the number of bytes is looked at.
+    """
+    text = sum(map(len, documents.values()))
+    return round(_MARGIN * (text + rows_at_most(spec, source) * _row(spec) + _DIGITS * _measured(spec)))
+
+
+def rows_at_most(spec: ReleaseSpec, source: Source) -> int:
+    """The stated number of rows; or what a file of so many bytes can hold; or, of a database, what is usual."""
+    if spec.rows.stated is not None:
+        return spec.rows.stated
+    try:
+        files, size = source.files(), source.size()
+    except (InputError, OSError):
+        return usual_rows(spec)
+    columns = len({name for column in spec.schema.columns for name in column.sources})
+    plain = [file.name.endswith(_PLAIN) for file in files]
+    if not files:
+        return usual_rows(spec)
+    return (1 if all(plain) else _DENSER) * size // (2 * columns) + 1
+
+
+def _row(spec: ReleaseSpec) -> int:
+    """Bytes of a row in all files that hold rows, with the longest labels."""
+    longest = 0
+    for column in spec.schema.columns:
+        texts = [label for binning in column.alternatives.values() for label in binning.labels]
+        longest += max(len(text.encode()) for text in texts) + 1
+    if spec.calibration is not None:
+        longest += _DIGITS
+    copies = 0 if spec.imputation is None else spec.imputation.copies
+    formats = 2 + len(spec.bundle.formats)  # each is smaller than CSV or about as large
+    return longest * formats + copies * (longest + _DIGITS)
+
+
+def _measured(spec: ReleaseSpec) -> int:
+    """Cells of the noisy tables that are published, where that is told beforehand."""
+    if not spec.publish_measurements:
+        return 0
+    layout = spec.space.common.layout if spec.shared_measurements else spec.schema.layout
+    tables = {tuple(columns) for generator in spec.space.generators for columns in generator.fixed_tables(layout)}
+    return sum(math.prod(layout.sizes[column] for column in columns) for columns in tables)

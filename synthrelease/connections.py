@@ -1,0 +1,90 @@
+"""Which texts may be a connection string, and so hold a password: these are never quoted, unless they name an existing file.
+
+Connection strings have many dialects (URIs, JDBC, libpq, ODBC, `user:password@server`, chains of stores), and none has a mark
+of its own. So the question is asked the other way round: whatever has a scheme before a colon, an @, or a key with a value
+beside others, is not shown. A file name that was mistyped has none of these and is.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable
+from pathlib import Path
+
+from synthrelease.errors import InputError
+
+NOT_SHOWN = "(the form of a connection string: not shown)"
+UNKNOWN_FORM = (
+    "what looks like a connection string (a scheme, an @, or keys with values) and names no file that is there. It is not "
+    "shown, because it may hold a password."
+)
+_LONGEST = 2000
+"""Characters that are looked at: a connection string shows early what it is."""
+_CODED = re.compile("%([0-9A-Fa-f]{2})")
+_SCHEME = re.compile(r"\s*[A-Za-z][A-Za-z0-9+._-]+:\S")
+"""Before a colon: two characters at least, because one is a drive of Windows."""
+_PAIRS = re.compile(r"\w\s*=(?!=).*[;&\s]|[;&?#\s].*\w\s*=(?!=)", re.DOTALL)
+"""A key with a value beside others, or behind a question mark; `year=2019/part.csv` is a path, `age == 3` a condition."""
+_SECRET = re.compile(r"(pass|pwd|secret|token|key|user|uid|auth|cred|sig)[^/\\:=<>!]*[:=](?!=)", re.IGNORECASE)
+
+
+def may_hold_secret(text: str) -> bool:
+    """Whether the text looks like a connection string, also one whose signs are written as %3B or in full width.
+
+    Examples
+    --------
+    >>> [may_hold_secret(each) for each in ("host=server password=x", "jdbc:postgresql://server", "u:p@server/db", "PWD=x")]
+    [True, True, True, True]
+    >>> [may_hold_secret(each) for each in ("births.csv", "C:/data/births 2019.csv", "births/year=2019/part-*.parquet")]
+    [False, False, False]
+    """
+    plain = _plain(text[:_LONGEST])
+    return "@" in plain or any(sign.search(plain) for sign in (_PAIRS, _SECRET)) or _SCHEME.match(plain) is not None
+
+
+def _plain(text: str) -> str:
+    """The text without codes of signs, also where they were coded several times."""
+    for _ in range(3):
+        text = _CODED.sub(lambda sign: chr(int(sign[1], 16)), text)
+    return unicodedata.normalize("NFKC", text)
+
+
+def is_unknown_connection(text: str | Path) -> bool:
+    """Whether the text looks like a connection string and names nothing that is there."""
+    return may_hold_secret(str(text)) and not _is_there(text)
+
+
+def _is_there(text: str | Path) -> bool:
+    try:
+        return Path(text).exists()
+    except (OSError, ValueError):  # longer than a name can be, or with a zero in it
+        return False
+
+
+def checked_path(path: str | Path) -> Path:
+    """The path. Raises InputError, which does not quote it, for what looks like a connection string."""
+    if is_unknown_connection(path):
+        raise InputError(f"expected a path, found {UNKNOWN_FORM}")
+    return Path(path)
+
+
+def without_secrets(message: str, words: Iterable[str]) -> str:
+    """A message in which no word that looks like a connection string is quoted.
+
+    Parameters
+    ----------
+    words : what the user wrote: arguments of the command line, also those of the form `--option=value`.
+    """
+    values = {part for word in words for part in (word, word.partition("=")[2]) if part}
+    for value in sorted(filter(is_unknown_connection, values), key=len, reverse=True):
+        for form in (value, str(Path(value))):
+            message = re.sub("".join(map(_as_printed, form)), NOT_SHOWN, message, flags=re.DOTALL)
+    return message
+
+
+def _as_printed(letter: str) -> str:
+    """A pattern of a letter as it stands in messages, where some are escaped."""
+    if not letter.isprintable():
+        return ".{1,10}?"
+    return r"\\{1,2}" if letter == "\\" else r"\\?" + re.escape(letter) if letter in "'\"" else re.escape(letter)

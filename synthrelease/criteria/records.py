@@ -1,0 +1,169 @@
+"""The rows of a table as a regression takes them: the numbers of its columns, and how many rows have these.
+A record's numbers are its own: what it adds to a figure is computed from it alone, whatever records stand beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Annotated
+
+import numpy as np
+from pydantic import Field
+
+from synthrelease.criteria.facts import PublicColumn
+from synthrelease.criteria.intervals import Interval
+from synthrelease.domain.counts import Counts
+from synthrelease.domain.own_values import BinnedCounts, atoms_of
+from synthrelease.domain.schema import Binning, Layout, Schema, Transformation
+from synthrelease.domain.value_grid import value_limits
+from synthrelease.errors import listing
+
+Finite = Annotated[float, Field(allow_inf_nan=False)]
+Ranges = Mapping[str, tuple[float, float]]
+"""What values and numbers are clipped to, by column."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Records:
+    """Rows that have all columns of a regression.
+
+    Attributes
+    ----------
+    values : (n, d + 1) of the features, and last of the target.
+    counts : (n,) how many rows have them.
+    """
+
+    values: np.ndarray
+    counts: np.ndarray
+
+    @property
+    def rows(self) -> int:
+        """How many there are."""
+        return int(self.counts.sum())
+
+
+@dataclass(frozen=True, kw_only=True)
+class RegressionColumns:
+    """The columns of a regression, and what stands for the rows of either table in them.
+
+    Attributes
+    ----------
+    names : features, then the target.
+    wanted : their public bins of the representation.
+    ranges : what values and numbers are clipped to, by column; those that are not named are not clipped.
+    own : the columns in which rows of the original count by their own values; in the others, and in the outcome, by what stands
+        for their bins of the representation.
+    outcome : (n_bins,) 0 or 1 for every bin of the target that holds values, where that is what is explained.
+    """
+
+    schema: Schema
+    names: tuple[str, ...]
+    wanted: tuple[Binning, ...]
+    ranges: Ranges
+    own: Collection[str]
+    outcome: np.ndarray | None = None
+
+    @cached_property
+    def numbers(self) -> tuple[np.ndarray, ...]:
+        """Per column, (n_bins,) what stands for each bin in the released table."""
+        pairs = zip(self.names, self.wanted, strict=True)
+        numbers = [self._clipped(name, binning.known_numbers[: binning.present]) for name, binning in pairs]
+        return tuple(numbers if self.outcome is None else [*numbers[:-1], self.outcome])
+
+    @cached_property
+    def limits(self) -> tuple[Interval, ...]:
+        """Per column, (n_bins,) the lowest and the highest that a row of the original counts as."""
+        return tuple(self._limits(*each) for each in zip(self.names, self.wanted, self.numbers, strict=True))
+
+    def _limits(self, name: str, binning: Binning, numbers: np.ndarray) -> Interval:
+        if name not in self.own:
+            return Interval.exactly(numbers)
+        column, stated = self.schema[name], binning.numbers[: binning.present]
+        low, high = value_limits(column.kind, stated, binning.lower, binning.upper, column.bounds)
+        return Interval(self._clipped(name, low), self._clipped(name, high))
+
+    def _of_atoms(self, name: str, binning: Binning, numbers: np.ndarray) -> np.ndarray:
+        """(n_atoms,) what a row of the original counts as; NaN for a missing value."""
+        if name in self.own:
+            return self._clipped(name, self.schema[name].atoms.known_numbers)
+        return np.append(numbers, np.nan)[np.minimum(binning.of_atom, len(numbers))]
+
+    def _clipped(self, name: str, numbers: np.ndarray) -> np.ndarray:
+        return clipped(name, numbers, self.ranges)
+
+    def released(self, table: Counts, transformation: Transformation) -> Records:
+        """The rows of a table on the bins of a transformation, each with the numbers of its bins of the representation."""
+        present = [transformation.binning(name) for name in self.names]
+        return records_of_cells(sub_table(table, self.names, present, self.wanted), self.numbers)
+
+    def original(self, table: Counts, transformation: Transformation) -> Records:
+        """The rows of the original, on the bins of a transformation. Each record's values are its own, whatever others are."""
+        if not self.own:
+            return self.released(table, transformation)
+
+        def projected() -> Counts:
+            return atoms_of(table, transformation).project([self.schema.layout.index(name) for name in self.names])
+
+        found = table.kept(("records", self.names), projected) if isinstance(table, BinnedCounts) else projected()
+        numbers = [self._of_atoms(*each) for each in zip(self.names, self.wanted, self.numbers, strict=True)]
+        values = np.column_stack([axis[found.digits(place)] for place, axis in enumerate(numbers)])
+        whole = np.isfinite(values).all(axis=1)
+        return Records(values=values[whole], counts=found.counts[whole])
+
+
+def records_of_cells(rows: np.ndarray, numbers: Sequence[np.ndarray]) -> Records:
+    """The rows of a table, given over the product of bins, the target's varying fastest, by the numbers of these bins."""
+    occupied = np.flatnonzero(rows)
+    digits = np.unravel_index(occupied, [len(axis) for axis in numbers])
+    values = [axis[digit] for axis, digit in zip(numbers, digits, strict=True)]
+    return Records(values=np.column_stack(values), counts=rows[occupied])
+
+
+def public_axes(
+    columns: Sequence[PublicColumn], ranges: Ranges, own: Collection[str]
+) -> tuple[list[np.ndarray], list[Interval]]:
+    """As `RegressionColumns.numbers` and `limits`, for bins that were released."""
+    numbers = [clipped(each.name, np.array(each.numbers[: each.present], dtype=float), ranges) for each in columns]
+    limits = [
+        Interval(*(clipped(each.name, end, ranges) for end in each.value_limits))
+        if each.name in own
+        else Interval.exactly(known)
+        for each, known in zip(columns, numbers, strict=True)
+    ]
+    return numbers, limits
+
+
+def clipped(name: str, numbers: np.ndarray, ranges: Ranges) -> np.ndarray:
+    """Numbers of a column, those beyond its range as its ends."""
+    return np.clip(numbers, *ranges[name]) if name in ranges else numbers
+
+
+def check_ranges(ranges: Ranges, columns: Sequence[str]) -> None:
+    """Raises ValueError for a range of another column, or one without a lowest and a highest value."""
+    for name, (lowest, highest) in ranges.items():
+        if name not in columns:
+            raise ValueError(f"ranges are of {listing(columns)}, and {name!r} is none of these")
+        if not lowest < highest:
+            raise ValueError(f"the range of {name!r} must be [lowest, highest] with lowest < highest")
+
+
+def added(start: float, parts: Sequence[np.ndarray], slopes: Sequence[float]) -> np.ndarray:
+    """start + slope * part + slope * part + ..., one after the other, number by number: of each record by itself."""
+    found = np.full(len(parts[0]), start)
+    for part, slope in zip(parts, slopes, strict=True):
+        found = found + part * slope
+    return found
+
+
+def sub_table(table: Counts, columns: tuple[str, ...], present: Sequence[Binning], wanted: Sequence[Binning]) -> np.ndarray:
+    """(n_cells,) counts over the product of the wanted bins of `columns`, the last column varying fastest.
+
+    Rows that lack a value in one of the columns are left out, and so are the bins of missing values.
+    """
+    into = {table.layout.index(column): now.map_to(then) for column, now, then in zip(columns, present, wanted, strict=True)}
+    layout = Layout(columns=columns, sizes=tuple(binning.present for binning in wanted))
+    digits = [bins[table.digits(index)] for index, bins in into.items()]
+    valued = np.all([bins < size for bins, size in zip(digits, layout.sizes, strict=True)], axis=0)
+    return Counts(layout, layout.codes([bins[valued] for bins in digits]), table.counts[valued]).dense()

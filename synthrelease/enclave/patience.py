@@ -1,0 +1,105 @@
+"""Reading a database in a thread of its own, so that it can be stopped: by hand, by a signal, or because it gives no row.
+
+A library of a database computes in C, where Python cannot run the handler of a signal, and a view may compute for ever. Here
+the main thread waits in Python, and tells the library to stop by the library's own means. One piece is made ahead; what the
+pieces are, and in which order they come, is as without.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from queue import Empty, Full, Queue
+
+from synthrelease.enclave.texts import Piece
+from synthrelease.errors import InputError
+
+PATIENCE = 3600.0
+"""Seconds in which a database must have given a piece of the table."""
+_GRACE = 5.0
+"""Seconds that a library gets to stop."""
+_TICK = 0.2
+_UNFORESEEN = "expected a table that can be read, found one that cannot. The cause is not shown: it may hold values."
+
+
+class Stop:
+    """Whether reading is to stop, and how a library is told."""
+
+    def __init__(self) -> None:
+        self._asked, self._ways = threading.Event(), list[Callable[[], object]]()
+
+    def by(self, way: Callable[[], object]) -> None:
+        """What is called, from another thread, when reading is to stop."""
+        self._ways.append(way)
+        if self._asked.is_set():
+            self._tell()
+
+    @property
+    def asked(self) -> bool:
+        return self._asked.is_set()
+
+    def ask(self) -> None:
+        self._asked.set()
+        self._tell()
+
+    def _tell(self) -> None:
+        for way in list(self._ways):
+            with suppress(Exception):  # of a connection that is closed by now
+                way()
+
+
+def patiently(read: Callable[[Stop], Iterator[Piece]]) -> Iterator[Piece]:
+    """The pieces that `read` gives, which runs in another thread.
+
+    Raises
+    ------
+    InputError : as `read`; when no piece came for `PATIENCE` seconds.
+    """
+    stop, parts = Stop(), Queue[Piece | str | None](maxsize=1)
+    thread = threading.Thread(target=_work, args=(read, stop, parts), daemon=True)
+    thread.start()
+    try:
+        while (part := _next(parts)) is not None:
+            if isinstance(part, str):
+                raise InputError(part)
+            yield part
+    finally:
+        stop.ask()
+        thread.join(_GRACE)
+
+
+def _next(parts: Queue[Piece | str | None]) -> Piece | str | None:
+    """What comes next: a piece, what is wrong, or None at the end."""
+    until = time.monotonic() + PATIENCE
+    while time.monotonic() < until:
+        with suppress(Empty):
+            return parts.get(timeout=_TICK)  # in steps: here the handlers of signals run
+    return f"expected a table or view that gives rows, found one that gave none for {PATIENCE / 60:g} minutes."
+
+
+def _work(read: Callable[[Stop], Iterator[Piece]], stop: Stop, parts: Queue[Piece | str | None]) -> None:
+    """Hand over pieces until the end, or until it is asked to stop; never an error with what it holds."""
+    last: str | None = None
+    try:
+        pieces = read(stop)
+        try:
+            for piece in pieces:
+                if not _handed_over(piece, stop, parts):
+                    return
+        finally:
+            pieces.close()  # type: ignore[attr-defined]  # in this thread, whose the connection is
+    except InputError as error:
+        last = str(error)
+    except BaseException:
+        last = _UNFORESEEN
+    _handed_over(last, stop, parts)
+
+
+def _handed_over(part: Piece | str | None, stop: Stop, parts: Queue[Piece | str | None]) -> bool:
+    while not stop.asked:
+        with suppress(Full):
+            parts.put(part, timeout=_TICK)
+            return True
+    return False

@@ -1,0 +1,257 @@
+"""Shares, means and medians from noisy sums, each with its error for the file and for a population.
+
+The noisy sums are about rows that are drawn from those of the file that the rules keep. The drawing adds a normal error to
+that of the noise: the part of the rows that was left out, times the variance of a sample from a population (theory 13.10,
+numbers of the file). What is said of the file's own values, and not of the numbers that stand for
+their bins, also leaves room for where in its bin each value lies (theory 13.11, values in bins).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from synthrelease.bounds.conditions import over_cells
+from synthrelease.bounds.values import limits_of, numbers_of, tells_values
+from synthrelease.errors import InputError
+from synthrelease.estimates.laws import half_width
+from synthrelease.estimates.questions import Question
+from synthrelease.estimates.ratios import Ratio, possible
+from synthrelease.estimates.tables import NoisyTables
+from synthrelease.estimates.words import Term
+from synthrelease.published import PublishedColumn
+
+Ends = tuple[float, float, float, float]
+"""The lower and upper end of an interval for the file, and of one for a population."""
+
+OPEN: Ends = (-math.inf, math.inf, -math.inf, math.inf)
+
+_SCORE = np.array([[0.0, -0.5], [-0.5, -1.0]])
+"""Of a share x of N drawn rows: along (1, -x) it is x (1 - x), whatever share the noisy tables have (Wilson 1927)."""
+
+_FAR = 12.0
+"""Standard errors: a share that is further from 1/2 decides which bin the median is in, whatever its exact interval is."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Average:
+    """A share or mean over some rows, by one number for each cell.
+
+    Attributes
+    ----------
+    file, population : the ratio of the same two noisy sums, with the error of drawing the rows from the file's, and with that
+        of drawing them from a population.
+    middle : what was taken off the numbers.
+    """
+
+    file: Ratio
+    population: Ratio
+    middle: float = 0.0
+
+    def ends(self, level: float) -> Ends:
+        """Of both intervals. That of the population is never inside that of the file, which is drawn from it."""
+        low, high = (end + self.middle for end in self.file.interval(level))
+        population_low, population_high = (end + self.middle for end in self.population.interval(level))
+        return low, high, min(low, population_low), max(high, population_high)
+
+
+def averages(tables: NoisyTables, asked: Question, level: float) -> list[Term]:
+    """The share, mean or median over all rows that count, or over those of each bin of `by` in which there can be any."""
+    column = tables.release.by_name[asked.column] if asked.column else None
+    if column is None:
+        made = [_share(tables, found, label, level) for label, found in _groups(tables, asked, [(0.0, 1.0)])]
+    elif asked.kind == "mean":
+        made = _means(tables, asked, column, level)
+    else:
+        made = [
+            _median(column, label, found, level) for label, found in _groups(tables, asked, [(0.0, 1.0)] * (column.present - 1))
+        ]
+    if not made:
+        raise InputError(f"{asked.text!r}: expected rows that there can be, found a group that the rules leave empty.")
+    return made
+
+
+def _groups(tables: NoisyTables, asked: Question, ranges: list[tuple[float, float]]) -> Iterator[tuple[str, list[Average]]]:
+    """For all rows, or for each bin of `by`: its label, and the average of each figure over the rows that count.
+
+    Parameters
+    ----------
+    ranges : the lowest and highest value of each figure (`_figures`).
+    """
+    columns = tables.columns(asked.columns)
+    base = asked.where.mask(columns).ravel()
+    if asked.column:
+        column = tables.release.by_name[asked.column]
+        base = base & over_cells(columns, column.name, np.arange(len(column.labels)) < column.present)
+    labels = tables.release.by_name[asked.by].labels if asked.by else ("",)
+    bins = over_cells(columns, asked.by, np.arange(len(labels))) if asked.by else np.zeros(len(base))
+    middles = [(low + high) / 2 if asked.kind == "mean" else 0.0 for low, high in ranges]
+    figures = [figure - middle for figure, middle in zip(_figures(tables, asked), middles, strict=True)]
+    for place, label in enumerate(labels):
+        rows = (base & (bins == place)).astype(float)
+        wanted = [rows, *(part for figure in figures for part in (figure * rows, figure**2 * rows))]
+        found = tables.sums(asked.columns, np.array(wanted))
+        size = float(found.values[0])
+        if not (size > 0 or found.weights[0].any()):
+            continue  # no row can be in it
+        averages = []
+        for index, (middle, (low, high)) in enumerate(zip(middles, ranges, strict=True)):
+            total, squares = (float(found.values[1 + 2 * index + part]) for part in (0, 1))
+            ratio = Ratio(
+                numerator=total,
+                denominator=size,
+                weights=found.weights[[1 + 2 * index, 0]],
+                noises=tables.noises,
+                lowest=low - middle,
+                highest=high - middle,
+                step=0.0 if asked.kind == "mean" else 1.0,
+            )
+            sampling = size * _SCORE
+            if asked.kind == "mean":
+                sampling = possible(np.array([[squares, total], [total, size]]))
+            drawn = replace(ratio, sampling=tables.kept.left_out * sampling)
+            averages.append(Average(file=drawn, population=replace(ratio, sampling=sampling), middle=middle))
+        yield label, averages
+
+
+def _figures(tables: NoisyTables, asked: Question) -> list[np.ndarray]:
+    """(n_cells,) each: what a row of each cell counts.
+
+    Of a share 1 where the condition is met. Of a mean the number that stands for its bin; where this is not the value of every
+    row in it, its lowest and its highest value as well. Of a median 1 where it lies in the first 1, 2, ... bins, without the
+    last.
+    """
+    columns = tables.columns(asked.columns)
+    if not asked.column:
+        return [asked.met.mask(columns).ravel().astype(float)]
+    column = tables.release.by_name[asked.column]
+    of_bins = (
+        _numbers(column) if asked.kind == "mean" else [np.arange(column.present) < cut for cut in range(1, column.present)]
+    )
+    absent = np.zeros(len(column.labels) - column.present)
+    return [over_cells(columns, column.name, np.concatenate([values, absent]).astype(float)) for values in of_bins]
+
+
+def _numbers(column: PublishedColumn) -> list[np.ndarray]:
+    """The (n_present,) numbers that bins stand for, and the ends of their values where they are others and known."""
+    ends = limits_of(column)
+    if tells_values(column) or not np.isfinite(ends).all():
+        return [numbers_of(column)]
+    return [numbers_of(column), *ends]
+
+
+def _share(tables: NoisyTables, found: list[Average], label: str, level: float) -> Term:
+    [share] = found
+    rows, low, high = _rows(tables, share.file, level)
+    return replace(term_of("share", label, "", share, share.ends(level)), rows=rows, rows_low=low, rows_high=high)
+
+
+def _rows(tables: NoisyTables, share: Ratio, level: float) -> tuple[int | None, int, int]:
+    """How many kept rows of the file are counted in the numerator of a share: theory 13.10, numbers of the file, (b).
+
+    Of n rows that are drawn from K, Y are counted, with noise. K is T less its own noise Z, so that T Y / n is off by Z Y / n,
+    and by K / n times what the noise and the drawing put into Y: one more noise of known law.
+    """
+    kept, counted = tables.kept, share.numerator
+    part = min(max(counted / kept.drawn, 0.0), 1.0)
+    likely = (part * kept.drawn + 1) / (kept.drawn + 2)  # that there is none among those drawn does not tell that there is none
+    drawing = kept.left_out * kept.drawn * likely * (1 - likely)
+    times = 1.0 if kept.way == "stated" else kept.number / kept.drawn
+    weights = times * share.weights[0]
+    weights[-1] = part
+    half = half_width(tables.noises, weights, times**2 * drawing, level, times)
+    counted = min(max(times * counted, 0.0), times * kept.drawn)
+    least, most = (kept.number, kept.most) if kept.way == "stated" else (kept.drawn, kept.drawn)
+    low, high = (counted - half) * least / kept.drawn, (counted + half) * most / kept.drawn
+    rows = round(counted)
+    ends = 0 if kept.few else min(rows, max(0, math.ceil(low - 1e-9))), max(rows, min(kept.most, math.floor(high + 1e-9)))
+    return (None if kept.way == "stated" else rows), *ends
+
+
+def _means(tables: NoisyTables, asked: Question, column: PublishedColumn, level: float) -> list[Term]:
+    """Means of the numbers that stand for bins, with intervals for means of the values themselves.
+
+    The mean of the values lies between that of the lowest values of their bins and that of the highest. Each end of its
+    interval is that of one of these two (theory 13.11, values in bins). Where a sum of the values themselves was measured, its
+    ratio would take the place of all three.
+    """
+    numbers = _numbers(column)
+    ranges = [(float(each.min()), float(each.max())) for each in numbers]
+    made = []
+    for label, (by_number, *by_ends) in _groups(tables, asked, ranges):
+        ends = by_number.ends(level)
+        term = term_of(column.name, label, column.unit, by_number, ends)
+        if not tells_values(column):
+            lowest, highest = (each.ends(level) for each in by_ends) if by_ends else (OPEN, OPEN)
+            values = (lowest[0], highest[1], lowest[2], highest[3])
+            term = replace(
+                term_of(column.name, label, column.unit, by_number, values),
+                binned_low=_known(ends[0]),
+                binned_high=_known(ends[1]),
+                population_binned_low=_known(ends[2]),
+                population_binned_high=_known(ends[3]),
+            )
+        made.append(term)
+    return made
+
+
+def _median(column: PublishedColumn, label: str, found: list[Average], level: float) -> Term:
+    """The bin that holds the median, and the bins between which it lies: theory 13.11, values in bins, (b).
+
+    found : the shares of rows in the first 1, 2, ... bins.
+    """
+    bins, empty = range(column.present), any(not share.file.denominator > 0 for share in found)
+    middle = next((bin_ for bin_, share in zip(bins, found, strict=False) if share.file.estimate >= 0.5), column.present - 1)
+
+    ends = [_ends(share, level) for share in found]
+
+    def between(low: int, high: int) -> tuple[int, int]:
+        first = next((bin_ for bin_, each in zip(bins, ends, strict=False) if each[high] >= 0.5), column.present - 1)
+        last = next((bin_ for bin_ in reversed(bins[1:]) if ends[bin_ - 1][low] <= 0.5), 0)
+        return min(first, last), max(first, last)
+
+    (first, last), (population_first, population_last) = between(0, 1), between(2, 3)
+    numbered = None not in column.numbers[: column.present]
+    lows, highs = limits_of(column) if numbered else (np.full(column.present, np.nan),) * 2
+    number = column.numbers[middle]
+    return Term(
+        name=column.name,
+        group=label,
+        unit=column.unit,
+        estimate=None if empty or number is None else number,
+        low=_known(float(lows[first])),
+        high=_known(float(highs[last])),
+        population_low=_known(float(lows[population_first])),
+        population_high=_known(float(highs[population_last])),
+        bins=(column.labels[first], "" if empty else column.labels[middle], column.labels[last]),
+    )
+
+
+def _ends(share: Average, level: float) -> Ends:
+    found = share.population
+    if found.denominator > 0 and abs(found.estimate - 0.5) > _FAR * found.standard_error:
+        return (found.estimate,) * 4
+    return share.ends(level)
+
+
+def term_of(name: str, group: str, unit: str, shown: Average, ends: Ends) -> Term:
+    low, high, population_low, population_high = (_known(end) for end in ends)
+    return Term(
+        name=name,
+        group=group,
+        unit=unit,
+        estimate=_known(shown.file.estimate + shown.middle),
+        standard_error=_known(shown.file.standard_error),
+        low=low,
+        high=high,
+        population_standard_error=_known(shown.population.standard_error),
+        population_low=population_low,
+        population_high=population_high,
+    )
+
+
+def _known(number: float) -> float | None:
+    return float(number) if math.isfinite(number) else None

@@ -1,0 +1,107 @@
+"""The specification of a release as one canonical text: what is digested, committed to and published beside the table.
+
+Everything that the two files bring in stands in it: what a configuration extends, the content of codelists, rules with their
+levels written out, public tables that generators start from (by the digest of their content, never by a path), and the
+shortlist that configurations were drawn from. Comments are not in it, nor are the tables of `WORDS`, nor settings that nobody
+wrote: so a setting that a release does not use changes no digest. It is public as both files are, and holds nothing about the
+private file.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from typing import Any
+
+from synthrelease.errors import Unexpected
+from synthrelease.toml.tables import AcceptanceFile, ReleaseFile
+
+NAME = "specification.json"
+"""Its file in a bundle."""
+FORMAT = 1
+WORDS = ("card", "calibration", "bundle", "series", "intended_queries")
+"""Tables that change nothing of what a release computes: they can be changed afterwards, and are no part of its digest."""
+PATHS = ("extends",)
+"""Settings that name another file of the steward."""
+PRIOR = "prior"
+"""The setting of a generator that names a public table."""
+BY_DIGEST = "sha256:"
+"""What the name of a public table begins with where its content is named."""
+
+
+def canonical_tables(release: ReleaseFile, acceptance: AcceptanceFile, priors: Mapping[str, str]) -> dict[str, Any]:
+    """Both files as plain values, in the order of the settings; columns, codes and bins in the order of the release.
+
+    Parameters
+    ----------
+    release : with the content of its codelists, and rules whose levels are written out.
+    priors : the digest of each public table, by the name in the configuration.
+    """
+    settings = release.model_dump(mode="json", exclude={*WORDS, *PATHS, "acceptance"}, exclude_unset=True)
+    settings["generators"] = [_sorted(with_digests(table, priors)) for table in release.generators]
+    settings["projections"] = [_sorted(table) for table in release.projections]
+    settings["acceptance"] = acceptance.model_dump(mode="json", exclude_unset=True, exclude={"criteria"})
+    settings["acceptance"]["criteria"] = [_sorted(table) for table in acceptance.criteria]
+    return {"specification": FORMAT, **settings}
+
+
+def canonical_text(tables: Mapping[str, Any], shortlist: Sequence[Mapping[str, Any]] | None = None) -> bytes:
+    """The bytes of specification.json.
+
+    Parameters
+    ----------
+    shortlist : the configurations that were drawn from, as they describe themselves; None for the whole space.
+    """
+    whole = dict(tables) if shortlist is None else {**tables, "shortlist": [_plain(each) for each in shortlist]}
+    return (json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode("utf-8")
+
+
+def read_tables(content: bytes) -> dict[str, Any]:
+    """The tables of specification.json, numbers with a point as exact decimals.
+
+    Raises
+    ------
+    Unexpected : for anything but an object of this format.
+    """
+    try:
+        tables = json.loads(content, parse_float=Decimal)
+    except (ValueError, RecursionError):  # UnicodeDecodeError is a ValueError
+        tables = None
+    if not isinstance(tables, dict) or tables.get("specification") != FORMAT:
+        raise Unexpected(f"the text of a specification, of format {FORMAT}", "something else")
+    return tables
+
+
+def same_but_for_the_shortlist(content: bytes, tables: Mapping[str, Any]) -> bool:
+    """Whether a published specification is this one, whatever configurations of it were on a shortlist."""
+    published, own = read_tables(content), read_tables(canonical_text(tables))
+    published.pop("shortlist", None)
+    return json.dumps(published, default=str) == json.dumps(own, default=str)  # the order of columns and bins counts, too
+
+
+def with_digests(table: Mapping[str, Any], priors: Mapping[str, str]) -> dict[str, Any]:
+    """A generator whose public tables are named by their content."""
+    if PRIOR not in table:
+        return dict(table)
+    named = table[PRIOR] if isinstance(table[PRIOR], list) else [table[PRIOR]]
+    found = [f"{BY_DIGEST}{priors[name]}" if name in priors else name for name in named]
+    return {**table, PRIOR: found if isinstance(table[PRIOR], list) else found[0]}
+
+
+def _sorted(table: Mapping[str, Any]) -> dict[str, Any]:
+    """A table whose class is found by its name, as plain values, its settings by the alphabet."""
+    return {name: _plain(table[name]) for name in sorted(table)}
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON has it; a decimal as the one number, or else the text, that says the same."""
+    if isinstance(value, Mapping):
+        return {name: _plain(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(inner) for inner in value]
+    if isinstance(value, Decimal):
+        if value == value.to_integral_value() and abs(value) < 2**53:
+            return int(value)
+        return float(value) if Decimal(repr(float(value))) == value else f"{value:f}"
+    return value

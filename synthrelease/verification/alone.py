@@ -1,0 +1,176 @@
+"""The part of a verification that stands alone: release.json, the tables and the published specification, and no writer.
+
+It imports nothing that makes a release or writes a bundle, and no generator. Whoever wants to trust `verify` can read it, with
+all that it imports (docs/architecture.md has its size).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from synthrelease.errors import Unexpected
+from synthrelease.published.checksums import sha256
+from synthrelease.published.document import FORMATS, ReleaseDocument, read_strictly
+from synthrelease.published.table import ReleasedTable, TableError, read_csv, read_parquet
+from synthrelease.toml.bundle import BundleTable
+from synthrelease.toml.reading import UNPRINTABLE, shown
+from synthrelease.verification.charges import charges
+from synthrelease.verification.checks import Check, made
+from synthrelease.verification.commitment import committed
+from synthrelease.verification.flavour import flavour
+from synthrelease.verification.population import population
+from synthrelease.verification.reading import Signature, checksums, signature
+from synthrelease.verification.schema import Rebuilt, SchemaProblem, rebuild
+from synthrelease.verification.stated import specification
+
+LATER = ("specification", "schema", "table", "plausibility", "privacy charges")
+"""Checks that are not made after one that they build on has failed."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Alone:
+    """What this part found, for the checks that need more of the program.
+
+    Attributes
+    ----------
+    read : release.json, the schema that it means, and the table; None where one of them could not be read.
+    """
+
+    checks: tuple[Check, ...]
+    signature: Signature
+    read: tuple[ReleaseDocument, Rebuilt, ReleasedTable] | None = None
+
+
+def verify_alone(files: Mapping[str, bytes], public_key: Path | None = None, commitment: Path | None = None) -> Alone:
+    """Check the files of a bundle against each other, as far as that takes no other part of the program.
+
+    Raises
+    ------
+    SigningError, InputError : when the key or the commitment cannot be read.
+    """
+    signed = signature(files, public_key)
+    checks = [checksums(files), signed.check]
+    document = _document(files)
+    if isinstance(document, Check):
+        return _ended(checks, document, signed)
+    checks.append(Check(name="release.json", found=f"format {document.format}, {document.title!r}"))
+    checks.append(made("specification", lambda: specification(document, files)))
+    rebuilt = _schema(document)
+    if isinstance(rebuilt, Check):
+        return _ended(checks, rebuilt, signed)
+    bins = sum(len(column.bins) for column in document.columns)
+    checks.append(Check(name="schema", found=f"{len(document.columns)} columns with {bins} bins, {len(document.rules)} rules"))
+    table = _table(document, files)
+    if isinstance(table, Check):
+        return _ended(checks, table, signed)
+    checks.append(Check(name="table", found=f"{document.n_rows} rows, the same in every file"))
+    checks.append(made("plausibility", lambda: _plausible(rebuilt, table)))
+    checks.append(made("privacy charges", lambda: charges(document)))
+    checks.append(made("flavour", lambda: flavour(document, document.flavour)))
+    sampled = document.population
+    if sampled is not None:
+        checks.append(made("population", lambda: population(document, sampled)))
+    if commitment is not None:
+        checks.append(committed(document, commitment))
+    return Alone(checks=tuple(checks), signature=signed, read=(document, rebuilt, table))
+
+
+def _ended(checks: list[Check], failed: Check, signed: Signature) -> Alone:
+    """What was found before a check on which the others build."""
+    names = [check.name for check in checks] + [failed.name]
+    left = [Check(name=name, made=False) for name in LATER if name not in names]
+    return Alone(checks=(*checks, failed, *left), signature=signed)
+
+
+def _document(files: Mapping[str, bytes]) -> ReleaseDocument | Check:
+    name = "release.json"
+    if name not in files:
+        return Check(name=name, problems=(f"{name}: expected in the bundle, not there",))
+    try:
+        document = read_strictly(files[name])
+    except Unexpected as error:
+        return Check(name=name, problems=(f"{name}: {error} (this program reads format {' and '.join(map(str, FORMATS))})",))
+    if document.dumped() != files[name]:
+        return Check(name=name, problems=(f"{name}: expected the layout in which it was written, found another",))
+    hidden = next((text for text in _texts(document.model_dump(mode="json")) if UNPRINTABLE.search(text)), None)
+    if hidden is not None:
+        expected = "text without control characters, which could hide what it says"
+        return Check(name=name, problems=(f"{name}: expected {expected}, found {shown(hidden)}",))
+    return document
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Every text in it, the names of settings too."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for name, inner in value.items():
+            yield str(name)
+            yield from _texts(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _texts(inner)
+
+
+def _schema(document: ReleaseDocument) -> Rebuilt | Check:
+    try:
+        return rebuild(document)
+    except SchemaProblem as error:
+        return Check(name="schema", problems=(str(error),))
+    except Exception as error:  # as in `checks.made`
+        return Check(name="schema", problems=(f"release.json: holds a schema that cannot be ({type(error).__name__})",))
+
+
+def _table(document: ReleaseDocument, files: Mapping[str, bytes]) -> ReleasedTable | Check:
+    problems = [
+        f"{name}: its checksum is not the one in release.json"
+        for name, stated in document.files.items()
+        if name not in files or sha256(files[name]) != stated
+    ]
+    problems += [
+        f"{name}: expected in release.json, not there"
+        for name in (document.csv, document.parquet)
+        if name not in document.files
+    ]
+    names, labels = [column.name for column in document.columns], [column.labels for column in document.columns]
+    ordered = [column.ordered for column in document.columns]
+    table = None
+    marked, says_synthetic = document.bundle.synthetic_column, document.bundle != BundleTable()
+    for name, read in (
+        (document.csv, read_csv),
+        (document.parquet, partial(read_parquet, says_synthetic=says_synthetic, n_rows=document.n_rows)),
+    ):
+        if name not in files:
+            continue
+        try:
+            found = read(files[name], names, labels, ordered, document.weighted, marked)
+        except TableError as error:
+            problems.append(f"{name}: {error}")
+            continue
+        if found.counts.total != document.n_rows:
+            problems.append(f"{name}: expected {document.n_rows} rows, found {found.counts.total}")
+        elif table is not None and not _same(table, found):
+            problems.append(f"{name}: expected the rows of data.csv, found others")
+        table = table or found
+    if problems or table is None:
+        return Check(name="table", problems=tuple(problems))
+    return table
+
+
+def _same(left: ReleasedTable, right: ReleasedTable) -> bool:
+    if left.weights is not None and right.weights is not None and not np.array_equal(left.weights, right.weights):
+        return False
+    return left.counts.same_as(right.counts)
+
+
+def _plausible(rebuilt: Rebuilt, table: ReleasedTable) -> Check:
+    bad = rebuilt.plausibility.forbidden(table.counts.bins)
+    rows = int(table.counts.counts[bad].sum())
+    problems = (f"data.csv: {rows} rows break the plausibility rules for released rows",) if rows else ()
+    return Check(name="plausibility", found="no row breaks a rule", problems=problems)

@@ -1,0 +1,34 @@
+"""What nobody can check without the private file: every verification lists it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from synthrelease.published.document import ReleaseDocument
+
+
+def beyond(document: ReleaseDocument) -> Iterator[str]:
+    """What release.json says and no other file tells, a part of a sentence each."""
+    rows, in_file = document.rows_worked_with, document.domain.file_rows
+    if in_file is None:
+        yield f"that {rows} rows of a private file were kept and counted"
+    else:
+        yield f"that a private file of {in_file} rows was counted, {rows} of which were worked with"
+    yield "that noise was drawn as it should be: a released figure can be any number on the grid of its noise"
+    if any(part.noise_bound is not None for part in document.criteria):
+        yield "how far noise moves the figures to which none is added (their intervals are estimates)"
+    if (drawn_from := document.selection.configurations) > 1:
+        yield f"which of the {drawn_from} configurations was drawn, and that it made these rows"
+    if document.imputation is not None:
+        yield "that donors were drawn at random for the complete copies"
+    records = document.guarantee.person.records
+    yield f"that no person stands in more than {records} record{'s' if records > 1 else ''} of the file"
+    if document.calibration is not None:
+        yield f"that the totals of the weights were published, as is stated: {document.calibration.source}"
+    if document.series is not None:
+        yield "that there are no releases of the same register but those that are named"
+    yield "with which versions of programs the run was made"
+    yield (
+        "the publisher's words, which are no part of the specification: the card, and what [bundle], [calibration], [series] "
+        "and [[intended_queries]] ask for"
+    )

@@ -1,0 +1,102 @@
+"""What follows from the published specification, computed again: the plan, and what else was fixed before the run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pydantic import BaseModel
+
+from synthrelease.accounting.charges import decimal_text
+from synthrelease.bundle.planned import parameters, planned_parts
+from synthrelease.criteria import Criterion
+from synthrelease.errors import SpecError
+from synthrelease.published.document import CriterionPart, ReleaseDocument
+from synthrelease.published.measurements import NAME as MEASUREMENTS
+from synthrelease.published.parts import number, upwards
+from synthrelease.published.table import ReleasedTable
+from synthrelease.releasing.release import stated_guarantee
+from synthrelease.specification.canonical import NAME
+from synthrelease.specification.release_spec import ReleaseSpec
+from synthrelease.specification.shortlist import configuration_of
+from synthrelease.specification.spec import read_specification
+from synthrelease.toml.reading import dotted, shown
+from synthrelease.verification.checks import Check
+
+_SHOWN = 5
+"""Differences that are told; there may be as many as release.json has values."""
+
+
+def plan(document: ReleaseDocument, table: ReleasedTable, files: Mapping[str, bytes]) -> Check:
+    """Read the specification as a release does, names of columns and settings of every class included, and compare."""
+    try:
+        spec = read_specification(files.get(NAME, b""))
+    except SpecError as error:
+        return Check(name="plan", problems=tuple(str(problem) for problem in error.problems[:_SHOWN]))
+    problems = list(_problems(document, table, spec))
+    left = len(problems) - _SHOWN
+    told = problems[:_SHOWN] + ([f"and {left} more that do not follow from {NAME}"] if left > 0 else [])
+    found = f"epsilon {decimal_text(spec.plan.total.epsilon)} follows from {NAME}, as do rules, criteria and schema"
+    return Check(name="plan", found=found, problems=tuple(told))
+
+
+def _problems(document: ReleaseDocument, table: ReleasedTable, spec: ReleaseSpec) -> Iterator[str]:
+    configuration = configuration_of(spec, document.configuration)
+    if configuration is None:
+        yield f"configuration: expected one that {NAME} lets a release draw, found another"
+        return
+    n_file, n = document.domain.file_rows, document.rows_worked_with
+    guarantee = stated_guarantee(spec, n if n_file is None else n_file, n)
+    for name, expected in planned_parts(spec, configuration, guarantee, n_file, n).items():
+        yield from _differences(name, expected, getattr(document, name))
+    if [part.name for part in document.criteria] != [criterion.name for criterion in spec.criteria]:
+        yield f"criteria: expected {', '.join(each.name for each in spec.criteria)}, found others"
+        return
+    for part, criterion in zip(document.criteria, spec.criteria, strict=True):
+        yield from _criterion_problems(part, criterion, joint=spec.joint_test is not None)
+    if (MEASUREMENTS in document.files) != spec.publish_measurements:
+        yield f"{MEASUREMENTS}: expected just where [selection] publishes measurements, found otherwise"
+    asked, part_of = spec.imputation, document.imputation
+    found = None if part_of is None else (part_of.copies, part_of.donors, part_of.match)
+    match = list(table.names if asked is None or asked.match is None else asked.match)
+    if found != (None if asked is None else (asked.copies, asked.donors, match)):
+        yield "imputation: expected the copies that the specification asks for, found others"
+
+
+def _criterion_problems(part: CriterionPart, criterion: Criterion, *, joint: bool) -> Iterator[str]:
+    expected = {
+        "kind": criterion.kind,
+        "threshold": number(criterion.threshold),
+        "epsilon_exact": str(criterion.epsilon),
+        "epsilon": upwards(criterion.epsilon),
+        "parameters": parameters(criterion),
+        "mechanism": criterion.mechanism_words,
+        "decides": not joint or part.noise_sd is None,
+    }
+    for name, value in expected.items():
+        yield from _differences(f"criterion {part.name!r}: {name}", value, getattr(part, name))
+
+
+def _differences(place: str, expected: Any, found: Any) -> Iterator[str]:
+    """The values that differ, each with its place."""
+    for steps, right, wrong in _leaves(_plain(expected), _plain(found), ()):
+        yield f"{place}{dotted(['', *steps]) if steps else ''}: expected {shown(right)}, found {shown(wrong)}"
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, BaseModel):
+        return value.model_dump(mode="json", by_alias=True)
+    if isinstance(value, dict):
+        return {name: _plain(inner) for name, inner in value.items()}
+    return [_plain(inner) for inner in value] if isinstance(value, list | tuple) else value
+
+
+def _leaves(expected: Any, found: Any, steps: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], Any, Any]]:
+    if isinstance(expected, dict) and isinstance(found, dict) and list(expected) == list(found):
+        for name in expected:
+            yield from _leaves(expected[name], found[name], (*steps, name))
+    elif isinstance(expected, list) and isinstance(found, list) and len(expected) == len(found):
+        for place, pair in enumerate(zip(expected, found, strict=True)):
+            yield from _leaves(*pair, (*steps, place))
+    elif expected != found or type(expected) is not type(found):
+        yield steps, expected, found

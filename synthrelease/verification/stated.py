@@ -1,0 +1,236 @@
+"""What release.json says against the published specification, in a few lines that share nothing with what plans a release.
+
+The two files are read by the models of their tables alone: no class of a criterion or a generator is asked. That the whole plan
+follows from the specification, with everything that such a class says, is a check of its own (`verification.plan`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+from pydantic import ValidationError
+
+from synthrelease.accounting.charges import GENERATION, HIDDEN_ROUNDS, JOINT_TEST, PRICED, REPLACING, SELECTION
+from synthrelease.accounting.rows import NUMBER_OF_ROWS
+from synthrelease.domain.schema import Binning, Column
+from synthrelease.errors import Unexpected
+from synthrelease.published.columns import BinPart, ColumnPart
+from synthrelease.published.costs import ChargePart
+from synthrelease.published.document import CriterionPart, ReleaseDocument
+from synthrelease.specification.canonical import NAME, read_tables
+from synthrelease.specification.columns import build_column, group_binning
+from synthrelease.toml.tables import AcceptanceFile, ReleaseFile
+from synthrelease.verification.checks import Check
+
+
+def specification(document: ReleaseDocument, files: Mapping[str, bytes]) -> Check:
+    """Its text is there and is the one that release.json names, and columns, rules, criteria and charges are those of it."""
+    content = files.get(NAME)
+    if content is None:
+        return Check(name="specification", problems=(f"{NAME}: expected in the bundle, not there",))
+    digest = hashlib.sha256(content).hexdigest()
+    problems = []
+    if digest != document.specification:
+        problems.append(f"{NAME}: its checksum is not the one in release.json")
+    try:
+        tables = read_tables(content)
+        if (json.dumps(json.loads(content), indent=2, ensure_ascii=False) + "\n").encode() != content:
+            problems.append(f"{NAME}: expected the layout in which it was written, found another")
+        stated = {name: value for name, value in tables.items() if name not in ("specification", "acceptance", "shortlist")}
+        release = ReleaseFile.model_validate({**stated, "acceptance": NAME})
+        acceptance = AcceptanceFile.model_validate(tables.get("acceptance"))
+    except (Unexpected, ValidationError):
+        problems.append(f"{NAME}: expected a specification as `synthrelease release` writes it, found something else")
+    else:
+        problems += _problems(document, release, acceptance, tables)
+    shown = " ".join(digest[start : start + 16] for start in range(0, 64, 16))
+    return Check(name="specification", found=f"what release.json names, with the digest {shown}", problems=tuple(problems))
+
+
+def _problems(
+    document: ReleaseDocument, release: ReleaseFile, acceptance: AcceptanceFile, tables: Mapping[str, Any]
+) -> Iterator[str]:
+    if (document.title, document.description) != (release.title, release.description.strip()):
+        yield "title or description: expected those of the specification, found others"
+    rules = [(rule.never, rule.applies_to, rule.why) for rule in release.rules]
+    if [(rule.never, rule.applies_to, rule.why) for rule in document.rules] != rules:
+        yield f"rules: expected the {len(rules)} of the specification, in their order, found others"
+    yield from _column_problems(document, release, acceptance)
+    yield from _criteria_problems(document.criteria, acceptance.criteria)
+    yield from _drawn_problems("generator", document, release.generators)
+    yield from _drawn_problems("projection", document, release.projections)
+    yield from _selection_problems(document, release, tables)
+    yield from _charge_problems(document, release, acceptance)
+
+
+def _column_problems(document: ReleaseDocument, release: ReleaseFile, acceptance: AcceptanceFile) -> Iterator[str]:
+    """Every column is built once more from its table."""
+    if [part.name for part in document.columns] != list(release.columns):
+        yield "schema: expected the columns of the specification, in their order, found others"
+        return
+    if list(document.groups) != list(acceptance.groups):
+        yield "groups: expected those of the specification, found others"
+        return
+    for part in document.columns:
+        listed = acceptance.groups.get(part.name)
+        bins = None if isinstance(listed, str) else listed
+        has_grid = part.step is not None  # whether a criterion needs one, its class knows: `verification.plan`
+        column = build_column(part.name, release.columns[part.name], release.input, [], bins, own_values=has_grid)
+        binning = column.alternatives.get(part.binning)
+        if binning is None or ColumnPart.of(column, binning) != part:
+            yield f"schema: column {part.name!r}: expected what the specification says about it, found something else"
+        drawn = release.transformations.get(part.name, part.alternatives)
+        if part.binning not in drawn:
+            yield f"schema: column {part.name!r}: expected bins among {', '.join(drawn)}, found {part.binning!r}"
+        if listed is not None and document.groups[part.name] != _groups(column, listed):
+            yield f"groups: {part.name}: expected those of the specification, found others"
+
+
+def _groups(column: Column, listed: Any) -> list[BinPart]:
+    binning: Binning = column.alternatives[listed] if isinstance(listed, str) else group_binning(column, listed)
+    return list(BinPart.all_of(column, binning))
+
+
+def _criteria_problems(found: Sequence[CriterionPart], stated: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """One for one, in their order."""
+    names = [str(table.get("name")) for table in stated]
+    if [part.name for part in found] != names:
+        yield f"criteria: expected {', '.join(names)}, as the specification has them; found others"
+        return
+    for part, table in zip(found, stated, strict=True):
+        own = {"kind": part.kind, "threshold": part.threshold, "epsilon": part.epsilon_exact, **part.parameters}
+        wrong = [name for name, value in table.items() if name not in ("name", "reason") and not _same(value, own.get(name))]
+        if wrong:
+            yield f"criterion {part.name!r}: {', '.join(wrong)}: expected what the specification says, found something else"
+
+
+def _drawn_problems(name: str, document: ReleaseDocument, tables: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """One of the tables, where a list of values stands for each of them."""
+    drawn = document.configuration.get(name, {})
+
+    def fits(table: Mapping[str, Any]) -> bool:
+        return all(
+            any(_same(value, drawn.get(key)) for value in (listed if isinstance(listed, list) else [listed]))
+            for key, listed in table.items()
+        )
+
+    if not any(fits(table) for table in tables):
+        yield f"configuration: {name}: expected one of those in the specification, found another"
+
+
+def _selection_problems(document: ReleaseDocument, release: ReleaseFile, tables: Mapping[str, Any]) -> Iterator[str]:
+    """The law of the rounds, what decides one, and how many configurations there are: every combination of what is listed."""
+    stated, found = release.selection, document.selection
+    rounds = None if stated.rounds is None else {number: str(share) for number, share in stated.rounds.items()}
+    stop = None if stated.rounds is not None else str(stated.stop_probability)
+    shape = str(stated.shape) if stated.mode == "truncated_negative_binomial" else None
+    if (found.rounds, found.stop_probability, found.shape) != (rounds, stop, shape):
+        yield "selection: expected the law of the number of rounds that the specification states, found another"
+    if found.shared_measurements != (stated.measurements == "shared"):
+        yield "selection: expected measurements as in the specification, found otherwise"
+    joint = None if found.joint_test is None else (found.joint_test.epsilon_exact, found.joint_test.false_acceptance)
+    if joint != (None if stated.test_epsilon is None else (str(stated.test_epsilon), str(stated.false_acceptance))):
+        yield "selection: expected the joint test of the specification, found another"
+    bins = math.prod(len(release.transformations.get(part.name, part.alternatives)) for part in document.columns)
+    generators, projections = (
+        sum(math.prod(len(value) if isinstance(value, list) else 1 for value in table.values()) for table in listed)
+        for listed in (release.generators, release.projections)
+    )
+    drawn_from = len(tables["shortlist"]) if "shortlist" in tables else bins * generators * projections
+    if found.configurations != drawn_from:
+        yield f"selection: expected {drawn_from} configurations, found {found.configurations}"
+    if found.bounds is not None and (found.bounds.risk_exact, found.bounds.transformations) != (str(stated.bound_risk), bins):
+        yield "selection: expected the risk of the bounds that the specification states, found another"
+
+
+def _charge_problems(document: ReleaseDocument, release: ReleaseFile, acceptance: AcceptanceFile) -> Iterator[str]:
+    """Each budget of the specification is charged once, and nothing else is; what a round spends stands below the selection."""
+    costs = {leaf.name: leaf for leaf in _planned(document.charges)}
+    shared, joint = release.selection.measurements == "shared", release.selection.test_epsilon
+    budgets: dict[str, Fraction] = {GENERATION: release.budget.generation}
+    if document.domain.way == "counted":
+        budgets[NUMBER_OF_ROWS] = release.budget.rows
+    if joint is not None:
+        budgets[JOINT_TEST] = joint
+    of_criteria = {f"{word}: {table.get('name')}": table for table in acceptance.criteria for word in _words(costs)}
+    for name, leaf in costs.items():
+        cost = _cost(leaf)
+        if name in budgets:
+            if cost != budgets[name]:
+                yield f"charge {name!r}: expected {budgets[name]}, as the specification says, found {cost}"
+        elif name not in of_criteria:
+            yield f"charge {name!r}: expected a charge of something in the specification, found none that has it"
+        elif cost not in _budgets(of_criteria[name]):
+            yield f"charge {name!r}: expected a budget of that criterion, found {cost}"
+    yield from (f"charge {name!r}: expected once, found none" for name in budgets if name not in costs)
+    for table in acceptance.criteria:
+        paid = sorted(_cost(costs[name]) for name, each in of_criteria.items() if each is table and name in costs)
+        if paid != sorted(_budgets(table)):
+            yield f"criterion {table.get('name')!r}: expected a charge for each of its budgets and no other, found otherwise"
+    inside = {leaf.name for node in _rounds(document.charges) for leaf in _planned(node)}
+    for name, expected in ((GENERATION, not shared), (JOINT_TEST, True), (NUMBER_OF_ROWS, False)):
+        if name in costs and (name in inside) != expected:
+            yield f"charge {name!r}: expected {'in' if expected else 'outside of'} the rounds of the selection, found otherwise"
+    if release.budget.limit is not None and Fraction(document.guarantee.epsilon_exact) > release.budget.limit:
+        yield f"guarantee: expected an epsilon of at most {release.budget.limit}, the limit in the specification, found more"
+
+
+def _planned(node: ChargePart) -> Iterator[ChargePart]:
+    """The charges that a release planned: a library's own statement below one is none."""
+    if not node.parts or node.rule == REPLACING:
+        yield node
+        return
+    for part in node.parts:
+        yield from _planned(part)
+
+
+def _rounds(node: ChargePart) -> Iterator[ChargePart]:
+    """The nodes below which the charges of a round stand."""
+    if node.rule in (SELECTION, HIDDEN_ROUNDS, PRICED):
+        yield node
+        return
+    for part in node.parts:
+        yield from _rounds(part)
+
+
+def _words(names: Iterable[str]) -> set[str]:
+    """What stands before the name of a criterion in the names of charges: "criterion", and what else one fits."""
+    return {name.partition(": ")[0] for name in names if ": " in name}
+
+
+def _budgets(criterion: Mapping[str, Any]) -> list[Fraction]:
+    """What the settings of a criterion pay for."""
+    found = [Fraction(str(value)) for name, value in criterion.items() if name == "epsilon" or name.endswith("_epsilon")]
+    return [budget for budget in found if budget > 0]
+
+
+def _cost(leaf: ChargePart) -> Fraction:
+    """Epsilon, or rho where the charge is a curve."""
+    return Fraction(leaf.epsilon_exact) if leaf.renyi is None else Fraction(leaf.renyi.rho)
+
+
+def _same(stated: Any, found: Any) -> bool:
+    """Whether two values of a setting mean the same: numbers by what they are, however they are written."""
+    if isinstance(stated, Mapping) and isinstance(found, Mapping):
+        return stated.keys() == found.keys() and all(_same(value, found[name]) for name, value in stated.items())
+    if isinstance(stated, list) and isinstance(found, list):
+        return len(stated) == len(found) and all(_same(*pair) for pair in zip(stated, found, strict=True))
+    if isinstance(stated, bool) or isinstance(found, bool):
+        return stated is found
+    numbers = [_number(value) for value in (stated, found)]
+    return bool(stated == found or (None not in numbers and numbers[0] == numbers[1]))
+
+
+def _number(value: Any) -> Fraction | None:
+    if not isinstance(value, str | int | float | Decimal):
+        return None
+    try:
+        return Fraction(str(value))
+    except (ValueError, ZeroDivisionError):
+        return None

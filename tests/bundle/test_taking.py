@@ -1,0 +1,190 @@
+"""A name is taken by one run alone, whatever comes between; what a dead run left is removed, and nothing else is."""
+
+from __future__ import annotations
+
+import errno
+import multiprocessing
+import os
+import platform
+import signal
+import stat
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from synthrelease.bundle import keep_space, taking, write_folder
+from synthrelease.bundle.taking import WRITER
+from synthrelease.errors import OutputError
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no locks of folders: nothing is removed there")
+
+TAKES = """
+import sys
+from synthrelease.bundle import taking
+with taking(sys.argv[1]) as place:
+    (place / "content").mkdir()
+    (place / "content" / "data.csv").write_text("face")
+    print("taken", flush=True)
+    sys.stdin.readline()
+"""
+
+
+def started(out: Path) -> subprocess.Popen[str]:
+    """Another process that has taken the name and waits."""
+    pipe = subprocess.PIPE
+    run = subprocess.Popen([sys.executable, "-c", TAKES, str(out)], stdin=pipe, stdout=pipe, text=True)
+    assert run.stdout is not None
+    assert run.stdout.readline() == "taken\n"
+    return run
+
+
+def killed(out: Path) -> Path:
+    """What a run leaves that was killed while it wrote."""
+    run = started(out)
+    run.send_signal(signal.SIGKILL)
+    run.communicate()
+    place = out.parent / f".{out.name}.partial"
+    assert sorted(each.name for each in place.iterdir()) == ["content", WRITER]
+    return place
+
+
+def test_a_name_that_another_run_has_taken_is_refused_and_its_files_stay(tmp_path: Path) -> None:
+    run = started(tmp_path / "out")
+    place = tmp_path / ".out.partial"
+    assert stat.S_IMODE(place.stat().st_mode) == 0o700
+    with pytest.raises(OutputError) as caught, taking(tmp_path / "out"):
+        pass
+    assert "expected a name that nobody else is writing, found another run that writes it." in str(caught.value)
+    assert str(caught.value).endswith(f"If no run is under way there, remove {place}. Nothing was spent.")
+    with taking(tmp_path / "other"):  # which looks for what dead runs left, and finds it
+        pass
+    assert (place / "content" / "data.csv").exists()
+    run.communicate("\n")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("following", ["out", "another"])
+def test_what_a_killed_run_left_is_removed_by_the_next_one(tmp_path: Path, following: str) -> None:
+    place = killed(tmp_path / "out")
+    with taking(tmp_path / following) as own:
+        assert not (place / "content").exists()
+        assert [each.name for each in own.iterdir()] == [WRITER]
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("how", ["another machine", "another program", "without a mark", "a file", "a link"])
+def test_what_is_not_surely_that_of_a_dead_run_stays(tmp_path: Path, how: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = tmp_path / ".out.partial"
+    if how == "a file":
+        place.write_text("mine")
+    elif how == "a link":
+        (tmp_path / "elsewhere").mkdir()
+        (tmp_path / "elsewhere" / "mine").write_text("mine")
+        place.symlink_to("elsewhere")
+    else:
+        killed(tmp_path / "out")
+        if how == "another machine":
+            monkeypatch.setattr(platform, "node", lambda: "another")
+        elif how == "another program":
+            (place / WRITER).write_text("firefox")
+        else:
+            (place / WRITER).unlink()
+    before = sorted(str(path) for path in tmp_path.rglob("*"))
+    with pytest.raises(OutputError, match="found another run that writes it"), taking(tmp_path / "out"):
+        pass
+    with taking(tmp_path / "other"):
+        pass
+    assert sorted(str(path) for path in tmp_path.rglob("*")) == before
+
+
+def test_a_run_that_was_killed_between_making_and_marking_its_folder_is_dead(tmp_path: Path) -> None:
+    (tmp_path / ".out.partial").mkdir()
+    with taking(tmp_path / "out"):
+        pass
+    assert list(tmp_path.iterdir()) == []
+
+
+def _race(out: Path, start: multiprocessing.synchronize.Barrier, taken: multiprocessing.Queue[int]) -> None:
+    start.wait()
+    for number in range(60):
+        try:
+            with taking(out) as place:
+                inside = place / "content"
+                inside.mkdir()  # fails where another one is in there
+                inside.rmdir()
+                taken.put(1)
+        except OutputError:
+            taken.put(0)
+        except OSError:
+            taken.put(-1000 - number)
+
+
+@pytest.mark.slow
+def test_of_many_runs_one_has_the_name_at_a_time(tmp_path: Path) -> None:
+    spawn = multiprocessing.get_context("spawn")
+    start, taken = spawn.Barrier(4), spawn.Queue()
+    runs = [spawn.Process(target=_race, args=(tmp_path / "out", start, taken)) for _ in range(4)]
+    for run in runs:
+        run.start()
+    outcomes = [taken.get(timeout=60) for _ in range(4 * 60)]
+    for run in runs:
+        run.join()
+    assert min(outcomes) == 0  # all others were refused in time
+    assert sum(outcomes) >= 60
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_threads_of_one_process_are_runs_of_their_own(tmp_path: Path) -> None:
+    refused: list[str] = []
+
+    def another() -> None:
+        try:
+            with taking(tmp_path / "out"):
+                pass
+        except OutputError as error:
+            refused.append(str(error))
+
+    with taking(tmp_path / "out"):
+        thread = threading.Thread(target=another)
+        thread.start()
+        thread.join()
+    assert len(refused) == 1
+
+
+def test_a_folder_that_was_written_meanwhile_is_not_taken(tmp_path: Path) -> None:
+    write_folder({"data.csv": b"face"}, tmp_path / "out")
+    with pytest.raises(OutputError, match="Nothing was overwritten"), taking(tmp_path / "out"):
+        pass
+    assert [each.name for each in tmp_path.iterdir()] == ["out"]
+    assert sorted(each.name for each in (tmp_path / "out").iterdir()) == ["SHA256SUMS", "data.csv"]
+
+
+def test_more_space_than_there_is_is_refused_and_none_is_kept(tmp_path: Path) -> None:
+    with taking(tmp_path / "out") as place:
+        with pytest.raises(OutputError, match=r"expected \d+\.\d MB of free space, .*, found \d+\.\d MB\. Nothing was spent"):
+            keep_space(place, 2**60)
+        assert [each.name for each in place.iterdir()] == [WRITER]
+
+
+def test_a_quota_is_found_by_keeping_the_space(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(descriptor: int, start: int, size: int) -> None:
+        raise OSError(errno.EDQUOT, "quota")
+
+    monkeypatch.setattr(os, "posix_fallocate", full, raising=False)
+    with (
+        taking(tmp_path / "out") as place,
+        pytest.raises(OutputError, match="found less than a quota leaves. Nothing was spent"),
+    ):
+        keep_space(place, 1000)
+
+
+def test_what_is_kept_is_there_for_the_files_and_gone_when_they_are_written(tmp_path: Path) -> None:
+    with taking(tmp_path / "out") as place:
+        keep_space(place, 100_000)
+        assert (place / "space").stat().st_size == 100_000
+        write_folder({"data.csv": b"face"}, tmp_path / "out", place=place)
+        assert [each.name for each in place.iterdir()] == [WRITER]
+    assert [each.name for each in tmp_path.iterdir()] == ["out"]

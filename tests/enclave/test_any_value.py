@@ -1,0 +1,156 @@
+"""By default no value of a row refuses a file: what one record holds cannot become a statement that nothing pays for."""
+
+from __future__ import annotations
+
+import csv
+from datetime import date, datetime
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from synthrelease.enclave.door import PrivateRows
+from synthrelease.enclave.ingest import check_fit, ingest, read_public
+from synthrelease.enclave.many_files import count_files
+from synthrelease.enclave.source import Source
+from synthrelease.errors import InputError
+from synthrelease.toml.columns import InputTable
+from tests.helpers.command_line import said_by
+from tests.helpers.people import STRICT, TABLES, anything, read, schema_of
+from tests.helpers.tiny import write_config
+
+DEFAULT = InputTable()
+NAMES = ("age", "sex", "date_of_birth", "height")
+GOOD = ("34", "F", "1990-04-01", "1.64")
+ODD = (
+    "", "abc", "1.5", "-1", "121", "1e400", "-inf", "nan", "0x1F", "１０", "9" * 5000, "M ", "m", "2020-02-30", "1.4.1990",
+    "9999-99-99", "1,64", "=1+1", '"', "a\nb", "a,b", "NULL", "\u202e", "1" + "0" * 400 + ".0", "٣٤", "[1]", "True",
+)  # fmt: skip
+CELLS = st.sampled_from(ODD) | st.sampled_from(GOOD) | st.text(st.characters(codec="utf-8", exclude_characters="\0\r"))
+
+
+def write(path: Path, rows: list[tuple[str, ...]]) -> Path:
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, quoting=csv.QUOTE_ALL)
+        writer.writerow(NAMES)
+        writer.writerows(rows)
+    return path
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.tuples(*[CELLS] * 4))
+@example(("abc",) * 4)
+def test_whatever_a_row_holds_the_file_is_read_and_the_others_count_as_before(tmp_path_factory, row):
+    """The row is counted, clipped, or left out: the counts of the rest are those of the rest alone, for each rule."""
+    folder = tmp_path_factory.mktemp("files")
+    for policy in (DEFAULT, InputTable(missing="bin"), InputTable(missing="bin", outside="drop")):
+        schema = schema_of(policy=policy)
+        rest = read(write(folder / "rest.csv", [GOOD] * 3), schema, policy)
+        both = read(write(folder / "both.csv", [GOOD, row, GOOD, GOOD]), schema, policy)
+        more = {cell: count - rest.get(cell, 0) for cell, count in both.items() if count != rest.get(cell, 0)}
+        assert sum(more.values()) in (0, 1)
+        assert set(rest) <= set(both)
+        assert min(more.values(), default=0) >= 0
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        pa.array([34.0, float("inf"), float("-inf"), float("nan"), 0.5, 1e300]),
+        pa.array(["34", "x", None, "", "1.5", "１０"]),
+        pa.array([True, False, None, True, False, True]),
+        pa.array([date(1990, 4, 1)] * 6),
+        pa.array([datetime(1990, 4, 1, 1, 2, 3)] * 6),
+        pa.nulls(6),
+    ],
+    ids=["doubles", "texts", "booleans", "dates", "moments", "nulls"],
+)
+@pytest.mark.parametrize("name", list(TABLES))
+def test_values_of_any_type_are_read(tmp_path, array, name):
+    source = "date_of_birth" if name == "month" else name
+    pq.write_table(pa.table({source: array}), tmp_path / "people.parquet")
+    rows = ingest(tmp_path / "people.parquet", schema_of(name, policy=DEFAULT), DEFAULT, anything(schema_of(name)))
+    assert isinstance(rows, PrivateRows)
+    assert rows.n_file == 6
+
+
+def test_a_text_that_is_no_number_goes_where_missing_values_go(tmp_path):
+    rows = [GOOD, ("old", "F", "1990-04-01", "1.64"), ("34", "F", "soon", "1.64"), ("34", "F", "1990-04-01", "tall")]
+    path = write(tmp_path / "people.csv", rows)
+    assert sum(read(path, schema_of(policy=DEFAULT), DEFAULT).values()) == 1
+    policy = InputTable(missing="bin")
+    schema = schema_of(policy=policy)
+    gaps = [column.atoms.missing for column in schema.columns]
+    assert read(path, schema, policy) == {
+        (3, 1, 3, 2): 1,
+        (gaps[0], 1, 3, 2): 1,
+        (3, 1, gaps[2], 2): 1,
+        (3, 1, 3, gaps[3]): 1,
+    }
+
+
+def test_check_tells_the_steward_which_columns_have_such_texts_and_a_release_does_not(tmp_path):
+    path = write(tmp_path / "people.csv", [GOOD, ("old", "F", "soon", "1.64")])
+    schema = schema_of(policy=DEFAULT)
+    found = check_fit(path, schema, DEFAULT, anything(schema))
+    assert found.n_file == 2
+    assert found.unread == (
+        "column 'age': expected whole numbers such as 12, found something else.",
+        "column 'date_of_birth': expected dates such as 2014-12-31, found something else.",
+    )
+    assert check_fit(write(tmp_path / "good.csv", [GOOD] * 2), schema, DEFAULT, anything(schema)).unread == ()
+    private = ingest(path, schema, DEFAULT, anything(schema))
+    assert "old" not in repr(private)
+    assert not hasattr(private, "unread")
+
+
+def test_so_it_is_in_a_table_of_several_files(tmp_path):
+    write(tmp_path / "a.csv", [GOOD])
+    write(tmp_path / "b.csv", [("old", "F", "1990-04-01", "1.64")])
+    found = count_files(Source.of(tmp_path).files, schema_of(policy=DEFAULT), DEFAULT)
+    assert (found.n_rows, found.problems, found.unread) == (2, frozenset(), frozenset({0}))
+    assert found.cells.total == 1
+
+
+def test_a_public_file_can_be_mended_and_is_refused(tmp_path):
+    path = write(tmp_path / "people.csv", [GOOD, ("old", "F", "1990-04-01", "1.64")])
+    schema = schema_of(policy=DEFAULT)
+    with pytest.raises(InputError, match="column 'age': expected whole numbers such as 12, found something else") as caught:
+        read_public(path, schema, DEFAULT, anything(schema))
+    assert "or its texts listed as missing_values" in str(caught.value)
+
+
+def test_an_error_is_had_where_it_is_asked_for(tmp_path):
+    path = write(tmp_path / "people.csv", [GOOD, ("old", "F", "1990-04-01", "1.64")])
+    with pytest.raises(InputError, match="column 'age': expected whole numbers"):
+        ingest(path, schema_of(policy=STRICT), STRICT, anything(schema_of()))
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({}, ""),
+        ({"[input]": '[input]\nmissing = "error"'}, "Unpaid: missing = \"error\" for 'face', 'year'. Such a value"),
+        (
+            {'categories = ["head", "tail"]': 'categories = ["head", "tail"]\noutside = "error"'},
+            "Unpaid: outside = \"error\" for 'face'.",
+        ),
+    ],
+)
+def test_the_plan_says_what_an_error_tells(tmp_path, changes, said, monkeypatch, capsys):
+    code, printed = said_by(monkeypatch, capsys, "plan", str(write_config(tmp_path, changes)))
+    assert code == 0
+    assert said in printed
+    assert ("Unpaid" in printed) == bool(said)
+
+
+def test_check_says_what_becomes_of_such_texts(tmp_path, monkeypatch, capsys):
+    (tmp_path / "coins.csv").write_text("face,year\n" + "head,1\n" * 400 + "head,old\n")
+    code, printed = said_by(monkeypatch, capsys, "check", str(write_config(tmp_path)), "--data", str(tmp_path / "coins.csv"))
+    assert code == 0
+    assert "401 rows in the file" in printed
+    assert "column 'year': expected whole numbers such as 12, found something else." in printed
+    assert "A release counts such texts as missing values, without a word." in printed

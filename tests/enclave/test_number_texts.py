@@ -1,0 +1,77 @@
+"""A number has one text: that of Python's decimals written out, whatever type holds it, and read back it is the number."""
+
+from __future__ import annotations
+
+from decimal import Decimal, localcontext
+from fractions import Fraction
+
+import numpy as np
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from synthrelease.enclave.number_texts import decimal_text, float_text, float_texts, whole_text
+
+
+def slowly(number: Decimal) -> str:
+    """Python writes a decimal out; its zeros at the end are taken off one by one."""
+    text = format(number, "f")
+    while "." in text and text[-1] in "0.":
+        text = text[:-1]
+    return "0" if text == "-0" else text
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.decimals(allow_nan=False, allow_infinity=False).filter(lambda number: abs(number.adjusted()) < 300))
+@example(Decimal("-0.00"))
+@example(Decimal("1.0E+16"))
+@example(Decimal("0E+7"))
+def test_a_decimal_is_written_out_without_needless_zeros(number):
+    assert decimal_text(str(number)) == slowly(number)
+    assert Fraction(decimal_text(str(number))) == Fraction(number)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.floats(allow_nan=False, allow_infinity=False))
+@example(1e23)
+@example(-0.0)
+@example(5e-324)
+@example(2.0**53 + 2)
+def test_the_text_of_a_float_is_read_as_the_same_float(number):
+    text = float_text(number)
+    assert float(text) == number
+    assert text == slowly(Decimal(int(number)) if number.is_integer() else Decimal(repr(number)))
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.floats(allow_nan=False, allow_infinity=False, width=32))
+@example(123456792.0)
+def test_a_float_of_32_bits_is_written_as_short_as_it_can_be_told(number):
+    (text,) = float_texts(np.array([number], dtype=np.float32))
+    assert np.float32(text) == np.float32(number)
+    assert text == slowly(Decimal(str(np.float32(number))))
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(-(10**30), 10**30), st.integers(0, 5))
+def test_a_whole_number_has_the_same_text_in_every_type(number, zeros):
+    with localcontext(prec=60):
+        written = [whole_text(number), decimal_text(str(Decimal(number))), decimal_text(f"{number}.{'0' * zeros}")]
+        written.append(decimal_text(str(Decimal(number).normalize())))
+    if int(float(number)) == number:
+        written.append(float_text(float(number)))
+    assert set(written) == {str(number)}
+
+
+def test_what_is_no_number_has_no_text_or_its_name():
+    assert [decimal_text(text) for text in ("NaN", "sNaN12", "-NaN", "Infinity", "-Infinity", "-inf")] == [
+        None, None, None, "inf", "-inf", "-inf",
+    ]  # fmt: skip
+    assert float_texts(np.array([np.nan, np.inf, -np.inf])) == [None, "inf", "-inf"]
+    assert float_texts(np.array([np.nan, np.inf, -np.inf], dtype=np.float32)) == [None, "inf", "-inf"]
+
+
+def test_a_number_of_more_digits_than_a_float_has_gets_an_exponent():
+    assert [decimal_text(text) for text in ("1.50E+5000", "-2E-900", "1E+400", "1E+399")] == [
+        "1.5e+5000", "-2e-900", "1e+400", "1" + "0" * 399,
+    ]  # fmt: skip
+    assert [whole_text(number) for number in (10**5000, -(10**400), 10**399)] == ["1e+5000", "-1e+400", "1" + "0" * 399]

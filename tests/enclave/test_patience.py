@@ -1,0 +1,139 @@
+"""A database that computes for ever is stopped: by a signal, by hand, and by time; and the thread that reads it ends."""
+
+from __future__ import annotations
+
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from synthrelease.enclave import patience
+from synthrelease.enclave.database_files import sqlite_pieces
+from synthrelease.enclave.patience import Stop, patiently
+from synthrelease.enclave.reading import pieces
+from synthrelease.enclave.source import Source
+from synthrelease.errors import InputError
+from synthrelease.toml.columns import InputTable
+from tests.helpers.people import schema_of
+from tests.helpers.tiny import write_config
+
+NEVER = """CREATE VIEW coins AS WITH RECURSIVE c(v) AS (SELECT 1 UNION ALL SELECT v + 1 FROM c)
+SELECT 'head' AS face, 1 AS year FROM c WHERE v < 0"""
+"""A view that never gives a row, in a file of 8 KB."""
+
+
+def sqlite_file(folder: Path) -> Path:
+    path = folder / "never.sqlite"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute(NEVER)
+        connection.commit()
+    return path
+
+
+def duckdb_file(folder: Path) -> Path:
+    duckdb = pytest.importorskip("duckdb", reason="needs the extra: pip install 'synthrelease[database]'")
+    path = folder / "never.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        connection.execute(NEVER)
+    return path
+
+
+def source(folder: Path, way: str) -> str:
+    if way == "duckdb":
+        return str(duckdb_file(folder))
+    path = sqlite_file(folder)
+    if way != "sqlite":
+        pytest.importorskip("sqlalchemy", reason="needs the extra: pip install 'synthrelease[database]'")
+    return {"sqlite": "{}", "sqlalchemy": "sqlite+pysqlite:///{}"}[way].format(path)
+
+
+WAYS = ("sqlite", "duckdb", "sqlalchemy")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
+@pytest.mark.slow
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("kind", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_a_check_of_a_view_that_never_gives_a_row(tmp_path, way, kind):
+    words = ["check", str(write_config(tmp_path)), "--data", source(tmp_path, way), "--table", "coins"]
+    pipe = subprocess.PIPE
+    run = subprocess.Popen([sys.executable, "-m", "synthrelease", *words], stdout=pipe, stderr=pipe, text=True)
+    deadline = time.monotonic() + 60
+    while cpu_seconds(run.pid) < 3 and time.monotonic() < deadline:  # it is in the middle of the view by then
+        threading.Event().wait(0.1)
+    run.send_signal(kind)
+    _, said = run.communicate(timeout=20)
+    assert run.returncode == 1
+    assert "Stopped by hand." in said
+
+
+def cpu_seconds(pid: int) -> float:
+    """Of a process and its threads."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / 100
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_view_that_gives_no_row_in_time_is_refused_and_its_thread_ends(tmp_path, way, monkeypatch):
+    monkeypatch.setattr(patience, "PATIENCE", 0.6)
+    before = threading.active_count()
+    schema = schema_of("age", source="year")
+    with pytest.raises(InputError, match=r"found one that gave none for 0.01 minutes\."):
+        list(pieces(Source.of(source(tmp_path, way), "coins"), schema, InputTable()))
+    assert threading.active_count() == before
+
+
+def test_rows_come_as_they_are_and_a_reader_that_stops_early_leaves_nothing(tmp_path):
+    path = tmp_path / "rows.sqlite"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE t (v)")
+        connection.executemany("INSERT INTO t VALUES (?)", [(str(number),) for number in range(1000)])
+        connection.commit()
+    before = threading.active_count()
+    every = [texts["v"].texts[code] for _, texts in sqlite_pieces(path, "t", ["v"], 7) for code in texts["v"].codes]
+    assert every == [str(number) for number in range(1000)]
+    reader = sqlite_pieces(path, "t", ["v"], 7)
+    assert len(next(reader)[1]["v"].codes) == 7
+    reader.close()
+    assert threading.active_count() == before
+
+
+def test_one_piece_is_made_ahead_and_no_more():
+    made = []
+
+    def read(stop: Stop):
+        for number in range(100):
+            made.append(number)
+            yield number, {}
+
+    reader = patiently(read)
+    assert next(reader)[0] == 0
+    threading.Event().wait(0.5)
+    assert len(made) <= 3  # the one that was taken, the one that waits, and one that was made behind it
+    assert [row for row, _ in reader] == list(range(1, 100))
+
+
+def test_what_fails_in_the_thread_is_told_without_what_it_holds(monkeypatch):
+    hooked: list[object] = []
+    monkeypatch.setattr(threading, "excepthook", hooked.append)
+
+    def read(stop: Stop):
+        yield 1, {}
+        raise ValueError("SECRET-7461")
+
+    with pytest.raises(InputError, match="found one that cannot. The cause is not shown") as caught:
+        list(patiently(read))
+    assert (caught.value.__cause__, caught.value.__context__, hooked) == (None, None, [])
+
+
+def test_a_way_to_stop_that_comes_late_is_used_at_once():
+    stop, told = Stop(), []
+    stop.ask()
+    stop.by(lambda: told.append(1))
+    assert told == [1]

@@ -1,0 +1,111 @@
+"""Rows of PostgreSQL and MariaDB are read alone: real servers, asked by every driver that is installed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+import pytest
+
+from synthrelease.enclave.source import USER
+from tests.enclave.test_rows_alone import Rows, Values, check_rows_alone
+from tests.helpers.rows import rows_of
+from tests.helpers.servers import mariadb, postgresql
+
+pytest.importorskip("sqlalchemy", reason="needs the extra: pip install 'synthrelease[database]'")
+pytestmark = [pytest.mark.slow, pytest.mark.servers]
+
+NUMBERS = ["1", "1.5", "1.50", "1.0", "97", "97.0", "9.5", "0", "0.1", "10000000000000000", "-9.00", "NULL"]
+WORDS = ["'x'", "' y'", "'1'", "'1.50'", "'1,5'", "'97'", "'é'", "''", "NULL"]
+POSTGRESQL = {
+    "numeric": [*NUMBERS, "'NaN'", "'Infinity'", "1e-7", "1e30"],
+    "numeric(20, 3)": NUMBERS,
+    "double precision": [*NUMBERS, "'NaN'", "'Infinity'", "'-0'", "1e300"],
+    "real": NUMBERS,
+    "bigint": ["1", "97", "9007199254740993", "NULL"],
+    "text": WORDS,
+    "character(6)": WORDS,
+    "boolean": ["true", "false", "NULL"],
+    "date": ["'1990-04-01'", "'0001-01-01'", "NULL"],
+    "time": ["'13:45:00'", "'00:00:00.5'", "NULL"],
+    "timestamp": ["'1990-04-01 13:45:00'", "NULL"],
+    "timestamptz": ["'1990-04-01 13:45:00+02'", "'1990-04-01 11:45:00+00'", "'1990-12-01 13:45:00+02'", "NULL"],
+    "uuid": ["'00000000-0000-0000-0000-000000000001'", "NULL"],
+}
+MARIADB = {
+    "DECIMAL(30, 4)": NUMBERS,
+    "DOUBLE": [*NUMBERS, "1e300", "123456.789"],
+    "FLOAT": NUMBERS,
+    "BIGINT UNSIGNED": ["1", "97", "18446744073709551615", "NULL"],
+    "VARCHAR(9)": WORDS,
+    "TEXT": WORDS,
+    "BOOLEAN": ["TRUE", "FALSE", "NULL"],
+    "DATE": ["'1990-04-01'", "'0000-00-00'", "NULL"],
+    "TIME(6)": ["'13:45:00'", "'30:00:00'", "'-01:00:00'", "NULL"],
+    "DATETIME(6)": ["'1990-04-01 13:45:00'", "'1990-04-01 13:45:00.5'", "NULL"],
+    "YEAR": ["1990", "NULL"],
+    "ENUM('x', '1')": ["'x'", "'1'", "NULL"],
+}
+
+
+@pytest.fixture(scope="module")
+def elephant() -> Iterator[str]:
+    with postgresql() as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def sea_lion() -> Iterator[str]:
+    with mariadb() as address:
+        yield address
+
+
+@pytest.mark.parametrize("way", ["postgresql+psycopg", "adbc+postgresql"])
+@pytest.mark.parametrize("kind", POSTGRESQL)
+def test_rows_of_postgresql(elephant, monkeypatch, way, kind):
+    psycopg = pytest.importorskip("psycopg", reason="needs the tools of the tests: requirements/test.txt")
+    if way.startswith("adbc"):
+        pytest.importorskip("adbc_driver_postgresql", reason="needs the tools of the tests: requirements/test.txt")
+    monkeypatch.setenv(USER, "steward")
+    with psycopg.connect(f"postgresql://steward@{elephant}/postgres", autocommit=True) as connection:
+
+        def read(some: Values, mark: str) -> Rows:
+            connection.execute("DROP TABLE IF EXISTS registry")
+            connection.execute(f"CREATE TABLE registry (v {kind})")
+            connection.execute(f"INSERT INTO registry VALUES {', '.join(f'({value})' for value in some)}")
+            return rows_of(f"{way}://{elephant}/postgres", mark)
+
+        check_rows_alone(read, POSTGRESQL[kind], ",", places=3)
+
+
+@pytest.mark.parametrize("kind", MARIADB)
+def test_rows_of_mariadb(sea_lion, monkeypatch, kind):
+    pymysql = pytest.importorskip("pymysql", reason="needs the tools of the tests: requirements/test.txt")
+    monkeypatch.setenv(USER, "root")
+    host, port = sea_lion.split(":")
+    with pymysql.connect(host=host, port=int(port), user="root", autocommit=True) as connection, connection.cursor() as cursor:
+        cursor.execute("SET sql_mode = ''")
+        cursor.execute("CREATE DATABASE IF NOT EXISTS registry CHARACTER SET utf8mb4")
+
+        def read(some: Values, mark: str) -> Rows:
+            cursor.execute("DROP TABLE IF EXISTS registry.births")
+            cursor.execute(f"CREATE TABLE registry.births (v {kind})")
+            cursor.execute(f"INSERT INTO registry.births VALUES {', '.join(f'({value})' for value in some)}")
+            return rows_of(f"mysql+pymysql://{sea_lion}/registry", mark)
+
+        check_rows_alone(read, MARIADB[kind], ",", places=3)
+
+
+def test_a_table_of_postgresql_is_the_same_by_every_driver(elephant, monkeypatch):
+    psycopg = pytest.importorskip("psycopg", reason="needs the tools of the tests: requirements/test.txt")
+    pytest.importorskip("adbc_driver_postgresql", reason="needs the tools of the tests: requirements/test.txt")
+    monkeypatch.setenv(USER, "steward")
+    found: dict[str, list[Rows]] = {}
+    with psycopg.connect(f"postgresql://steward@{elephant}/postgres", autocommit=True) as connection:
+        for kind, some in POSTGRESQL.items():
+            connection.execute("DROP TABLE IF EXISTS registry")
+            connection.execute(f"CREATE TABLE registry (v {kind})")
+            connection.execute(f"INSERT INTO registry VALUES {', '.join(f'({value})' for value in some)}")
+            found[kind] = [rows_of(f"{way}://{elephant}/postgres", ",") for way in ("postgresql+psycopg", "adbc+postgresql")]
+    assert [kind for kind, (one, other) in found.items() if one != other] == []
+    assert Counter(text for text, _, _ in found["numeric"][0].elements())["1.5"] == 2

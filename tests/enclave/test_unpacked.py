@@ -1,0 +1,99 @@
+"""What would fill the memory is refused before it is unpacked, and a text that is too long in every format."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyarrow import feather, ipc
+
+from synthrelease.enclave import unpacked
+from synthrelease.enclave.reading import pieces
+from synthrelease.enclave.texts import LONGEST_TEXT
+from synthrelease.errors import InputError
+from tests.enclave.test_rows_alone import PACKAGES, csv_table, of_python, sqlite_table
+from tests.helpers.rows import POLICIES, rows_of, schema_of_one_column
+
+LONG = "SECRET" + "é" * 300_000
+WORDS = pa.array([LONG, "x", "x"], pa.large_string())
+BESIDE = {"list": pa.array([[1], [2, 3], None]), "w": WORDS, "none": pa.nulls(3), "b": pa.array([{"c": 1}] * 3)}
+
+
+def message(path: Path) -> str:
+    with pytest.raises(InputError) as caught:
+        list(pieces(path, schema_of_one_column(".", "v"), POLICIES["."]))
+    assert "SECRET" not in str(caught.value)
+    return str(caught.value)
+
+
+def packed_stream(table: pa.Table, path: Path) -> None:
+    with ipc.new_stream(path, table.schema, options=ipc.IpcWriteOptions(compression="zstd")) as writer:
+        writer.write_table(table)
+
+
+WRITERS = {
+    "parquet": lambda table, path: pq.write_table(table, path, compression="zstd", use_dictionary=False),
+    "feather": lambda table, path: feather.write_feather(table, str(path), compression="zstd"),
+    "plain feather": lambda table, path: feather.write_feather(table, str(path), compression="uncompressed"),
+    "stream": packed_stream,
+}
+
+
+@pytest.mark.parametrize("way", WRITERS)
+def test_a_part_that_would_fill_the_memory_is_refused_before_it_is_unpacked(tmp_path, monkeypatch, way):
+    WRITERS[way](pa.table(BESIDE | {"v": WORDS}), tmp_path / "long")
+    WRITERS[way](pa.table(BESIDE | {"v": pa.array(["x", "y", "z"])}), tmp_path / "short")
+    monkeypatch.setattr(unpacked, "MOST_BYTES", 100_000)
+
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("unpacked")
+
+    assert rows_of(tmp_path / "short").total() == 3  # what is not needed may be long
+    monkeypatch.setattr("synthrelease.enclave.feather._batches", refuse)
+    monkeypatch.setattr(pq.ParquetFile, "iter_batches", refuse)
+    assert message(tmp_path / "long").startswith("column 'v': expected texts of at most 131072 characters, most of them short")
+
+
+@pytest.mark.parametrize("way", ["feather", "stream"])
+def test_a_dictionary_is_looked_at_too(tmp_path, monkeypatch, way):
+    WRITERS[way](
+        pa.table({"v": pa.DictionaryArray.from_arrays(pa.array([0] * 3, pa.int8()), WORDS.slice(0, 1))}), tmp_path / "t"
+    )
+    monkeypatch.setattr(unpacked, "MOST_BYTES", 100_000)
+    assert message(tmp_path / "t").startswith("a column: expected texts of at most")
+
+
+@pytest.mark.parametrize("length", [LONGEST_TEXT, LONGEST_TEXT + 1])
+def test_a_text_is_as_long_in_every_format(tmp_path, length):
+    text = "é" * length
+    words = pa.table({"v": pa.array(["x", text])})
+    tables = {name: tmp_path / name for name in WRITERS}
+    for name, path in tables.items():
+        WRITERS[name](words, path)
+    WRITERS["parquet"](pa.table({"v": words["v"].dictionary_encode()}), tmp_path / "dictionary")
+    ways = [
+        *tables.values(),
+        tmp_path / "dictionary",
+        csv_table(tmp_path / "csv", ["x", text], ".", "utf-8"),
+        csv_table(tmp_path / "strict", ["x", text], ".", "utf-8", '"quotes "" in quotes"'),
+        sqlite_table(tmp_path / "sqlite", ["x", text]),
+    ]
+    for way in ways:
+        if length == LONGEST_TEXT:
+            assert rows_of(way).total() == 2, way
+        else:
+            assert f"{LONGEST_TEXT} characters" in message(way), way
+    if length > LONGEST_TEXT:
+        with pytest.raises(InputError, match=f"at most {LONGEST_TEXT} characters"):
+            of_python(["x", text], ".")
+
+
+@pytest.mark.parametrize("suffix", ["dta", "sav"])
+def test_wide_columns_of_statistical_packages_come_in_small_pieces(tmp_path, monkeypatch, suffix):
+    PACKAGES[suffix](pd.DataFrame({"v": ["x" * 500] * 20}), tmp_path / "t")
+    monkeypatch.setattr("synthrelease.enclave.statistical.MOST_BYTES", 2_000)
+    sizes = [len(part["v"].codes) for _, part in pieces(tmp_path / "t", schema_of_one_column(".", "v"), POLICIES["."])]
+    assert (max(sizes) <= 4, sum(sizes)) == (True, 20)

@@ -1,0 +1,149 @@
+"""Mutations of what a reader owes (theory 1.8, reading row by row): texts before joining, no guesses, one text of a number."""
+
+from __future__ import annotations
+
+from tests.mutations.machinery import Mutation
+
+ALONE, ONE_VALUE, NUMBERS, UNPACKED = (
+    f"tests/enclave/test_{name}.py" for name in ("rows_alone", "one_value", "number_texts", "unpacked")
+)
+OF_PYTHON = f"{ALONE}::test_rows_of_values_of_python"
+GUESSING = "tests/enclave/test_databases.py::test_a_driver_that_may_guess_types_from_rows_is_refused_before_anything_is_opened"
+RETURNS = f"{ALONE}::test_rows_of_csv_with_a_return_at_the_border_of_a_block"
+
+OF_READERS = (
+    Mutation(
+        name="reader: values of all types are joined when Python calls them equal",
+        breaks="one row decides whether 10^16 or 1e16, 1 or True, stands for all others",
+        place="enclave.sql:_Column.__init__",
+        old="{kind: _Remembered(self._number_of) for kind in self._SAME_TEXT}",
+        new="dict.fromkeys(self._SAME_TEXT, _Remembered(self._number_of))",
+        tests=(OF_PYTHON,),
+        core=True,
+    ),
+    Mutation(
+        name="reader: moments are joined when they are the same instant, each with its own offset",
+        breaks="the first of two offsets stands for both, and with it the date",
+        place="enclave.sql:_Column",
+        old="_SAME_TEXT = (str, int, float, bool, date)",
+        new="_SAME_TEXT = (str, int, float, bool, date, datetime)",
+        also=(("enclave.sql:_utc", "str(moment.astimezone(UTC))", "str(moment)"),),
+        tests=(OF_PYTHON,),
+    ),
+    Mutation(
+        name="reader: a decimal keeps the zeros at its end, and equal ones are joined",
+        breaks="one 1.50 in PostgreSQL's numeric moves every 1.5 to another category",
+        place="enclave.sql:_Column",
+        old="_SAME_TEXT = (str, int, float, bool, date)",
+        new="_SAME_TEXT = (str, int, float, bool, date, Decimal)",
+        also=(("enclave.sql:value_text", "decimal_text(str(value))", "str(value)"),),
+        tests=(OF_PYTHON,),
+    ),
+    Mutation(
+        name="reader: whether a text was a number is asked of the first equal one",
+        breaks='under decimal = "," one text 1.5 makes every number 1.5 none',
+        place="enclave.sql:_Column._number_of",
+        old="self._texts[text, not isinstance(value, str)]",
+        new=(
+            "next((number for (known, _), number in self._texts.items() if known == text), None) "
+            "if any(known == text for known, _ in self._texts) else self._texts[text, not isinstance(value, str)]"
+        ),
+        tests=(OF_PYTHON,),
+    ),
+    Mutation(
+        name="reader: a column is of numbers when no row is a text",
+        breaks='under decimal = "," one text makes all numbers of its column wrong',
+        place="enclave.sql:_Column.texts",
+        old="np.array(typed, dtype=bool)",
+        new="all(typed)",
+        tests=(OF_PYTHON,),
+    ),
+    Mutation(
+        name="reader: a driver that guesses types is asked",
+        breaks="one 0.5 makes 1.000000e+00 of every 1 of the column",
+        place="enclave.source:Source.of",
+        old="check_driver(text)",
+        new="pass",
+        tests=(GUESSING,),
+    ),
+    Mutation(
+        name="reader: the ADBC driver of SQLite is trusted",
+        breaks="the first thousand rows decide the type of a column",
+        place="enclave.drivers:check_driver",
+        old="(driver := found['driver'].lower()) not in TYPED_ADBC",
+        new="(driver := found['driver'].lower()) not in (*TYPED_ADBC, 'sqlite')",
+        tests=(GUESSING,),
+    ),
+    Mutation(
+        name="reader: a text of SQLite that is no UTF-8 stops the reading",
+        breaks="one record decides whether there is a release, after the charge",
+        place="enclave.database_files:_sqlite",
+        old='connection.text_factory = methodcaller("decode", "utf-8", NO_TEXT)',
+        new="pass",
+        tests=(f"{ALONE}::test_rows_of_sqlite_with_bytes_that_are_no_text",),
+    ),
+    Mutation(
+        name="numbers: a whole float has an exponent",
+        breaks="10^16 is another category from a float than from an integer",
+        place="enclave.number_texts:float_text",
+        old="str(int(number)) if number.is_integer() else _plain(float.__repr__(number))",
+        new="str(int(number)) if number.is_integer() and abs(number) < 2**53 else float.__repr__(number)",
+        tests=(NUMBERS,),
+    ),
+    Mutation(
+        name="numbers: a decimal keeps the zeros at its end",
+        breaks="1.50 and 1.5 are two categories",
+        place="enclave.number_texts:_plain",
+        old="digits = digits.rstrip('0')",
+        new="digits = digits",
+        tests=(NUMBERS,),
+    ),
+    Mutation(
+        name="numbers: a listed 1.50 is not the 1.5 of the file",
+        breaks="a missing value 97.0 is a number of 97 where the file knows numbers",
+        place="enclave.values:_Listed.of",
+        old="self._texts.get(number, self._numbers.get(number))",
+        new="self._texts.get(number)",
+        tests=(ONE_VALUE,),
+    ),
+    Mutation(
+        name="numbers: the decimal mark is asked of numbers, too",
+        breaks="a column of numbers in SQLite is refused under a decimal comma, after the charge",
+        place="enclave.values:atomic_bins",
+        old="np.where(cells.typed, *bins)",
+        new="bins[1]",
+        tests=(ONE_VALUE,),
+    ),
+    Mutation(
+        name="UTF-16: a line ends at a lone CR",
+        breaks="a field loses a letter where a block of the file ends behind a CR",
+        place="enclave.csv_blocks:_AsUtf8.readinto",
+        old="self._text.read(max(len(buffer) // _MOST_BYTES, 1)).encode()",
+        new="self._text.readline(max(len(buffer) // _MOST_BYTES, 1)).replace('\\r', '', 1).encode()",
+        tests=(RETURNS,),
+    ),
+    Mutation(
+        name="Parquet: a part is unpacked whatever it takes",
+        breaks="46 KB take gigabytes of memory",
+        place="enclave.parquet:parquet_pieces",
+        old="check_parquet(opened.metadata, needed)",
+        new="pass",
+        tests=(UNPACKED,),
+    ),
+    Mutation(
+        name="Feather: the packed bytes are counted",
+        breaks="46 KB take gigabytes of memory",
+        place="enclave.unpacked:_sizes",
+        old="length if whole < 0 else whole",
+        new="length",
+        tests=(UNPACKED,),
+    ),
+    Mutation(
+        name="Arrow: a text may be as long as it likes",
+        breaks="one format takes what another one refuses",
+        place="enclave.arrow:column_texts",
+        old="raise too_long(name)",
+        new="pass",
+        tests=(UNPACKED,),
+    ),
+)

@@ -1,0 +1,84 @@
+"""Mutations of the published specification and of what `verify` compares with it."""
+
+from __future__ import annotations
+
+from tests.mutations.machinery import Mutation
+
+FORGERIES = "tests/verification/test_forgeries.py"
+CANONICAL = "tests/specification/test_canonical.py"
+FORGED = f"{FORGERIES}::test_a_forgery_is_found_by_the_part_that_stands_alone_and_by_the_whole"
+
+OF_VERIFYING = (
+    Mutation(
+        name="specification: settings that nobody wrote are digested",
+        breaks="the digest of every release changes when an option is taken out of the program",
+        place="specification.canonical:canonical_tables",
+        old='release.model_dump(mode="json", exclude={*WORDS, *PATHS, "acceptance"}, exclude_unset=True)',
+        new='release.model_dump(mode="json", exclude={*WORDS, *PATHS, "acceptance"})',
+        tests=(f"{CANONICAL}::test_an_option_that_a_program_does_not_have_changes_nothing",),
+    ),
+    Mutation(
+        name="specification: a public table is named by its path",
+        breaks="a path of the steward's machine is published, and another table passes as the same",
+        place="specification.canonical:with_digests",
+        old='f"{BY_DIGEST}{priors[name]}" if name in priors else name',
+        new="name",
+        tests=(f"{CANONICAL}::test_a_public_table_is_named_by_its_content_and_a_release_that_starts_from_it_is_verified",),
+    ),
+    Mutation(
+        name="specification: the shortlist is left out",
+        breaks="what configurations were drawn from can be said afterwards",
+        place="specification.canonical:canonical_text",
+        old="dict(tables) if shortlist is None else {**tables, 'shortlist': [_plain(each) for each in shortlist]}",
+        new="dict(tables)",
+        tests=(f"{CANONICAL}::test_the_shortlist_is_part_of_it_and_a_release_from_one_is_verified_and_written_anew",),
+    ),
+    Mutation(
+        name="verify: the checksum of the specification is not compared",
+        breaks="release.json names one specification, and another one is published",
+        place="verification.stated:specification",
+        old="digest != document.specification",
+        new="False",
+        tests=(FORGED,),
+    ),
+    Mutation(
+        name="verify: settings of criteria are not compared",
+        breaks="a threshold is set when the figure is known",
+        place="verification.stated:_criteria_problems",
+        old="not _same(value, own.get(name))",
+        new="False",
+        tests=(FORGED,),
+    ),
+    Mutation(
+        name="verify: what a charge costs is not compared with its budget",
+        breaks="a fit is stated at a hundredth of its epsilon",
+        place="verification.stated:_charge_problems",
+        old="cost != budgets[name]",
+        new="False",
+        tests=(FORGED,),
+    ),
+    Mutation(
+        name="verify: the law of the rounds is not compared",
+        breaks="a selection is priced by another law",
+        place="verification.stated:_selection_problems",
+        old="(found.rounds, found.stop_probability, found.shape) != (rounds, stop, shape)",
+        new="False",
+        tests=(FORGED,),
+    ),
+    Mutation(
+        name="verify: the plan is not compared",
+        breaks="what follows from the specification by the program's own classes is said otherwise",
+        place="verification.plan:_problems",
+        old="planned_parts(spec, configuration, guarantee, n_file, n).items()",
+        new="()",
+        tests=(FORGED,),
+    ),
+    Mutation(
+        name="verify: control characters are shown",
+        breaks="a title moves the cursor over what verify found",
+        place="verification.alone:_document",
+        old="hidden is not None",
+        new="False",
+        tests=(FORGED,),
+    ),
+)

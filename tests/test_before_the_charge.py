@@ -1,0 +1,180 @@
+"""What was certain beforehand costs no budget: libraries, databases, the name and the space of what is written."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+import synthrelease
+from synthrelease import publish as room
+from synthrelease.bundle.preview import preview
+from synthrelease.bundle.size import released_bytes, rows_at_most
+from synthrelease.enclave.source import Source
+from synthrelease.errors import InputError, OutputError, SynthreleaseError
+from synthrelease.ledger.account import load_ledger, open_ledger
+from synthrelease.specification.spec import load_spec
+from tests.helpers.tiny import MEASURED, write_config, write_data
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Path:
+    return open_ledger(tmp_path / "coins.ledger", "coins", 1000).path
+
+
+def refused(folder: Path, data: str | Path, kind: type[SynthreleaseError] = InputError, **more: object) -> str:
+    """The message of a release that is refused before its charge, and leaves nothing."""
+    before = sorted(folder.iterdir())
+    with pytest.raises(kind) as caught:
+        synthrelease.release(folder / "coins.toml", data, folder / "out", ledger=folder / "coins.ledger", **more)  # type: ignore[arg-type]
+    assert len(load_ledger(folder / "coins.ledger").statement().entries) == 0
+    assert [path for path in sorted(folder.iterdir()) if "coins.ledger" not in path.name] == [
+        path for path in before if "coins.ledger" not in path.name
+    ]
+    assert str(caught.value).endswith("Nothing was spent.")
+    return str(caught.value)
+
+
+def database(folder: Path, header: str = "face,year") -> Path:
+    path = folder / "coins.sqlite"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute(f"CREATE TABLE coins ({header})")
+        connection.commit()
+    return path
+
+
+@pytest.mark.parametrize(
+    ("data", "hidden", "library"),
+    [
+        ("postgresql://server/registry", "sqlalchemy", "the library sqlalchemy for this database"),
+        ("adbc+postgresql://server/registry", "adbc_driver_postgresql.dbapi", "the library adbc-driver-postgresql"),
+        ("nobodys://server/registry", "", "the libraries of SQLAlchemy for 'nobodys'"),
+        ("s3://registry/coins", "fsspec.core", "the library fsspec with the one for s3 files"),
+        ("coins.sav", "pyreadstat", "the library pyreadstat for files of SPSS"),
+        ("coins.duckdb", "duckdb", "the library duckdb for DuckDB files"),
+    ],
+)
+def test_a_library_that_is_missing_is_found_before_the_charge(tmp_path, ledger, monkeypatch, data, hidden, library):
+    write_config(tmp_path)
+    (tmp_path / "coins.sav").write_bytes(b"$FL2@(#) SPSS DATA FILE" + bytes(1000))
+    (tmp_path / "coins.duckdb").write_bytes(bytes(8) + b"DUCK" + bytes(1000))
+    if hidden:
+        monkeypatch.setitem(sys.modules, hidden, None)
+    where = data if "://" in data else tmp_path / data
+    assert f"expected {library}" in refused(tmp_path, where, table="coins")
+
+
+@pytest.mark.parametrize("way", ["{}", "sqlite+pysqlite:///{}", "adbc+sqlite:///{}"])
+def test_a_database_without_the_table_or_a_column_is_found_before_the_charge(tmp_path, ledger, way):
+    pytest.importorskip("sqlalchemy", reason="needs the extra: pip install 'synthrelease[database]'")
+    if way.startswith("adbc"):
+        pytest.importorskip("adbc_driver_sqlite", reason="needs the package adbc-driver-sqlite")
+    write_config(tmp_path)
+    where = way.format(database(tmp_path, "face"))
+    assert "expected the table 'Coin' in the database, found the tables 'coins'" in refused(tmp_path, where, table="Coin")
+    assert "found no 'year' in the header" in refused(tmp_path, where, table="coins")
+
+
+def test_a_database_that_does_not_answer_is_found_before_the_charge(tmp_path, ledger):
+    pytest.importorskip("sqlalchemy", reason="needs the extra: pip install 'synthrelease[database]'")
+    write_config(tmp_path)
+    said = refused(tmp_path, f"sqlite+pysqlite:///{tmp_path}/absent/coins.db", table="coins")
+    assert "expected a database that answers, found none" in said
+
+
+def test_no_row_is_read_before_the_charge(tmp_path, ledger, monkeypatch):
+    """A view that counts how often it is asked for rows: never, until the charge is on the disk."""
+    write_config(tmp_path)
+    seen: list[str] = []
+    connect = sqlite3.connect
+
+    def watched(*arguments: object, **more: object) -> sqlite3.Connection:
+        connection = connect(*arguments, **more)  # type: ignore[call-overload]
+        connection.set_trace_callback(seen.append)
+        return connection
+
+    path = database(tmp_path)
+    monkeypatch.setattr(sqlite3, "connect", watched)
+
+    class Charged(Exception):
+        pass
+
+    def charge(*arguments: object, **more: object) -> None:
+        raise Charged
+
+    monkeypatch.setattr(room, "reserve", charge)
+    with pytest.raises(Charged):
+        synthrelease.release(tmp_path / "coins.toml", path, tmp_path / "out", table="coins", ledger=ledger)
+    asked = [statement for statement in seen if '"coins"' in statement]
+    assert asked == ['SELECT * FROM "main"."coins" LIMIT 0']
+
+
+RELEASES = "import sys, synthrelease; synthrelease.release(*sys.argv[1:4], ledger=sys.argv[4])"
+
+
+@pytest.mark.slow
+def test_of_releases_into_one_folder_at_once_one_is_charged(tmp_path, ledger):
+    config, data = write_config(tmp_path), write_data(tmp_path)
+    words = [sys.executable, "-c", RELEASES, str(config), str(data), str(tmp_path / "out"), str(ledger)]
+    runs = [subprocess.Popen(words, stderr=subprocess.PIPE, text=True) for _ in range(3)]
+    said = [run.communicate()[1] for run in runs]
+    assert len(load_ledger(ledger).statement().entries) == sorted(run.returncode for run in runs).count(0) == 1
+    assert [("expected a" in text, "Nothing was" in text) for text in said].count((True, True)) == 2
+    assert (tmp_path / "out" / "release.json").exists()
+
+
+@pytest.mark.parametrize("what", ["out", "archive"])
+def test_the_names_are_taken_when_the_charge_is_made_and_given_back_when_it_is_refused(tmp_path, ledger, monkeypatch, what):
+    config, data = write_config(tmp_path), write_data(tmp_path)
+    names = {"out": ".out.partial", "archive": ".out.zip.partial"}
+    reserve, seen = room.reserve, []
+
+    def looked(*arguments: object, **more: object) -> None:
+        seen.append((tmp_path / names[what]).is_dir())
+        reserve(*arguments, **more)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(room, "reserve", looked)
+    for dataset in ("another", "coins"):
+        try:
+            synthrelease.release(config, data, tmp_path / "out", ledger=ledger, dataset=dataset, archive=tmp_path / "out.zip")
+        except SynthreleaseError:
+            assert dataset == "another"
+    assert seen == [True, True]
+    assert not list(tmp_path.glob(".*"))
+    assert (tmp_path / "out.zip").exists()
+
+
+def test_a_disk_that_is_too_small_is_found_before_the_charge(tmp_path, ledger, monkeypatch):
+    write_config(tmp_path)
+    data = write_data(tmp_path)
+    real = shutil.disk_usage
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: real(path)._replace(free=10_000))
+    assert "of free space, about what the released files take, found 0.0 MB" in refused(tmp_path, data, OutputError)
+    assert "MB of free space" in refused(tmp_path, data, OutputError, archive=tmp_path / "out.zip")
+
+
+@pytest.mark.parametrize(
+    "changes", [{}, {"rows = 400": ""}, MEASURED, {"[selection]": "[bundle]\nformats = ['stata', 'spss']\n[selection]"}]
+)
+def test_the_space_that_is_asked_for_is_enough_and_not_far_more(tmp_path, changes):
+    """Compared with what a release writes."""
+    spec, data = load_spec(write_config(tmp_path, changes)), write_data(tmp_path)
+    asked = released_bytes(spec, preview(spec), Source.of(data))
+    found = synthrelease.release(tmp_path / "coins.toml", data, tmp_path / "out")
+    assert found is not None
+    written = sum(path.stat().st_size for path in (tmp_path / "out").iterdir())
+    assert written <= asked <= 3 * written
+
+
+def test_the_number_of_rows_for_which_space_is_asked_is_never_too_small(tmp_path):
+    stated = load_spec(write_config(tmp_path))
+    assert rows_at_most(stated, Source.of(tmp_path / "coins.csv")) == 400
+    spec = load_spec(write_config(tmp_path, {"rows = 400": ""}))
+    (tmp_path / "small.csv").write_text("a,b\n" + "1,2\n" * 1000)
+    assert 1000 <= rows_at_most(spec, Source.of(tmp_path / "small.csv")) <= 1010
+    assert rows_at_most(spec, Source.of("postgresql://server/registry")) == 100_000
