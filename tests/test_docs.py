@@ -103,6 +103,7 @@ def test_every_reader_has_a_way_through_that_leaves_generated_tables_aside() -> 
     assert not on_a_way & generated
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(importlib.util.find_spec("material") is None, reason="needs the extra docs (make docs)")
 def test_the_site_builds_without_a_warning_and_takes_nothing_from_the_network(tmp_path: Path) -> None:
     # with --quiet it would count no warnings, and --strict would have no effect

@@ -1,4 +1,4 @@
-"""The truncated negative binomial law of a hidden number of rounds, drawn exactly by inversion of bits (theory 9.11)."""
+"""The truncated negative binomial law of a hidden number of rounds, drawn exactly (theory 9.11, inversion of bits)."""
 
 from __future__ import annotations
 

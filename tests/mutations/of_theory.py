@@ -26,6 +26,7 @@ from tests.mutations.of_doors import OF_DOORS
 from tests.mutations.of_estimates import OF_ESTIMATES
 from tests.mutations.of_floats import OF_FLOATS
 from tests.mutations.of_formats import OF_FORMATS
+from tests.mutations.of_hidden_numbers import OF_HIDDEN_NUMBERS
 from tests.mutations.of_large_counts import OF_LARGE_COUNTS
 from tests.mutations.of_leaks import OF_LEAKS
 from tests.mutations.of_ledger import OF_THE_LEDGER
@@ -252,9 +253,9 @@ OF_THE_THEORY = (
     Mutation(
         name="hidden number of rounds: the law of another shape",
         breaks="another number of rounds than is paid for",
-        place="randomness:truncated_negative_binomial",
-        old="rounds + eta",
-        new="rounds",
+        place="inversion.negative_binomial:TruncatedNegativeBinomial.below",
+        old="rounds * eta_below + eta_above",
+        new="rounds * eta_below",
         tests=("tests/test_randomness.py",),
     ),
     Mutation(
@@ -1111,6 +1112,7 @@ MUTATIONS = (
     OF_THE_THEORY
     + OF_THE_LEDGER
     + OF_LEAKS
+    + OF_HIDDEN_NUMBERS
     + OF_FORMATS
     + OF_READERS
     + OF_OWN_VALUES
