@@ -137,6 +137,28 @@ def test_of_many_runs_one_has_the_name_at_a_time(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_folder_that_was_removed_and_made_anew_before_it_was_locked_is_not_ours(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another run may take an empty folder for a dead one: the lock is then of a folder that has no name any more."""
+    import fcntl
+
+    lock, times = fcntl.flock, []
+
+    def between(descriptor: int, how: int) -> None:
+        if not times:
+            (tmp_path / ".out.partial").rename(tmp_path / "removed")
+            (tmp_path / ".out.partial").mkdir()
+        times.append(1)
+        lock(descriptor, how)
+
+    monkeypatch.setattr(fcntl, "flock", between)
+    with taking(tmp_path / "out"):
+        assert len(times) > 1
+        with pytest.raises(OutputError, match="found another run that writes it"), taking(tmp_path / "out"):
+            pass
+
+
 def test_threads_of_one_process_are_runs_of_their_own(tmp_path: Path) -> None:
     refused: list[str] = []
 

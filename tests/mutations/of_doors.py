@@ -138,7 +138,7 @@ OF_DOORS = (
         place="bundle.taking:_lock",
         old="os.path.samestat(os.fstat(found), os.lstat(place))",
         new="True",
-        tests=(f"{TAKING}::test_of_many_runs_one_has_the_name_at_a_time",),
+        tests=(f"{TAKING}::test_a_folder_that_was_removed_and_made_anew_before_it_was_locked_is_not_ours",),
     ),
     Mutation(
         name="patience: a database computes on",
