@@ -163,6 +163,6 @@ def _label_fits(one: BinPart, column: ColumnPart) -> bool:
     lower = -infinite if one.lower is None else float(one.lower)
     upper = infinite if one.below is None else float(one.below)
     number = float(one.number or 0)
-    low, high = map(float, column.bounds or (-infinite, infinite))
-    inside = max(lower, low) <= number <= min(upper - (1 if whole else 0), high)
+    least, most = map(float, column.bounds or (-infinite, infinite))
+    inside = max(lower, least) <= number <= min(upper - (1 if whole else 0), most)
     return (meant[0].lower, meant[0].upper) == (lower, upper) and (inside or number == meant[0].number)
