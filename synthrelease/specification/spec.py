@@ -137,7 +137,7 @@ class _Builder:
             path = "card.columns" if language == self.release.card.language else f"card.{language}.columns"
             texts = self.release.card.texts(language)
             self._known_columns(path, texts.columns if texts else {}, self.file)
-        parsed = [self._criterion(index, table) for index, table in enumerate(self.acceptance.criteria)]
+        parsed, of_criteria = self._criteria()  # before the schema, whose atoms follow from what criteria compute with
         own_values = {name for one in parsed if one is not None for name in one.own_values_of}
         own_values |= {name for table in self.release.generators for name in own_values_of(str(table.get("sums", "")))}
         schema, groups = self._schema(rules, own_values)
@@ -146,6 +146,7 @@ class _Builder:
         space = build_space(self.release, schema, [mask.columns for mask in synthetic.masks], self.problems)
         priors = self._priors(space)
         digests = {name: Source.of(path).digest() for name, path in priors.items()}
+        self.problems.found += of_criteria
         self.problems.stop()
         criteria = [criterion for criterion in parsed if criterion is not None]
         setting = Setting(
@@ -354,6 +355,13 @@ class _Builder:
         except RuleError as error:
             self.problems.add_error("rules", error)
             return Plausibility(layout=schema.layout, masks=())
+
+    def _criteria(self) -> tuple[list[Criterion | None], list[Problem]]:
+        """The criteria, None for one that cannot be read, and what is wrong with these: told after the schema."""
+        before, self.problems.found = self.problems.found, []
+        parsed = [self._criterion(index, table) for index, table in enumerate(self.acceptance.criteria)]
+        of_criteria, self.problems.found = self.problems.found, before
+        return parsed, of_criteria
 
     def _criterion(self, index: int, table: Mapping[str, Any]) -> Criterion | None:
         model = self.problems.class_for(f"criteria[{index}]", "kind", table, CRITERIA, self.acceptance_file)

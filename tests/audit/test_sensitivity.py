@@ -35,6 +35,7 @@ from synthrelease.criteria import (
 )
 from synthrelease.criteria import joint as joint_test
 from synthrelease.criteria.functional_mechanism import least_squares
+from synthrelease.criteria.records import records_of_cells
 from synthrelease.criteria.typical_marginals import MeanMarginalError
 from synthrelease.domain.plausibility import Plausibility
 
@@ -246,7 +247,8 @@ def test_the_criterion_adds_noise_to_the_moments_that_are_enumerated(fit: str) -
         private = world.private(table, scored.once(), recorder)
         earlier = fitted_before([scored], private, setting)
         scores_of([scored], private.with_plan(scored.per_score()), world.candidate((0, 5)), setting, earlier)
-        assert recorder.values.pop().tolist() == design.moments(np.array(table)).sum(axis=0).tolist()
+        records = records_of_cells(np.bincount(table, minlength=world.layout.n_cells), design.numbers)
+        assert recorder.values.pop().tolist() == (records.counts @ design.moments(records.values)).tolist()
         assert recorder.scales.pop() == float(design.sensitivity)
         assert recorder.values == []
 

@@ -37,9 +37,11 @@ def test_a_ratio_at_its_clip_says_nothing() -> None:
 
 def test_a_mean_says_what_it_is_taken_over() -> None:
     mean = criterion("conditional_mean", column="c", by=["a"], range=[0, 3], size_margin=0.1, overall=False)
-    assert mean.known_error(0.5, facts()) == MeanError(
-        most=0.5, column="c", by=("a",), overall=False, lowest=0, highest=3, size_margin=0.1, criterion="it"
-    )
+    found = mean.known_error(0.5, facts())
+    assert isinstance(found, MeanError)
+    assert (found.most, found.column, found.by, found.overall, found.criterion) == (0.5, "c", ("a",), False, "it")
+    assert (found.lowest, found.highest, found.size_margin) == (0, 3, 0.1)
+    assert [limit.tolist() for limit in found.values] == [[0, 1, 2, 3]] * 2  # single values, clipped to the range
 
 
 def test_pairs_say_which_bins_are_similar() -> None:

@@ -21,6 +21,8 @@ def facts_of(candidate: Candidate, setting: Setting) -> PublicFacts:
             lower=binning.lower,
             upper=binning.upper,
             missing=binning.missing,
+            bounds=column.bounds,
+            step=column.step,
             groups=_groups(binning, setting.groups.get(column.name)),
         )
         for column, binning in zip(transformation.schema.columns, transformation.binnings, strict=True)

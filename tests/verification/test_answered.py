@@ -41,6 +41,7 @@ answered_by = "measurements"
 [[criteria]]
 name = "mean year"
 kind = "conditional_mean"
+values = "bins"
 column = "year"
 by = ["face"]
 range = [1, 8]

@@ -92,7 +92,7 @@ def test_facts_of_a_candidate_and_of_its_release_json_are_the_same() -> None:
 
 
 def one_step_by_hand(document: ReleaseDocument, table: ReleasedTable, forbidden: Callable[[float, float], bool]) -> float:
-    """2 max |x y'| / n with x the standardised face and y' the residual of the year, over the allowed pairs; one feature."""
+    """2 max |x y'| / n with x the standardised face and y' the residual of the year, over all own values; one feature."""
     numbers = [[float(one.number or 0) for one in column.bins] for column in document.columns]
     rows = [(numbers[0][face], numbers[1][year]) for face, year in table.counts.expand()]
     n, mean = len(rows), sum(x for x, _ in rows) / len(rows)
@@ -101,7 +101,7 @@ def one_step_by_hand(document: ReleaseDocument, table: ReleasedTable, forbidden:
     slope = sum((x - mean) * (y - centre) for x, y in rows) / n / variance
     predicted = {x: min(max(centre + slope * (x - mean), 1.0), 8.0) for x in numbers[0]}
     shares = [
-        abs((x - mean) / variance**0.5 * (y - predicted[x])) for x in numbers[0] for y in numbers[1] if not forbidden(x, y)
+        abs((x - mean) / variance**0.5 * (y - predicted[x])) for x in numbers[0] for y in range(1, 9) if not forbidden(x, y)
     ]
     return 2 * max(shares) / n
 
