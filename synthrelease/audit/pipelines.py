@@ -34,7 +34,7 @@ MEANS = (
 )
 ANSWERED_BY = "answered by measurements"
 _ANSWER = 'answered_by = "measurements"'
-MEANS_ANSWERED = MEANS.replace("epsilon = 0.25", _ANSWER).replace("threshold = 1.0", "threshold = 2.1")
+MEANS_ANSWERED = MEANS.replace("epsilon = 0.25", f'{_ANSWER}\nvalues = "bins"').replace("threshold = 1.0", "threshold = 2.1")
 ONE_WAY_ANSWERED = ONE_WAY.replace("epsilon = 0.5", _ANSWER).replace("threshold = 0.3", "threshold = 1.1")
 """Bounds that are published as they are: no figure is above these thresholds."""
 FAITHFUL = 'kind = "faithfulness"\nexact = ["a"]\nwithin_one_bin = ["b"]\nthreshold = 0.5\nepsilon = 0.25'
