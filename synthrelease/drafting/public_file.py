@@ -163,7 +163,7 @@ def _with_comma(columns: Mapping[str, Mapping[str | None, int]]) -> list[str]:
         if any(_POINT.fullmatch(text) for text in with_mark):
             return []
         numbers = sum(bool(_COMMA.fullmatch(text)) for text in with_mark)
-        others = sum(not text.lstrip("+-").isdigit() for text in given if text not in with_mark)
+        others = sum(not text.lstrip("+-").isdigit() for text in given if not {",", "."} & set(text))
         if numbers > 10 * (len(with_mark) - numbers + others) and not all(_THOUSANDS.fullmatch(text) for text in with_mark):
             found.append(name)
     return found
