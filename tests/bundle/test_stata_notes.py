@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from synthrelease.bundle.table import NOTICE
 
 from synthrelease.bundle.statistical.notes import with_note
+from synthrelease.published.table import NOTICE
 
 pyreadstat = pytest.importorskip("pyreadstat", reason="needs the extra formats")
 
