@@ -61,7 +61,7 @@ def database(folder: Path, header: str = "face,year") -> Path:
 )
 def test_a_library_that_is_missing_is_found_before_the_charge(tmp_path, ledger, monkeypatch, data, hidden, library):
     write_config(tmp_path)
-    (tmp_path / "coins.sav").write_bytes(b"$FL2@(#) SPSS DATA FILE" + bytes(1000))
+    (tmp_path / "coins.sav").write_bytes(bytes(1000))  # it is not opened: its name tells
     (tmp_path / "coins.duckdb").write_bytes(bytes(8) + b"DUCK" + bytes(1000))
     if hidden:
         monkeypatch.setitem(sys.modules, hidden, None)
@@ -85,6 +85,27 @@ def test_a_database_that_does_not_answer_is_found_before_the_charge(tmp_path, le
     write_config(tmp_path)
     said = refused(tmp_path, f"sqlite+pysqlite:///{tmp_path}/absent/coins.db", table="coins")
     assert "expected a database that answers, found none" in said
+
+
+def test_no_file_but_a_database_is_opened_before_the_charge(tmp_path, ledger, monkeypatch):
+    """Its first line could be a row."""
+    config, data, opened = write_config(tmp_path), write_data(tmp_path), []
+    monkeypatch.setattr(room, "reserve", lambda *arguments, **more: opened.append("charged"))
+    monkeypatch.setattr(Path, "open", watch(Path.open, data, opened))
+    synthrelease.release(config, data, tmp_path / "out", ledger=ledger)
+    assert opened[0] == "charged"
+    assert "opened" in opened
+
+
+def watch(really, data, opened):
+    """`Path.open` that notes when it opens the data."""
+
+    def watched(path, *arguments, **more):
+        if path == data:
+            opened.append("opened")
+        return really(path, *arguments, **more)
+
+    return watched
 
 
 def test_no_row_is_read_before_the_charge(tmp_path, ledger, monkeypatch):

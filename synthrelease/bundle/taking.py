@@ -102,7 +102,8 @@ def _take(path: Path) -> tuple[Path, int | None]:
         if sure and lock is None:  # somebody took it for a dead one before it was locked
             continue
         try:
-            (place / WRITER).write_text(_mark(), encoding="utf-8")
+            with open(place / WRITER, "x", encoding="utf-8", opener=_for_its_owner) as file:
+                file.write(_mark())
         except OSError as error:
             shutil.rmtree(place, ignore_errors=True)
             problem = f"a place that cannot be written to ({error.strerror})"
@@ -155,6 +156,10 @@ def _lock(place: Path) -> tuple[int | None, bool]:
     return None, sure
 
 
+def _for_its_owner(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
+
+
 def _mark() -> str:
     """What a folder of this program and this machine holds."""
     return f"synthrelease on {platform.node()}\n"
@@ -176,7 +181,7 @@ def keep_space(place: Path, size: int) -> None:
         if free < size:
             raise OSError(errno.ENOSPC, "")
         if hasattr(os, "posix_fallocate") and size:
-            with (place / _SPACE).open("xb") as file:
+            with open(place / _SPACE, "xb", opener=_for_its_owner) as file:
                 os.posix_fallocate(file.fileno(), 0, min(size, _MOST_KEPT))
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):

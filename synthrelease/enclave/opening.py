@@ -2,9 +2,9 @@
 
 Privacy
 -------
-No row is read. Of a file the mark that tells its format is looked at, of a database the names of tables and columns: whoever
-set it up chose them, and they are there when every table is empty. So nothing depends on a record. The columns of a file are
-not looked at here: the first line of one without a header is a row.
+No row is read, and no file is opened but a database, of which the names of tables and columns are looked at: whoever set it up
+chose them, and they are there when every table is empty. So nothing depends on a record. Which library another file needs is
+told by its name. Its columns are not looked at: the first line of a file without a header is a row.
 """
 
 from __future__ import annotations
@@ -13,16 +13,19 @@ import importlib
 from collections.abc import Sequence
 
 from synthrelease.domain.schema import Schema
-from synthrelease.enclave import database_files, statistical
+from synthrelease.enclave import statistical
 from synthrelease.enclave.database_files import SQLITE, duckdb_names, is_duckdb, sqlite_names
 from synthrelease.enclave.databases import database_names
 from synthrelease.enclave.files import StoredFile
 from synthrelease.enclave.reading import needed_columns, start_of
 from synthrelease.enclave.source import Source
-from synthrelease.enclave.statistical import package_of
 from synthrelease.enclave.texts import check_header
 from synthrelease.errors import InputError
 from synthrelease.toml.columns import InputTable
+
+_PACKAGES = {".dta": "Stata", ".sav": "SPSS", ".zsav": "SPSS", ".por": "SPSS", ".sas7bdat": "SAS", ".xpt": "SAS"}
+_DATABASES = (".db", ".db3", ".ddb", ".duckdb", ".sqlite", ".sqlite3")
+"""Endings of names."""
 
 
 def check_opens(source: Source, schema: Schema, policy: InputTable, more: Sequence[str] = ()) -> None:
@@ -51,16 +54,15 @@ def _open(source: Source, policy: InputTable, needed: list[str]) -> None:
     if source.is_database:
         check_header(database_names(source.uri, table), needed)
         return
-    for file in source.files()[:1]:
+    file = source.files()[0]  # of an object store this loads the library that lists it
+    ending = "" if isinstance(file, StoredFile) else file.suffix.lower()
+    if ending in _PACKAGES:
+        _load("pyreadstat", f"files of {_PACKAGES[ending]}", statistical.MISSING_LIBRARY)
+    if not isinstance(file, StoredFile) and ending in _DATABASES:
         start = start_of(file)
-        if isinstance(file, StoredFile):
-            continue  # CSV or Parquet, as in a folder; the store's own library has just listed it
-        if package := package_of(start):
-            _load("pyreadstat", f"files of {package.name}", statistical.MISSING_LIBRARY)
-        elif start.startswith(SQLITE):
+        if start.startswith(SQLITE):
             check_header(sqlite_names(file, table), needed)
         elif is_duckdb(start):
-            _load("duckdb", "DuckDB files", database_files.MISSING_LIBRARY)
             check_header(duckdb_names(file, table), needed)
 
 

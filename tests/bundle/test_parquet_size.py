@@ -29,9 +29,7 @@ def allocated() -> Iterator[pa.MemoryPool]:
 def columns(n_rows: int, labels: list[list[str]] = LABELS) -> pa.Table:
     kinds = [pa.dictionary(pa.int32(), pa.string(), ordered=order) for order in ORDERED]
     arrays = [
-        pa.DictionaryArray.from_arrays(
-            pa.array(bytes(4 * n_rows), pa.int32()) if not n_rows else _zeros(n_rows), pa.array(texts), ordered=order
-        )
+        pa.DictionaryArray.from_arrays(_zeros(n_rows), pa.array(texts), ordered=order)
         for texts, order in zip(labels, ORDERED, strict=True)
     ]
     return pa.table(dict(zip(NAMES, arrays, strict=True)), schema=pa.schema(list(zip(NAMES, kinds, strict=True))))

@@ -233,7 +233,7 @@ def test_an_unforeseen_error_of_another_command_shows_no_message(tmp_path: Path)
 import synthrelease.enclave.ingest as module
 def fail(*_):
     raise RuntimeError("{SECRET}")
-module.ingest = fail
+module.check_fit = fail
 """
     result = run("check", write_config(tmp_path), "--data", write_data(tmp_path), before=broken)
     assert result.returncode == 1

@@ -266,3 +266,10 @@ def test_the_sentence_claims_a_release_and_a_miss_together() -> None:
     made = release(np.array([300, 650]), [YES], RowsRule(), 950, 950, Fraction(1))
     text = " ".join(str(estimate(made, "share c == 'yes'")).split())
     assert "a table is released and such an interval does not hold its number with a probability of 0.05 at most" in text
+
+
+def test_what_is_counted_in_both_sums_of_a_share_has_the_same_noise() -> None:
+    """All rows of a group are in it, whatever the noise of their number is."""
+    made = release(np.array([300, 650]), [YES], RowsRule(), 950, 950, Fraction(1, 5))
+    [term] = estimate(made, "share c == 'yes' where c == 'yes'").terms
+    assert (term.low, term.estimate, term.high) == pytest.approx((1, 1, 1))

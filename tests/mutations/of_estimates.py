@@ -58,7 +58,7 @@ OF_ESTIMATES = (
         place="estimates.averages:_groups",
         old="weights=found.weights[[1 + 2 * index, 0]]",
         new="weights=found.weights[[1 + 2 * index, 0]] * np.array([[1.0], [0.0]])",
-        tests=(COVER, f"{ESTIMATE}::test_cells_that_a_rule_empties_have_no_noise"),
+        tests=(f"{FILE}::test_what_is_counted_in_both_sums_of_a_share_has_the_same_noise",),
     ),
     Mutation(
         name="estimates: as if the tables had been measured once, on one set of bins",

@@ -136,7 +136,7 @@ FORGERIES: dict[str, tuple[str, Callable[[Mapping[str, bytes], Tables], Tables]]
     "a title that moves the cursor": ("rich", value("title", to="Coins\x1b[2J\x1b[31m")),
     "a version that moves the cursor": ("rich", value("versions", "python", to="3\x1b[2J")),
     "a description of a column that hides what it says": ("rich", value("schema", 0, "description", to="\u202e")),
-    "what was done with texts that fit nowhere": ("counted", value("schema", 0, "outside", to="drop")),
+    "what was done with texts that fit nowhere": ("counted", value("schema", 0, "outside", to="error")),
     "where a column comes from": ("rich", value("schema", 0, "source", to="other")),
     "another category behind a bin": ("rich", other_bins),
     "another configuration": ("rich", value("configuration", "generator", "degree", to=2)),
