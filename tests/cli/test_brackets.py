@@ -68,7 +68,7 @@ def test_plans_and_mistakes_show_brackets(
     config = write_config(tmp_path, {'title = "Coins"': f"title = '{HOSTILE}'", 'name = "face privacy"': f"name = '{HOSTILE}'"})
     assert hostile in said(capsys, monkeypatch, "plan", config)
     assert hostile in said(capsys, monkeypatch, "plan", write_config(tmp_path, {"bounds = [1, 8]": f"bounds = '{HOSTILE}'"}))
-    assert hostile in said(capsys, monkeypatch, "plan", tmp_path / HOSTILE)
+    assert "[bundle][red]loud[/red]" in said(capsys, monkeypatch, "plan", tmp_path / "[bundle] [red]loud[/red]")
 
 
 def test_texts_meet_rich_in_one_place() -> None:

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from random import Random
 
 MISSING = ("", "NA")
+LONG = str(10**16)
+"""A whole number that is equal to a float which prints as 1e+16."""
 
 
 def toml(value: object) -> str:
@@ -106,13 +108,14 @@ def _category(random: Random, name: str) -> Column:
     labels = [f"v{place}" for place in range(random.randint(2, 4))]
     outside = random.choice(["bin", "drop"])
     with_texts = {label: [label, f"{place}", f"{place}.5"] for place, label in enumerate(labels)}
+    with_texts[labels[0]].append(LONG)
     lines = ['kind = "category"', f"outside = {toml(outside)}"]
     inline = "{ " + ", ".join(f"{label} = {toml(texts)}" for label, texts in with_texts.items()) + " }"
     by_texts = random.random() < 0.6
     lines.append(f"categories = {inline if by_texts else toml(labels)}")
     texts = [*labels, "zz"]
-    if by_texts:  # equal numbers, and other texts
-        texts = [text for place in range(len(labels)) for text in (f"{place}", f"{place}.5", f"{place}.50")]
+    if by_texts:  # equal numbers, and other texts; a number that programs write in several ways
+        texts = [text for place in range(len(labels)) for text in (f"{place}", f"{place}.5", f"{place}.50")] + [LONG, LONG]
     found = Column(
         name=name,
         lines=lines,
