@@ -114,8 +114,8 @@ def _category(random: Random, name: str) -> Column:
     by_texts = random.random() < 0.6
     lines.append(f"categories = {inline if by_texts else toml(labels)}")
     texts = [*labels, "zz"]
-    if by_texts:  # equal numbers, and other texts; a number that programs write in several ways
-        texts = [text for place in range(len(labels)) for text in (f"{place}", f"{place}.5", f"{place}.50")] + [LONG, LONG]
+    if by_texts:  # texts that readers might take for each other; a number that programs write in several ways
+        texts = [text for place in range(len(labels)) for text in (f"v{place}", f"V{place}", f"{place}.50")] + [LONG, LONG]
     found = Column(
         name=name,
         lines=lines,

@@ -109,8 +109,8 @@ def failure_on_rows() -> Any:
     return patch.object(measured, "discrete_laplace", noisy)
 
 
-def joined_before_texts() -> Any:
-    """Texts that are equal as numbers get the text of the first of them: what a row becomes depends on other rows."""
+def joined_values() -> Any:
+    """Values that are equal but for their case get the text of the first of them: what a row becomes depends on other rows."""
     true = ingest.pieces
 
     def pieces(*given: Any) -> Iterator[Any]:
@@ -124,11 +124,8 @@ def _joined(texts: Any) -> Any:
     firsts: dict[object, int] = {}
     into = np.arange(len(texts.texts))
     for code in texts.codes.tolist():
-        try:
-            same: object = float(texts.texts[code])
-        except (TypeError, ValueError):
-            same = texts.texts[code]
-        into[code] = firsts.setdefault(same, code)
+        text = texts.texts[code]
+        into[code] = firsts.setdefault(text if text is None else text.casefold(), code)
     return replace(texts, codes=into[texts.codes])
 
 
@@ -144,7 +141,7 @@ FAULTS: dict[Fault, str] = {
     as_many_as_are_kept: "criteria",
     overlapping_pieces: "[partition]",
     failure_on_rows: '"marginals"',
-    joined_before_texts: '"category"',
+    joined_values: '"category"',
 }
 """Each with a text that specifications must have which show it."""
 

@@ -14,7 +14,7 @@ from tempfile import mkdtemp
 
 from synthrelease.accounting.charges import GENERATION
 from synthrelease.domain.counts import Counts
-from synthrelease.errors import BudgetError, InputError, SpecError, SynthreleaseError
+from synthrelease.errors import BudgetError, InputError, SpecError, SynthreleaseError, failure_of
 from synthrelease.releasing.release import read_priors, release
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.spec import load_spec
@@ -92,12 +92,14 @@ def run(seed: int, tally: Tally, *, libraries: bool = False, formats: tuple[str,
                     end = found
                     continue
                 _compare(world, end, found)
-            except NoNeighbours:
-                tally.refused["the number of kept rows is public, and differs"] += 1
+            except NoNeighbours as reason:
+                tally.refused[str(reason)] += 1
             except Leak as leak:
                 tally.add_leak(seed, _short(str(leak)))
             else:
                 _count(spec, loaded, kind, world, end, tally)
+            if not end:
+                return  # there is nothing to compare with
 
 
 def _end(spec: ReleaseSpec, data: Path, priors: Mapping[str, Counts], world: World) -> str:
@@ -105,7 +107,11 @@ def _end(spec: ReleaseSpec, data: Path, priors: Mapping[str, Counts], world: Wor
     try:
         found = release(spec, data, priors=priors)
     except SynthreleaseError as error:
+        if isinstance(error, BudgetError) and "said to be public" in str(error):
+            raise NoNeighbours("the private rows are those of a public table") from None
         return f"{type(error).__name__}: {error}".replace(str(data), "")
+    except Exception as error:  # after the charge: a budget lost, whatever the other world does
+        raise Leak(f"a release breaks: {failure_of(error)}") from error
     if found is None:
         return "nothing"
     table = rows_of(found.candidate.counts)

@@ -134,7 +134,7 @@ class World(SystemEntropy):
         """The rows that the rules keep of a file."""
         self.notes["kept"] = rows
         if self.first is not None and self.exact and len(rows) != len(self.first.notes["kept"]):
-            raise NoNeighbours
+            raise NoNeighbours("the number of kept rows is public, and differs")
 
     def stating(self, what: tuple[Any, ...], draw: Callable[[], np.ndarray]) -> np.ndarray:
         """A draw whose mechanism states its sensitivity."""
