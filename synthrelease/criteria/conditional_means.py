@@ -103,10 +103,15 @@ class ConditionalMean(Criterion):
 
     def sentence(self, facts: PublicFacts) -> str:
         low, high = self.range
-        what = "mean" if self.values == "own" else "mean of the bin numbers"
+        name = words(self.column)
+        means = (
+            f"the mean of {name} in the released table, by the numbers that stand for its bins, and in the original records, "
+            "by their own values"
+            if self.values == "own"
+            else f"released and original mean of the numbers that stand for the bins of {name}"
+        )
         return (
-            f"The largest difference between released and original {what} of {words(self.column)}, "
-            f"{grouped(self.by, self.overall, facts)}. "
+            f"The largest difference between {means}, {grouped(self.by, self.overall, facts)}. "
             f"Values count as {shown(low)} to {shown(high)}{facts.grid_of(self.own_values_of)}; rows without one do not count."
         )
 
