@@ -129,7 +129,8 @@ FAULTS: dict[str, tuple[str, object, str, Any]] = {
         "proportion of b by a, with missing values, 2 x 2", proportions, "groupings",
         lambda *given: [replace(found, into=np.maximum(found.into, 0)) for found in groupings.groupings(*given)]),
     "the largest gap is taken for the distance of the gaps": (
-        "prediction by lines, rising line, 2 x 3", np, "ptp", lambda gaps: float(np.max(gaps) - np.mean(gaps))),
+        "prediction by lines, rising line, 2 x 3", regression_prediction, "_gaps",
+        lambda *public, right=regression_prediction._gaps: (np.full_like(right(*public)[0], 0.0), right(*public)[1])),
 }  # fmt: skip
 
 
