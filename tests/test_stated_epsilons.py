@@ -78,8 +78,8 @@ STATED: list[tuple[str, str]] = [
     ("docs/labour.md", f"Epsilon is {up(total('labour'), 2)} in all, pure: "
      f"{float(part('labour', 'generation')):g} for the tables, "
      f"{up(part('labour', 'selection'), 3)} for the tests of {float(a_round('labour')):g}"),
-    ("docs/estimates.md", "noisy tables of `configs/births-published.toml`: epsilon "
-     f"{float(part('births-published', 'generation')):g}."),
+    ("docs/estimates.md", f"`configs/births-published.toml`: epsilon {up(total('births-published'), 2)} in all, "
+     f"{float(part('births-published', 'generation')):g} for the noisy tables."),
     ("docs/accounting.md", f"2 × 4 = 8 in place of {up(2 * a_round(BIRTHS) + _BOTH, 2)}, and "
      f"{up(part(BIRTHS, 'number of rows') + priced(BIRTHS, spec(BIRTHS).generation_budget), 2)} in place of "
      f"{up(total(BIRTHS), 1)}"),
