@@ -11,7 +11,7 @@ import io
 import json
 import zlib
 from collections.abc import Iterable, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from itertools import chain
 
 from synthrelease.enclave.ahead import Ahead
@@ -57,7 +57,9 @@ def csv_pieces(
             lines.check_header()
             _check_delimiter(first, needed, policy.delimiter)
             reader = _reader(chain([first], lines), policy.delimiter, strict=True)
-            header = [name if name in needed else name.strip() for name in next(filter(None, reader), [])]
+            with _longest_field():
+                names = next(filter(None, reader), [])
+            header = [name if name in needed else name.strip() for name in names]
             # in a file of one column an empty line is a row with an empty cell: how many rows there are must not depend on it
             records = (record or [""] for record in reader) if len(header) == 1 else filter(None, reader)
             lines.check_header()
@@ -82,13 +84,14 @@ def csv_pieces(
                         blocks.put_back(b"".join(ahead.forget()))
                         lines.put_back(block)
                         collected = Collected(places)
-                        for record in records:
-                            if len(record) != len(header):
-                                raise _ragged(len(header), len(record))
-                            collected.add(record)
-                            row, lines.length = row + 1, 0
-                            if lines.are_used_up():
-                                break
+                        with _longest_field():
+                            for record in records:
+                                if len(record) != len(header):
+                                    raise _ragged(len(header), len(record))
+                                collected.add(record)
+                                row, lines.length = row + 1, 0
+                                if lines.are_used_up():
+                                    break
                         columns = collected.columns()
                     for start in range(0, row - first_row, most_rows):
                         part = slice(start, start + most_rows)
@@ -124,6 +127,16 @@ def _place(row: int) -> str:
 
 def _reader(lines: Iterable[str], delimiter: str, strict: bool) -> Iterator[list[str]]:
     return csv.reader(lines, delimiter=delimiter, strict=strict, skipinitialspace=delimiter != " ")
+
+
+@contextmanager
+def _longest_field() -> Iterator[None]:
+    """`csv` refuses a longer field by a number of the whole process, which other libraries set as well."""
+    before = csv.field_size_limit(LONGEST_TEXT)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(before)
 
 
 class _Unreadable(Exception):

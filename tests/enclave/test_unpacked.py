@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from pathlib import Path
 
 import pandas as pd
@@ -89,6 +90,16 @@ def test_a_text_is_as_long_in_every_format(tmp_path, length):
     if length > LONGEST_TEXT:
         with pytest.raises(InputError, match=f"at most {LONGEST_TEXT} characters"):
             of_python(["x", text], ".")
+
+
+def test_a_text_of_a_csv_file_is_as_long_whatever_another_library_allows(tmp_path):
+    before = csv.field_size_limit(10**9)
+    try:
+        found = message(csv_table(tmp_path / "csv", ["x", "y" * (LONGEST_TEXT + 1)], ".", "utf-8"))
+        assert f"{LONGEST_TEXT} characters" in found
+        assert csv.field_size_limit() == 10**9
+    finally:
+        csv.field_size_limit(before)
 
 
 @pytest.mark.parametrize("suffix", ["dta", "sav"])
