@@ -16,7 +16,7 @@ _TERM = re.compile(r"(?:(?P<weight>[0-9]+(?:\.[0-9]+)?)\s+)?(?:all\s+(?P<ways>[1
 
 
 @dataclass(frozen=True, kw_only=True)
-class Term:
+class FormulaTerm:
     """One term of a formula: the table of some columns, or all tables of `ways` columns; and its weight."""
 
     columns: tuple[str, ...] = ()
@@ -24,7 +24,7 @@ class Term:
     weight: Fraction
 
     @classmethod
-    def of(cls, text: str) -> Term:
+    def of(cls, text: str) -> FormulaTerm:
         """Read "age:region", "2 region" or "all 2-way". Raises Unexpected for anything else."""
         match = _TERM.fullmatch(text.strip())
         columns = tuple(name.strip() for name in match["columns"].split(":")) if match and match["columns"] else ()
@@ -41,7 +41,7 @@ class Term:
         return combinations(range(len(layout.sizes)), min(self.ways, len(layout.sizes)))
 
 
-def unknown_columns(terms: Sequence[Term], layout: Layout) -> Iterable[Mistake]:
+def unknown_columns(terms: Sequence[FormulaTerm], layout: Layout) -> Iterable[Mistake]:
     """What is wrong with the columns that a formula names."""
     named = [name for term in terms for name in term.columns]
     for name in dict.fromkeys(named):

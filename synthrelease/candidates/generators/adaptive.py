@@ -25,7 +25,7 @@ from synthrelease.domain.counts import DENSE_LIMIT, Counts
 from synthrelease.domain.schema import Layout
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import RejectedRound, Unexpected
-from synthrelease.measurements.terms import Term, unknown_columns
+from synthrelease.measurements.terms import FormulaTerm, unknown_columns
 from synthrelease.toml.fields import Mistake
 
 
@@ -91,14 +91,14 @@ class AdaptiveGenerator(Generator):
     @field_validator("tables")
     @classmethod
     def _terms(cls, text: str) -> str:
-        terms = [Term.of(term) for term in text.split("+")]
+        terms = [FormulaTerm.of(term) for term in text.split("+")]
         if not any(term.weight for term in terms):
             raise Unexpected("a table with a weight above 0", repr(text))
         return text
 
     @cached_property
-    def terms(self) -> tuple[Term, ...]:
-        return tuple(Term.of(term) for term in self.tables.split("+"))
+    def terms(self) -> tuple[FormulaTerm, ...]:
+        return tuple(FormulaTerm.of(term) for term in self.tables.split("+"))
 
     @property
     def prior_file(self) -> str | None:

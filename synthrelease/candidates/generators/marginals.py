@@ -29,7 +29,7 @@ from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import Unexpected
 from synthrelease.measurements.noisy_tables import NoisyMarginal, NoisyMarginals, NoisySum
 from synthrelease.measurements.scored_sums import STEPS, ScoredSum, read_sums
-from synthrelease.measurements.terms import Term, unknown_columns
+from synthrelease.measurements.terms import FormulaTerm, unknown_columns
 from synthrelease.randomness import SystemEntropy, discrete_laplace
 from synthrelease.toml.fields import Mistake
 
@@ -77,7 +77,7 @@ class Marginals(MeasuringGenerator):
     @field_validator("tables")
     @classmethod
     def _terms(cls, text: str) -> str:
-        terms = [Term.of(term) for term in text.split("+")]
+        terms = [FormulaTerm.of(term) for term in text.split("+")]
         if not any(term.weight for term in terms):
             raise Unexpected("a table with a weight above 0", repr(text))
         return text
@@ -85,7 +85,7 @@ class Marginals(MeasuringGenerator):
     @field_validator("only_measured")
     @classmethod
     def _weighted_terms(cls, text: str | None) -> str | None:
-        if text is not None and not all(Term.of(term).weight for term in text.split("+")):
+        if text is not None and not all(FormulaTerm.of(term).weight for term in text.split("+")):
             raise Unexpected("tables with weights above 0", repr(text))
         return text
 
@@ -104,13 +104,13 @@ class Marginals(MeasuringGenerator):
         return self
 
     @cached_property
-    def terms(self) -> tuple[Term, ...]:
-        return tuple(Term.of(term) for term in self.tables.split("+"))
+    def terms(self) -> tuple[FormulaTerm, ...]:
+        return tuple(FormulaTerm.of(term) for term in self.tables.split("+"))
 
     @cached_property
-    def other_terms(self) -> tuple[Term, ...]:
+    def other_terms(self) -> tuple[FormulaTerm, ...]:
         """What is measured and not modelled."""
-        return () if self.only_measured is None else tuple(Term.of(term) for term in self.only_measured.split("+"))
+        return () if self.only_measured is None else tuple(FormulaTerm.of(term) for term in self.only_measured.split("+"))
 
     @cached_property
     def scored_sums(self) -> tuple[ScoredSum, ...]:
@@ -167,7 +167,7 @@ class Marginals(MeasuringGenerator):
     def same_measurements(self, other: Generator) -> bool:
         return isinstance(other, Marginals) and other._measured() == self._measured()
 
-    def _measured(self) -> tuple[set[Term], set[Term], tuple[ScoredSum, ...]]:
+    def _measured(self) -> tuple[set[FormulaTerm], set[FormulaTerm], tuple[ScoredSum, ...]]:
         return {term for term in self.terms if term.weight}, set(self.other_terms), self.scored_sums
 
     def measure(self, private: PrivateCounts, charge: Charge) -> NoisyMarginals:
