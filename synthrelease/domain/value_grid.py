@@ -1,6 +1,7 @@
 """The public grid on which the own values of a numeric column are counted: each value counts as the nearest multiple of a step.
 
 A thousandth of the range is near enough for every mean that a release can state, and keeps the cells of a large register few.
+The numbers that stand for bins are put on a finer grid (`in_steps`), where limits of whole sums of them are asked for.
 """
 
 from __future__ import annotations
