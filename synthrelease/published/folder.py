@@ -162,7 +162,7 @@ def measurements_of(content: bytes | str, document: ReleaseDocument, columns: Se
     found = (on_released_bins(table, [labels[name] for name in table.columns]) for table in read.tables)
     of_sums = (sum_on_released_bins(one, [labels[name] for name in one.columns]) for one in sums)
     return Measurements(
-        tables=tuple(filter(None, found)),
+        tables=tuple(found),
         times=_times(document.selection),
         bins=_transformations(document),
         sums=tuple(filter(None, of_sums)),

@@ -16,7 +16,7 @@ import numpy as np
 
 from synthrelease.errors import Unexpected
 from synthrelease.published.checksums import sha256
-from synthrelease.published.document import FORMATS, ReleaseDocument, read_strictly
+from synthrelease.published.document import FORMAT, ReleaseDocument, read_strictly
 from synthrelease.published.table import ReleasedTable, TableError, read_csv, read_parquet
 from synthrelease.toml.bundle import BundleTable
 from synthrelease.toml.reading import UNPRINTABLE, shown
@@ -72,7 +72,7 @@ def verify_alone(files: Mapping[str, bytes], public_key: Path | None = None, com
     checks.append(Check(name="table", found=f"{document.n_rows} rows, the same in every file"))
     checks.append(made("plausibility", lambda: _plausible(rebuilt, table)))
     checks.append(made("privacy charges", lambda: charges(document)))
-    checks.append(made("flavour", lambda: flavour(document, document.flavour)))
+    checks.append(made("flavour", lambda: flavour(document)))
     sampled = document.population
     if sampled is not None:
         checks.append(made("population", lambda: population(document, sampled)))
@@ -95,7 +95,7 @@ def _document(files: Mapping[str, bytes]) -> ReleaseDocument | Check:
     try:
         document = read_strictly(files[name])
     except Unexpected as error:
-        return Check(name=name, problems=(f"{name}: {error} (this program reads format {' and '.join(map(str, FORMATS))})",))
+        return Check(name=name, problems=(f"{name}: {error} (this program reads format {FORMAT})",))
     if document.dumped() != files[name]:
         return Check(name=name, problems=(f"{name}: expected the layout in which it was written, found another",))
     hidden = next((text for text in _texts(document.model_dump(mode="json")) if UNPRINTABLE.search(text)), None)

@@ -200,13 +200,11 @@ OF_THE_LEDGER = (
         place="ledger.tables:read_entries",
         old=(
             'Entry.after(head, started=line("time", row[1], 40), what=line("purpose", row[2], 200), epsilon=from_text(row[3]), '
-            "delta=from_text(row[4]), domain=None if version == 1 else domain_of(row[5]), piece=piece, split=found, "
-            "version=version)"
+            "delta=from_text(row[4]), domain=domain_of(row[5]), piece=piece, split=found)"
         ),
         new=(
             "Entry.after(head, started=row[1], what=row[2], epsilon=from_text(row[3]), "
-            "delta=from_text(row[4]), domain=None if version == 1 else domain_of(row[5]), piece=piece, split=found, "
-            "version=version)"
+            "delta=from_text(row[4]), domain=domain_of(row[5]), piece=piece, split=found)"
         ),
         tests=(f"{TESTS}::test_texts_that_only_a_forger_writes_are_refused_although_the_hashes_are_right",),
     ),
