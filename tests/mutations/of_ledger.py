@@ -255,11 +255,11 @@ OF_THE_LEDGER = (
         place="ledger.tables:read_entries",
         old=(
             'database.execute("SELECT name, sql FROM sqlite_master ORDER BY name").fetchall() != '
-            "sorted(tables(version).items())"
+            "sorted(TABLES.items())"
         ),
         new=(
             'database.execute("SELECT name, sql FROM sqlite_master ORDER BY name").fetchall() != '
-            'sorted(tables(version).items()) and database.execute("SELECT * FROM account").fetchall() != 1'
+            'sorted(TABLES.items()) and database.execute("SELECT * FROM account").fetchall() != 1'
         ),
         tests=(f"{TESTS}::test_a_view_without_an_end_is_not_read",),
     ),

@@ -204,7 +204,7 @@ OF_THE_THEORY = (
     Mutation(
         name="private selection: factor 2 dropped",
         breaks="the loop costs twice the claim",
-        place="accounting.selection:twice",
+        place="accounting.selection:_twice",
         old="2 * one_round.epsilon",
         new="one_round.epsilon",
         tests=("tests/accounting/test_plan.py::test_regression_once_costs_9_55",),

@@ -143,8 +143,6 @@ FORGERIES: dict[str, tuple[str, Callable[[Mapping[str, bytes], Tables], Tables]]
     "fewer configurations": ("rich", value("selection", "configurations", to=2)),
     "a joint test at another risk": ("joint", value("selection", "joint_test", "false_acceptance", to="1/1000")),
     "the digest of another specification": ("rich", value("specification", to="0" * 64)),
-    "the guarantee for machines left out": (
-        "rich", lambda files, tables: {name: part for name, part in tables.items() if name != "flavour"}),
 }  # fmt: skip
 
 

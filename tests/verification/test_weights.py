@@ -114,5 +114,5 @@ def test_a_table_said_to_be_without_weights_for_no_reason_is_found() -> None:
 
 
 def test_a_column_of_weights_that_release_json_does_not_know_is_found() -> None:
-    report = forged(lambda tables: (tables.pop("calibration"), tables.update(format=3)))
+    report = forged(lambda tables: tables.pop("calibration"))
     assert "expected the columns face, year in the header" in problems(report)
