@@ -71,9 +71,7 @@ def rewritten(files: Mapping[str, bytes], spec: ReleaseSpec) -> dict[str, bytes]
         )
     if "published" not in card.model_fields_set:
         card = card.model_copy(update={"published": old.card.published})
-    names, labels = [column.name for column in old.columns], [column.labels for column in old.columns]
-    ordered = [column.ordered for column in old.columns]
-    table = read_csv(files[old.csv], names, labels, ordered, old.weighted, old.bundle.synthetic_column)
+    table = read_csv(files[old.csv], old.shape)
     binnings = tuple(spec.schema[column.name].alternatives[column.binning] for column in old.columns)
     calibration = spec.calibration and spec.calibration.on(Transformation(schema=spec.schema, binnings=binnings))
     plain = replace(table, weights=None, marked=spec.bundle.synthetic_column)

@@ -12,7 +12,7 @@ import numpy as np
 
 from synthrelease.domain.margins import WEIGHT
 from synthrelease.published.lines import MARK, ROWS_PER_PIECE
-from synthrelease.published.table import METADATA, ReleasedTable, header_of
+from synthrelease.published.table import METADATA, ReleasedTable
 from synthrelease.toml.bundle import SYNTHETIC
 
 
@@ -20,7 +20,7 @@ def csv_bytes(table: ReleasedTable) -> bytes:
     """The released table as UTF-8 CSV with a header and "\n" line ends on every system, rows in the order of their bins."""
     counts, lines = table.counts, list[str]()
     writer = csv.writer(_Lines(lines), lineterminator="\n")
-    writer.writerow(header_of(table.names, table.weights is not None, table.marked))
+    writer.writerow(table.shape.header)
     written = ["".join(lines).encode("utf-8")]
     for start in range(0, len(counts), ROWS_PER_PIECE):
         piece = slice(start, start + ROWS_PER_PIECE)

@@ -44,6 +44,7 @@ from synthrelease.published.costs import ChargePart, DomainPart, GuaranteePart
 from synthrelease.published.estimates import EstimatesPart
 from synthrelease.published.flavour import FlavourPart
 from synthrelease.published.imputation import IMPUTED, ImputationPart
+from synthrelease.published.lines import TableShape
 from synthrelease.published.partition import PartitionPart
 from synthrelease.published.parts import ExactText, Number, Part, number, upwards
 from synthrelease.published.population import PopulationPart
@@ -308,6 +309,17 @@ class ReleaseDocument(Part):
     def rows_worked_with(self) -> int:
         """Rows of the private file that the release worked with: as many as the table has, unless they were divided."""
         return self.n_rows if self.partition is None else self.partition.rows
+
+    @property
+    def shape(self) -> TableShape:
+        """What the columns of the table are."""
+        return TableShape(
+            names=tuple(column.name for column in self.columns),
+            labels=tuple(column.labels for column in self.columns),
+            ordered=tuple(column.ordered for column in self.columns),
+            weighted=self.weighted,
+            marked=self.bundle.synthetic_column,
+        )
 
     @property
     def weighted(self) -> bool:

@@ -17,7 +17,8 @@ import numpy as np
 from synthrelease.errors import Unexpected
 from synthrelease.published.checksums import sha256
 from synthrelease.published.document import FORMAT, ReleaseDocument, read_strictly
-from synthrelease.published.table import ReleasedTable, TableError, read_csv, read_parquet
+from synthrelease.published.lines import TableError
+from synthrelease.published.table import ReleasedTable, read_csv, read_parquet
 from synthrelease.toml.bundle import BundleTable
 from synthrelease.toml.reading import UNPRINTABLE, shown
 from synthrelease.verification.charges import charges
@@ -138,10 +139,7 @@ def _table(document: ReleaseDocument, files: Mapping[str, bytes]) -> ReleasedTab
         for name in (document.csv, document.parquet)
         if name not in document.files
     ]
-    names, labels = [column.name for column in document.columns], [column.labels for column in document.columns]
-    ordered = [column.ordered for column in document.columns]
-    table = None
-    marked, says_synthetic = document.bundle.synthetic_column, document.bundle != BundleTable()
+    table, says_synthetic = None, document.bundle != BundleTable()
     for name, read in (
         (document.csv, read_csv),
         (document.parquet, partial(read_parquet, says_synthetic=says_synthetic, n_rows=document.n_rows)),
@@ -149,7 +147,7 @@ def _table(document: ReleaseDocument, files: Mapping[str, bytes]) -> ReleasedTab
         if name not in files:
             continue
         try:
-            found = read(files[name], names, labels, ordered, document.weighted, marked)
+            found = read(files[name], document.shape)
         except TableError as error:
             problems.append(f"{name}: {error}")
             continue

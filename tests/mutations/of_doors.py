@@ -160,7 +160,7 @@ OF_DOORS = (
         name="verify: the footer of data.parquet is not looked at",
         breaks="a small file takes all memory",
         place="published.table:read_parquet",
-        old="_check_footer(footer, n_rows, sum(len(label.encode()) for known in labels for label in known))",
+        old="_check_footer(footer, n_rows, sum(len(label.encode()) for known in shape.labels for label in known))",
         new="pass",
         tests=("tests/bundle/test_parquet_size.py",),
     ),

@@ -253,10 +253,7 @@ OF_THE_LEDGER = (
         name="ledger: the tables are read before they are looked at",
         breaks="a ledger with a view that has no end stalls every run",
         place="ledger.tables:read_entries",
-        old=(
-            'database.execute("SELECT name, sql FROM sqlite_master ORDER BY name").fetchall() != '
-            "sorted(TABLES.items())"
-        ),
+        old=('database.execute("SELECT name, sql FROM sqlite_master ORDER BY name").fetchall() != sorted(TABLES.items())'),
         new=(
             'database.execute("SELECT name, sql FROM sqlite_master ORDER BY name").fetchall() != '
             'sorted(TABLES.items()) and database.execute("SELECT * FROM account").fetchall() != 1'

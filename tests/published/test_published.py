@@ -152,10 +152,10 @@ FAULTS: list[tuple[Change, str]] = [
     (edited(lambda d: d["guarantee"].update(epsilon_exact="much")), r"guarantee\.epsilon_exact: expected"),
     (edited(lambda d: d["criteria"][0].update(value=None)), r"criteria\[0\]\.value: expected"),
     (edited(lambda d: d.update(n_rows=399)), r"data\.csv: expected 399 rows, as release\.json says; found 400"),
-    (edited(lambda d: d["schema"].reverse()), r"expected the columns 'year', 'face', found 'face', 'year'"),
+    (edited(lambda d: d["schema"].reverse()), r"expected the columns 'year', 'face' in the header, found 'face', 'year'"),
     (edited(lambda d: d["groups"].update(year=[{"from": 1}])), r"groups\.year\[0\]\.label: expected"),
-    (replaced("head,1-2", "edge,1-2"), "column 'face': expected one of 'head', 'tail', found 'edge'"),
-    (replaced("head,1-2", "head"), "expected 2 fields in every row, found 1"),
+    (replaced("head,1-2", "edge,1-2"), "expected a bin of 'face' \\('head', 'tail'\\) in line 2, found 'edge'"),
+    (replaced("head,1-2", "head"), "expected rows of 2 values, found one of 1 in line 2"),
 ]
 
 
