@@ -13,7 +13,7 @@ _ROUNDING = 1e-15
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Maximum:
+class NewtonResult:
     """Where the search ended.
 
     Attributes
@@ -34,9 +34,9 @@ def maximum(
     derivatives: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]],
     start: np.ndarray,
     *,
-    small: Callable[[np.ndarray, Maximum], bool],
+    small: Callable[[np.ndarray, NewtonResult], bool],
     most_steps: int,
-) -> Maximum | None:
+) -> NewtonResult | None:
     """Newton steps from `start` on, each halved until it does not lower the value; None where the information was singular.
 
     Parameters
@@ -65,7 +65,7 @@ def maximum(
             step = np.linalg.solve(information, gradient)
         except np.linalg.LinAlgError:
             return None
-        if small(step, found := Maximum(at=at, gradient=gradient, information=information, reached=True)):
+        if small(step, found := NewtonResult(at=at, gradient=gradient, information=information, reached=True)):
             return found
         least = now - _ROUNDING * max(1.0, abs(now))
         for _ in range(_MOST_HALVINGS):
@@ -78,4 +78,4 @@ def maximum(
         gradient, information = derivatives(at)
     except np.linalg.LinAlgError:
         return None
-    return Maximum(at=at, gradient=gradient, information=information, reached=False)
+    return NewtonResult(at=at, gradient=gradient, information=information, reached=False)

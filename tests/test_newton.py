@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from synthrelease.newton import Maximum, maximum
+from synthrelease.newton import NewtonResult, maximum
 
 
-def small(step: np.ndarray, _: Maximum) -> bool:
+def small(step: np.ndarray, _: NewtonResult) -> bool:
     return bool(np.abs(step).max() < 1e-10)
 
 

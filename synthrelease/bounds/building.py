@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from synthrelease.bounds.conditions import excluded
-from synthrelease.bounds.facts import Facts, Source
+from synthrelease.bounds.facts import Facts, FactSource
 from synthrelease.bounds.knowledge import Knowledge, MeanError, Unmatched
 from synthrelease.bounds.program import maximum
 from synthrelease.criteria.known_errors import SumError
@@ -116,7 +116,7 @@ class _Builder:
         self.axes = tuple(range(len(self.shape)))
         self.synthetic = self._sum(release.counts.marginal(self.places).astype(float), self.axes)
         self.smallest: dict[tuple[str | None, str], tuple[int, ...]] = {}
-        self.sources: list[Source] = []
+        self.sources: list[FactSource] = []
         self.low, self.high = np.zeros(len(self.synthetic)), np.full(len(self.synthetic), float(self.n))
         self.low_source = np.full(len(self.synthetic), self._source("cells cannot hold fewer than 0 rows"))
         self.high_source = np.full(len(self.synthetic), self._source("cells cannot hold more than all rows"))
@@ -354,7 +354,7 @@ class _Builder:
         self._add_rows(one_row, -weights, np.array([unmatched.rows - synthetic[core].sum()]), source)
 
     def _source(self, each: str, criterion: str = "") -> int:
-        self.sources.append(Source(each=each, criterion=criterion))
+        self.sources.append(FactSource(each=each, criterion=criterion))
         return len(self.sources) - 1
 
     def _cell_of(self, axes: tuple[int, ...]) -> np.ndarray:

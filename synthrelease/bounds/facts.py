@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Source:
+class FactSource:
     """Where facts come from: one of them in words ("each bin of age is off by at most 731 rows"), and its criterion."""
 
     each: str
@@ -44,4 +44,4 @@ class Facts:
     rows: csr_array
     row_limits: np.ndarray
     row_sources: np.ndarray
-    sources: tuple[Source, ...]
+    sources: tuple[FactSource, ...]

@@ -19,7 +19,7 @@ from synthrelease.toml.bundle import SYNTHETIC
 def csv_bytes(table: ReleasedTable) -> bytes:
     """The released table as UTF-8 CSV with a header and "\n" line ends on every system, rows in the order of their bins."""
     counts, lines = table.counts, list[str]()
-    writer = csv.writer(_Lines(lines), lineterminator="\n")
+    writer = csv.writer(CsvLines(lines), lineterminator="\n")
     writer.writerow(table.shape.header)
     written = ["".join(lines).encode("utf-8")]
     for start in range(0, len(counts), ROWS_PER_PIECE):
@@ -36,7 +36,7 @@ def csv_bytes(table: ReleasedTable) -> bytes:
     return b"".join(written)
 
 
-class _Lines:
+class CsvLines:
     """What a CSV writer writes to: the lines in a list."""
 
     def __init__(self, lines: list[str]):

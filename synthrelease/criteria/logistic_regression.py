@@ -29,7 +29,7 @@ from synthrelease.criteria.wording import shown, what_counts, words
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.schema import Binning, Layout
 from synthrelease.errors import listing
-from synthrelease.newton import Maximum, maximum
+from synthrelease.newton import NewtonResult, maximum
 
 _SINGULAR = 1e-6
 """Smallest eigenvalue of the mean information, in standard units, with which coefficients are taken to be determined."""
@@ -303,7 +303,7 @@ class _Steps:
         return max(widest, _SMALLEST) / self.rows
 
 
-def _fit(standard: np.ndarray, weights: np.ndarray, hits: np.ndarray) -> Maximum | None:
+def _fit(standard: np.ndarray, weights: np.ndarray, hits: np.ndarray) -> NewtonResult | None:
     """The maximum of the log likelihood per row; None where the rows determine none.
 
     Parameters
@@ -324,7 +324,7 @@ def _fit(standard: np.ndarray, weights: np.ndarray, hits: np.ndarray) -> Maximum
             raise np.linalg.LinAlgError  # a feature without spread, or probabilities on their way to 0 and 1
         return standard.T @ (hits - weights * probabilities), information
 
-    def small(step: np.ndarray, found: Maximum) -> bool:
+    def small(step: np.ndarray, found: NewtonResult) -> bool:
         return bool(np.abs(step).max() < 1e-13 * max(1.0, float(np.abs(found.at).max())))
 
     found = maximum(likelihood, derivatives, np.zeros(standard.shape[1]), small=small, most_steps=_MOST_STEPS)

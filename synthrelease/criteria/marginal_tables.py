@@ -15,7 +15,7 @@ from itertools import combinations
 import numpy as np
 from pydantic import Field, field_validator
 
-from synthrelease.candidates.generators.marginals import Term
+from synthrelease.candidates.generators.marginals import FormulaTerm
 from synthrelease.criteria.base import Criterion, Mistake, Setting
 from synthrelease.criteria.columns import unknown_columns
 from synthrelease.criteria.facts import PublicFacts
@@ -65,14 +65,14 @@ class MarginalCriterion(Criterion):
     @classmethod
     def _terms(cls, tables: tuple[str, ...]) -> tuple[str, ...]:
         for text in tables:
-            if text.strip() != ALL_COLUMNS and Term.of(text).weight != 1:
+            if text.strip() != ALL_COLUMNS and FormulaTerm.of(text).weight != 1:
                 raise Unexpected("tables without weights, such as 'age:region' or 'all 2-way'", repr(text))
         return tables
 
     @cached_property
-    def _named(self) -> tuple[Term | None, ...]:
+    def _named(self) -> tuple[FormulaTerm | None, ...]:
         """The terms of `tables`; None for the table of all columns."""
-        return tuple(None if text.strip() == ALL_COLUMNS else Term.of(text) for text in self.tables)
+        return tuple(None if text.strip() == ALL_COLUMNS else FormulaTerm.of(text) for text in self.tables)
 
     def up_to(self, n_columns: int) -> int:
         """Of how many columns all tables are compared; 0 where only named ones are."""

@@ -21,7 +21,7 @@ import numpy as np
 from synthrelease.accounting.rows import SHORTFALL
 from synthrelease.criteria.drafts import MOST_UNIQUE, CriterionDraft
 from synthrelease.domain.counts import Counts
-from synthrelease.drafting.codebook import Entry, no_answers, read_codebook
+from synthrelease.drafting.codebook import CodebookEntry, no_answers, read_codebook
 from synthrelease.drafting.column_draft import Answers, ColumnDraft, LeftOut
 from synthrelease.drafting.columns import draft_column
 from synthrelease.drafting.criteria import AcceptanceDraft, draft_acceptance, settle
@@ -114,9 +114,11 @@ def draft(
     return _Drafting(name, file, columns, left_out, progress).run()
 
 
-def _columns(file: PublicFile, book: Mapping[str, Entry]) -> tuple[list[ColumnDraft], list[LeftOut]]:
+def _columns(file: PublicFile, book: Mapping[str, CodebookEntry]) -> tuple[list[ColumnDraft], list[LeftOut]]:
     """Every column of the file, in its order."""
-    answers = {source: _answers(file, source, texts, book.get(source, Entry())) for source, texts in file.columns.items()}
+    answers = {
+        source: _answers(file, source, texts, book.get(source, CodebookEntry())) for source, texts in file.columns.items()
+    }
     dated = draft_dates(_date_columns(file, answers), [])
     columns: list[ColumnDraft] = []
     left_out = [
@@ -134,7 +136,7 @@ def _columns(file: PublicFile, book: Mapping[str, Entry]) -> tuple[list[ColumnDr
     return columns, left_out
 
 
-def _answers(file: PublicFile, source: str, texts: Mapping[str | None, int], entry: Entry) -> Answers:
+def _answers(file: PublicFile, source: str, texts: Mapping[str | None, int], entry: CodebookEntry) -> Answers:
     """The answers of a column, by its texts without surrounding blanks."""
     notes, standard = file.notes.get(source), InputTable().missing_values
     present, empty = Counter[str](), 0
@@ -146,7 +148,7 @@ def _answers(file: PublicFile, source: str, texts: Mapping[str | None, int], ent
     if notes:
         labels = dict(notes.value_labels)
         declared = frozenset(text for text in {**present, **labels} if notes.means_missing(text))
-        entry = entry.or_else(Entry(description=notes.label, labels=labels, missing=declared | no_answers(labels)))
+        entry = entry.or_else(CodebookEntry(description=notes.label, labels=labels, missing=declared | no_answers(labels)))
     return Answers.of(source, present, empty, entry)
 
 

@@ -121,7 +121,7 @@ MEND = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Rows:
+class _KeptRows:
     """The kept rows of a file, the number of all its rows, and what to say of columns with texts that are no number."""
 
     kept: Counts
@@ -136,7 +136,7 @@ def _counts_or_problem(
     raw: Plausibility,
     run: Run | None = None,
     piece: PieceOfRegister | None = None,
-) -> _Rows | str:
+) -> _KeptRows | str:
     """The counts, or what is wrong: a text, so that no error carries a frame or cause that saw values."""
     path = Source.of(path)
     try:
@@ -149,7 +149,7 @@ def _counts_or_problem(
 
 def _read(
     path: Source, schema: Schema, policy: InputTable, raw: Plausibility, run: Run | None, piece: PieceOfRegister | None
-) -> _Rows:
+) -> _KeptRows:
     if piece is not None:
         found = count_piece(path, schema, policy, piece)
     elif path.holds_files():
@@ -164,7 +164,7 @@ def _read(
     if not found.n_rows:
         raise InputError("expected rows after the header, found none.")
     unread = tuple(_problem(schema.columns[place], WRONG, policy.decimal) for place in sorted(found.unread))
-    return _Rows(kept=raw.filter(found.cells), n_file=found.n_rows, unread=unread)
+    return _KeptRows(kept=raw.filter(found.cells), n_file=found.n_rows, unread=unread)
 
 
 def _problem(column: Column, kind: int, decimal: str) -> str:

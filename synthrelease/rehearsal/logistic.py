@@ -11,7 +11,7 @@ from scipy import sparse
 from scipy.special import expit, logit
 
 from synthrelease.domain.counts import Counts
-from synthrelease.newton import Maximum, maximum
+from synthrelease.newton import NewtonResult, maximum
 from synthrelease.rehearsal.public_table import PublicTable
 
 _RIDGE = 1e-6
@@ -99,7 +99,7 @@ class StackedDesign:
             gradient = np.concatenate([self.indicators.T @ residual, self.products.T @ residual]) - penalty * coefficients
             return gradient, self._gram(self.rows * fitted * (1 - fitted)) + np.diag(penalty)
 
-        def small(step: np.ndarray, found: Maximum) -> bool:
+        def small(step: np.ndarray, found: NewtonResult) -> bool:
             return bool(found.gradient @ step < enough)  # twice what is left to gain where the likelihood is nearly quadratic
 
         found = maximum(

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 from scipy.special import expit
 
-from synthrelease.newton import Maximum, maximum
+from synthrelease.newton import NewtonResult, maximum
 
 _MOST_STEPS = 40
 _SMALL_STEP = 1e-8
@@ -63,7 +63,7 @@ def fit_logit(design: np.ndarray | sparse.csr_matrix, rows: np.ndarray, positive
         fitted = expit(standard @ estimates)
         return standard.T @ (positive - rows * fitted), _gram(standard, rows * fitted * (1 - fitted))
 
-    def small(step: np.ndarray, _: Maximum) -> bool:
+    def small(step: np.ndarray, _: NewtonResult) -> bool:
         return bool(np.abs(standard @ step).max() < _SMALL_STEP)
 
     found = maximum(likelihood, derivatives, np.zeros(k), small=small, most_steps=_MOST_STEPS)

@@ -37,7 +37,7 @@ _SECONDS_PER_FIELD = 3e-7
 
 
 @dataclass(frozen=True, kw_only=True)
-class Estimate:
+class AttemptCost:
     """What an attempt of a family takes at most, in its largest configuration.
 
     Attributes
@@ -60,7 +60,7 @@ def usual_rows(spec: ReleaseSpec) -> int:
     return spec.rows.stated or USUAL_ROWS
 
 
-def estimates(spec: ReleaseSpec, rows: int | None = None) -> tuple[Estimate, ...]:
+def estimates(spec: ReleaseSpec, rows: int | None = None) -> tuple[AttemptCost, ...]:
     """One for each family of the space, the slowest first, for a file of so many rows."""
     rows, layout = rows or usual_rows(spec), finest(spec)
     families: dict[str, list[Generator]] = {}
@@ -75,7 +75,7 @@ def finest(spec: ReleaseSpec) -> Layout:
     return max((transformation.layout for transformation in spec.space.transformations), key=lambda each: each.n_cells)
 
 
-def _of(family: str, generators: Iterable[Generator], spec: ReleaseSpec, layout: Layout, rows: int) -> Estimate:
+def _of(family: str, generators: Iterable[Generator], spec: ReleaseSpec, layout: Layout, rows: int) -> AttemptCost:
     generators, distinct, columns = list(generators), min(rows, layout.n_cells), len(layout.sizes)
     seconds = max(generator.seconds(layout, rows) for generator in generators)
     seconds += _SECONDS_PER_FIELD * distinct * columns
@@ -84,7 +84,7 @@ def _of(family: str, generators: Iterable[Generator], spec: ReleaseSpec, layout:
     table = distinct * (columns * _BYTES_PER_FIELD + _BYTES_PER_ROW) + (spec.rows.stated or 0) * _BYTES_PER_DRAWN_ROW
     fit = max(generator.megabytes(layout) for generator in generators)
     few = layout.n_cells <= DENSE_LIMIT
-    return Estimate(
+    return AttemptCost(
         family=family,
         configurations=len(generators),
         seconds=seconds,

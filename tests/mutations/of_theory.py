@@ -891,7 +891,7 @@ OF_THE_THEORY = (
     Mutation(
         name="digest: the content of a prior left out",
         breaks="two specifications pass as one",
-        place="specification.spec:_Builder.build",
+        place="specification.spec:_SpecBuilder.build",
         old="Source.of(path).digest()",
         new="name",
         tests=(LOW,),

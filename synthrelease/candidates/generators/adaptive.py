@@ -14,12 +14,12 @@ from pydantic import Field, field_validator
 
 from synthrelease.accounting.charges import GENERATION, Charge, mechanism, zero_concentrated
 from synthrelease.accounting.plan import pure_epsilon
-from synthrelease.candidates.generators.adaptive_rounds import Learned, Plan, learned
+from synthrelease.candidates.generators.adaptive_rounds import Learned, RoundsPlan, learned
 from synthrelease.candidates.generators.base import Background, Generator, Guaranteed
 from synthrelease.candidates.generators.bayesian_network import BayesianNetwork
 from synthrelease.candidates.generators.bin_groups import divided, split_masks
 from synthrelease.candidates.generators.junction_tree import Columns, JunctionTree
-from synthrelease.candidates.generators.marginals import Term, unknown_columns
+from synthrelease.candidates.generators.marginals import FormulaTerm, unknown_columns
 from synthrelease.candidates.generators.maximum_entropy import families_of
 from synthrelease.candidates.generators.private_tables import Gaussian, Laplace
 from synthrelease.domain.counts import DENSE_LIMIT, Counts
@@ -91,14 +91,14 @@ class AdaptiveGenerator(Generator):
     @field_validator("tables")
     @classmethod
     def _terms(cls, text: str) -> str:
-        terms = [Term.of(term) for term in text.split("+")]
+        terms = [FormulaTerm.of(term) for term in text.split("+")]
         if not any(term.weight for term in terms):
             raise Unexpected("a table with a weight above 0", repr(text))
         return text
 
     @cached_property
-    def terms(self) -> tuple[Term, ...]:
-        return tuple(Term.of(term) for term in self.tables.split("+"))
+    def terms(self) -> tuple[FormulaTerm, ...]:
+        return tuple(FormulaTerm.of(term) for term in self.tables.split("+"))
 
     @property
     def prior_file(self) -> str | None:
@@ -126,9 +126,9 @@ class AdaptiveGenerator(Generator):
                 expected = f"tables of weight 0 that tie at most {DENSE_LIMIT} cells together"
                 yield Mistake(field="tables", expected=expected, found=f"{cells} cells")
 
-    def plan(self, layout: Layout) -> Plan:
+    def plan(self, layout: Layout) -> RoundsPlan:
         """How a budget is spent. Public."""
-        return Plan(
+        return RoundsPlan(
             tables=self.weights(layout),
             first=self.first,
             last=self.last,

@@ -38,7 +38,7 @@ _TERM = re.compile(r"(?:(?P<weight>[0-9]+(?:\.[0-9]+)?)\s+)?(?:all\s+(?P<ways>[1
 
 
 @dataclass(frozen=True, kw_only=True)
-class Term:
+class FormulaTerm:
     """One term of a formula: the table of some columns, or all tables of `ways` columns; and its weight."""
 
     columns: tuple[str, ...] = ()
@@ -46,7 +46,7 @@ class Term:
     weight: Fraction
 
     @classmethod
-    def of(cls, text: str) -> Term:
+    def of(cls, text: str) -> FormulaTerm:
         """Read "age:region", "2 region" or "all 2-way". Raises Unexpected for anything else."""
         match = _TERM.fullmatch(text.strip())
         columns = tuple(name.strip() for name in match["columns"].split(":")) if match and match["columns"] else ()
@@ -63,7 +63,7 @@ class Term:
         return combinations(range(len(layout.sizes)), min(self.ways, len(layout.sizes)))
 
 
-def unknown_columns(terms: Sequence[Term], layout: Layout) -> Iterable[Mistake]:
+def unknown_columns(terms: Sequence[FormulaTerm], layout: Layout) -> Iterable[Mistake]:
     """What is wrong with the columns that a formula names."""
     named = [name for term in terms for name in term.columns]
     for name in dict.fromkeys(named):
@@ -115,7 +115,7 @@ class Marginals(MeasuringGenerator):
     @field_validator("tables")
     @classmethod
     def _terms(cls, text: str) -> str:
-        terms = [Term.of(term) for term in text.split("+")]
+        terms = [FormulaTerm.of(term) for term in text.split("+")]
         if not any(term.weight for term in terms):
             raise Unexpected("a table with a weight above 0", repr(text))
         return text
@@ -123,7 +123,7 @@ class Marginals(MeasuringGenerator):
     @field_validator("only_measured")
     @classmethod
     def _weighted_terms(cls, text: str | None) -> str | None:
-        if text is not None and not all(Term.of(term).weight for term in text.split("+")):
+        if text is not None and not all(FormulaTerm.of(term).weight for term in text.split("+")):
             raise Unexpected("tables with weights above 0", repr(text))
         return text
 
@@ -142,13 +142,13 @@ class Marginals(MeasuringGenerator):
         return self
 
     @cached_property
-    def terms(self) -> tuple[Term, ...]:
-        return tuple(Term.of(term) for term in self.tables.split("+"))
+    def terms(self) -> tuple[FormulaTerm, ...]:
+        return tuple(FormulaTerm.of(term) for term in self.tables.split("+"))
 
     @cached_property
-    def other_terms(self) -> tuple[Term, ...]:
+    def other_terms(self) -> tuple[FormulaTerm, ...]:
         """What is measured and not modelled."""
-        return () if self.only_measured is None else tuple(Term.of(term) for term in self.only_measured.split("+"))
+        return () if self.only_measured is None else tuple(FormulaTerm.of(term) for term in self.only_measured.split("+"))
 
     @cached_property
     def scored_sums(self) -> tuple[ScoredSum, ...]:
@@ -205,7 +205,7 @@ class Marginals(MeasuringGenerator):
     def same_measurements(self, other: Generator) -> bool:
         return isinstance(other, Marginals) and other._measured() == self._measured()
 
-    def _measured(self) -> tuple[set[Term], set[Term], tuple[ScoredSum, ...]]:
+    def _measured(self) -> tuple[set[FormulaTerm], set[FormulaTerm], tuple[ScoredSum, ...]]:
         return {term for term in self.terms if term.weight}, set(self.other_terms), self.scored_sums
 
     def measure(self, private: PrivateCounts, charge: Charge) -> NoisyMarginals:

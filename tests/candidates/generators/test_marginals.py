@@ -11,7 +11,7 @@ from scipy import stats
 
 from synthrelease.audit.sensitivity import Recording
 from synthrelease.candidates.generators import Background
-from synthrelease.candidates.generators.marginals import Marginals, Term
+from synthrelease.candidates.generators.marginals import FormulaTerm, Marginals
 from synthrelease.candidates.generators.measurements import NoisyMarginal, NoisyMarginals
 from synthrelease.candidates.generators.privbayes import PrivBayes
 from synthrelease.domain.counts import DENSE_LIMIT
@@ -34,18 +34,18 @@ def generator(tables: str, **fields: object) -> Marginals:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("age", Term(columns=("age",), weight=Fraction(1))),
-        (" age : region ", Term(columns=("age", "region"), weight=Fraction(1))),
-        ("2 age:region:sex", Term(columns=("age", "region", "sex"), weight=Fraction(2))),
-        ("0.25 age", Term(columns=("age",), weight=Fraction(1, 4))),
-        ("0 age:region", Term(columns=("age", "region"), weight=Fraction(0))),
-        ("all 2-way", Term(ways=2, weight=Fraction(1))),
-        ("1.5 all 3-way", Term(ways=3, weight=Fraction(3, 2))),
-        ("all", Term(columns=("all",), weight=Fraction(1))),  # a column may have this name
+        ("age", FormulaTerm(columns=("age",), weight=Fraction(1))),
+        (" age : region ", FormulaTerm(columns=("age", "region"), weight=Fraction(1))),
+        ("2 age:region:sex", FormulaTerm(columns=("age", "region", "sex"), weight=Fraction(2))),
+        ("0.25 age", FormulaTerm(columns=("age",), weight=Fraction(1, 4))),
+        ("0 age:region", FormulaTerm(columns=("age", "region"), weight=Fraction(0))),
+        ("all 2-way", FormulaTerm(ways=2, weight=Fraction(1))),
+        ("1.5 all 3-way", FormulaTerm(ways=3, weight=Fraction(3, 2))),
+        ("all", FormulaTerm(columns=("all",), weight=Fraction(1))),  # a column may have this name
     ],
 )
-def test_a_term_is_read_as_it_stands(text: str, expected: Term) -> None:
-    assert Term.of(text) == expected
+def test_a_term_is_read_as_it_stands(text: str, expected: FormulaTerm) -> None:
+    assert FormulaTerm.of(text) == expected
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_a_term_is_read_as_it_stands(text: str, expected: Term) -> None:
 )  # fmt: skip
 def test_anything_else_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="expected terms such as") as caught:
-        Term.of(text)
+        FormulaTerm.of(text)
     assert str(caught.value) == (
         "expected terms such as 'age:region', '2 region' or 'all 2-way', joined by +, of different columns, "
         f"found {text.strip()!r}"
