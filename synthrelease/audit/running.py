@@ -9,8 +9,8 @@ from functools import partial
 from typing import Any, TypeVar
 
 from synthrelease.audit.cases import Case
-from synthrelease.audit.estimates import Hits, proven_epsilon
 from synthrelease.audit.events import Event, best_event
+from synthrelease.audit.hits import Hits, proven_epsilon
 
 CONFIDENCE = 0.999
 """Of all findings of a run together."""

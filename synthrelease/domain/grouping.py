@@ -56,7 +56,7 @@ def places_in(haystack: Sequence[np.ndarray], needles: Sequence[np.ndarray]) -> 
 
     Parameters
     ----------
-    haystack, needles : the words of the rows of either, as for `Grouping.of`.
+    haystack, needles : the words of the rows of either, as for `EqualRows.of`.
     """
     length = len(haystack[0])
     if len(haystack) > 1:

@@ -96,7 +96,7 @@ def published_shares(path: str, table: ShareTable, units: Mapping[str, Units]) -
 
     Raises
     ------
-    Mistake : for the first mistake in it.
+    TableMistake : for the first mistake in it.
     """
     own = units[table.of]
     if table.across is not None:
@@ -133,7 +133,7 @@ def published_means(path: str, table: MeanTable, units: Mapping[str, Units]) -> 
 
     Raises
     ------
-    Mistake : for the first mistake in it.
+    TableMistake : for the first mistake in it.
     """
     rows = _by_combination(table, [units[name] for name in table.given], 2)
     for number, (mean, deviation) in enumerate(rows.values()):

@@ -1,4 +1,4 @@
-"""A generator that finds its own tables, in two flavours: zero-concentrated and pure."""
+"""A generator that finds its own tables, in two ways: zero-concentrated and pure."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class AdaptiveModel:
 
 
 class AdaptiveGenerator(Generator):
-    """What both flavours share.
+    """What both ways share.
 
     Attributes
     ----------

@@ -1,7 +1,7 @@
 """How long an attempt of each family of generators will take and how much memory, from public sizes alone.
 
 The formulas stand on the classes; their constants were measured on one machine (docs/benchmarks.md, `tests.benchmarks.width`).
-Another machine, other libraries and other data take several times as much or as little: these are estimates, no promises.
+Another machine, other libraries and other data take several times as much or as little: these are no promises.
 """
 
 from __future__ import annotations
@@ -56,18 +56,18 @@ class AttemptCost:
 
 
 def usual_rows(spec: ReleaseSpec) -> int:
-    """The rows that estimates are for: the stated number, or `USUAL_ROWS`."""
+    """The rows that costs are reckoned for: the stated number, or `USUAL_ROWS`."""
     return spec.rows.stated or USUAL_ROWS
 
 
-def estimates(spec: ReleaseSpec, rows: int | None = None) -> tuple[AttemptCost, ...]:
+def attempt_costs(spec: ReleaseSpec, rows: int | None = None) -> tuple[AttemptCost, ...]:
     """One for each family of the space, the slowest first, for a file of so many rows."""
     rows, layout = rows or usual_rows(spec), finest(spec)
     families: dict[str, list[Generator]] = {}
     for generator in spec.space.generators:
         families.setdefault(generator.family, []).append(generator)
     found = [_of(family, generators, spec, layout, rows) for family, generators in families.items()]
-    return tuple(sorted(found, key=lambda estimate: -estimate.seconds))
+    return tuple(sorted(found, key=lambda cost: -cost.seconds))
 
 
 def finest(spec: ReleaseSpec) -> Layout:
