@@ -21,7 +21,7 @@ from synthrelease.domain.gaps import gaps_of_cells
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.published.columns import ColumnPart
 from synthrelease.published.imputation import ImputationPart
-from synthrelease.published.lines import MARK, ROWS_PER_PIECE
+from synthrelease.published.lines import MARK, ROWS_PER_BATCH
 from synthrelease.published.table import ReleasedTable
 from synthrelease.randomness import SYSTEM
 from synthrelease.toml.bundle import SYNTHETIC
@@ -94,14 +94,14 @@ def imputed_bytes(table: ReleasedTable, copies: Sequence[Completed], open_: np.n
     writer = csv.writer(CsvLines(lines), lineterminator="\n")
     writer.writerow([*HEAD, *table.names, *([SYNTHETIC] if table.marked else [])])
     for number, copy in enumerate(copies, start=1):
-        for start in range(0, len(flags), ROWS_PER_PIECE):
-            piece = slice(start, start + ROWS_PER_PIECE)
+        for start in range(0, len(flags), ROWS_PER_BATCH):
+            batch = slice(start, start + ROWS_PER_BATCH)
             texts = [
-                map(labels.__getitem__, bins[piece].tolist()) for labels, bins in zip(table.labels, copy.bins, strict=True)
+                map(labels.__getitem__, bins[batch].tolist()) for labels, bins in zip(table.labels, copy.bins, strict=True)
             ]
-            ids = range(start + 1, start + 1 + len(flags[piece]))
+            ids = range(start + 1, start + 1 + len(flags[batch]))
             marks = [[MARK] * len(ids)] if table.marked else []
-            writer.writerows(zip([number] * len(ids), ids, flags[piece], *texts, *marks, strict=True))
+            writer.writerows(zip([number] * len(ids), ids, flags[batch], *texts, *marks, strict=True))
     return "".join(lines).encode("utf-8")
 
 

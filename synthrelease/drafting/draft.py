@@ -157,9 +157,9 @@ def _date_columns(file: PublicFile, answers: Mapping[str, Answers]) -> list[Date
     dated = [source for source, found in answers.items() if date_format(found.texts) and not found.entry.number]
     texts: dict[str, dict[str, int]] = {source: {} for source in dated}
     codes: dict[str, list[np.ndarray]] = {source: [] for source in dated}
-    for piece in file.pieces() if dated else ():
+    for batch in file.batches() if dated else ():
         for source in dated:
-            known, found = texts[source], piece[source]
+            known, found = texts[source], batch[source]
             places = np.array([known.setdefault(text or "", len(known)) for text in found.texts], dtype=np.int64)
             codes[source].append(places[found.codes])
     columns = [date_column(answers[source], list(texts[source]), np.concatenate(codes[source])) for source in dated]

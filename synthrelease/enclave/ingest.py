@@ -1,6 +1,6 @@
 """From a private file or database table to atomic counts: the one place where rows exist.
 
-The file is read in pieces, so that it may be larger than memory. Every value meets a public rule of the specification
+The file is read in batches, so that it may be larger than memory. Every value meets a public rule of the specification
 (missing, outside the bounds, plausible or not). By default no value stops the reading: a text that is no number counts as a
 missing value, too. Where the specification asks for an error, a file with such values is refused, by the names of all columns
 that do not fit, never with a value, a row or a number of rows. Bins and layout come from the specification alone.
@@ -14,10 +14,10 @@ from pathlib import Path
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.domain.schema import Column, Schema
-from synthrelease.enclave.counting import count_pieces
+from synthrelease.enclave.counting import count_batches
 from synthrelease.enclave.door import PrivateRows
 from synthrelease.enclave.many_files import UNFORESEEN, Run, count_files
-from synthrelease.enclave.reading import pieces
+from synthrelease.enclave.reading import batches
 from synthrelease.enclave.record_numbers import PieceOfRegister, count_piece
 from synthrelease.enclave.source import Source
 from synthrelease.enclave.values import MISSING, OUTSIDE, WRONG
@@ -157,7 +157,7 @@ def _read(
     elif run is not None:
         raise InputError("expected a folder, a pattern or an object store whose files a cluster counts, found one file.")
     else:
-        found = count_pieces(pieces(path, schema, policy), schema, policy)
+        found = count_batches(batches(path, schema, policy), schema, policy)
     if found.problems:  # of the whole table, in the order of the columns, whatever the order of the rows
         found_in = [_problem(schema.columns[place], kind, policy.decimal) for place, kind in sorted(found.problems)]
         raise InputError("\n  ".join(["the file does not fit the specification.", *found_in]) + f"\n{ADVICE}")

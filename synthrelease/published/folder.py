@@ -187,16 +187,16 @@ def _rows(path: Path, document: ReleaseDocument) -> tuple[np.ndarray, np.ndarray
     shape = document.shape
     try:
         lines = filter(None, csv_lines(_text(path).encode("utf-8")))
-        pieces = list(rows_of_table(lines, shape))
+        batches = list(rows_of_table(lines, shape))
     except TableError as error:
         problem = error
     else:
-        found = sum(len(piece.bins[0]) for piece in pieces)
+        found = sum(len(batch.bins[0]) for batch in batches)
         if found != document.n_rows:
             raise InputError(f"{path}: expected {document.n_rows} rows, as release.json says; found {found}.")
         whole = np.empty((found, len(shape.names)), dtype=np.min_scalar_type(max(shape.layout.sizes)))
-        for column, parts in enumerate(zip(*(piece.bins for piece in pieces), strict=True)):
+        for column, parts in enumerate(zip(*(batch.bins for batch in batches), strict=True)):
             whole[:, column] = np.concatenate(parts)
-        weights = [piece.weights for piece in pieces if piece.weights is not None]
+        weights = [batch.weights for batch in batches if batch.weights is not None]
         return whole, np.concatenate(weights) if shape.weighted else None
     raise InputError(f"{path}: {problem}.")

@@ -1,4 +1,4 @@
-"""The lines of data.csv as bins: read in pieces, since a table of many columns has far more texts than it has labels."""
+"""The lines of data.csv as bins: read in batches, since a table of many columns has far more texts than it has labels."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from synthrelease.domain.schema import Layout
 from synthrelease.errors import OutputError, cut, listing
 from synthrelease.toml.bundle import SYNTHETIC
 
-ROWS_PER_PIECE = 50_000
+ROWS_PER_BATCH = 50_000
 MARK = "1"
 """What stands in every row of the column `synthetic`, where a table has one."""
 
@@ -55,7 +55,7 @@ class TableShape:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class RowsPiece:
+class RowsBatch:
     """Some rows of a released table, in their order.
 
     Attributes
@@ -79,12 +79,12 @@ def csv_lines(content: bytes) -> Iterator[list[str]]:
     raise TableError("expected a CSV file in UTF-8, found something else")
 
 
-def rows_of_table(lines: Iterator[Sequence[str]], shape: TableShape) -> Iterator[RowsPiece]:
-    """Pieces of the table whose lines these are, the header before them.
+def rows_of_table(lines: Iterator[Sequence[str]], shape: TableShape) -> Iterator[RowsBatch]:
+    """Batches of the table whose lines these are, the header before them.
 
     Raises
     ------
-    TableError : for another header, and at the first piece with a line that does not fit.
+    TableError : for another header, and at the first batch with a line that does not fit.
     """
     header = next(lines, [])
     if header != shape.header:
@@ -92,16 +92,16 @@ def rows_of_table(lines: Iterator[Sequence[str]], shape: TableShape) -> Iterator
     return rows_of_lines(lines, shape)
 
 
-def rows_of_lines(lines: Iterable[Sequence[str]], shape: TableShape) -> Iterator[RowsPiece]:
-    """Pieces of the table whose lines these are, without a header. Raises TableError as `rows_of_table`."""
+def rows_of_lines(lines: Iterable[Sequence[str]], shape: TableShape) -> Iterator[RowsBatch]:
+    """Batches of the table whose lines these are, without a header. Raises TableError as `rows_of_table`."""
     places = [{label: place for place, label in enumerate(known)} for known in shape.labels]
     read, line = iter(lines), 2
-    while rows := list(islice(read, ROWS_PER_PIECE)):
-        yield _piece(rows, shape, places, line)
+    while rows := list(islice(read, ROWS_PER_BATCH)):
+        yield _batch(rows, shape, places, line)
         line += len(rows)
 
 
-def _piece(rows: list[Sequence[str]], shape: TableShape, places: list[dict[str, int]], line: int) -> RowsPiece:
+def _batch(rows: list[Sequence[str]], shape: TableShape, places: list[dict[str, int]], line: int) -> RowsBatch:
     """The rows from a line on. Raises TableError."""
     size = len(shape.header)
     ragged = next((i for i, row in enumerate(rows) if len(row) != size), None)
@@ -121,7 +121,7 @@ def _piece(rows: list[Sequence[str]], shape: TableShape, places: list[dict[str, 
         _check(texts, place.keys(), f"a bin of {name!r} ({listing(place)})", line)
         kind = np.min_scalar_type(max(len(place) - 1, 0))
         bins.append(np.fromiter(map(place.__getitem__, texts), dtype=kind, count=len(texts)))
-    return RowsPiece(bins=bins, weights=weights)
+    return RowsBatch(bins=bins, weights=weights)
 
 
 def _check(texts: Sequence[str], known: Set[str], expected: str, line: int) -> None:

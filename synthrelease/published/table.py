@@ -13,7 +13,7 @@ import numpy as np
 from synthrelease.domain.counts import Counts, Tally
 from synthrelease.domain.margins import WEIGHT
 from synthrelease.errors import listing
-from synthrelease.published.lines import MARK, RowsPiece, TableError, TableShape, csv_lines, rows_of_table
+from synthrelease.published.lines import MARK, RowsBatch, TableError, TableShape, csv_lines, rows_of_table
 from synthrelease.toml.bundle import SYNTHETIC
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from synthrelease.candidates.candidate import Candidate
 
-_PIECE = 2**22
+_BATCH = 2**22
 """Bytes of data.csv that are taken apart to lines at a time, about."""
 
 
@@ -96,7 +96,7 @@ def _without_repetitions(content: bytes) -> tuple[bytes, np.ndarray | None]:
         return content, None
     times, start = Counter[bytes](), content.find(b"\n") + 1
     while 0 < start < len(content):
-        stop = content.find(b"\n", start + _PIECE)
+        stop = content.find(b"\n", start + _BATCH)
         stop = len(content) if stop < 0 else stop
         times.update(content[start:stop].removesuffix(b"\n").split(b"\n"))
         start = stop + 1
@@ -108,27 +108,27 @@ def _without_repetitions(content: bytes) -> tuple[bytes, np.ndarray | None]:
 
 def _table_of(lines: Iterator[Sequence[str]], shape: TableShape, times: np.ndarray | None) -> ReleasedTable:
     """The table of these lines, the header before them; `times` says how often each occurs, once when it is None."""
-    counts, done, weighted = Tally(shape.layout), 0, list[RowsPiece]()
-    for piece in rows_of_table(lines, shape):
-        rows = len(piece.bins[0])
-        counts.add(Counts.of(shape.layout, piece.bins, None if times is None else times[done : done + rows]))
+    counts, done, weighted = Tally(shape.layout), 0, list[RowsBatch]()
+    for batch in rows_of_table(lines, shape):
+        rows = len(batch.bins[0])
+        counts.add(Counts.of(shape.layout, batch.bins, None if times is None else times[done : done + rows]))
         done += rows
-        weighted += [piece] if shape.weighted else []
+        weighted += [batch] if shape.weighted else []
     if not done:
         raise TableError(f"expected rows of {len(shape.header)} values, found none")
-    weights = np.concatenate([piece.weights for piece in weighted if piece.weights is not None]) if weighted else None
+    weights = np.concatenate([batch.weights for batch in weighted if batch.weights is not None]) if weighted else None
     return ReleasedTable(
         labels=shape.labels,
         ordered=shape.ordered,
         counts=counts.total(),
-        weights=None if weights is None else _of_cells(counts.total(), [piece.bins for piece in weighted], weights),
+        weights=None if weights is None else _of_cells(counts.total(), [batch.bins for batch in weighted], weights),
         marked=shape.marked,
     )
 
 
-def _of_cells(counts: Counts, pieces: Sequence[Sequence[np.ndarray]], weights: np.ndarray) -> np.ndarray:
+def _of_cells(counts: Counts, batches: Sequence[Sequence[np.ndarray]], weights: np.ndarray) -> np.ndarray:
     """(n_cells,) the weight that all rows of each cell have, from the bins and the weights of the rows."""
-    cells = np.concatenate([counts.find(bins) for bins in pieces])
+    cells = np.concatenate([counts.find(bins) for bins in batches])
     of_cells = np.zeros(len(counts))
     of_cells[cells] = weights
     if not np.array_equal(of_cells[cells], weights):

@@ -75,11 +75,11 @@ def _copy_problems(
         yield f"copy {number}: expected one line for each row of data.csv, in order, with the columns that it lacks"
         return
     try:
-        pieces = list(rows_of_lines((line[len(HEAD) :] for line in lines), replace(table.shape, weighted=False)))
+        batches = list(rows_of_lines((line[len(HEAD) :] for line in lines), replace(table.shape, weighted=False)))
     except TableError as error:
         yield f"copy {number}: {error}"
         return
-    bins = [np.concatenate(parts).astype(np.int64) for parts in zip(*(piece.bins for piece in pieces), strict=True)]
+    bins = [np.concatenate(parts).astype(np.int64) for parts in zip(*(batch.bins for batch in batches), strict=True)]
     lacking = np.repeat(open_, table.counts.counts, axis=0)
     for column, gap in enumerate(gaps.missing):
         if (bins[column] != table.counts.rows(column))[~lacking[:, column]].any():

@@ -52,7 +52,7 @@ def test_a_written_table_is_read_back(codes: list[int], quoted: bool, piece: int
     labels = QUOTED if quoted else PLAIN
     content = csv_bytes(ReleasedTable(labels=labels, ordered=(False, True), counts=counts))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tables, "_PIECE", piece)
+        patch.setattr(tables, "_BATCH", piece)
         found, reference = both(content, labels)
         unsorted = b"\n".join([content.split(b"\n")[0], *content.split(b"\n")[:0:-1]]).replace(b"\n\n", b"\n")
         assert quoted or both(unsorted, labels) == (found, reference)

@@ -71,7 +71,7 @@ OF_DOORS = (
     Mutation(
         name="wrong texts: their rows are left out where missing values are a bin",
         breaks="rows are left out of a table that says that it keeps all, and their number is not paid for",
-        place="enclave.counting:count_pieces",
+        place="enclave.counting:count_batches",
         old="digits[place] = _as_missing(found, column)",
         new="pass",
         tests=(VALUES,),
@@ -79,7 +79,7 @@ OF_DOORS = (
     Mutation(
         name="check: columns with texts that are no number are not told",
         breaks="a wrong decimal mark is found after the charge, by a release of no rows",
-        place="enclave.counting:count_pieces",
+        place="enclave.counting:count_batches",
         old="unread.add(place)",
         new="pass",
         tests=(VALUES,),

@@ -225,7 +225,7 @@ OF_THE_ROWS = (
     Mutation(
         name="reading: an empty line of a file of one column is no row",
         breaks="one person's missing value changes the number of rows of the file, which is published",
-        place="enclave.csv_files:csv_pieces",
+        place="enclave.csv_files:csv_batches",
         old="(record or [''] for record in reader) if len(header) == 1 else filter(None, reader)",
         new="filter(None, reader)",
         tests=(READ,),

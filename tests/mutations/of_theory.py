@@ -160,11 +160,11 @@ OF_THE_THEORY = (
         tests=(SENSITIVITY,),
     ),
     Mutation(
-        name="functional mechanism: the last cell of each piece is not scanned",
+        name="functional mechanism: the last cell of each batch is not scanned",
         breaks="a record that moves the moments more than the noise hides",
         place="criteria.functional_mechanism:Design.of",
-        old="scaled.rounded(scaled.largest_moments(piece)).sum(axis=1)",
-        new="scaled.rounded(scaled.largest_moments(piece)).sum(axis=1)[:-1]",
+        old="scaled.rounded(scaled.largest_moments(batch)).sum(axis=1)",
+        new="scaled.rounded(scaled.largest_moments(batch)).sum(axis=1)[:-1]",
         tests=(SENSITIVITY,),
     ),
     Mutation(
