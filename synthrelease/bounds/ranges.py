@@ -100,7 +100,7 @@ def count_range(facts: Facts, figure: np.ndarray, more: int = 0) -> Range:
     ends = []
     for sign in (-1, 1):
         top = maximum(facts, sign * figure)
-        most = max(0.0, float((sign * figure).max(initial=0.0)))
+        most = float((sign * figure)[facts.kept].max(initial=0.0))  # by a row that was not drawn
         value = min(math.floor(top.value + 1e-6), round(float(facts.synthetic.sum()) * most)) + round(more * most)
         ends.append(End(value=sign * value, steps=_steps([*_reasons(facts, top), *_drawn(more, more * most)])))
     return Range(answer=answer, low=ends[0], high=ends[1])

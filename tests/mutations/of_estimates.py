@@ -157,6 +157,14 @@ OF_ESTIMATES = (
         tests=(f"{OF_BOUNDS}::test_no_file_that_the_figures_and_the_number_of_rows_allow_is_outside_the_bound",),
     ),
     Mutation(
+        name="bounds: rows that were not drawn are where the rules keep none",
+        breaks="a bound that is wider than it need be, and says what cannot be",
+        place="bounds.ranges:count_range",
+        old="(sign * figure)[facts.kept]",
+        new="(sign * figure)",
+        tests=("tests/bounds/test_file.py::test_rows_that_were_not_drawn_are_in_no_cell_that_the_rules_exclude",),
+    ),
+    Mutation(
         name="bounds: the rows that were not drawn have no part in a share",
         breaks="bounds of the drawn rows that are said of the file",
         place="bounds.ranges:with_other_rows",
