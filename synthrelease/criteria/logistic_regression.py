@@ -23,7 +23,16 @@ from synthrelease.criteria.fitted import Fitted
 from synthrelease.criteria.guarding import LostPair
 from synthrelease.criteria.intervals import Interval, linear
 from synthrelease.criteria.offenders import Offender, PublicCounts
-from synthrelease.criteria.records import Finite, Records, RegressionColumns, added, check_ranges, public_axes, records_of_cells
+from synthrelease.criteria.records import (
+    Finite,
+    Records,
+    RegressionColumns,
+    StandardUnits,
+    added,
+    check_ranges,
+    public_axes,
+    records_of_cells,
+)
 from synthrelease.criteria.wording import figure as number
 from synthrelease.criteria.wording import shown, what_counts, words
 from synthrelease.domain.counts import Counts
@@ -227,15 +236,14 @@ class _Steps:
 
     Attributes
     ----------
-    centres, deviations : (d,) means and standard deviations of the features in S; a feature without spread has 1.
+    units : of the features in S.
     coefficients : (d + 1,) of the synthetic fit, the intercept first, per standard deviation.
     inverse : (d + 1, d + 1) H^-1.
     rows : m, the synthetic rows that have all the columns.
     void : whether the synthetic table determines no coefficients.
     """
 
-    centres: np.ndarray
-    deviations: np.ndarray
+    units: StandardUnits
     coefficients: np.ndarray
     inverse: np.ndarray
     rows: int
@@ -247,13 +255,11 @@ class _Steps:
         features, outcome = released.values[:, :-1], released.values[:, -1]
         weights = released.counts / max(1, released.rows)
         centres = weights @ features
-        spreads = np.sqrt(weights @ (features - centres) ** 2)
-        deviations = np.where(spreads > 0, spreads, 1.0)
-        standard = np.column_stack([np.ones(len(features)), (features - centres) / deviations])
+        units = StandardUnits.of(centres, np.sqrt(weights @ (features - centres) ** 2))
+        standard = np.column_stack([np.ones(len(features)), units.of_records(features)])
         fit, size = _fit(standard, weights, weights * outcome), standard.shape[1]
         return cls(
-            centres=centres,
-            deviations=deviations,
+            units=units,
             coefficients=np.zeros(size) if fit is None else fit.at,
             inverse=np.zeros((size, size)) if fit is None else np.linalg.inv(fit.information),
             rows=max(1, released.rows),
@@ -272,7 +278,7 @@ class _Steps:
 
     def shares(self, records: np.ndarray) -> np.ndarray:
         """(n, d) v(z) of each of some (n, d + 1) records, by single sums and products: a function of the record alone."""
-        parts = list(((records[:, :-1] - self.centres) / self.deviations).T)
+        parts = list(self.units.of_records(records[:, :-1]).T)
         start, *slopes = self.coefficients.tolist()
         residuals = records[:, -1] - _probability(added(start, parts, slopes))
         return np.column_stack([added(first, parts, rest) * residuals for first, *rest in self.inverse.T.tolist()[1:]])
@@ -288,10 +294,7 @@ class _Steps:
         possible : (n_cells,) False where the rules exclude every record of the cell; the target's bins vary fastest.
         """
         *features, outcome = limits
-        parts = [
-            Interval((part.low - centre) / spread, (part.high - centre) / spread)
-            for part, centre, spread in zip(features, self.centres.tolist(), self.deviations.tolist(), strict=True)
-        ]
+        parts = self.units.of_limits(features)
         start, *slopes = self.coefficients.tolist()
         scores, room = linear(start, parts, slopes).outer(), 2.0**-40
         probabilities = Interval(_probability(scores.low) * (1 - room), _probability(scores.high) * (1 + room))

@@ -10,7 +10,7 @@ from synthrelease.domain.bins import MAX_BINS, IntervalBin, parse_bins
 from synthrelease.domain.dates import ISO, DateFormat
 from synthrelease.domain.rules import Rule, edges
 from synthrelease.domain.schema import Binning, Column
-from synthrelease.domain.value_grid import ValueGrid, value_grid
+from synthrelease.domain.value_grid import ValueGrid, value_grid, value_limits
 from synthrelease.errors import Unexpected, closest, listing
 from synthrelease.specification.categories import Bins, ColumnError, category, code, grouping, readable
 from synthrelease.toml.columns import ColumnTable, InputTable
@@ -197,7 +197,8 @@ def _stated_numbers(
     for label, number in numbers.items():
         if label not in known:
             raise ColumnError("numbers", f"bins of the column ({listing(known)})", repr(label), closest(label, known))
-        low, high = max(known[label].lower, bounds[0]), min(known[label].upper - (1 if whole else 0), bounds[1])
+        kind, one = "integer" if whole else "real", known[label]
+        (low,), (high,) = value_limits(kind, [number], [one.lower], [one.upper], bounds)
         if not low <= number <= high:
             raise ColumnError(
                 "numbers", f"a number that bin {label!r} can hold, from {low:.15g} to {high:.15g}", f"{number:.15g}"
