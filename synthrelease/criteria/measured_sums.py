@@ -15,9 +15,9 @@ from typing import TypeVar
 import numpy as np
 
 from synthrelease.candidates.generators.measurements import NoisyMarginal, NoisyMarginals
-from synthrelease.criteria.noise_limits import Parts, noise_limit
 from synthrelease.criteria.scored_limits import Limit, limits_of_cells, limits_of_sum
 from synthrelease.domain.axes import added_up, spread_out
+from synthrelease.measurements.limits import Parts, noise_limit
 
 _FINEST_WEIGHT = 8
 """Weights of tables in a combination are whole numbers up to this."""

@@ -12,7 +12,7 @@ from fractions import Fraction
 import numpy as np
 
 from synthrelease.candidates.generators.measurements import NoisyMarginals, NoisySum
-from synthrelease.criteria.noise_limits import noise_limit
+from synthrelease.measurements.limits import noise_limit
 
 Limit = tuple[int, int, int]
 """(v, t, m): m times the sum is within t of v."""

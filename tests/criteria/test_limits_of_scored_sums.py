@@ -10,8 +10,8 @@ import pytest
 
 from synthrelease.candidates.generators.measurements import NoisyMarginal, NoisyMarginals, NoisySum
 from synthrelease.criteria.measured_sums import Sums, all_limits, half_widths
-from synthrelease.criteria.noise_limits import noise_limit
 from synthrelease.domain.schema import Layout
+from synthrelease.measurements.limits import noise_limit
 
 LAYOUT = Layout(columns=("a", "b"), sizes=(3, 2))
 COUNTS = np.array([[40, 9], [25, 3], [2, 1]])

@@ -9,13 +9,13 @@ HELD = f"{FILE}::test_intervals_hold_the_file_s_share_and_count_in_the_stated_pa
 OF_BOUNDS = "tests/bounds/test_file.py"
 ESTIMATE = "tests/estimates/test_estimate.py"
 COVER = f"{ESTIMATE}::test_intervals_hold_the_number_of_the_table"
-LAWS = "tests/estimates/test_laws.py::test_it_holds_the_stated_share_of_all_outcomes_and_not_much_more"
+LAWS = "tests/measurements/test_laws.py::test_it_holds_the_stated_share_of_all_outcomes_and_not_much_more"
 
 OF_ESTIMATES = (
     Mutation(
         name="estimates: the variance of a noise is half of what it is",
         breaks="intervals that are too narrow",
-        place="estimates.laws:variance",
+        place="measurements.laws:variance",
         old="2 * np.exp(-1 / scale)",
         new="np.exp(-1 / scale)",
         tests=(LAWS, COVER),
@@ -23,7 +23,7 @@ OF_ESTIMATES = (
     Mutation(
         name="estimates: one side of the law alone",
         breaks="intervals that miss twice as often as they say",
-        place="estimates.laws:half_width",
+        place="measurements.laws:half_width",
         old="(4 / _PERIOD)",
         new="(8 / _PERIOD)",
         tests=(LAWS, COVER),
