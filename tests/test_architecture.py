@@ -8,10 +8,12 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
+from synthrelease.bundle.folder import write_bundle
 from synthrelease.candidates.generators import GENERATORS
 from synthrelease.candidates.projections import PROJECTIONS
 from synthrelease.criteria import CRITERIA
@@ -101,9 +103,16 @@ MODULES = {
 }
 
 
+def kinds_of(package: str, tree: ast.Module) -> set[str]:
+    """The modules that the dict of kinds of a package names: "module:Class", loaded when a kind is asked for."""
+    dicts = [node.args[1] for node in ast.walk(tree) if isinstance(node, ast.Call) and calls("Kinds")(node)]
+    places = [value.value for each in dicts if isinstance(each, ast.Dict) for value in each.values]  # type: ignore[attr-defined]
+    return {f"{package}.{place.partition(':')[0]}" for place in places}
+
+
 def import_graph(modules: dict[str, ast.Module]) -> dict[str, set[str]]:
-    """What each module imports of the others, wherever in the file: at its top, in a function, or for types alone."""
-    graph: dict[str, set[str]] = {module: set() for module in modules}
+    """What each module imports of the others, wherever in the file: at its top, in a function, for types, or as a kind."""
+    graph: dict[str, set[str]] = {module: kinds_of(module, tree) for module, tree in modules.items()}
     for module, tree in modules.items():
         for node in ast.walk(tree):
             if isinstance(node, ast.Import):
@@ -142,6 +151,30 @@ def test_no_module_imports_another_in_a_circle_not_even_in_a_function_or_for_typ
 def test_a_circle_is_found(code: str) -> None:
     modules = MODULES | {"synthrelease.bounds.words": ast.parse(code)}
     assert {"synthrelease.bounds.answer", "synthrelease.bounds.words"} <= set(circle(import_graph(modules)))
+
+
+REGISTRIES = {"criteria": CRITERIA, "candidates.generators": GENERATORS, "candidates.projections": PROJECTIONS}
+
+
+@pytest.mark.parametrize("package", REGISTRIES)
+def test_a_dict_of_kinds_names_classes_that_are_there(package: str) -> None:
+    named = kinds_of(f"synthrelease.{package}", MODULES[f"synthrelease.{package}"])
+    assert named <= set(MODULES)
+    assert {model.__module__ for model in REGISTRIES[package].values()} == named
+
+
+LATE = {module: node for module, tree in MODULES.items() for node in ast.walk(tree) if calls("at_first_use")(node)}
+
+
+@pytest.mark.parametrize("package", LATE)
+def test_what_is_loaded_at_first_use_is_what_types_are_told(package: str) -> None:
+    """The imports for types and the names that are loaded late stand one below the other: they say the same."""
+    branch = next(node for node in MODULES[package].body if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test))
+    told = {alias.name: str(node.module) for node in branch.body if isinstance(node, ast.ImportFrom) for alias in node.names}
+    late = ast.literal_eval(LATE[package].args[1])  # type: ignore[attr-defined]
+    assert {name: f"{package}.{module}" for module, names in late.items() for name in names} == told
+    for name, module in told.items():
+        assert getattr(import_module(package), name) is getattr(import_module(module), name)
 
 
 def test_mistakes_are_values_and_no_message_is_taken_apart() -> None:
@@ -474,7 +507,7 @@ def code_without_texts(path: Path) -> str:
 
 
 ALONE = "synthrelease.verification.alone"
-MOST_LINES = 12_000
+MOST_LINES = 10_000
 """Of everything that the part of a verification imports that stands alone, comments and blank lines included."""
 
 
@@ -533,3 +566,54 @@ def test_it_runs_on_what_it_imports(tmp_path: Path) -> None:
     allowed = closure(ALONE) | closure("synthrelease.verification.verify")
     assert set(loaded) <= allowed
     assert {name.split(".")[1] for name in loaded}.isdisjoint({"bundle", "candidates", "criteria", "enclave", "releasing"})
+
+
+BEHIND_THE_DOOR = {"candidates", "enclave", "randomness", "releasing"}
+"""Rooms of which nobody who reads a release has any use."""
+
+
+READ = [module for module in MODULES if module.partition(".")[2].startswith(("published", "bounds", "estimates"))]
+
+
+@pytest.mark.parametrize("module", [*READ, *sorted(kinds_of("synthrelease.criteria", MODULES["synthrelease.criteria"]))])
+def test_what_readers_load_imports_nothing_that_makes_candidates_and_no_noise(module: str) -> None:
+    """Not even the kinds of criteria: they import the door and the noise where they spend."""
+    assert {name.split(".")[1] for name in closure(module)}.isdisjoint(BEHIND_THE_DOOR)
+
+
+def loaded_by(code: str) -> set[str]:
+    """The modules of the package that a process of its own has loaded when it has run some code."""
+    shown = f"import sys; {code}; print(*(name for name in sys.modules if name.split('.')[0] == 'synthrelease'))"
+    done = subprocess.run([sys.executable, "-c", shown], capture_output=True, text=True, check=True, cwd=ROOT)
+    return set(done.stdout.splitlines()[-1].split())
+
+
+BOUND, ESTIMATE = "face == 'head' and year < 5", "share face == 'head' by year"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("code", "most"),
+    [
+        ("import synthrelease; synthrelease.load({folder!r})", 50),
+        (f"import synthrelease; synthrelease.bound({{folder!r}}, {BOUND!r})", 100),
+        (f"import synthrelease; synthrelease.estimate({{folder!r}}, {ESTIMATE!r})", 70),
+        (f"from synthrelease.cli import app; app(['bound', {{folder!r}}, {BOUND!r}], standalone_mode=False)", 120),
+        (f"from synthrelease.cli import app; app(['estimate', {{folder!r}}, {ESTIMATE!r}], standalone_mode=False)", 90),
+    ],
+    ids=["load", "bound", "estimate", "the command bound", "the command estimate"],
+)
+def test_a_reader_loads_few_modules_and_none_of_the_enclave(code: str, most: int, tmp_path: Path) -> None:
+    """Of a release with the criteria of the births; an estimate is made from published tables."""
+    from tests.helpers.cards import rich_bundle, write_files
+    from tests.published.test_measurements import released
+
+    folder = tmp_path / "bundle"
+    if "estimate" in code:
+        write_bundle(released(tmp_path, 'publish_measurements = true\nmeasurements = "shared"'), folder)
+    else:
+        write_files(rich_bundle(), folder)
+    loaded = loaded_by(code.format(folder=str(folder)))
+    protected = {"synthrelease.enclave", "synthrelease.enclave.protection"} if "cli" in code else set()  # of every command
+    assert len(loaded) <= most
+    assert {name.split(".")[1] for name in loaded - {"synthrelease"} - protected}.isdisjoint(BEHIND_THE_DOOR)

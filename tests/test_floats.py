@@ -32,7 +32,8 @@ from synthrelease.criteria.records import records_of_cells
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.schema import Schema, Transformation
 from synthrelease.enclave.door import Meter, PrivateCounts
-from synthrelease.randomness import discrete_gaussian, discrete_laplace, laplace_figure, noise_grid
+from synthrelease.noise_grids import noise_grid
+from synthrelease.randomness import discrete_gaussian, discrete_laplace, laplace_figure
 
 LOWEST = np.iinfo(np.int64).min
 

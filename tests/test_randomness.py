@@ -13,9 +13,10 @@ import pytest
 from scipy import stats
 from scipy.special import gammaln, logsumexp
 
-from synthrelease import randomness
+from synthrelease import noise_grids, randomness
 from synthrelease.audit.sensitivity import Recording
 from synthrelease.inversion.negative_binomial import TruncatedNegativeBinomial
+from synthrelease.noise_grids import laplace_sd, laplace_tail, noise_grid
 from synthrelease.randomness import (
     SeededEntropy,
     choose,
@@ -24,9 +25,6 @@ from synthrelease.randomness import (
     discrete_laplace,
     gaussian_scale,
     laplace_figure,
-    laplace_sd,
-    laplace_tail,
-    noise_grid,
     truncated_negative_binomial,
 )
 
@@ -110,7 +108,7 @@ def test_the_scale_is_never_below_the_exact_number() -> None:
     """Numbers that no double holds: the float is on the safe side, and next to the exact number."""
     for numerator in range(1, 200):
         exact = Fraction(numerator, 7 * 11 * 13)
-        up = randomness._round_up(exact)
+        up = noise_grids.rounded_up(exact)
         assert Fraction(math.nextafter(up, 0)) < exact <= Fraction(up)
 
 

@@ -330,4 +330,4 @@ def _moments(design: Design, epsilon: Fraction, table: tuple[int, ...], draws: i
     """(draws, k) noisy moment sums."""
     counts = np.bincount(table, minlength=int(np.prod([len(axis) for axis in design.numbers])))
     records = records_of_cells(counts, design.numbers)
-    return np.array([private_least_squares(design, records, epsilon).sums for _ in range(draws)])
+    return np.array([private_least_squares(design, records, epsilon, SYSTEM).sums for _ in range(draws)])

@@ -16,10 +16,10 @@ from synthrelease.candidates.generators.conditions import Frequencies
 from synthrelease.candidates.generators.marginals import Marginals
 from synthrelease.candidates.generators.private_tables import CHANGE, Asked, Gaussian, score_of
 from synthrelease.candidates.generators.privbayes import _measure, dependence_score, score_sensitivity
-from synthrelease.candidates.generators.scored_sums import STEPS
 from synthrelease.criteria.functional_mechanism import Design, Prior, private_least_squares
 from synthrelease.criteria.records import records_of_cells
 from synthrelease.domain.lattice import lattice
+from synthrelease.measurements.scored_sums import STEPS
 
 PRIOR = Prior(
     intercept=0.5,

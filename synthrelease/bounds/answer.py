@@ -12,9 +12,9 @@ from synthrelease.bounds.conditions import Condition, over_cells, parse_conditio
 from synthrelease.bounds.kept import RISK
 from synthrelease.bounds.knowledge import Knowledge
 from synthrelease.bounds.ranges import Range, count_range, ratio_range
-from synthrelease.bounds.values import limits_of, numbers_of, tells_values
+from synthrelease.bounds.values import check_numbers, limits_of, numbers_of, tells_values
 from synthrelease.bounds.words import Bound
-from synthrelease.errors import InputError, closest, cut, listing
+from synthrelease.errors import InputError
 from synthrelease.published import PublishedColumn, PublishedRelease, load
 
 MAX_CELLS = 1_000_000
@@ -172,16 +172,3 @@ class _Measure:
             return f"{'share' if share else 'number'} of rows with {condition.text or 'any value'}{share}"
 
         return one(self.query) + (f", minus {one(self.minus)}" if self.minus else "")
-
-
-def check_numbers(release: PublishedRelease, name: str) -> None:
-    """Raises InputError for a column that is not there, or that has a bin of values without a number."""
-    if name not in release.by_name:
-        hint = closest(name, release.by_name)
-        raise InputError(
-            f"expected a column of the release ({listing(release.by_name, 40)}), found {cut(name, 60)!r}."
-            + (f" Did you mean {hint!r}?" if hint else "")
-        )
-    column = release.by_name[name]
-    if any(number is None for number in column.numbers[: column.present]):
-        raise InputError(f"expected a column with a number for every bin, found {cut(name, 60)!r}, which has none.")

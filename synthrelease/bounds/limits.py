@@ -25,11 +25,8 @@ from dataclasses import dataclass
 from synthrelease.bounds.measured import measured_times
 from synthrelease.criteria import CRITERIA, Score
 from synthrelease.errors import InputError
+from synthrelease.noise_grids import noise_grid
 from synthrelease.published import PublishedRelease
-from synthrelease.randomness import noise_grid
-
-USABLE = tuple(kind for kind, criterion in CRITERIA.items() if not criterion.no_bounds)
-"""Kinds of criteria that say something about other queries."""
 
 _SHARE_OF_ABSOLUTE = 0.5
 """Of the risk: every bound rests on the absolute error, so its limit gets half. Fixed, so that no figure influences it."""
@@ -72,9 +69,10 @@ def limits(release: PublishedRelease, confidence: float, acceptance: float | Non
     check_confidence(confidence)
     if acceptance is not None and not 0 < acceptance <= 1:
         raise InputError(f"acceptance: expected a probability above 0 and at most 1, found {acceptance:g}.")
-    usable = [i for i, score in enumerate(release.criteria) if score.kind in USABLE and score.mechanism == "Laplace"]
+    usable = [i for i, score in enumerate(release.criteria) if score.mechanism == "Laplace" and _usable(score.kind)]
     if not usable and measured_times(release, acceptance) is None:
-        raise InputError(f"{release.folder}: expected a criterion that bounds errors, such as {USABLE[0]!r}; found none.")
+        example = next(filter(_usable, CRITERIA))
+        raise InputError(f"{release.folder}: expected a criterion that bounds errors, such as {example!r}; found none.")
     return tuple(
         Limit(
             index=i,
@@ -85,6 +83,11 @@ def limits(release: PublishedRelease, confidence: float, acceptance: float | Non
         for i, risk in _risks(release, usable, divided_risk(release, confidence, acceptance)[0]).items()
         for score in [release.criteria[i]]
     )
+
+
+def _usable(kind: str) -> bool:
+    """Whether criteria of this kind say something about other queries."""
+    return kind in CRITERIA and not CRITERIA[kind].no_bounds
 
 
 def check_confidence(confidence: float) -> None:

@@ -20,8 +20,8 @@ from itertools import combinations
 import numpy as np
 
 from synthrelease.criteria.known_errors import SumError
-from synthrelease.criteria.measured_groups import in_steps
 from synthrelease.domain.axes import added_up
+from synthrelease.domain.value_grid import in_steps
 from synthrelease.measurements.limits import noise_limit
 from synthrelease.published import PublishedRelease
 from synthrelease.published.measurements import PublishedMeasurement

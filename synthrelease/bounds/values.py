@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from synthrelease.published import PublishedColumn
+from synthrelease.errors import InputError, closest, cut, listing
+from synthrelease.published import PublishedColumn, PublishedRelease
 
 
 def numbers_of(column: PublishedColumn) -> np.ndarray:
@@ -30,3 +31,16 @@ def tells_values(column: PublishedColumn) -> bool:
     low, high = limits_of(column)
     numbers = numbers_of(column)
     return bool((low == numbers).all() and (high == numbers).all())
+
+
+def check_numbers(release: PublishedRelease, name: str) -> None:
+    """Raises InputError for a column that is not there, or that has a bin of values without a number."""
+    if name not in release.by_name:
+        hint = closest(name, release.by_name)
+        raise InputError(
+            f"expected a column of the release ({listing(release.by_name, 40)}), found {cut(name, 60)!r}."
+            + (f" Did you mean {hint!r}?" if hint else "")
+        )
+    column = release.by_name[name]
+    if any(number is None for number in column.numbers[: column.present]):
+        raise InputError(f"expected a column with a number for every bin, found {cut(name, 60)!r}, which has none.")

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from synthrelease.randomness import noise_grid
+from synthrelease.noise_grids import noise_grid
 
 LEVEL = Fraction(95, 100)
 

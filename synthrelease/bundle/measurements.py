@@ -5,10 +5,10 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from synthrelease.candidates.generators.measurements import NoisyMarginal, NoisyMarginals, NoisySum
 from synthrelease.domain.schema import Transformation
+from synthrelease.measurements.noisy_tables import NoisyMarginal, NoisyMarginals, NoisySum
+from synthrelease.noise_grids import laplace_sd
 from synthrelease.published.measurements import FORMAT, NAME, MeasuredSumPart, MeasuredTablePart, MeasurementsPart
-from synthrelease.randomness import laplace_sd
 
 __all__ = ["NAME", "measurements_bytes"]
 

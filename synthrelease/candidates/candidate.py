@@ -9,13 +9,14 @@ import numpy as np
 
 from synthrelease.accounting.charges import Charge
 from synthrelease.candidates.configuration import Configuration
-from synthrelease.candidates.generators import Background, MeasuringGenerator, Model, NoisyMarginals
+from synthrelease.candidates.generators import Background, MeasuringGenerator, Model
 from synthrelease.candidates.kept_models import KeptModels
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.domain.schema import Transformation
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import RejectedRound
+from synthrelease.measurements.noisy_tables import NoisyMarginals
 
 MAX_RESAMPLES = 1000
 

@@ -1,43 +1,54 @@
 """Acceptance criteria by the kind used in the acceptance file. To add one: one file, one line here."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from synthrelease.criteria.base import Criterion, Query, Score, Setting, fitted_before, scores_of
-from synthrelease.criteria.conditional_means import ConditionalMean
-from synthrelease.criteria.conditional_medians import ConditionalMedian
-from synthrelease.criteria.face_privacy import FacePrivacy
-from synthrelease.criteria.facts import Group, PublicColumn, PublicFacts
-from synthrelease.criteria.faithfulness import Faithfulness
-from synthrelease.criteria.fitted import Fitted, MeasuredAnswers
-from synthrelease.criteria.joint import JointTest
-from synthrelease.criteria.linear_regression import RegressionCoefficients
-from synthrelease.criteria.logistic_regression import LogisticRegression
-from synthrelease.criteria.marginals import AbsoluteMarginalError, RelativeMarginalError
-from synthrelease.criteria.offenders import Offender, PublicCounts
-from synthrelease.criteria.proportions import DifferenceInProportions
-from synthrelease.criteria.regression_one_step import RegressionOneStep
-from synthrelease.criteria.regression_prediction import RegressionPrediction
-from synthrelease.criteria.typical_marginals import MeanMarginalError, QuantileMarginalError
-from synthrelease.criteria.weighted_marginals import WeightedMarginalError
+from synthrelease.loading import Kinds, at_first_use
 
-CRITERIA: dict[str, type[Criterion]] = {
-    "absolute_marginal_error": AbsoluteMarginalError,
-    "relative_marginal_error": RelativeMarginalError,
-    "mean_marginal_error": MeanMarginalError,
-    "quantile_marginal_error": QuantileMarginalError,
-    "weighted_marginal_error": WeightedMarginalError,
-    "conditional_mean": ConditionalMean,
-    "conditional_median": ConditionalMedian,
-    "difference_in_proportions": DifferenceInProportions,
-    "regression_coefficients": RegressionCoefficients,
-    "regression_one_step": RegressionOneStep,
-    "regression_prediction": RegressionPrediction,
-    "logistic_regression": LogisticRegression,
-    "faithfulness": Faithfulness,
-    "face_privacy": FacePrivacy,
-}
+if TYPE_CHECKING:
+    from synthrelease.criteria.base import Criterion, Setting
+    from synthrelease.criteria.facts import Group, PublicColumn, PublicFacts
+    from synthrelease.criteria.fitted import Fitted, MeasuredAnswers
+    from synthrelease.criteria.joint import JointTest
+    from synthrelease.criteria.offenders import Offender, PublicCounts
+    from synthrelease.criteria.scores import Query, Score
+    from synthrelease.criteria.scoring import fitted_before, scores_of
+else:
+    __getattr__ = at_first_use(
+        __name__,
+        {
+            "base": ("Criterion", "Setting"),
+            "facts": ("Group", "PublicColumn", "PublicFacts"),
+            "fitted": ("Fitted", "MeasuredAnswers"),
+            "joint": ("JointTest",),
+            "offenders": ("Offender", "PublicCounts"),
+            "scores": ("Query", "Score"),
+            "scoring": ("fitted_before", "scores_of"),
+        },
+    )
+
+CRITERIA: Mapping[str, type[Criterion]] = Kinds(
+    __name__,
+    {
+        "absolute_marginal_error": "marginals:AbsoluteMarginalError",
+        "relative_marginal_error": "marginals:RelativeMarginalError",
+        "mean_marginal_error": "typical_marginals:MeanMarginalError",
+        "quantile_marginal_error": "typical_marginals:QuantileMarginalError",
+        "weighted_marginal_error": "weighted_marginals:WeightedMarginalError",
+        "conditional_mean": "conditional_means:ConditionalMean",
+        "conditional_median": "conditional_medians:ConditionalMedian",
+        "difference_in_proportions": "proportions:DifferenceInProportions",
+        "regression_coefficients": "linear_regression:RegressionCoefficients",
+        "regression_one_step": "regression_one_step:RegressionOneStep",
+        "regression_prediction": "regression_prediction:RegressionPrediction",
+        "logistic_regression": "logistic_regression:LogisticRegression",
+        "faithfulness": "faithfulness:Faithfulness",
+        "face_privacy": "face_privacy:FacePrivacy",
+    },
+)
 
 
 def published_criterion(

@@ -6,28 +6,29 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field, ValidationInfo, field_validator
 
 from synthrelease.accounting.charges import Charge, mechanism
-from synthrelease.candidates.candidate import Candidate
-from synthrelease.criteria.drafts import CriterionDraft, FileFacts
 from synthrelease.criteria.facts import Group, PublicColumn, PublicFacts
-from synthrelease.criteria.fitted import Fitted, Regression
-from synthrelease.criteria.guarding import LostPair
-from synthrelease.criteria.known_errors import KnownError
-from synthrelease.criteria.measured_sums import Limits, Sums
-from synthrelease.criteria.offenders import Offender, PublicCounts
 from synthrelease.criteria.scores import ANSWERED, Query, Score, outward
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.domain.schema import Binning, Layout, Schema, Transformation
-from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import Unexpected
-from synthrelease.randomness import laplace_figure
 from synthrelease.toml.fields import Line, Mistake, Reason, SpecTable
+
+if TYPE_CHECKING:
+    from synthrelease.criteria.drafts import CriterionDraft, FileFacts
+    from synthrelease.criteria.fitted import Fitted, Regression
+    from synthrelease.criteria.guarding import LostPair
+    from synthrelease.criteria.known_errors import KnownError
+    from synthrelease.criteria.measured_sums import Limits, Sums
+    from synthrelease.criteria.offenders import Offender, PublicCounts
+    from synthrelease.domain.synthetic_table import SyntheticTable
+    from synthrelease.enclave.door import PrivateCounts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -235,7 +236,7 @@ class Criterion(SpecTable):
         """Criteria of this kind for a public file; a text for what was left out, and why."""
         return ()
 
-    def offender(self, public: PublicCounts, candidate: Candidate, setting: Setting, fitted: Fitted) -> Offender | None:
+    def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
         """Where on public rows the figure comes from; None where the class says why (`no_offender`), or for a perfect
         candidate.
 
@@ -269,11 +270,11 @@ class Criterion(SpecTable):
         """Before the loop: spend the charges of `once` and return what later scores need, or None."""
         return None
 
-    def refit(self, private: PrivateCounts, candidate: Candidate, setting: Setting, fitted: Fitted) -> Fitted:
+    def refit(self, private: PrivateCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Fitted:
         """Before a score: what is fitted anew for it, together with what was fitted before. Spends a part of `per_score`."""
         return fitted
 
-    def query(self, n: int, candidate: Candidate, setting: Setting, fitted: Fitted) -> Query | Score:
+    def query(self, n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Query | Score:
         """What to ask of the private table about a candidate; a score where nothing private is left to ask.
 
         Parameters
@@ -328,7 +329,7 @@ class Criterion(SpecTable):
         """
         raise NotImplementedError
 
-    def asked(self, n: int, candidate: Candidate, setting: Setting, fitted: Fitted) -> Query | Score:
+    def asked(self, n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Query | Score:
         """The query about a candidate, or its score where measurements answer.
 
         Privacy
@@ -342,7 +343,7 @@ class Criterion(SpecTable):
         bound = outward(self.measured_bound(limits, setting.facts(transformation, candidate.counts)))
         return self._judged(bound, self.mechanism_words, None, None, Fraction(0))
 
-    def score(self, private: PrivateCounts, candidate: Candidate, setting: Setting, fitted: Fitted) -> Score:
+    def score(self, private: PrivateCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Score:
         """Ask the query, release its figure with noise and compare it with the threshold.
 
         Parameters
@@ -365,6 +366,8 @@ class Criterion(SpecTable):
 
     def _release(self, private: PrivateCounts, query: Query) -> Score:
         """Release the figure of a query with Laplace noise."""
+        from synthrelease.randomness import laplace_figure  # here, for readers of a release have no use for it
+
         noisy = private.spend(
             self.charge,
             lambda counts: laplace_figure(
@@ -392,25 +395,3 @@ class Criterion(SpecTable):
             noise_sd=noise_sd,
             passed=math.isfinite(value) and value <= self.threshold,
         )
-
-
-def fitted_before(criteria: Iterable[Criterion], private: PrivateCounts, setting: Setting) -> Fitted:
-    """What criteria fit before the loop. Spends the charges of `once` of each."""
-    found = {criterion.name: criterion.prepare(private, setting) for criterion in criteria}
-    return Fitted(regressions={name: regression for name, regression in found.items() if regression is not None})
-
-
-def scores_of(
-    criteria: Iterable[Criterion], private: PrivateCounts, candidate: Candidate, setting: Setting, fitted: Fitted
-) -> tuple[Score, ...]:
-    """Every criterion's score of a candidate, in order; what one fits anew, later ones can use.
-
-    Privacy
-    -------
-    Spends `per_score` of every criterion, whatever the others said, so that the time does not tell which one failed.
-    """
-    found = []
-    for criterion in criteria:
-        fitted = criterion.refit(private, candidate, setting, fitted)
-        found.append(criterion.score(private, candidate, setting, fitted))
-    return tuple(found)

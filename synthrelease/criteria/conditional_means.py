@@ -15,7 +15,6 @@ from typing import Literal
 import numpy as np
 from pydantic import Field, model_validator
 
-from synthrelease.candidates.candidate import Candidate
 from synthrelease.criteria.base import Criterion, Mistake, Query, Setting
 from synthrelease.criteria.columns import grouping_mistakes, unknown_columns, unnumbered
 from synthrelease.criteria.drafts import CriterionDraft, FileFacts
@@ -31,14 +30,16 @@ from synthrelease.criteria.groupings import (
 )
 from synthrelease.criteria.guarding import LostPair
 from synthrelease.criteria.known_errors import MeanError
-from synthrelease.criteria.measured_groups import FINEST, furthest_mean, in_steps, sums_of_numbers
+from synthrelease.criteria.measured_groups import furthest_mean, sums_of_numbers
 from synthrelease.criteria.measured_sums import Limits, Sums
 from synthrelease.criteria.offenders import Offender, PublicCounts
 from synthrelease.criteria.wording import figure, grouped, shown, words
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.own_values import BinnedCounts, atoms_of
 from synthrelease.domain.schema import Layout, Transformation
-from synthrelease.randomness import MOST_ROWS, noise_grid
+from synthrelease.domain.synthetic_table import SyntheticTable
+from synthrelease.domain.value_grid import FINEST, in_steps
+from synthrelease.noise_grids import MOST_ROWS, noise_grid
 
 
 class ConditionalMean(Criterion):
@@ -202,7 +203,7 @@ class ConditionalMean(Criterion):
             )
         return found if unknown else [*unnumbered(setting, "column", self.column), *found]
 
-    def query(self, n: int, candidate: Candidate, setting: Setting, fitted: Fitted) -> Query:
+    def query(self, n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Query:
         lowest, highest = self.range
         groups = groupings(self.by, self.overall, candidate.transformation, setting)
         rows = _Rows(column=self.column, transformation=candidate.transformation, range=self.range, own=self.values == "own")
@@ -250,7 +251,7 @@ class ConditionalMean(Criterion):
     def _in_steps(self, facts: PublicFacts) -> tuple[np.ndarray, float]:
         return in_steps(facts.by_name[self.column].numbers, *self.range, middle(*self.range))
 
-    def offender(self, public: PublicCounts, candidate: Candidate, setting: Setting, fitted: Fitted) -> Offender | None:
+    def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
         """The group whose mean is furthest off, as it is: not resized."""
         values = _Rows(column=self.column, transformation=candidate.transformation, range=self.range, own=self.values == "own")
         found = []

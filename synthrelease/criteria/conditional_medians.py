@@ -15,7 +15,6 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
-from synthrelease.candidates.candidate import Candidate
 from synthrelease.criteria.base import Criterion, Mistake, Query, Setting
 from synthrelease.criteria.columns import grouping_mistakes, unknown_columns
 from synthrelease.criteria.drafts import CriterionDraft, FileFacts
@@ -30,6 +29,7 @@ from synthrelease.criteria.offenders import Offender, PublicCounts
 from synthrelease.criteria.wording import grouped, shown, words
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.schema import Layout
+from synthrelease.domain.synthetic_table import SyntheticTable
 
 _FINEST = 10_000
 """Quantiles are whole multiples of one over this."""
@@ -145,7 +145,7 @@ class ConditionalMedian(Criterion):
             found.append(Mistake(field="column", expected="a column whose bins have an order", found=repr(self.column)))
         return found
 
-    def query(self, n: int, candidate: Candidate, setting: Setting, fitted: Fitted) -> Query:
+    def query(self, n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Query:
         windows = self._windows(candidate, setting)
         return Query(
             sensitivity=1 / n,
@@ -172,7 +172,7 @@ class ConditionalMedian(Criterion):
     def _exact_quantiles(self) -> list[Fraction]:
         return [Fraction(str(number)) for number in self.quantiles]
 
-    def offender(self, public: PublicCounts, candidate: Candidate, setting: Setting, fitted: Fitted) -> Offender | None:
+    def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
         """The group and quantile with the most rows on the wrong side."""
         labels = candidate.transformation.binning(self.column).labels
 
@@ -186,7 +186,7 @@ class ConditionalMedian(Criterion):
 
         return max((words_of(window) for window in self._windows(candidate, setting)), key=lambda found: found[0])[1]
 
-    def _windows(self, candidate: Candidate, setting: Setting) -> list[_Windows]:
+    def _windows(self, candidate: SyntheticTable, setting: Setting) -> list[_Windows]:
         transformation = candidate.transformation
         column, present = transformation.layout.index(self.column), transformation.binning(self.column).present
         return [

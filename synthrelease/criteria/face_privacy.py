@@ -14,7 +14,6 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from synthrelease.accounting.charges import Charge
-from synthrelease.candidates.candidate import Candidate
 from synthrelease.criteria.base import Criterion, Mistake, Score, Setting
 from synthrelease.criteria.drafts import MOST_UNIQUE, CriterionDraft, FileFacts
 from synthrelease.criteria.facts import PublicFacts
@@ -26,6 +25,7 @@ from synthrelease.domain.counts import Counts
 from synthrelease.domain.lattice import lattice
 from synthrelease.domain.schema import Layout
 from synthrelease.domain.sub_tables import sub_tables
+from synthrelease.domain.synthetic_table import SyntheticTable
 
 
 class FacePrivacy(Criterion):
@@ -113,7 +113,7 @@ class FacePrivacy(Criterion):
             if len(columns) == width:
                 yield columns, int(((values > 0) & (values < self.minimum_count)).sum())
 
-    def offender(self, public: PublicCounts, candidate: Candidate, setting: Setting, fitted: Fitted) -> Offender | None:
+    def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
         """The columns with the most rare combinations; only the candidate is looked at."""
         if self.columns is None:
             return None
@@ -134,5 +134,5 @@ class FacePrivacy(Criterion):
             remark="no row of the release may look unique; costs nothing",
         )
 
-    def query(self, n: int, candidate: Candidate, setting: Setting, fitted: Fitted) -> Score:
+    def query(self, n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Score:
         return self._judged(self._rare(candidate.counts), self.mechanism_words, None, None, self.epsilon)

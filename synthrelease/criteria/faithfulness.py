@@ -13,7 +13,6 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
-from synthrelease.candidates.candidate import Candidate
 from synthrelease.criteria.base import Criterion, Mistake, Query, Setting
 from synthrelease.criteria.columns import unknown_columns
 from synthrelease.criteria.drafts import CriterionDraft, FileColumn, FileFacts
@@ -24,6 +23,7 @@ from synthrelease.criteria.known_errors import Unmatched
 from synthrelease.criteria.matching import Step, maximum_matching
 from synthrelease.criteria.wording import shown, words
 from synthrelease.domain.schema import Layout, Transformation
+from synthrelease.domain.synthetic_table import SyntheticTable
 from synthrelease.errors import listing
 
 _ROWS_FOR_A_CELL = 4
@@ -172,7 +172,7 @@ class Faithfulness(Criterion):
                 found.append(Mistake(field="exact_around", expected="numeric columns of within_one_bin", found=repr(name)))
         return found
 
-    def query(self, n: int, candidate: Candidate, setting: Setting, fitted: Fitted) -> Query:
+    def query(self, n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Query:
         steps = self.steps(candidate.transformation) if self.at_most else ()
         kept = self.compared(candidate.counts.layout)
         synthetic = candidate.counts.project(kept)

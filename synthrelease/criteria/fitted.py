@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from synthrelease.candidates.generators.measurements import NoisyMarginals
-from synthrelease.criteria.functional_mechanism import Design, LinearModel
 from synthrelease.criteria.measured_line import measured_line
 from synthrelease.criteria.measured_sums import Limits, Sums, all_limits
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.domain.schema import Binning, Transformation
+
+if TYPE_CHECKING:
+    from synthrelease.criteria.functional_mechanism import Design, LinearModel
+    from synthrelease.measurements.noisy_tables import NoisyMarginals
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,13 +13,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from synthrelease.criteria.intervals import Interval
 from synthrelease.criteria.records import Records
 from synthrelease.errors import rejecting
-from synthrelease.randomness import SYSTEM, SystemEntropy, discrete_laplace
+
+if TYPE_CHECKING:
+    from synthrelease.randomness import SystemEntropy
 
 _RESOLUTION = 2**20
 """Largest integer that one record adds to a moment; finer grids would not lower the noise visibly."""
@@ -270,7 +273,7 @@ class NoisyMoments:
         return np.array([replace(self, sums=self.sums + draw).solve(n).coefficients for draw in noise])
 
 
-def private_least_squares(design: Design, records: Records, epsilon: Fraction, entropy: SystemEntropy = SYSTEM) -> NoisyMoments:
+def private_least_squares(design: Design, records: Records, epsilon: Fraction, entropy: SystemEntropy) -> NoisyMoments:
     """Release the moment sums of a private table.
 
     Parameters
@@ -285,6 +288,8 @@ def private_least_squares(design: Design, records: Records, epsilon: Fraction, e
     |t_k(z)| in the cell of z, rounding included. A record that lacks a column adds 0, so that replacing it changes less. Each
     sum gets discrete Laplace noise of scale sensitivity / eps.
     """
+    from synthrelease.randomness import discrete_laplace  # here, for readers of a release have no use for it
+
     sums = records.counts @ design.moments(records.values)
     noisy = discrete_laplace(sums, sensitivity=design.sensitivity, epsilon=epsilon, entropy=entropy)
     return NoisyMoments(design=design, sums=noisy / design.scales, noise_scale=float(design.sensitivity / epsilon))

@@ -12,7 +12,8 @@ from synthrelease.accounting.charges import JOINT_TEST, Charge, mechanism
 from synthrelease.criteria.base import Criterion, Query, Score
 from synthrelease.domain.counts import Counts
 from synthrelease.enclave.door import PrivateCounts
-from synthrelease.randomness import laplace_figure, laplace_tail
+from synthrelease.noise_grids import laplace_tail
+from synthrelease.randomness import laplace_figure
 
 _LIMIT = 2.0**30
 """Slacks are clipped to this many sensitivities either way, far beyond any noise; clipping keeps the sensitivity."""

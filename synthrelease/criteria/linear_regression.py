@@ -5,13 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
 
 from synthrelease.accounting.charges import Charge, mechanism
-from synthrelease.candidates.candidate import Candidate
 from synthrelease.criteria.base import Criterion, Mistake, Score, Setting
 from synthrelease.criteria.columns import representation_mistakes, unknown_columns
 from synthrelease.criteria.facts import PublicFacts
@@ -31,9 +30,12 @@ from synthrelease.criteria.offenders import Offender, PublicCounts
 from synthrelease.criteria.records import Finite, RegressionColumns, check_ranges
 from synthrelease.criteria.wording import figure, what_counts, words
 from synthrelease.domain.schema import Binning, Layout, Transformation
-from synthrelease.enclave.door import PrivateCounts
+from synthrelease.domain.synthetic_table import SyntheticTable
 from synthrelease.errors import listing
 from synthrelease.toml.fields import SpecTable
+
+if TYPE_CHECKING:
+    from synthrelease.enclave.door import PrivateCounts
 
 _REDRAWS = 200
 """Draws behind the noise deviation of a distance: it is then known to about 5%."""
@@ -157,7 +159,7 @@ class RegressionCoefficients(Criterion):
         sizes = [size for name, size in zip(layout.columns, layout.sizes, strict=True) if name in self.columns]
         return float(min(n, layout.n_cells)) * len(sizes) + float(min(n, math.prod(sizes))) * len(sizes) ** 2
 
-    def offender(self, public: PublicCounts, candidate: Candidate, setting: Setting, fitted: Fitted) -> Offender | None:
+    def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
         """The slope that is furthest from that of the public rows, both by least squares."""
         columns, transformation = self.regression_columns(setting), candidate.transformation
         ours, deviations = least_squares(columns.released(candidate.counts, transformation))
@@ -290,13 +292,13 @@ class RegressionCoefficients(Criterion):
         redraws = noisy.redrawn(private.n, _REDRAWS, private.entropy.generator())
         return replace(regression, model=noisy.solve(private.n), redraws=redraws)
 
-    def refit(self, private: PrivateCounts, candidate: Candidate, setting: Setting, fitted: Fitted) -> Fitted:
+    def refit(self, private: PrivateCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Fitted:
         if self.fit == "once" or self.answered_by is not None:
             return fitted
         again = self.private_fit(private, setting, fitted.regression(self.name), candidate.transformation)
         return fitted.with_regression(self.name, again)
 
-    def query(self, n: int, candidate: Candidate, setting: Setting, fitted: Fitted) -> Score:
+    def query(self, n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Score:
         regression = fitted.regression(self.name)
         released = self.regression_columns(setting).released(candidate.counts, candidate.transformation)
         synthetic, deviations = least_squares(released)

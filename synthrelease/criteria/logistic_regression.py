@@ -14,7 +14,6 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
-from synthrelease.candidates.candidate import Candidate
 from synthrelease.criteria.base import Criterion, Mistake, Query, Setting
 from synthrelease.criteria.columns import condition, representation_mistakes, unknown_columns
 from synthrelease.criteria.drafts import CriterionDraft, FileFacts
@@ -37,6 +36,7 @@ from synthrelease.criteria.wording import figure as number
 from synthrelease.criteria.wording import shown, what_counts, words
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.schema import Binning, Layout
+from synthrelease.domain.synthetic_table import SyntheticTable
 from synthrelease.errors import listing
 from synthrelease.newton import NewtonResult, maximum
 
@@ -194,7 +194,7 @@ class LogisticRegression(Criterion):
         released = records_of_cells(cells, [*numbers, outcome])
         return _Steps.of(released).sensitivity([*limits, Interval.exactly(outcome)], possible)
 
-    def query(self, n: int, candidate: Candidate, setting: Setting, fitted: Fitted) -> Query:
+    def query(self, n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Query:
         columns = self.regression_columns(setting)
         steps = _Steps.of(columns.released(candidate.counts, candidate.transformation))
 
@@ -204,7 +204,7 @@ class LogisticRegression(Criterion):
         possible = setting.possible(self.columns, self.binnings(setting))
         return Query(sensitivity=steps.sensitivity(columns.limits, possible), figure=figure, void=steps.void)
 
-    def offender(self, public: PublicCounts, candidate: Candidate, setting: Setting, fitted: Fitted) -> Offender | None:
+    def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
         """The coefficient with the largest change."""
         columns = self.regression_columns(setting)
         steps = _Steps.of(columns.released(candidate.counts, candidate.transformation))

@@ -15,7 +15,6 @@ from itertools import combinations
 import numpy as np
 from pydantic import Field, field_validator
 
-from synthrelease.candidates.generators.marginals import FormulaTerm
 from synthrelease.criteria.base import Criterion, Mistake, Setting
 from synthrelease.criteria.columns import unknown_columns
 from synthrelease.criteria.facts import PublicFacts
@@ -24,6 +23,7 @@ from synthrelease.criteria.measured_sums import Limits
 from synthrelease.criteria.wording import shown, words
 from synthrelease.domain.schema import Layout
 from synthrelease.errors import Unexpected
+from synthrelease.measurements.terms import FormulaTerm
 
 MAX_TABLES = 100_000
 """Tables that a criterion looks at: all of sixteen columns, or all of three columns of eighty; more would take hours."""

@@ -9,7 +9,6 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
-from synthrelease.candidates.candidate import Candidate
 from synthrelease.criteria.base import Criterion, Query, Setting
 from synthrelease.criteria.drafts import MOST_EPSILON, NOISE_SHARE, CriterionDraft, FileFacts, budget
 from synthrelease.criteria.facts import PublicFacts
@@ -22,6 +21,7 @@ from synthrelease.criteria.wording import shown, words
 from synthrelease.domain.counts import DENSE_LIMIT, Counts
 from synthrelease.domain.schema import Layout, Transformation
 from synthrelease.domain.sub_tables import differences, seconds_of_differences
+from synthrelease.domain.synthetic_table import SyntheticTable
 
 _MANY = 20
 """Columns beyond which a draft compares tables of two columns alone: those of three take seconds in every round."""
@@ -86,7 +86,7 @@ class AbsoluteMarginalError(MarginalCriterion):
             remark=f"no cell of a table of up to {largest} columns may be off by more than this share of all rows",
         )
 
-    def offender(self, public: PublicCounts, candidate: Candidate, setting: Setting, fitted: Fitted) -> Offender | None:
+    def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
         """The cell that is furthest off."""
         largest, named = self.up_to(len(candidate.counts.layout.sizes)), self.named(candidate.counts.layout)
         where, ours, theirs = worst_cell(candidate.counts, public.counts, candidate.transformation, largest, named)
@@ -97,7 +97,7 @@ class AbsoluteMarginalError(MarginalCriterion):
     def seconds(self, layout: Layout, rows: int) -> float:
         return seconds_of_differences(layout, self.up_to(len(layout.sizes)) or 1, rows)
 
-    def query(self, n: int, candidate: Candidate, setting: Setting, fitted: Fitted) -> Query:
+    def query(self, n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Query:
         layout = candidate.counts.layout
         largest, named = self.up_to(len(layout.sizes)), self.named(layout)
         return Query(sensitivity=1 / n, figure=lambda counts: largest_difference(counts, candidate.counts, largest, named) / n)
@@ -180,7 +180,7 @@ class RelativeMarginalError(Criterion):
     def effort(self, layout: Layout, n: int) -> float:
         return float(min(n, layout.n_cells)) * len(layout.sizes)
 
-    def offender(self, public: PublicCounts, candidate: Candidate, setting: Setting, fitted: Fitted) -> Offender | None:
+    def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
         """The bin with the largest ratio."""
         binnings = zip(candidate.transformation.schema.names, candidate.transformation.binnings, strict=True)
         bins = [f"{words(name)}={label}" for name, binning in binnings for label in binning.labels]
@@ -189,7 +189,7 @@ class RelativeMarginalError(Criterion):
         worst = int(ratios.argmax())
         return Offender(where=bins[worst], released=f"{ours[worst]:,} rows", original=f"{theirs[worst]:,}")
 
-    def query(self, n: int, candidate: Candidate, setting: Setting, fitted: Fitted) -> Query:
+    def query(self, n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Query:
         synthetic = one_way(candidate.counts)
         return Query(
             sensitivity=ratio_sensitivity(synthetic, self.clip),

@@ -16,9 +16,6 @@ from synthrelease.criteria.facts import PublicFacts
 from synthrelease.criteria.groupings import public_groupings
 from synthrelease.criteria.measured_sums import Limits, Sums
 
-FINEST = 2**12
-"""Steps of the grid that numbers of bins are put on, over the width of their range: what it moves them by is allowed for."""
-
 
 def sums_of_numbers(by: Iterable[str], overall: bool, column: str, numbers: np.ndarray, facts: PublicFacts) -> list[Sums]:
     """Of every group its rows, and the sum of their numbers in steps.
@@ -31,14 +28,6 @@ def sums_of_numbers(by: Iterable[str], overall: bool, column: str, numbers: np.n
         Sums(columns=columns, weights=np.stack([inside, inside * numbers]).astype(np.int64))
         for columns, inside in public_groupings(by, overall, column, facts)
     ]
-
-
-def in_steps(numbers: Sequence[float | None], lowest: float, highest: float, middle: float) -> tuple[np.ndarray, float]:
-    """(n_bins,) clipped numbers less the middle in whole steps, 0 where there is none; and how far that moves them at most."""
-    step = (highest - lowest) / FINEST
-    exact = np.array([0.0 if number is None else min(max(number, lowest), highest) - middle for number in numbers])
-    steps = np.rint(exact / step)
-    return steps, float(np.abs(exact - steps * step).max()) + 2.0**-40 * (highest - lowest)
 
 
 def furthest_mean(limits: Limits, step: float, size: int, target: float, most: float) -> float:

@@ -6,12 +6,15 @@ It is what a criterion of prediction errors compares with; how far it is from th
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from synthrelease.candidates.generators.measurements import NoisyMarginal, NoisyMarginals, NoisySum
 from synthrelease.criteria.functional_mechanism import LinearModel
 from synthrelease.domain.schema import Binning, Transformation
+
+if TYPE_CHECKING:
+    from synthrelease.measurements.noisy_tables import NoisyMarginal, NoisyMarginals, NoisySum
 
 _SMALLEST_EIGENVALUE = 1e-2
 """Eigenvalues of the noisy correlation matrix of the features below this are raised to it, so that the line always exists."""

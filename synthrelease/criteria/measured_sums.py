@@ -10,14 +10,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from synthrelease.candidates.generators.measurements import NoisyMarginal, NoisyMarginals
 from synthrelease.criteria.scored_limits import Limit, limits_of_cells, limits_of_sum
 from synthrelease.domain.axes import added_up, spread_out
 from synthrelease.measurements.limits import Parts, noise_limit
+
+if TYPE_CHECKING:
+    from synthrelease.measurements.noisy_tables import NoisyMarginal, NoisyMarginals
 
 _FINEST_WEIGHT = 8
 """Weights of tables in a combination are whole numbers up to this."""

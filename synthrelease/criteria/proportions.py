@@ -15,7 +15,6 @@ from typing import Literal
 import numpy as np
 from pydantic import Field, model_validator
 
-from synthrelease.candidates.candidate import Candidate
 from synthrelease.criteria.base import Criterion, Mistake, Query, Setting
 from synthrelease.criteria.columns import condition, condition_mistakes, grouping_mistakes, unknown_columns
 from synthrelease.criteria.drafts import CriterionDraft, FileFacts
@@ -38,6 +37,7 @@ from synthrelease.criteria.offenders import Offender, PublicCounts, share
 from synthrelease.criteria.wording import figure, grouped, shown, words
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.schema import Layout
+from synthrelease.domain.synthetic_table import SyntheticTable
 
 _MOST_BY = 6
 """Groupings of a draft."""
@@ -155,7 +155,7 @@ class DifferenceInProportions(Criterion):
         found = [*unknown_columns(setting.schema, "column", [self.column]), *grouping_mistakes(setting, "by", self.by)]
         return found or condition_mistakes(setting, "bins", self.column, self.bins)
 
-    def query(self, n: int, candidate: Candidate, setting: Setting, fitted: Fitted) -> Query:
+    def query(self, n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Query:
         shares = self._shares(candidate, setting)
         smallest = min(int(share.rows.min()) for share in shares)
 
@@ -191,7 +191,7 @@ class DifferenceInProportions(Criterion):
         named = [group.inside for group in groups if group.label in self.bins]
         return np.asarray(np.array(named, dtype=bool).reshape(len(named), len(column.labels)).any(axis=0))
 
-    def offender(self, public: PublicCounts, candidate: Candidate, setting: Setting, fitted: Fitted) -> Offender | None:
+    def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
         """The group with the largest error."""
 
         def words_of(found: _Shares) -> tuple[float, Offender]:
@@ -204,7 +204,7 @@ class DifferenceInProportions(Criterion):
 
         return max((words_of(found) for found in self._shares(candidate, setting)), key=lambda found: found[0])[1]
 
-    def _shares(self, candidate: Candidate, setting: Setting) -> list[_Shares]:
+    def _shares(self, candidate: SyntheticTable, setting: Setting) -> list[_Shares]:
         transformation = candidate.transformation
         binning = transformation.binning(self.column)
         meets, column = condition(binning, setting.groups.get(self.column), self.bins), transformation.layout.index(self.column)

@@ -15,7 +15,6 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from synthrelease.accounting.charges import Charge, mechanism
-from synthrelease.candidates.candidate import Candidate
 from synthrelease.criteria.base import Criterion, Mistake, Query, Setting
 from synthrelease.criteria.drafts import CriterionDraft, FileFacts
 from synthrelease.criteria.facts import PublicFacts
@@ -26,6 +25,7 @@ from synthrelease.criteria.linear_regression import RegressionCoefficients
 from synthrelease.criteria.records import Records, StandardUnits, added, public_axes, records_of_cells
 from synthrelease.criteria.wording import what_counts, words
 from synthrelease.domain.counts import Counts
+from synthrelease.domain.synthetic_table import SyntheticTable
 from synthrelease.errors import rejecting
 
 _SINGULAR = 1e-9
@@ -165,7 +165,7 @@ class RegressionOneStep(RegressionCoefficients):
         released = records_of_cells(facts.of_values(facts.cells(self.columns), self.columns), numbers)
         return _Step.of(released, self.range).sensitivity(limits, possible)
 
-    def query(self, n: int, candidate: Candidate, setting: Setting, fitted: Fitted) -> Query:  # type: ignore[override]
+    def query(self, n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Query:  # type: ignore[override]
         possible, columns = fitted.regression(self.name).possible, self.regression_columns(setting)
         step = _Step.of(columns.released(candidate.counts, candidate.transformation), self.range)
 

@@ -9,7 +9,6 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import model_validator
 
-from synthrelease.candidates.candidate import Candidate
 from synthrelease.criteria.base import Criterion, Mistake, Query, Setting
 from synthrelease.criteria.facts import PublicFacts
 from synthrelease.criteria.fitted import Fitted
@@ -19,8 +18,9 @@ from synthrelease.criteria.linear_regression import RegressionCoefficients
 from synthrelease.criteria.wording import shown
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.schema import Layout
+from synthrelease.domain.synthetic_table import SyntheticTable
 from synthrelease.errors import closest, listing
-from synthrelease.randomness import grid_bits
+from synthrelease.noise_grids import grid_bits
 
 
 class RegressionPrediction(Criterion):
@@ -119,7 +119,7 @@ class RegressionPrediction(Criterion):
                 found=str(list(self.range)),
             )
 
-    def query(self, n: int, candidate: Candidate, setting: Setting, fitted: Fitted) -> Query:
+    def query(self, n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Query:
         partner = _coefficients(setting.criteria, self.coefficients)
         lowest, highest = self.range
         columns, transformation = partner.regression_columns(setting), candidate.transformation

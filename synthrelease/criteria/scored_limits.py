@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from synthrelease.candidates.generators.measurements import NoisyMarginals, NoisySum
 from synthrelease.measurements.limits import noise_limit
+
+if TYPE_CHECKING:
+    from synthrelease.measurements.noisy_tables import NoisyMarginals, NoisySum
 
 Limit = tuple[int, int, int]
 """(v, t, m): m times the sum is within t of v."""

@@ -14,7 +14,6 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from synthrelease.candidates.candidate import Candidate
 from synthrelease.criteria.base import Query, Setting
 from synthrelease.criteria.drafts import CriterionDraft, FileFacts
 from synthrelease.criteria.facts import PublicFacts
@@ -26,6 +25,7 @@ from synthrelease.criteria.offenders import Offender, PublicCounts, share
 from synthrelease.criteria.wording import shown, words
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.sub_tables import differences
+from synthrelease.domain.synthetic_table import SyntheticTable
 
 
 class TypicalMarginalError(MarginalCriterion):
@@ -67,7 +67,7 @@ class TypicalMarginalError(MarginalCriterion):
         """Of every compared table the largest sum |r - s|."""
         return [int(furthest(each, facts.cells(columns)).sum()) for columns, each in self._with(limits, facts)]
 
-    def offender(self, public: PublicCounts, candidate: Candidate, setting: Setting, fitted: Fitted) -> Offender | None:
+    def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
         """The table that is furthest off."""
         columns, moved = max(self.moved(public.counts, candidate.counts), key=lambda found: found[1])
         names = " by ".join(words(candidate.counts.layout.columns[column]) for column in columns)
@@ -108,7 +108,7 @@ class MeanMarginalError(TypicalMarginalError):
             "another cell for the table to be the original one."
         )
 
-    def query(self, n: int, candidate: Candidate, setting: Setting, fitted: Fitted) -> Query:
+    def query(self, n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Query:
         tables = self.n_tables(candidate.counts.layout)
         return Query(
             sensitivity=1 / n,
@@ -149,7 +149,7 @@ class QuantileMarginalError(TypicalMarginalError):
         place = math.ceil(Fraction(str(self.quantile)) * len(limits)) - 1
         return sorted(self.furthest_moved(limits, facts))[place] / (2 * facts.n)
 
-    def query(self, n: int, candidate: Candidate, setting: Setting, fitted: Fitted) -> Query:
+    def query(self, n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Query:
         place = math.ceil(Fraction(str(self.quantile)) * self.n_tables(candidate.counts.layout)) - 1
         return Query(
             sensitivity=1 / n,

@@ -7,7 +7,6 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from synthrelease.candidates.candidate import Candidate
 from synthrelease.criteria.base import Criterion, Mistake, Query, Setting
 from synthrelease.criteria.columns import unknown_columns, unnumbered
 from synthrelease.criteria.facts import PublicFacts
@@ -17,6 +16,7 @@ from synthrelease.criteria.marginals import largest_difference, worst_cell
 from synthrelease.criteria.offenders import Offender, PublicCounts, share
 from synthrelease.criteria.wording import words
 from synthrelease.domain.counts import Counts
+from synthrelease.domain.synthetic_table import SyntheticTable
 
 HEAVIEST = 2**20
 """The whole number that stands for the largest weight: sums over 2^40 rows are at most 2^60, those of differences 2^61, so that
@@ -88,7 +88,7 @@ class WeightedMarginalError(MarginalCriterion):
                 )
                 return
 
-    def offender(self, public: PublicCounts, candidate: Candidate, setting: Setting, fitted: Fitted) -> Offender | None:
+    def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
         """The cell whose weighted count is furthest off."""
         layout = candidate.counts.layout
         ours, theirs = (self._weighted(table, candidate) for table in (candidate.counts, public.counts))
@@ -98,12 +98,12 @@ class WeightedMarginalError(MarginalCriterion):
             return Offender(where=where, released="another number", original="weights")
         return Offender(where=where, released=share(released, ours.total), original=share(original, ours.total))
 
-    def _weighted(self, table: Counts, candidate: Candidate) -> Counts:
+    def _weighted(self, table: Counts, candidate: SyntheticTable) -> Counts:
         """A table with every count times the weight of its rows: integers, exact."""
         weights = whole_weights(candidate.transformation.numbers(self.weight).tolist())
         return table.with_counts(table.counts * weights[table.digits(table.layout.index(self.weight))])
 
-    def query(self, n: int, candidate: Candidate, setting: Setting, fitted: Fitted) -> Query:
+    def query(self, n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Query:
         layout = candidate.counts.layout
         largest, named = self.up_to(len(layout.sizes)), self.named(layout)
         synthetic = self._weighted(candidate.counts, candidate)

@@ -1,6 +1,7 @@
 """The public grid on which the own values of a numeric column are counted: each value counts as the nearest multiple of a step.
 
 A thousandth of the range is near enough for every mean that a release can state, and keeps the cells of a large register few.
+The numbers that stand for bins are put on a finer grid (`in_steps`), where limits of whole sums of them are asked for.
 """
 
 from __future__ import annotations
@@ -82,3 +83,15 @@ def value_limits(
     low, high = bounds or (-math.inf, math.inf)
     last = np.array(upper, dtype=float) - (1 if kind == "integer" else 0)
     return np.maximum(np.array(lower, dtype=float), low), np.minimum(last, high)
+
+
+FINEST = 2**12
+"""Steps of the grid that numbers of bins are put on, over the width of their range: what it moves them by is allowed for."""
+
+
+def in_steps(numbers: Sequence[float | None], lowest: float, highest: float, middle: float) -> tuple[np.ndarray, float]:
+    """(n_bins,) clipped numbers less the middle in whole steps, 0 where there is none; and how far that moves them at most."""
+    step = (highest - lowest) / FINEST
+    exact = np.array([0.0 if number is None else min(max(number, lowest), highest) - middle for number in numbers])
+    steps = np.rint(exact / step)
+    return steps, float(np.abs(exact - steps * step).max()) + 2.0**-40 * (highest - lowest)

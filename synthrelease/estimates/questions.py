@@ -14,8 +14,8 @@ import re
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from synthrelease.bounds.answer import check_numbers
 from synthrelease.bounds.conditions import Condition, in_one_line, parse_condition
+from synthrelease.bounds.values import check_numbers
 from synthrelease.errors import InputError, closest, cut, listing
 from synthrelease.published import PublishedRelease
 

@@ -1,1 +1,2 @@
-"""Laws of the noise of measured tables and sums, and how far their sums are off at most. All of it is public."""
+"""Noisy tables and sums as values: what is asked for, what was measured, what becomes of it on coarser bins; the laws of their
+noise, and how far their sums are off at most."""

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
 from synthrelease.domain.margins import Calibration, Margin
-from synthrelease.domain.raking import Weights
 from synthrelease.published.columns import ColumnPart
 from synthrelease.published.parts import Number, Part, number
+
+if TYPE_CHECKING:
+    from synthrelease.domain.raking import Weights
 
 Positive = Annotated[Number, Field(gt=0)]
 NotNegative = Annotated[Number, Field(ge=0)]

@@ -19,7 +19,7 @@ from synthrelease.toml.bundle import SYNTHETIC
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from synthrelease.candidates.candidate import Candidate
+    from synthrelease.domain.synthetic_table import SyntheticTable
 
 _BATCH = 2**22
 """Bytes of data.csv that are taken apart to lines at a time, about."""
@@ -45,7 +45,7 @@ class ReleasedTable:
     marked: bool = False
 
     @classmethod
-    def of(cls, candidate: Candidate) -> ReleasedTable:
+    def of(cls, candidate: SyntheticTable) -> ReleasedTable:
         return cls(
             labels=tuple(binning.labels for binning in candidate.transformation.binnings),
             ordered=tuple(column.ordered for column in candidate.transformation.schema.columns),

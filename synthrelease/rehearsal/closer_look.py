@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from synthrelease.candidates.configuration import Configuration
-from synthrelease.candidates.generators import LIBRARIES
 from synthrelease.candidates.projections.minimum_count import MinimumCount
 from synthrelease.criteria import Offender
 from synthrelease.domain.counts import Counts
@@ -185,7 +184,7 @@ def _exact_figures(
 ) -> tuple[float, ...]:
     """The figures of a fit without noise, projected; NaN where a library draws the noise, or there is no table."""
     nothing = (math.nan,) * len(spec.criteria)
-    if judge.configuration.generator.family in LIBRARIES:
+    if judge.configuration.generator.by_library:
         return nothing
     sample = _sample(spec, judge.configuration, public, priors, entropy)
     table = None if sample is None else _projected(judge.configuration, sample, random)

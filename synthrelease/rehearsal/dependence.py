@@ -15,11 +15,11 @@ import numpy as np
 
 from synthrelease.candidates.generators.junction_tree import JunctionTree
 from synthrelease.candidates.generators.maximum_entropy import maximum_entropy
-from synthrelease.candidates.generators.measurements import NoisyMarginal, NoisyMarginals
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.lattice import Lattice, lattice
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.errors import RejectedRound
+from synthrelease.measurements.noisy_tables import NoisyMarginal, NoisyMarginals
 from synthrelease.randomness import SeededEntropy
 
 Columns = tuple[int, ...]

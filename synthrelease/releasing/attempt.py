@@ -10,13 +10,14 @@ from dataclasses import dataclass, field, replace
 
 from synthrelease.candidates.candidate import Candidate, make_candidate
 from synthrelease.candidates.configuration import Configuration
-from synthrelease.candidates.generators import Background, MeasuringGenerator, NoisyMarginals
+from synthrelease.candidates.generators import Background, MeasuringGenerator
 from synthrelease.candidates.kept_models import KeptModels
 from synthrelease.criteria import Fitted, Score, fitted_before, scores_of
 from synthrelease.domain.counts import Counts
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.enclave.pieces import PrivateTable
+from synthrelease.measurements.noisy_tables import NoisyMarginals
 from synthrelease.releasing.threads import one_thread
 from synthrelease.specification.release_spec import ReleaseSpec
 

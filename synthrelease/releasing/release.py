@@ -11,7 +11,6 @@ from synthrelease.accounting.charges import Charge
 from synthrelease.accounting.guarantee import Guarantee, check_delta
 from synthrelease.accounting.rows import invariants
 from synthrelease.candidates.candidate import Candidate
-from synthrelease.candidates.generators import NoisyMarginals
 from synthrelease.criteria import Score
 from synthrelease.domain.counts import Counts
 from synthrelease.enclave.door import PrivateCounts
@@ -22,6 +21,7 @@ from synthrelease.enclave.record_numbers import PieceOfRegister
 from synthrelease.enclave.resizing import resize
 from synthrelease.enclave.source import Source
 from synthrelease.errors import BudgetError, InputError
+from synthrelease.measurements.noisy_tables import NoisyMarginals
 from synthrelease.releasing.attempt import Attempt, Prepared, attempt, prepare, read_priors, released_figures
 from synthrelease.releasing.row_limits import check_rows
 from synthrelease.releasing.selection import select_by

@@ -8,12 +8,12 @@ import numpy as np
 
 from synthrelease.accounting.plan import pure_epsilon
 from synthrelease.candidates.configuration import ConfigurationSpace
-from synthrelease.candidates.generators import MeasuringGenerator, NoisyMarginals
-from synthrelease.candidates.generators.measurements import NoisyMarginal
+from synthrelease.candidates.generators import MeasuringGenerator
 from synthrelease.criteria import Criterion, Setting
 from synthrelease.criteria.fitted import possible_cells
 from synthrelease.criteria.measured_sums import covered, half_widths
 from synthrelease.errors import listing
+from synthrelease.measurements.noisy_tables import NoisyMarginal, NoisyMarginals
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.toml.budget import SelectionTable
 from synthrelease.toml.problems import Problems

@@ -18,12 +18,12 @@ from synthrelease.accounting.rows import RowsRule
 from synthrelease.accounting.selection import SelectionRule
 from synthrelease.accounting.stopping_laws import FiniteLaw
 from synthrelease.candidates.configuration import Configuration, ConfigurationSpace
-from synthrelease.candidates.generators import LIBRARIES, NoisyMarginals
 from synthrelease.criteria import Criterion, JointTest, MeasuredAnswers, Setting
 from synthrelease.domain.margins import Calibration
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.domain.schema import Schema
 from synthrelease.errors import InputError
+from synthrelease.measurements.noisy_tables import NoisyMarginals
 from synthrelease.specification.canonical import canonical_text, with_digests
 from synthrelease.specification.series import Series
 from synthrelease.toml.budget import UnitTable
@@ -186,8 +186,9 @@ class ReleaseSpec:
         families = ", ".join(sorted({generator.family for generator in self.space.generators}))
         because = f"measured once for all rounds ({families})" if self.shared_measurements else ""
         because = because or f"one fit of the drawn generator ({families})"
-        if families in LIBRARIES:
-            return self.space.generators[0].charge(self.generation_budget)  # its own charge shows the library's part
+        first = self.space.generators[0]
+        if first.by_library and families == first.family:
+            return first.charge(self.generation_budget)  # its own charge shows the library's part
         if self.generation_unit == "rho":
             charge = zero_concentrated(GENERATION, self.generation_budget, because)
             if pure := sorted({each.family for each in self.space.generators if each.guarantee == "pure"}):

@@ -14,7 +14,6 @@ import numpy as np
 from synthrelease.accounting.rows import RowsRule
 from synthrelease.accounting.stopping_laws import FiniteLaw
 from synthrelease.candidates.configuration import ConfigurationSpace
-from synthrelease.candidates.generators.scored_sums import own_values_of
 from synthrelease.connections import checked_path
 from synthrelease.criteria import CRITERIA, Criterion, JointTest, Setting
 from synthrelease.domain.margins import Calibration
@@ -23,6 +22,7 @@ from synthrelease.domain.rules import Domain, Rule, RuleError, parse_rule
 from synthrelease.domain.schema import Binning, Column, Schema
 from synthrelease.enclave.source import Source
 from synthrelease.errors import Problem, SpecError, Unexpected, closest, listing
+from synthrelease.measurements.scored_sums import own_values_of
 from synthrelease.specification.answered import check_answered
 from synthrelease.specification.bundle import check_bundle
 from synthrelease.specification.calibration import build_calibration, check_design_weights

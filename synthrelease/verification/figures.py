@@ -12,9 +12,9 @@ from synthrelease.bundle.public import public_facts
 from synthrelease.criteria import PublicFacts
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.errors import RejectedRound
+from synthrelease.noise_grids import laplace_sd, noise_grid
 from synthrelease.published.document import BoundsPart, CriterionPart, ReleaseDocument, SelectionPart
 from synthrelease.published.table import ReleasedTable
-from synthrelease.randomness import laplace_sd, noise_grid
 from synthrelease.verification.bounds import bound_problems
 from synthrelease.verification.checks import Check
 

@@ -11,9 +11,10 @@ import numpy as np
 
 from synthrelease.accounting.charges import GENERATION
 from synthrelease.candidates.generators import GENERATORS, MeasuringGenerator
-from synthrelease.candidates.generators.scored_sums import STEPS
 from synthrelease.domain.schema import Layout
 from synthrelease.errors import Unexpected
+from synthrelease.measurements.scored_sums import STEPS
+from synthrelease.noise_grids import laplace_sd
 from synthrelease.published.columns import ColumnPart
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.measurements import (
@@ -25,7 +26,6 @@ from synthrelease.published.measurements import (
     read_measurements,
     sum_on_released_bins,
 )
-from synthrelease.randomness import laplace_sd
 from synthrelease.verification.checks import Check
 
 __all__ = ["NAME", "measurements"]

@@ -10,13 +10,13 @@ from math import comb
 import numpy as np
 import pytest
 
+from synthrelease import randomness
 from synthrelease.audit import left_out_rows, number_sensitivity
 from synthrelease.audit.left_out_rows import coupling, file_pairs, marginal, program_law, public_sequence, resized_pairs
 from synthrelease.audit.number_sensitivity import enumerate_numbers
 from synthrelease.audit.sensitivity import enumerate_sweep
 from synthrelease.audit.sweeps import MOST_RECORDS, sweeps
 from synthrelease.audit.worlds import World
-from synthrelease.criteria import base
 from synthrelease.domain.counts import Counts
 from synthrelease.enclave import door as private_module
 from synthrelease.enclave import resizing
@@ -81,9 +81,9 @@ def test_the_triples_of_files_are_counted_and_more_than_ten_million() -> None:
 
 
 def test_a_change_that_is_too_large_counts_for_every_pair_of_files_that_leads_to_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    right = base.laplace_figure
+    right = randomness.laplace_figure
     monkeypatch.setattr(
-        base, "laplace_figure", lambda value, *, sensitivity, **more: right(value, sensitivity=sensitivity / 2, **more)
+        randomness, "laplace_figure", lambda value, *, sensitivity, **more: right(value, sensitivity=sensitivity / 2, **more)
     )
     sweep = SWEEPS["absolute, 2 x 2, all tables"]
     found = enumerate_sweep(sweep, 2)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from synthrelease import randomness
 from synthrelease.audit import model_sensitivity, sensitivity
 from synthrelease.audit.criterion_cases import FURTHEST
 from synthrelease.audit.model_sensitivity import enumerate_models
@@ -21,7 +22,6 @@ from synthrelease.candidates.generators import Background
 from synthrelease.candidates.generators.privbayes import PrivBayes
 from synthrelease.criteria import (
     CRITERIA,
-    base,
     conditional_means,
     conditional_medians,
     faithfulness,
@@ -91,7 +91,7 @@ def narrower(function: Callable[..., Any]) -> Callable[..., Any]:
 
 FAULTS: dict[str, tuple[str, object, str, Any]] = {
     "the sensitivity is halved": (
-        "absolute, 2 x 2, all tables", base, "laplace_figure", narrower(base.laplace_figure)),
+        "absolute, 2 x 2, all tables", randomness, "laplace_figure", narrower(randomness.laplace_figure)),
     "the ratio is not clipped": (
         "relative, 2 x 2, clip 1.75", marginals, "largest_ratio",
         lambda r, s, clip: float(np.maximum((r + 1) / (s + 1), (s + 1) / (r + 1)).max())),
@@ -112,9 +112,9 @@ FAULTS: dict[str, tuple[str, object, str, Any]] = {
         "prediction, rising line, 2 x 3", regression_prediction, "least_squares",
         lambda records: least_squares(replace(records, counts=np.ones_like(records.counts)))),
     "half of what a record moves is paid for": (
-        "one step, 2 x 3", base, "laplace_figure", narrower(base.laplace_figure)),
+        "one step, 2 x 3", randomness, "laplace_figure", narrower(randomness.laplace_figure)),
     "the joint test adds half its noise": (
-        "joint test, ratios, 2 x 3", joint_test, "laplace_figure", narrower(base.laplace_figure)),
+        "joint test, ratios, 2 x 3", joint_test, "laplace_figure", narrower(randomness.laplace_figure)),
     "records inside are counted in shares of the synthetic count": (
         "joint test, ratios, 2 x 3", marginals, "records_inside",
         lambda r, s, threshold: float(np.minimum(threshold * s - r, r - s / threshold).min())),
@@ -124,7 +124,7 @@ FAULTS: dict[str, tuple[str, object, str, Any]] = {
         "median of b by a, 2 x 3", conditional_medians, "sizes",
         lambda counts, groups, inside, n: groupings.sizes(counts, groups, inside, n) * 2),
     "half of what a row adds to a share is paid for": (
-        "proportion of b by a, 2 x 3", base, "laplace_figure", narrower(base.laplace_figure)),
+        "proportion of b by a, 2 x 3", randomness, "laplace_figure", narrower(randomness.laplace_figure)),
     "rows that lack a value are taken for rows without the condition": (
         "proportion of b by a, with missing values, 2 x 2", proportions, "groupings",
         lambda *given: [replace(found, into=np.maximum(found.into, 0)) for found in groupings.groupings(*given)]),
@@ -146,7 +146,7 @@ def test_violations_are_counted_in_the_codes_integers_and_in_exact_fractions(mon
     """Half the noise in the code alone, then half the bound in the proof alone: each is a violation in many triples."""
     sweep = SWEEPS["absolute, 2 x 2, all tables"]
     with monkeypatch.context() as patch:
-        patch.setattr(base, "laplace_figure", narrower(base.laplace_figure))
+        patch.setattr(randomness, "laplace_figure", narrower(randomness.laplace_figure))
         code = enumerate_sweep(sweep, 2).violations
     right = sensitivity.exact_figures
     monkeypatch.setattr(sensitivity, "exact_figures", lambda *given: replace(found := right(*given), bound=found.bound / 2))
@@ -156,8 +156,8 @@ def test_violations_are_counted_in_the_codes_integers_and_in_exact_fractions(mon
 
 def test_the_code_and_the_second_implementation_must_agree(monkeypatch: pytest.MonkeyPatch) -> None:
     """A figure that is too small by one grid step in 8,000 is a disagreement, though it moves by no more than its bound."""
-    right = base.laplace_figure
-    monkeypatch.setattr(base, "laplace_figure", lambda value, **more: right(value * (1 - 2**-12), **more))
+    right = randomness.laplace_figure
+    monkeypatch.setattr(randomness, "laplace_figure", lambda value, **more: right(value * (1 - 2**-12), **more))
     found = enumerate_sweep(SWEEPS["absolute, 2 x 2, all tables"], 2)
     assert found.disagreements > 0
     assert found.violations == 0
@@ -172,9 +172,11 @@ def test_a_bound_that_is_claimed_tight_must_be_attained() -> None:
 
 
 def test_a_sensitivity_that_depends_on_the_private_table_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    right = base.laplace_figure
+    right = randomness.laplace_figure
     monkeypatch.setattr(
-        base, "laplace_figure", lambda value, *, sensitivity, **more: right(value, sensitivity=sensitivity + value, **more)
+        randomness,
+        "laplace_figure",
+        lambda value, *, sensitivity, **more: right(value, sensitivity=sensitivity + value, **more),
     )
     with pytest.raises(ValueError, match="one public sensitivity for all private tables"):
         enumerate_sweep(SWEEPS["absolute, 2 x 2, all tables"], 2)

@@ -10,7 +10,7 @@ import pytest
 
 from synthrelease.bounds.limits import limits, selected_limit
 from synthrelease.errors import InputError
-from synthrelease.randomness import laplace_sd, noise_grid
+from synthrelease.noise_grids import laplace_sd, noise_grid
 from tests.helpers.published import integer_column, published, score
 
 RISKS = (0.05, 0.025, 0.005)

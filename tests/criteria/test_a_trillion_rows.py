@@ -10,10 +10,11 @@ import pytest
 from synthrelease.audit.sensitivity import Recording, criterion
 from synthrelease.candidates.generators.privbayes import dependence_score, score_sensitivity
 from synthrelease.criteria import Criterion, Fitted, Query
-from synthrelease.criteria.base import fitted_before
+from synthrelease.criteria.scoring import fitted_before
 from synthrelease.domain.counts import Counts
 from synthrelease.enclave.door import Meter, PrivateCounts
-from synthrelease.randomness import laplace_figure, noise_grid
+from synthrelease.noise_grids import noise_grid
+from synthrelease.randomness import laplace_figure
 from tests.helpers.small import World
 
 WORLD = World({"a": 5, "b": 4})

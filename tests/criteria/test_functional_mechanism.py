@@ -10,6 +10,7 @@ import numpy as np
 from synthrelease.criteria.functional_mechanism import Design, Prior, design_of, least_squares, private_least_squares
 from synthrelease.criteria.intervals import Interval
 from synthrelease.criteria.records import records_of_cells
+from synthrelease.randomness import SYSTEM
 
 EPSILON = Fraction(1)
 NUMBERS = np.array([0.0, 1.0, 2.0, 3.0]), np.array([0.0, 1.0]), np.array([0.0, 2.0, 4.0, 6.0, 8.0])
@@ -26,7 +27,10 @@ def table() -> np.ndarray:
 def slopes(design: Design, counts: np.ndarray, draws: int) -> np.ndarray:
     n = int(counts.sum())
     return np.array(
-        [private_least_squares(design, records_of_cells(counts, NUMBERS), EPSILON).solve(n).coefficients for _ in range(draws)]
+        [
+            private_least_squares(design, records_of_cells(counts, NUMBERS), EPSILON, SYSTEM).solve(n).coefficients
+            for _ in range(draws)
+        ]
     )
 
 
@@ -34,7 +38,7 @@ def test_the_stated_noise_of_the_slopes_is_that_of_repeated_fits() -> None:
     """500 draws each: either deviation is known to 4%, so a factor of 1.3 is more than six of its own deviations."""
     counts = table()
     design = Design.of(NUMBERS, np.ones(40, dtype=bool), None)
-    fitted = private_least_squares(design, records_of_cells(counts, NUMBERS), EPSILON)
+    fitted = private_least_squares(design, records_of_cells(counts, NUMBERS), EPSILON, SYSTEM)
     stated = fitted.redrawn(int(counts.sum()), 500, np.random.default_rng(1)).std(axis=0)
     actual = slopes(design, counts, 500).std(axis=0)
     assert (stated < 1.3 * actual).all()

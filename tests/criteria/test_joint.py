@@ -11,7 +11,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from synthrelease import randomness
+from synthrelease import noise_grids, randomness
 from synthrelease.criteria import CRITERIA, Criterion, Fitted, JointTest, Query, Score
 from synthrelease.criteria.fitted import Regression
 from synthrelease.criteria.functional_mechanism import LinearModel
@@ -175,7 +175,7 @@ def chance_of_passing(
     least = math.ceil(Fraction(test.margin) / step) - value
     with localcontext() as context:
         context.prec = 40
-        a = (-1 / Decimal(randomness._round_up(Fraction(sensitivity) / epsilon))).exp()
+        a = (-1 / Decimal(noise_grids.rounded_up(Fraction(sensitivity) / epsilon))).exp()
         return a**least / (1 + a) if least > 0 else 1 - a ** (1 - least) / (1 + a)
 
 

@@ -8,10 +8,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from synthrelease.candidates.generators.measurements import NoisyMarginal, NoisyMarginals, NoisySum
 from synthrelease.criteria.measured_sums import Sums, all_limits, half_widths
 from synthrelease.domain.schema import Layout
 from synthrelease.measurements.limits import noise_limit
+from synthrelease.measurements.noisy_tables import NoisyMarginal, NoisyMarginals, NoisySum
 
 LAYOUT = Layout(columns=("a", "b"), sizes=(3, 2))
 COUNTS = np.array([[40, 9], [25, 3], [2, 1]])

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 from synthrelease.audit.exact_figures import exact_figures
-from synthrelease.candidates.generators.measurements import NoisyMarginal, NoisyMarginals
 from synthrelease.criteria import CRITERIA, Criterion
 from synthrelease.criteria.facts import PublicFacts
 from synthrelease.criteria.fitted import Fitted, MeasuredAnswers
@@ -23,6 +22,7 @@ from synthrelease.criteria.records import records_of_cells
 from synthrelease.criteria.scores import ANSWERED
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.schema import Layout
+from synthrelease.measurements.noisy_tables import NoisyMarginal, NoisyMarginals
 from synthrelease.randomness import discrete_laplace
 from tests.helpers.small import World
 

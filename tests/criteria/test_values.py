@@ -26,7 +26,7 @@ from synthrelease.criteria.fitted import Regression
 from synthrelease.criteria.functional_mechanism import Design, LinearModel, least_squares, private_least_squares
 from synthrelease.criteria.marginals import AbsoluteMarginalError, ratio_sensitivity
 from synthrelease.criteria.records import records_of_cells
-from synthrelease.randomness import NoNoise
+from synthrelease.randomness import SYSTEM, NoNoise
 from synthrelease.releasing.attempt import Attempt
 from tests.helpers.small import World
 
@@ -275,16 +275,16 @@ def test_the_private_line_agrees_with_diffprivlib_and_least_squares_when_noise_i
     theirs = PrivateLinearRegression(epsilon=1e9, bounds_X=([0, 0], [3, 2]), bounds_y=(0, 5), random_state=0)
     theirs.fit(features, target)
     table = np.bincount(original, minlength=WIDE.layout.n_cells)
-    ours = private_least_squares(whole_domain(), records_of_cells(table, whole_domain().numbers), Fraction(10**9)).solve(
-        len(values)
-    )
+    ours = private_least_squares(
+        whole_domain(), records_of_cells(table, whole_domain().numbers), Fraction(10**9), SYSTEM
+    ).solve(len(values))
     assert ours.coefficients == pytest.approx(plain.coef_, abs=1e-3)
     assert ours.intercept == pytest.approx(plain.intercept_, abs=1e-3)
     assert ours.coefficients == pytest.approx(theirs.coef_, abs=0.01)
     assert ours.intercept == pytest.approx(theirs.intercept_, abs=0.02)
-    noisy = private_least_squares(whole_domain(), records_of_cells(table, whole_domain().numbers), Fraction(1, 100)).solve(
-        len(values)
-    )
+    noisy = private_least_squares(
+        whole_domain(), records_of_cells(table, whole_domain().numbers), Fraction(1, 100), SYSTEM
+    ).solve(len(values))
     assert np.abs(noisy.coefficients - plain.coef_).max() > 1e-3  # at a small epsilon the noise shows
 
 

@@ -186,7 +186,7 @@ OF_LEAKS = (
     Mutation(
         name="noise: the grid of a figure depends on its value",
         breaks="low bits tell on which side of a value the exact figure was",
-        place="randomness:noise_grid",
+        place="noise_grids:noise_grid",
         old="math.floor(math.log2(sensitivity)) - grid_bits(rows)",
         new="math.floor(math.log2(sensitivity)) - grid_bits(rows) - (value > 0.2)",
         tests=("tests/test_randomness.py::test_a_figure_lies_on_its_public_grid",),

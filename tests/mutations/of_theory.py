@@ -368,7 +368,7 @@ OF_THE_THEORY = (
     Mutation(
         name="laplace_figure: no allowance for rounding",
         breaks="neighbours that round apart are not covered",
-        place="randomness:noise_grid",
+        place="noise_grids:noise_grid",
         old="math.ceil(Fraction(sensitivity) / Fraction(step) + Fraction(1, 2)) + 1",
         new="math.ceil(Fraction(sensitivity) / Fraction(step))",
         tests=("tests/test_randomness.py",),
@@ -401,7 +401,7 @@ OF_THE_THEORY = (
     Mutation(
         name="discrete_laplace: scale rounded to nearest, not up",
         breaks="a scale below the claim by a rounding error",
-        place="randomness:_round_up",
+        place="noise_grids:rounded_up",
         old="nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)",
         new="nearest",
         tests=("tests/test_randomness.py",),
@@ -681,7 +681,7 @@ OF_THE_THEORY = (
     Mutation(
         name="scored sums: bins of different scores are merged as if they had one",
         breaks="a limit of an original sum that does not hold",
-        place="candidates.generators.measurements:NoisySum.merge",
+        place="measurements.noisy_tables:NoisySum.merge",
         old="self.exact and same",
         new="self.exact",
         tests=("tests/criteria/test_limits_of_scored_sums.py",),
@@ -713,7 +713,7 @@ OF_THE_THEORY = (
     Mutation(
         name="measurements: variance of a merged cell that of one cell",
         breaks="merged cells are trusted too much",
-        place="candidates.generators.measurements:NoisyMarginal.variance",
+        place="measurements.noisy_tables:NoisyMarginal.variance",
         old="self.cells",
         new="np.ones_like(self.cells)",
         tests=(MEASURED,),
@@ -721,7 +721,7 @@ OF_THE_THEORY = (
     Mutation(
         name="measurements: half the variance",
         breaks="the noise that is published is understated",
-        place="candidates.generators.measurements:NoisyMarginal.variance",
+        place="measurements.noisy_tables:NoisyMarginal.variance",
         old="2.0 * float(2 / self.epsilon) ** 2",
         new="float(2 / self.epsilon) ** 2",
         tests=(MEASURED,),
@@ -802,7 +802,7 @@ OF_THE_THEORY = (
     Mutation(
         name="laplace_tail: the step of rounding left out",
         breaks="the false-acceptance rate is above what is said",
-        place="randomness:laplace_tail",
+        place="noise_grids:laplace_tail",
         old="(k + 1) * step",
         new="k * step",
         tests=("tests/test_randomness.py",),
@@ -810,7 +810,7 @@ OF_THE_THEORY = (
     Mutation(
         name="laplace_tail: twice the probability",
         breaks="the false-acceptance rate is above what is said",
-        place="randomness:laplace_tail",
+        place="noise_grids:laplace_tail",
         old="float(probability)",
         new="float(probability) * 2",
         tests=("tests/test_randomness.py",),

@@ -11,9 +11,9 @@ import pytest
 
 from synthrelease.bundle import write_bundle
 from synthrelease.bundle.measurements import measurements_bytes
-from synthrelease.candidates.generators.measurements import NoisyMarginal, NoisyMarginals
+from synthrelease.measurements.noisy_tables import NoisyMarginal, NoisyMarginals
+from synthrelease.noise_grids import laplace_sd
 from synthrelease.published.measurements import on_released_bins, read_measurements
-from synthrelease.randomness import laplace_sd
 from synthrelease.releasing.release import Release, release
 from synthrelease.specification.spec import load_spec
 from tests.helpers.tiny import write_config, write_data

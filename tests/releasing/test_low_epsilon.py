@@ -20,7 +20,7 @@ import pytest
 
 from synthrelease.accounting.charges import Charge
 from synthrelease.candidates import kept_models
-from synthrelease.candidates.generators import Background, NoisyMarginals
+from synthrelease.candidates.generators import Background
 from synthrelease.candidates.generators.bayesian_network import BayesianNetwork, Family
 from synthrelease.candidates.generators.marginals import Marginals
 from synthrelease.candidates.kept_models import KeptModels
@@ -29,6 +29,7 @@ from synthrelease.domain.plausibility import Plausibility
 from synthrelease.enclave.door import Meter, PrivateCounts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import BudgetError, InputError, RejectedRound
+from synthrelease.measurements.noisy_tables import NoisyMarginals
 from synthrelease.randomness import SeededEntropy
 from synthrelease.releasing.attempt import Prepared, attempt, generate, prepare, read_priors, released_figures
 from synthrelease.releasing.release import Release, release

@@ -20,9 +20,9 @@ from synthrelease.bundle import write_bundle
 from synthrelease.bundle.commitment import commitment
 from synthrelease.bundle.contents import written
 from synthrelease.bundle.folder import _sealed
+from synthrelease.noise_grids import noise_grid
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.table import read_csv
-from synthrelease.randomness import noise_grid
 from synthrelease.releasing.release import release
 from synthrelease.specification.canonical import NAME
 from synthrelease.specification.release_spec import ReleaseSpec

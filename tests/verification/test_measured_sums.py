@@ -16,11 +16,11 @@ import pytest
 from synthrelease.bounds.measured import MeasuredLimits
 from synthrelease.bundle import write_bundle
 from synthrelease.errors import InputError
+from synthrelease.noise_grids import laplace_sd
 from synthrelease.published import load
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.measurements import PublishedSum
 from synthrelease.published.release import Measurements
-from synthrelease.randomness import laplace_sd
 from synthrelease.releasing.release import release
 from synthrelease.specification.spec import load_spec
 from synthrelease.verification import verify_bundle

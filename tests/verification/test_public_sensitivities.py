@@ -12,9 +12,9 @@ import pytest
 
 from synthrelease.bundle.document import interval_part, release_document
 from synthrelease.bundle.public import public_facts
+from synthrelease.noise_grids import laplace_sd, noise_grid
 from synthrelease.published.document import CriterionPart, ReleaseDocument
 from synthrelease.published.table import ReleasedTable
-from synthrelease.randomness import laplace_sd, noise_grid
 from synthrelease.releasing.release import Release, release
 from synthrelease.specification.spec import load_spec
 from synthrelease.verification.checks import Check

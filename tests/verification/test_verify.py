@@ -16,9 +16,9 @@ from synthrelease.bundle.contents import written
 from synthrelease.bundle.document import release_document
 from synthrelease.bundle.folder import _sealed
 from synthrelease.errors import InputError
+from synthrelease.noise_grids import noise_grid
 from synthrelease.published.document import JointTestPart, ReleaseDocument
 from synthrelease.published.table import ReleasedTable
-from synthrelease.randomness import noise_grid
 from synthrelease.verification import Check, Report, verify_bundle
 from synthrelease.verification.charges import charges
 from synthrelease.verification.documents import first_difference

@@ -19,13 +19,13 @@ from synthrelease.candidates.generators.base import Background, Generator, Guara
 from synthrelease.candidates.generators.bayesian_network import BayesianNetwork
 from synthrelease.candidates.generators.bin_groups import divided, split_masks
 from synthrelease.candidates.generators.junction_tree import Columns, JunctionTree
-from synthrelease.candidates.generators.marginals import FormulaTerm, unknown_columns
 from synthrelease.candidates.generators.maximum_entropy import families_of
 from synthrelease.candidates.generators.private_tables import Gaussian, Laplace
 from synthrelease.domain.counts import DENSE_LIMIT, Counts
 from synthrelease.domain.schema import Layout
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import RejectedRound, Unexpected
+from synthrelease.measurements.terms import FormulaTerm, unknown_columns
 from synthrelease.toml.fields import Mistake
 
 

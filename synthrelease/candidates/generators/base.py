@@ -11,12 +11,12 @@ import numpy as np
 
 from synthrelease.accounting.charges import Charge
 from synthrelease.candidates.generators.bayesian_network import BayesianNetwork
-from synthrelease.candidates.generators.measurements import NoisyMarginals, NoisySum
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.domain.schema import Layout
 from synthrelease.enclave.door import PrivateCounts
-from synthrelease.randomness import MOST_ROWS
+from synthrelease.measurements.noisy_tables import NoisyMarginals, NoisySum
+from synthrelease.noise_grids import MOST_ROWS
 from synthrelease.toml.fields import Mistake, SpecTable
 
 Guaranteed = Literal["pure", "zCDP", "approximate"]
@@ -78,6 +78,9 @@ class Generator(SpecTable):
 
     most_rows: ClassVar[int] = MOST_ROWS
     """Rows for which its privacy is proved: its docstring says where the bound comes from."""
+
+    by_library: ClassVar[bool] = False
+    """Whether a library draws the noise, which counts in adding or removing a record."""
 
     packages: ClassVar[tuple[str, ...]] = ()
     """Libraries that this family alone uses, by the names of their packages."""

@@ -19,7 +19,8 @@ import numpy as np
 from synthrelease.candidates.generators.network import LEAK, Network, Weights
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.schema import Layout
-from synthrelease.randomness import SystemEntropy, discrete_gaussian, noise_grid
+from synthrelease.noise_grids import noise_grid
+from synthrelease.randomness import SystemEntropy, discrete_gaussian
 
 _CHUNK = 2**13
 """Rows that pass through the critic at once; the rounding error of `noisy_gradient` counts on it."""

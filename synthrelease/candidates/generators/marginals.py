@@ -6,12 +6,10 @@ nearest to a public table, that matches them (`maximum_entropy`; after McKenna, 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
-from itertools import combinations
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -23,53 +21,17 @@ from synthrelease.candidates.generators.base import Background, Generator, Guara
 from synthrelease.candidates.generators.bayesian_network import BayesianNetwork
 from synthrelease.candidates.generators.junction_tree import JunctionTree
 from synthrelease.candidates.generators.maximum_entropy import maximum_entropy
-from synthrelease.candidates.generators.measurements import NoisyMarginal, NoisyMarginals, NoisySum
-from synthrelease.candidates.generators.scored_sums import STEPS, ScoredSum, read_sums
 from synthrelease.domain.counts import DENSE_LIMIT, Counts
 from synthrelease.domain.lattice import lattice
 from synthrelease.domain.own_values import BinnedCounts
 from synthrelease.domain.schema import Layout
 from synthrelease.enclave.door import PrivateCounts
-from synthrelease.errors import Unexpected, closest, listing
+from synthrelease.errors import Unexpected
+from synthrelease.measurements.noisy_tables import NoisyMarginal, NoisyMarginals, NoisySum
+from synthrelease.measurements.scored_sums import STEPS, ScoredSum, read_sums
+from synthrelease.measurements.terms import FormulaTerm, unknown_columns
 from synthrelease.randomness import SystemEntropy, discrete_laplace
 from synthrelease.toml.fields import Mistake
-
-_TERM = re.compile(r"(?:(?P<weight>[0-9]+(?:\.[0-9]+)?)\s+)?(?:all\s+(?P<ways>[1-9])-way|(?P<columns>\w+(?:\s*:\s*\w+)*))")
-
-
-@dataclass(frozen=True, kw_only=True)
-class FormulaTerm:
-    """One term of a formula: the table of some columns, or all tables of `ways` columns; and its weight."""
-
-    columns: tuple[str, ...] = ()
-    ways: int = 0
-    weight: Fraction
-
-    @classmethod
-    def of(cls, text: str) -> FormulaTerm:
-        """Read "age:region", "2 region" or "all 2-way". Raises Unexpected for anything else."""
-        match = _TERM.fullmatch(text.strip())
-        columns = tuple(name.strip() for name in match["columns"].split(":")) if match and match["columns"] else ()
-        if match is None or len(set(columns)) != len(columns):
-            expected = "terms such as 'age:region', '2 region' or 'all 2-way', joined by +, of different columns"
-            raise Unexpected(expected, repr(text.strip()))
-        weight = Fraction(1 if match["weight"] is None else match["weight"])
-        return cls(columns=columns, ways=int(match["ways"] or 0), weight=weight)
-
-    def sets(self, layout: Layout) -> Iterable[tuple[int, ...]]:
-        """Increasing column indices of each of its tables; no more columns than there are."""
-        if self.columns:
-            return [tuple(sorted(layout.index(name) for name in self.columns))]
-        return combinations(range(len(layout.sizes)), min(self.ways, len(layout.sizes)))
-
-
-def unknown_columns(terms: Sequence[FormulaTerm], layout: Layout) -> Iterable[Mistake]:
-    """What is wrong with the columns that a formula names."""
-    named = [name for term in terms for name in term.columns]
-    for name in dict.fromkeys(named):
-        if name not in layout.columns:
-            guess = closest(name, layout.columns)
-            yield Mistake(field="tables", expected=f"columns ({listing(layout.columns)})", found=repr(name), suggestion=guess)
 
 
 class Marginals(MeasuringGenerator):

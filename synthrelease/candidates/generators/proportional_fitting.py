@@ -24,8 +24,8 @@ import numpy as np
 
 from synthrelease.candidates.generators.consistent_tables import Target, consistent
 from synthrelease.candidates.generators.junction_tree import Columns, JunctionTree, spread
-from synthrelease.candidates.generators.measurements import NoisySum
 from synthrelease.candidates.generators.tilts import Tilt
+from synthrelease.measurements.noisy_tables import NoisySum
 
 _SMALL = 1.0
 """Steps are small when they move cells by their tolerances, in the root mean square."""

@@ -72,6 +72,7 @@ class LibraryGenerator(Generator):
     """A family of smartnoise-synth with a zero-concentrated guarantee for adding or removing one record."""
 
     guarantee: ClassVar[Guaranteed] = "zCDP"
+    by_library: ClassVar[bool] = True
     library_megabytes: ClassVar[int] = 1200
     most_rows: ClassVar[int] = 2**30  # `Randomness.choose`
     usual_seconds: ClassVar[float] = 5.0

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from synthrelease.candidates.generators.consistent_tables import SumTarget
-from synthrelease.candidates.generators.measurements import NoisySum
+from synthrelease.measurements.noisy_tables import NoisySum
 
 _FARTHEST = 60.0
 """Of a parameter, either way: the rarest score counts exp(60) times as much as before, or as little."""

@@ -1,16 +1,24 @@
 """Projections by the name used in the configuration file. To add one: one file, one line here."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from synthrelease.candidates.projections.base import Projection
-from synthrelease.candidates.projections.frequent_combinations import FrequentCombinations
-from synthrelease.candidates.projections.minimum_count import MinimumCount
+from synthrelease.loading import Kinds, at_first_use
 
-PROJECTIONS: dict[str, type[Projection]] = {
-    "minimum_count": MinimumCount,
-    "frequent_combinations": FrequentCombinations,
-}
+if TYPE_CHECKING:
+    from synthrelease.candidates.projections.base import Projection
+else:
+    __getattr__ = at_first_use(__name__, {"base": ("Projection",)})
+
+PROJECTIONS: Mapping[str, type[Projection]] = Kinds(
+    __name__,
+    {
+        "minimum_count": "minimum_count:MinimumCount",
+        "frequent_combinations": "frequent_combinations:FrequentCombinations",
+    },
+)
 
 
 def published_projection(settings: Mapping[str, Any]) -> Projection | None:

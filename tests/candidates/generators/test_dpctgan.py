@@ -18,7 +18,7 @@ from synthrelease.candidates.generators.dpctgan import DPCTGAN
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.plausibility import Mask, Plausibility
 from synthrelease.enclave.door import Meter, PrivateCounts
-from synthrelease.randomness import noise_grid
+from synthrelease.noise_grids import noise_grid
 from tests.helpers.small import layout_of
 
 WORLD = World({"a": 1, "b": 2})

@@ -28,7 +28,8 @@ from synthrelease.domain.counts import Counts
 from synthrelease.domain.plausibility import Mask, Plausibility
 from synthrelease.enclave.door import Meter, PrivateCounts
 from synthrelease.errors import RejectedRound
-from synthrelease.randomness import NoNoise, SystemEntropy, noise_grid
+from synthrelease.noise_grids import noise_grid
+from synthrelease.randomness import NoNoise, SystemEntropy
 from tests.helpers.small import layout_of
 
 WORLD = World({"a": 1, "b": 2})

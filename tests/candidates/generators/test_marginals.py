@@ -11,13 +11,14 @@ from scipy import stats
 
 from synthrelease.audit.sensitivity import Recording
 from synthrelease.candidates.generators import Background
-from synthrelease.candidates.generators.marginals import FormulaTerm, Marginals
-from synthrelease.candidates.generators.measurements import NoisyMarginal, NoisyMarginals
+from synthrelease.candidates.generators.marginals import Marginals
 from synthrelease.candidates.generators.privbayes import PrivBayes
 from synthrelease.domain.counts import DENSE_LIMIT
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.domain.schema import Layout
 from synthrelease.enclave.door import PrivateCounts
+from synthrelease.measurements.noisy_tables import NoisyMarginal, NoisyMarginals
+from synthrelease.measurements.terms import FormulaTerm
 from synthrelease.randomness import NoNoise
 from tests.helpers.small import World
 from tests.test_contracts import Witness

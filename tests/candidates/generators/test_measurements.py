@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from synthrelease.candidates.configuration import ConfigurationSpace, join
 from synthrelease.candidates.generators.marginals import Marginals
-from synthrelease.candidates.generators.measurements import NoisyMarginal
 from synthrelease.candidates.projections.minimum_count import MinimumCount
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.schema import Column, Layout, Schema
 from synthrelease.enclave.door import Meter, PrivateCounts
+from synthrelease.measurements.noisy_tables import NoisyMarginal
 from synthrelease.randomness import NoNoise
 from synthrelease.specification.columns import build_column
 from synthrelease.toml.columns import ColumnTable, InputTable

@@ -10,9 +10,9 @@ import pytest
 
 from synthrelease.accounting.charges import GENERATION, mechanism
 from synthrelease.candidates.generators.marginals import Marginals
-from synthrelease.candidates.generators.scored_sums import STEPS, ScoredSum, own_values_of
 from synthrelease.enclave.door import Meter, PrivateCounts
 from synthrelease.errors import Unexpected
+from synthrelease.measurements.scored_sums import STEPS, ScoredSum, own_values_of
 from synthrelease.randomness import NoNoise
 from tests.criteria.test_own_values import BINS, SCHEMA, X_NUMBERS, Y_NUMBERS, original
 

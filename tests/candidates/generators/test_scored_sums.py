@@ -18,11 +18,11 @@ from synthrelease.candidates.generators.consistent_tables import SumTarget, Targ
 from synthrelease.candidates.generators.junction_tree import JunctionTree
 from synthrelease.candidates.generators.marginals import Marginals
 from synthrelease.candidates.generators.maximum_entropy import _Dual, base_potentials
-from synthrelease.candidates.generators.measurements import NoisyMarginal, NoisyMarginals, NoisySum
-from synthrelease.candidates.generators.scored_sums import STEPS, ScoredSum, merged_scores, read_sums
 from synthrelease.criteria.measured_line import measured_line
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.domain.schema import Binning, Layout, Schema, Transformation
+from synthrelease.measurements.noisy_tables import NoisyMarginal, NoisyMarginals, NoisySum
+from synthrelease.measurements.scored_sums import STEPS, ScoredSum, merged_scores, read_sums
 from synthrelease.specification.spec import load_spec
 from tests.helpers.small import World
 

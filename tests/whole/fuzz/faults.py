@@ -12,8 +12,8 @@ import numpy as np
 from synthrelease import randomness
 from synthrelease.candidates.generators import marginals as measured
 from synthrelease.candidates.generators import private_tables, privbayes
-from synthrelease.criteria import base, regression_one_step
 from synthrelease.criteria import marginals as compared
+from synthrelease.criteria import regression_one_step
 from synthrelease.enclave import ingest
 from synthrelease.enclave.pieces import PrivatePieces
 from synthrelease.randomness import NoisyFigure
@@ -77,7 +77,7 @@ def figure_without_noise() -> Any:
     def exact(value: float, **law: Any) -> NoisyFigure:
         return NoisyFigure(value=float(value), noise_sd=1.0)
 
-    return patch.object(base, "laplace_figure", exact)
+    return patch.object(randomness, "laplace_figure", exact)
 
 
 def as_many_as_are_kept() -> Any:

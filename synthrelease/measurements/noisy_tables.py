@@ -8,9 +8,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from synthrelease.candidates.generators.scored_sums import ScoredSum, merged_scores
 from synthrelease.domain.axes import with_merged_bins
 from synthrelease.domain.schema import Layout
+from synthrelease.measurements.scored_sums import ScoredSum, merged_scores
 
 
 @dataclass(frozen=True, kw_only=True)

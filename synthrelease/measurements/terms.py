@@ -1,0 +1,50 @@
+"""Formulas that name tables: "age:region + 2 all 2-way"."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations
+
+from synthrelease.domain.schema import Layout
+from synthrelease.errors import Unexpected, closest, listing
+from synthrelease.toml.fields import Mistake
+
+_TERM = re.compile(r"(?:(?P<weight>[0-9]+(?:\.[0-9]+)?)\s+)?(?:all\s+(?P<ways>[1-9])-way|(?P<columns>\w+(?:\s*:\s*\w+)*))")
+
+
+@dataclass(frozen=True, kw_only=True)
+class FormulaTerm:
+    """One term of a formula: the table of some columns, or all tables of `ways` columns; and its weight."""
+
+    columns: tuple[str, ...] = ()
+    ways: int = 0
+    weight: Fraction
+
+    @classmethod
+    def of(cls, text: str) -> FormulaTerm:
+        """Read "age:region", "2 region" or "all 2-way". Raises Unexpected for anything else."""
+        match = _TERM.fullmatch(text.strip())
+        columns = tuple(name.strip() for name in match["columns"].split(":")) if match and match["columns"] else ()
+        if match is None or len(set(columns)) != len(columns):
+            expected = "terms such as 'age:region', '2 region' or 'all 2-way', joined by +, of different columns"
+            raise Unexpected(expected, repr(text.strip()))
+        weight = Fraction(1 if match["weight"] is None else match["weight"])
+        return cls(columns=columns, ways=int(match["ways"] or 0), weight=weight)
+
+    def sets(self, layout: Layout) -> Iterable[tuple[int, ...]]:
+        """Increasing column indices of each of its tables; no more columns than there are."""
+        if self.columns:
+            return [tuple(sorted(layout.index(name) for name in self.columns))]
+        return combinations(range(len(layout.sizes)), min(self.ways, len(layout.sizes)))
+
+
+def unknown_columns(terms: Sequence[FormulaTerm], layout: Layout) -> Iterable[Mistake]:
+    """What is wrong with the columns that a formula names."""
+    named = [name for term in terms for name in term.columns]
+    for name in dict.fromkeys(named):
+        if name not in layout.columns:
+            guess = closest(name, layout.columns)
+            yield Mistake(field="tables", expected=f"columns ({listing(layout.columns)})", found=repr(name), suggestion=guess)
