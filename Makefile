@@ -8,6 +8,9 @@ TEST := $(VENV)/.test-installed
 DOCS := $(VENV)/.docs-installed
 WORKERS ?= 2
 
+# Python compiles once what hundreds of processes of the tests load
+export PYTHONDONTWRITEBYTECODE :=
+
 HOURS ?= 2
 TO ?= wheelhouse
 RUNS ?= 3000

@@ -224,8 +224,9 @@ LEVEL = 1e-6 / (2 * len(CASES) * len(MECHANISMS))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("entropy", [SYSTEM, SeededEntropy(11)], ids=["system", "seeded"])
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize(
+    ("case", "entropy"), [*((case, SYSTEM) for case in CASES), ("five", SeededEntropy(11))], ids=[*CASES, "five, seeded"]
+)
 @each_mechanism
 def test_choices_follow_their_law(mechanism: str, case: str, entropy: SystemEntropy) -> None:
     scores, rate = CASES[case]

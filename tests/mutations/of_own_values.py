@@ -23,7 +23,6 @@ OF_OWN_VALUES = (
         old="name not in self.own",
         new="True",
         tests=(f"{MOVES}[step]",),
-        core=True,
     ),
     Mutation(
         name="own values: an interval keeps its lower end alone",
@@ -41,7 +40,6 @@ OF_OWN_VALUES = (
         old="residual.furthest",
         new="np.abs(residual.low)",
         tests=(f"{OWN}::test_moments_of_own_values_move_by_no_more_than_their_sensitivity", OWN),
-        core=True,
     ),
     Mutation(
         name="own values: gaps of errors are those between the lowest predictions",
@@ -50,7 +48,6 @@ OF_OWN_VALUES = (
         old="np.minimum(gap.high, most).ravel()",
         new="np.minimum(gap.low, most).ravel()",
         tests=(f"{MOVES}[errors]",),
-        core=True,
     ),
     Mutation(
         name="own values: a value may count as one outside its bin",

