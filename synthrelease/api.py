@@ -94,7 +94,7 @@ def rehearse(
     (400, 1)
     """
     from synthrelease.enclave.source import Source
-    from synthrelease.rehearsal.compared import Wanted
+    from synthrelease.rehearsal.compared import WantedMethods
     from synthrelease.rehearsal.parallel import Workers
     from synthrelease.rehearsal.racing import RaceGoal
     from synthrelease.rehearsal.rehearse import rehearse as run
@@ -114,7 +114,7 @@ def rehearse(
         quasi_identifiers=quasi_identifiers,
         noise_level=noise_level,
         nothing=nothing,
-        baselines=Wanted.of(spec.schema.names, baselines, swap, swap_key, swap_rate),
+        baselines=WantedMethods.of(spec.schema.names, baselines, swap, swap_key, swap_rate),
         progress=progress,
     )
     write_report(found, out, noise_level)

@@ -26,7 +26,7 @@ from synthrelease.enclave.many_files import Run
 from synthrelease.enclave.opening import check_opens
 from synthrelease.enclave.protection import protected
 from synthrelease.enclave.record_numbers import PieceOfRegister
-from synthrelease.enclave.same_file import PublicFile, check_not_public
+from synthrelease.enclave.same_file import CalledPublic, check_not_public
 from synthrelease.enclave.source import Source
 from synthrelease.errors import (
     InputError,
@@ -228,12 +228,12 @@ def check_before_spending(spec: ReleaseSpec, request: ReleaseRequest) -> Checked
     data = Source.of(request.data)
     if not data.is_there():
         raise InputError(f"{data}: expected a file with a header and rows, found no such file. Nothing was spent.")
-    public = [PublicFile.of(f"the prior {name!r}", path) for name, path in spec.priors.items()]
+    public = [CalledPublic.of(f"the prior {name!r}", path) for name, path in spec.priors.items()]
     tables = []
     rehearsed = None if request.shortlist is None else rehearsed_on(request.shortlist)
     if rehearsed is not None:
         role = f"what {request.shortlist} was rehearsed on"
-        public.append(PublicFile(role=role, size=rehearsed.bytes, digest=rehearsed.sha256))
+        public.append(CalledPublic(role=role, size=rehearsed.bytes, digest=rehearsed.sha256))
         tables.append(rehearsed.table)
     if request.address is not None and not data.holds_files():
         raise InputError(

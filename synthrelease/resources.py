@@ -21,6 +21,6 @@ def resource(name: str) -> Path:
 
 
 def file_digest(path: str | Path) -> str:
-    """sha256 of a file, read in pieces."""
+    """sha256 of a file, read in batches."""
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -57,7 +57,7 @@ def split_register(
     Raises
     ------
     SpecError : when the configuration has no [split].
-    BudgetError : when the register is split already, or the ledger is of an earlier format.
+    BudgetError : when the register is split already.
     InputError : when the numbers cannot be read, or a row has none or one that another row has.
     OutputError : when the key cannot be written, or something is there.
 

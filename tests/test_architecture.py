@@ -69,6 +69,16 @@ def calls(name: str) -> Callable[[ast.AST], bool]:
     return found
 
 
+def test_no_two_classes_have_one_name() -> None:
+    """One noun for one idea: whoever reads a name in another room finds the class that he knows."""
+    found: dict[str, list[str]] = {}
+    for path, tree in TREES.items():
+        for node in nodes(tree):
+            if isinstance(node, ast.ClassDef):
+                found.setdefault(node.name, []).append(path)
+    assert {name: paths for name, paths in found.items() if len(paths) > 1} == {}
+
+
 @pytest.mark.parametrize("path", TREES)
 def test_every_room_imports_only_from_rooms_below_it(path: str) -> None:
     assert room(path) in FLOORS, f"{room(path)} has no place in the table of docs/architecture.md"

@@ -67,7 +67,7 @@ def private_selection(name: str, one_round: Charge, rule: SelectionRule | None =
     rule = rule or SelectionRule()
     law = rule.law
     if one_round.pure:
-        return twice(name, one_round) if law is None else _priced(name, one_round, law)
+        return _twice(name, one_round) if law is None else _priced(name, one_round, law)
     if isinstance(law, NegativeBinomial):
         return _negative_binomial(name, one_round, law)
     if one_round.renyi is not None:
@@ -86,10 +86,8 @@ def private_selection(name: str, one_round: Charge, rule: SelectionRule | None =
     raise _only_pure(one_round, law)
 
 
-def twice(name: str, one_round: Charge) -> Charge:
-    """Pure rounds without end, or with any stop coin: 2 epsilon (theory 2.1, known threshold, pure)."""
-    if not one_round.pure:
-        raise BudgetError(f"Doubling is for pure rounds; {one_round.name!r} is not.")
+def _twice(name: str, one_round: Charge) -> Charge:
+    """Pure rounds without end: 2 epsilon (theory 2.1, known threshold, pure)."""
     because = "selection with a known threshold doubles the charge of one round (Liu & Talwar 2019, Theorem 3.1)"
     return Charge(name=name, epsilon=2 * one_round.epsilon, because=because, rule=SELECTION, parts=(one_round,))
 
@@ -131,15 +129,6 @@ def _negative_binomial(name: str, one_round: Charge, law: NegativeBinomial) -> C
     because = "best of a hidden, truncated negative binomial number of rounds (Papernot & Steinke 2022)"
     because += f"; Renyi divergence of order a at most {curve.text()}"
     return Charge(name=name, epsilon=Fraction(0), renyi=curve, because=because, rule=HIDDEN_ROUNDS, parts=(one_round,))
-
-
-def by_shape(name: str, one_round: Charge, law: NegativeBinomial) -> Charge:
-    """(2 + eta) epsilon for pure rounds, as releases before version 5 of their format charged (theory 2.6, hidden number of
-    rounds, pure); a curve as `private_selection` does."""
-    if not one_round.pure:
-        return _negative_binomial(name, one_round, law)
-    epsilon = (2 + law.shape) * one_round.epsilon
-    return Charge(name=name, epsilon=epsilon, because=law.words, rule=HIDDEN_ROUNDS, parts=(one_round,))
 
 
 def _named(law: StoppingLaw | None) -> str:

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from synthrelease.audit.estimates import lower_bounds, upper_bounds
+from synthrelease.audit.hits import lower_bounds, upper_bounds
 
 MOST_OUTCOMES = 4096
 """Distinct outputs up to which the likelihood ratio of the whole output is looked at."""

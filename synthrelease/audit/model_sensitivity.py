@@ -40,7 +40,7 @@ class Measured:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Model:
+class MeasuredModel:
     """Something that a generator measures, in a small world, for every number of rows.
 
     Attributes
@@ -55,7 +55,7 @@ class Model:
     tight: bool
 
     @classmethod
-    def of(cls, name: str, highs: Mapping[str, int], measured: Callable[[int], Measured], *, tight: bool) -> Model:
+    def of(cls, name: str, highs: Mapping[str, int], measured: Callable[[int], Measured], *, tight: bool) -> MeasuredModel:
         shape = " x ".join(str(size) for size in World(highs).layout.sizes)
         return cls(name=f"{name}, {shape}", highs=highs, measured=measured, tight=tight)
 
@@ -72,40 +72,40 @@ def enumerate_models(most_records: int, wanted: str = "") -> Iterator[Enumeratio
             yield _enumerated(model, most_records)
 
 
-def _models() -> Iterator[Model]:
+def _models() -> Iterator[MeasuredModel]:
     for highs in ({"p": 1, "x": 1}, {"p": 1, "x": 2}, {"p": 2, "x": 1}):
         world = World(highs)
-        yield Model.of("PrivBayes: structure score", highs, _score(world), tight=False)
+        yield MeasuredModel.of("PrivBayes: structure score", highs, _score(world), tight=False)
     for highs in ({"a": 1, "b": 1}, {"a": 1, "b": 2}):
         world = World(highs)
         for network in _networks(len(highs)):
-            yield Model.of(f"PrivBayes: joint tables {network}", highs, _tables(world, network), tight=True)
+            yield MeasuredModel.of(f"PrivBayes: joint tables {network}", highs, _tables(world, network), tight=True)
     for highs in ({"a": 1, "b": 2}, {"a": 2, "b": 1}):
         world = World(highs)
         for formula in ("a:b", "a + 2 b", "a:b + 3 b"):
             for table in range(len(formula.split("+"))):
                 found = _marginal(world, formula, table)
-                yield Model.of(f"marginals: table {table + 1} of {formula}", highs, found, tight=True)
+                yield MeasuredModel.of(f"marginals: table {table + 1} of {formula}", highs, found, tight=True)
         for sums in ("a[0..3]:b[-2..1]", "2 b[-1..4] + a[0..1]"):
             for place in range(len(sums.split("+"))):
                 found = _sum(world, sums, place)
-                yield Model.of(f"marginals: sum {place + 1} of {sums}", highs, found, tight=True)
+                yield MeasuredModel.of(f"marginals: sum {place + 1} of {sums}", highs, found, tight=True)
     for highs in ({"a": 1, "b": 2}, {"a": 2, "b": 1}):
         world = World(highs)
         for columns in ((0,), (1,), (0, 1)):
             asked = _asked(world, columns)
-            yield Model.of(f"adaptive: table {columns}", highs, _answered(world, columns), tight=True)
-            yield Model.of(f"adaptive: score of {columns}", highs, _scored(world, asked), tight=True)
+            yield MeasuredModel.of(f"adaptive: table {columns}", highs, _answered(world, columns), tight=True)
+            yield MeasuredModel.of(f"adaptive: score of {columns}", highs, _scored(world, asked), tight=True)
     for highs in ({"a": 1, "b": 2}, {"a": 2, "b": 1}):
         world = World(highs)
-        yield Model.of("networks: frequencies", highs, _frequencies(world), tight=True)
+        yield MeasuredModel.of("networks: frequencies", highs, _frequencies(world), tight=True)
     for prior, name in ((None, "mid-range"), (PRIOR, "a prior")):
         for highs in ({"a": 1, "b": 2}, {"a": 2, "b": 1}, {"a": 1, "b": 1}):
             world = World(highs)
-            yield Model.of(f"functional mechanism: moments, {name}", highs, _moments(world, prior), tight=False)
+            yield MeasuredModel.of(f"functional mechanism: moments, {name}", highs, _moments(world, prior), tight=False)
 
 
-def _enumerated(model: Model, most_records: int) -> Enumeration:
+def _enumerated(model: MeasuredModel, most_records: int) -> Enumeration:
     """Compare every pair of neighbours. The code's own values are enumerated, so there is nothing to disagree with
     but the resizing theorem."""
     world = World(model.highs)

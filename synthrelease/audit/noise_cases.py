@@ -11,8 +11,8 @@ import numpy as np
 
 from synthrelease.accounting.charges import decimal_text
 from synthrelease.audit.cases import Case
-from synthrelease.audit.estimates import draws_to_find
 from synthrelease.audit.events import Event
+from synthrelease.audit.hits import draws_to_find
 from synthrelease.randomness import SYSTEM, SystemEntropy, coin, discrete_laplace, laplace_figure
 
 EPSILONS = (Fraction(1, 2), Fraction(1), Fraction(2), Fraction(3), Fraction(4))

@@ -9,8 +9,8 @@ from fractions import Fraction
 import numpy as np
 
 from synthrelease.audit.cases import Case
-from synthrelease.audit.estimates import lower_bounds
 from synthrelease.audit.faults import small_scale_case, small_scale_choice, small_scale_figure
+from synthrelease.audit.hits import lower_bounds
 from synthrelease.audit.running import CONFIDENCE, Progress, count, prepare, side_by_side
 
 REPEATS = 300

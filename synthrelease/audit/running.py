@@ -9,8 +9,8 @@ from functools import partial
 from typing import Any, TypeVar
 
 from synthrelease.audit.cases import Case
-from synthrelease.audit.estimates import Hits, proven_epsilon
 from synthrelease.audit.events import Event, best_event
+from synthrelease.audit.hits import Hits, proven_epsilon
 
 CONFIDENCE = 0.999
 """Of all findings of a run together."""
@@ -65,7 +65,7 @@ class Finding:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Prepared:
+class PreparedCase:
     """A case whose events are fixed: left over right, and right over left."""
 
     events: tuple[Event, Event]
@@ -114,7 +114,7 @@ def audit_cases(
 
 
 def _shared_out(
-    seconds: float, cases: Sequence[Case], draws: Sequence[int], prepared: Sequence[Prepared], jobs: int
+    seconds: float, cases: Sequence[Case], draws: Sequence[int], prepared: Sequence[PreparedCase], jobs: int
 ) -> list[int]:
     """Draws for each case, all multiplied alike, so that counting takes about so long. Fixed before anything is counted."""
     cost = [2 * number * ready.seconds_per_draw for number, ready in zip(draws, prepared, strict=True)]
@@ -123,7 +123,7 @@ def _shared_out(
     return [number if case.alone else max(_FEWEST, int(number * factor)) for number, case in zip(draws, cases, strict=True)]
 
 
-def prepare(case: Case, draws: int, error: float) -> Prepared:
+def prepare(case: Case, draws: int, error: float) -> PreparedCase:
     """Choose the events of a case on held-out draws, half as many as the test will have; one draw where they are fixed."""
     held_out = min(max(draws // 2, _FEWEST), _MOST_HELD_OUT) if case.event is None else 1
     start = time.perf_counter()
@@ -133,10 +133,10 @@ def prepare(case: Case, draws: int, error: float) -> Prepared:
         case.event or best_event(left, right, case.features, draws, error),
         case.event or best_event(right, left, case.features, draws, error),
     )
-    return Prepared(events=events, held_out=held_out, seconds_per_draw=seconds)
+    return PreparedCase(events=events, held_out=held_out, seconds_per_draw=seconds)
 
 
-def count(case: Case, ready: Prepared, draws: int, error: float) -> Finding:
+def count(case: Case, ready: PreparedCase, draws: int, error: float) -> Finding:
     """Count the fixed events in fresh draws."""
     start = time.perf_counter()
     hits = {side: _hits(case, side, ready.events, draws) for side in ("left", "right")}

@@ -57,7 +57,7 @@ SMALL_CAPS = (1, 2, 3, 8)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Law:
+class LoopLaw:
     """What the loop outputs within some number of rounds: the probability of each output, of "nothing" by the stop coin,
     and of going on after the last of these rounds."""
 
@@ -66,7 +66,7 @@ class Law:
     undecided: Fraction
 
 
-def loop_law(accepted: Sequence[Fraction], stop_probability: Fraction, rounds: int | None) -> Law:
+def loop_law(accepted: Sequence[Fraction], stop_probability: Fraction, rounds: int | None) -> LoopLaw:
     """Law of the loop with independent rounds that give each output with these probabilities and are rejected otherwise.
 
     Parameters
@@ -79,19 +79,19 @@ def loop_law(accepted: Sequence[Fraction], stop_probability: Fraction, rounds: i
     if again == 1 and rounds is None:
         raise ValueError("a loop that can neither accept nor stop has no law")
     visits = Fraction(rounds or 0) if again == 1 else (1 - undecided) / (1 - again)
-    return Law(
+    return LoopLaw(
         outputs=tuple(probability * visits for probability in accepted),
         nothing=(1 - acceptance) * stop_probability * visits,
         undecided=undecided,
     )
 
 
-def hidden_law(accepted: Sequence[Fraction], law: FiniteLaw) -> Law:
+def hidden_law(accepted: Sequence[Fraction], law: FiniteLaw) -> LoopLaw:
     """The same for the first accepted one of a hidden number of rounds, or "nothing"."""
     acceptance = sum(accepted, Fraction(0))
     nothing = law.nothing(1 - acceptance)
     visits = (1 - nothing) / acceptance if acceptance else Fraction(0)
-    return Law(outputs=tuple(probability * visits for probability in accepted), nothing=nothing, undecided=Fraction(0))
+    return LoopLaw(outputs=tuple(probability * visits for probability in accepted), nothing=nothing, undecided=Fraction(0))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from synthrelease.bounds.building import build_facts
-from synthrelease.bounds.conditions import Condition, excluded, over_cells, parse_condition
+from synthrelease.bounds.conditions import Condition, over_cells, parse_condition
 from synthrelease.bounds.kept import RISK
 from synthrelease.bounds.knowledge import Knowledge
 from synthrelease.bounds.ranges import Range, count_range, ratio_range
@@ -134,11 +134,7 @@ class _Measure:
         second = minus.mask(columns).ravel() if minus else np.zeros(cells, dtype=bool)
         if self.kind == "count":
             facts = build_facts(self.knowledge, names, [first, second] if minus else [first])
-            figure, more = first.astype(float) - second, self.knowledge.more
-            masks = [mask for rule in self.knowledge.raw_rules if (mask := excluded(rule, columns)) is not None]
-            if not figure[~np.any([np.zeros(cells, dtype=bool), *(mask.ravel() for mask in masks)], axis=0)].any():
-                more = 0  # the rules keep no row that is counted, drawn or not
-            return count_range(facts, figure[facts.representative], more)
+            return count_range(facts, (first.astype(float) - second)[facts.representative], self.knowledge.more)
         group = given & first & self._present(columns) if self.kind == "mean" else given
         if not self.release.counts.marginal([self.release.layout.index(c.name) for c in columns]).ravel()[group].any():
             parts = [part.text for part in ((query, self.given) if self.kind == "mean" else (self.given,)) if part.text]

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from synthrelease.bounds.conditions import excluded
-from synthrelease.bounds.facts import Facts, Source
+from synthrelease.bounds.facts import Facts, FactSource
 from synthrelease.bounds.knowledge import Knowledge, MeanError, Unmatched
 from synthrelease.bounds.program import maximum
 from synthrelease.criteria.known_errors import SumError
@@ -116,7 +116,8 @@ class _Builder:
         self.axes = tuple(range(len(self.shape)))
         self.synthetic = self._sum(release.counts.marginal(self.places).astype(float), self.axes)
         self.smallest: dict[tuple[str | None, str], tuple[int, ...]] = {}
-        self.sources: list[Source] = []
+        self.sources: list[FactSource] = []
+        self.kept = np.full(len(self.synthetic), True)
         self.low, self.high = np.zeros(len(self.synthetic)), np.full(len(self.synthetic), float(self.n))
         self.low_source = np.full(len(self.synthetic), self._source("cells cannot hold fewer than 0 rows"))
         self.high_source = np.full(len(self.synthetic), self._source("cells cannot hold more than all rows"))
@@ -130,6 +131,7 @@ class _Builder:
             columns=self.names,
             synthetic=self.synthetic,
             representative=np.ravel_multi_index(np.ix_(*first), self.shape).ravel(),
+            kept=self.kept,
             low=np.minimum(self.low, self.high),  # they cross only where a limit is wrong: the program stays solvable
             high=self.high,
             low_source=self.low_source,
@@ -171,8 +173,8 @@ class _Builder:
             low, high = self._sum(np.where(empty, 0.0, lowest), self.axes), self._sum(np.where(empty, 0.0, highest), self.axes)
             self.low_source[low > self.low], self.high_source[high < self.high] = source, source
             self.low, self.high = np.maximum(self.low, low), np.minimum(self.high, high)
-        nothing = self._sum(empty.astype(float), self.axes) == self._sum(np.ones(self.shape), self.axes)
-        self.high[nothing], self.high_source[nothing] = 0.0, self._source("the plausibility rules exclude the cell")
+        self.kept = self._sum((~empty).astype(float), self.axes) > 0
+        self.high[~self.kept], self.high_source[~self.kept] = 0.0, self._source("the plausibility rules exclude the cell")
 
     def add_sub_tables(self) -> None:
         """Limits of the cells of tables of fewer of these columns, small ones first, as long as the program stays small."""
@@ -354,7 +356,7 @@ class _Builder:
         self._add_rows(one_row, -weights, np.array([unmatched.rows - synthetic[core].sum()]), source)
 
     def _source(self, each: str, criterion: str = "") -> int:
-        self.sources.append(Source(each=each, criterion=criterion))
+        self.sources.append(FactSource(each=each, criterion=criterion))
         return len(self.sources) - 1
 
     def _cell_of(self, axes: tuple[int, ...]) -> np.ndarray:

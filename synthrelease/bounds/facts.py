@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Source:
+class FactSource:
     """Where facts come from: one of them in words ("each bin of age is off by at most 731 rows"), and its criterion."""
 
     each: str
@@ -30,6 +30,7 @@ class Facts:
     columns : names, in the order of the release.
     synthetic : (n_cells,) counts of the released table; R has as many rows.
     representative : (n_cells,) for each cell, one of its combinations of bins (the last column varying fastest).
+    kept : (n_cells,) False where the plausibility rules keep no row of the file.
     low, high : (n_cells,) low <= R <= high; low_source, high_source are indices into `sources`.
     rows : (n_rows, n_cells) sparse, with rows . R <= row_limits; row_sources are indices into `sources`.
     """
@@ -37,6 +38,7 @@ class Facts:
     columns: tuple[str, ...]
     synthetic: np.ndarray
     representative: np.ndarray
+    kept: np.ndarray
     low: np.ndarray
     high: np.ndarray
     low_source: np.ndarray
@@ -44,4 +46,4 @@ class Facts:
     rows: csr_array
     row_limits: np.ndarray
     row_sources: np.ndarray
-    sources: tuple[Source, ...]
+    sources: tuple[FactSource, ...]

@@ -23,7 +23,7 @@ Word = Literal["covered by a criterion", "bounded", "no statement"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Verdict:
+class StatedAnswer:
     """What is stated about a question.
 
     Attributes
@@ -51,15 +51,15 @@ def question(asked: IntendedQueryTable) -> str:
     return first + (f", minus that with {asked.minus}" if asked.minus else "")
 
 
-def verdict(release: PublishedRelease, asked: IntendedQueryTable) -> Verdict:
+def verdict(release: PublishedRelease, asked: IntendedQueryTable) -> StatedAnswer:
     """What a release says about a question at 95% confidence."""
     try:
         query, given = parse_condition(asked.query, release), parse_condition(asked.given, release)
         minus = None if asked.minus is None else parse_condition(asked.minus, release)
     except InputError as error:
-        return Verdict(word="no statement", because=str(error))
+        return StatedAnswer(word="no statement", because=str(error))
     if asked.mean and any(number is None for number in _present_numbers(release, asked.mean)):
-        return Verdict(word="no statement", because=f"the bins of {asked.mean} have no numbers")
+        return StatedAnswer(word="no statement", because=f"the bins of {asked.mean} have no numbers")
     try:
         knowledge: Knowledge | None = Knowledge(replace(release, measurements=None), CONFIDENCE)
     except InputError:
@@ -68,12 +68,12 @@ def verdict(release: PublishedRelease, asked: IntendedQueryTable) -> Verdict:
     if knowledge is not None and minus is None:
         covering = _covering(knowledge, asked, query, given)
         if covering:
-            return Verdict(word="covered by a criterion", because=covering, estimated=estimated)
+            return StatedAnswer(word="covered by a criterion", because=covering, estimated=estimated)
     names = _limiting(knowledge) if knowledge is not None else []
     names += ["published measurements"] if release.measured else []
     if names:
-        return Verdict(word="bounded", because=", ".join(names), estimated=estimated)
-    return Verdict(word="no statement", because="no released figure limits an error")
+        return StatedAnswer(word="bounded", because=", ".join(names), estimated=estimated)
+    return StatedAnswer(word="no statement", because="no released figure limits an error")
 
 
 def _estimated(release: PublishedRelease, asked: IntendedQueryTable) -> str:

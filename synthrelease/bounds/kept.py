@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from synthrelease.accounting.rows import NUMBER_OF_ROWS, SHORTFALL
-from synthrelease.criteria.noise_limits import noise_limit
 from synthrelease.errors import InputError
+from synthrelease.measurements.limits import noise_limit
 from synthrelease.published import PublishedRelease
 
 RISK = 0.02

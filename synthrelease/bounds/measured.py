@@ -20,9 +20,9 @@ from itertools import combinations
 import numpy as np
 
 from synthrelease.criteria.known_errors import SumError
-from synthrelease.criteria.noise_limits import noise_limit
 from synthrelease.domain.axes import added_up
 from synthrelease.domain.value_grid import in_steps
+from synthrelease.measurements.limits import noise_limit
 from synthrelease.published import PublishedRelease
 from synthrelease.published.measurements import PublishedMeasurement
 from synthrelease.published.release import Measurements

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Part:
+class BoundPart:
     """What one source of facts adds to a bound: an amount in rows (or rows times numbers), and on how many cells."""
 
     source: int
@@ -43,7 +43,7 @@ class Maximum:
     """
 
     value: float
-    parts: tuple[Part, ...]
+    parts: tuple[BoundPart, ...]
     table: np.ndarray
 
 
@@ -65,11 +65,13 @@ def maximum(facts: Facts, figure: np.ndarray) -> Maximum:
     return Maximum(value=answer + float(amounts.sum()), parts=_parts(sources, amounts), table=table)
 
 
-def _parts(sources: np.ndarray, amounts: np.ndarray) -> tuple[Part, ...]:
+def _parts(sources: np.ndarray, amounts: np.ndarray) -> tuple[BoundPart, ...]:
     """Amounts by source, largest first; what is only rounding is left out."""
     worth = np.abs(amounts) > 1e-7 * max(1.0, float(np.abs(amounts).sum()))
     found = [
-        Part(source=int(source), amount=float(amounts[sources == source].sum()), uses=int((worth & (sources == source)).sum()))
+        BoundPart(
+            source=int(source), amount=float(amounts[sources == source].sum()), uses=int((worth & (sources == source)).sum())
+        )
         for source in np.unique(sources[worth])
     ]
     return tuple(sorted(found, key=lambda part: -part.amount))

@@ -19,7 +19,7 @@ _MAX_STEPS = 50
 
 
 @dataclass(frozen=True, kw_only=True)
-class Step:
+class RangeReason:
     """One reason for an end of a range.
 
     Attributes
@@ -42,7 +42,7 @@ class End:
     """One end of a range and the reasons for it, the weightiest first."""
 
     value: float
-    steps: tuple[Step, ...]
+    steps: tuple[RangeReason, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,7 +100,7 @@ def count_range(facts: Facts, figure: np.ndarray, more: int = 0) -> Range:
     ends = []
     for sign in (-1, 1):
         top = maximum(facts, sign * figure)
-        most = max(0.0, float((sign * figure).max(initial=0.0)))
+        most = float((sign * figure)[facts.kept].max(initial=0.0))  # by a row that was not drawn
         value = min(math.floor(top.value + 1e-6), round(float(facts.synthetic.sum()) * most)) + round(more * most)
         ends.append(End(value=sign * value, steps=_steps([*_reasons(facts, top), *_drawn(more, more * most)])))
     return Range(answer=answer, low=ends[0], high=ends[1])
@@ -141,7 +141,7 @@ def _largest_ratio(facts: Facts, figure: np.ndarray, size: np.ndarray, rows: flo
     largest = float(figure[size > 0].max())
 
     def ends_at_all(each: str) -> End:
-        return End(value=largest, steps=(Step(each=each, criterion="", uses=1, share=1.0),))
+        return End(value=largest, steps=(RangeReason(each=each, criterion="", uses=1, share=1.0),))
 
     if rows < 1 - 1e-6:
         return ends_at_all("the group may have no row in the file")
@@ -198,10 +198,10 @@ def _reasons(facts: Facts, top: Maximum) -> list[_Reason]:
     ]
 
 
-def _steps(reasons: Sequence[_Reason]) -> tuple[Step, ...]:
+def _steps(reasons: Sequence[_Reason]) -> tuple[RangeReason, ...]:
     together = sum(abs(reason.amount) for reason in reasons) or 1.0
     steps = [
-        Step(
+        RangeReason(
             each=reason.each,
             criterion=reason.criterion,
             uses=reason.uses,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from synthrelease.bounds.limits import Limit
-from synthrelease.bounds.ranges import Step
+from synthrelease.bounds.ranges import RangeReason
 from synthrelease.criteria import CRITERIA
 
 MOST_STEPS = 5
@@ -52,8 +52,8 @@ class Bound:
     more: int
     binned_low: float | None
     binned_high: float | None
-    low_steps: tuple[Step, ...]
-    high_steps: tuple[Step, ...]
+    low_steps: tuple[RangeReason, ...]
+    high_steps: tuple[RangeReason, ...]
     limits: tuple[Limit, ...]
     measured: str = ""
 
@@ -119,7 +119,7 @@ def value(bound: Bound, number: float) -> str:
     return f"{number:,.6g}" + (f" {bound.unit}" if bound.unit else "")
 
 
-def _end(bound: Bound, which: str, distance: float, steps: Sequence[Step]) -> list[str]:
+def _end(bound: Bound, which: str, distance: float, steps: Sequence[RangeReason]) -> list[str]:
     side = "above" if (which == "upper") == (distance >= 0) else "below"
     lines = [f"Why the {which} end, {_distance(bound, abs(distance))} {side} the released answer:"]
     for step in steps[:MOST_STEPS]:

@@ -12,12 +12,12 @@ from synthrelease.bundle.series import series_part
 from synthrelease.criteria import Criterion, Score
 from synthrelease.published.calibration import CalibrationPart
 from synthrelease.published.document import (
+    FORMAT,
     BoundsPart,
     CriterionPart,
     How,
     IntervalPart,
     ReleaseDocument,
-    format_of,
 )
 from synthrelease.published.flavour import FlavourPart
 from synthrelease.published.imputation import ImputationPart
@@ -40,11 +40,10 @@ def release_document(
     criteria = {criterion.name: criterion for criterion in spec.criteria}
     n = release.candidate.n
     planned = planned_parts(spec, release.candidate.configuration, release.guarantee, release.n_file, release.n or n)
-    columns, charges = planned["columns"], planned["charges"]
     judged = [criterion_part(score, criteria[score.name], n, planned["selection"].bounds) for score in release.scores]
     document = ReleaseDocument(
         **planned,
-        format=format_of(columns, calibration, charges, judged, spec.bundle, split=spec.split is not None),
+        format=FORMAT,
         n_rows=n,
         criteria=judged,
         files=files,

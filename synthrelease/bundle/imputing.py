@@ -15,12 +15,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from synthrelease.bundle.table_files import CsvLines
 from synthrelease.domain.donors import Completed, Gaps, NotImputed, completed
 from synthrelease.domain.gaps import gaps_of_cells
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.published.columns import ColumnPart
 from synthrelease.published.imputation import ImputationPart
-from synthrelease.published.lines import MARK, ROWS_PER_PIECE
+from synthrelease.published.lines import MARK, ROWS_PER_BATCH
 from synthrelease.published.table import ReleasedTable
 from synthrelease.randomness import SYSTEM
 from synthrelease.toml.bundle import SYNTHETIC
@@ -89,19 +90,19 @@ def imputed(
 def imputed_bytes(table: ReleasedTable, copies: Sequence[Completed], open_: np.ndarray) -> bytes:
     """The file: UTF-8, a header, "\\n" line ends."""
     flags = flags_of_rows(table, open_)
-    lines = _Lines()
-    writer = csv.writer(lines, lineterminator="\n")
+    lines = list[str]()
+    writer = csv.writer(CsvLines(lines), lineterminator="\n")
     writer.writerow([*HEAD, *table.names, *([SYNTHETIC] if table.marked else [])])
     for number, copy in enumerate(copies, start=1):
-        for start in range(0, len(flags), ROWS_PER_PIECE):
-            piece = slice(start, start + ROWS_PER_PIECE)
+        for start in range(0, len(flags), ROWS_PER_BATCH):
+            batch = slice(start, start + ROWS_PER_BATCH)
             texts = [
-                map(labels.__getitem__, bins[piece].tolist()) for labels, bins in zip(table.labels, copy.bins, strict=True)
+                map(labels.__getitem__, bins[batch].tolist()) for labels, bins in zip(table.labels, copy.bins, strict=True)
             ]
-            ids = range(start + 1, start + 1 + len(flags[piece]))
+            ids = range(start + 1, start + 1 + len(flags[batch]))
             marks = [[MARK] * len(ids)] if table.marked else []
-            writer.writerows(zip([number] * len(ids), ids, flags[piece], *texts, *marks, strict=True))
-    return "".join(lines.parts).encode("utf-8")
+            writer.writerows(zip([number] * len(ids), ids, flags[batch], *texts, *marks, strict=True))
+    return "".join(lines).encode("utf-8")
 
 
 def relabelled(content: bytes, *, marked: bool, mark: bool) -> bytes:
@@ -113,19 +114,11 @@ def relabelled(content: bytes, *, marked: bool, mark: bool) -> bytes:
     """
     if marked == mark:
         return content
-    lines = _Lines()
-    writer = csv.writer(lines, lineterminator="\n")
+    lines = list[str]()
+    writer = csv.writer(CsvLines(lines), lineterminator="\n")
     for place, line in enumerate(csv.reader(io.StringIO(content.decode("utf-8"), newline=""))):
         writer.writerow([*line, MARK if place else SYNTHETIC] if mark else line[:-1])
-    return "".join(lines.parts).encode("utf-8")
-
-
-class _Lines:
-    """What a CSV writer writes to."""
-
-    def __init__(self) -> None:
-        self.parts: list[str] = []
-        self.write = self.parts.append
+    return "".join(lines).encode("utf-8")
 
 
 def flags_of_rows(table: ReleasedTable, open_: np.ndarray) -> list[str]:

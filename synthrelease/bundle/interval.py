@@ -13,7 +13,7 @@ LEVEL = Fraction(95, 100)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Interval:
+class FigureInterval:
     """`low` <= exact figure <= `high`, at a stated level. `high` is None when nothing bounds it."""
 
     low: float
@@ -30,7 +30,7 @@ def laplace_interval(
     worst: float | None,
     passed_below: float | None,
     level: Fraction = LEVEL,
-) -> Interval:
+) -> FigureInterval:
     """An interval that holds the exact figure in at least `level` of all releases, the noise of `laplace_figure` being known.
 
     Parameters
@@ -64,9 +64,9 @@ def laplace_interval(
     low = max(best, (released - reach - 1) * step)
     high = _largest(released, limit, decay, tail)
     if high is None:
-        return Interval(low=low, high=worst)
+        return FigureInterval(low=low, high=worst)
     top = (high + 1) * step
-    return Interval(low=low, high=max(low, top if worst is None else min(worst, top)))
+    return FigureInterval(low=low, high=max(low, top if worst is None else min(worst, top)))
 
 
 def _largest(released: int, limit: int | None, decay: float, tail: float) -> int | None:

@@ -14,7 +14,7 @@ from synthrelease.bundle.weights import calibrated
 from synthrelease.domain.schema import Transformation
 from synthrelease.errors import SynthreleaseError, Unexpected
 from synthrelease.published.checksums import sha256
-from synthrelease.published.document import ReleaseDocument, format_of, read_strictly
+from synthrelease.published.document import ReleaseDocument, read_strictly
 from synthrelease.published.flavour import FlavourPart
 from synthrelease.published.series import SeriesPart
 from synthrelease.published.table import read_csv
@@ -71,15 +71,12 @@ def rewritten(files: Mapping[str, bytes], spec: ReleaseSpec) -> dict[str, bytes]
         )
     if "published" not in card.model_fields_set:
         card = card.model_copy(update={"published": old.card.published})
-    names, labels = [column.name for column in old.columns], [column.labels for column in old.columns]
-    ordered = [column.ordered for column in old.columns]
-    table = read_csv(files[old.csv], names, labels, ordered, old.weighted, old.bundle.synthetic_column)
+    table = read_csv(files[old.csv], old.shape)
     binnings = tuple(spec.schema[column.name].alternatives[column.binning] for column in old.columns)
     calibration = spec.calibration and spec.calibration.on(Transformation(schema=spec.schema, binnings=binnings))
     plain = replace(table, weights=None, marked=spec.bundle.synthetic_column)
     table, weighting = calibrated(plain, calibration, old.columns)
-    lowest = format_of(old.columns, weighting, old.charges, old.criteria, spec.bundle, split=old.split is not None)
-    changed = {"format": lowest, "card": card, "written_by": own_version()}
+    changed = {"card": card, "written_by": own_version()}
     written_by = {name: text for name, text in old.versions.items() if name not in writers(old.bundle)} | writers(spec.bundle)
     document = old.model_copy(update=changed | {"calibration": weighting, "bundle": spec.bundle, "versions": written_by})
     document = document.model_copy(update={"intended_queries": list(spec.intended_queries)})

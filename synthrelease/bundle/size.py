@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from synthrelease.enclave.source import Source
 from synthrelease.errors import InputError
-from synthrelease.releasing.estimates import usual_rows
+from synthrelease.releasing.attempt_costs import usual_rows
 from synthrelease.specification.release_spec import ReleaseSpec
 
 _PLAIN = ".csv"

@@ -11,32 +11,32 @@ from typing import Any
 import numpy as np
 
 from synthrelease.domain.margins import WEIGHT
-from synthrelease.published.lines import MARK, ROWS_PER_PIECE
-from synthrelease.published.table import METADATA, ReleasedTable, header_of
+from synthrelease.published.lines import MARK, ROWS_PER_BATCH
+from synthrelease.published.table import METADATA, ReleasedTable
 from synthrelease.toml.bundle import SYNTHETIC
 
 
 def csv_bytes(table: ReleasedTable) -> bytes:
     """The released table as UTF-8 CSV with a header and "\n" line ends on every system, rows in the order of their bins."""
     counts, lines = table.counts, list[str]()
-    writer = csv.writer(_Lines(lines), lineterminator="\n")
-    writer.writerow(header_of(table.names, table.weights is not None, table.marked))
+    writer = csv.writer(CsvLines(lines), lineterminator="\n")
+    writer.writerow(table.shape.header)
     written = ["".join(lines).encode("utf-8")]
-    for start in range(0, len(counts), ROWS_PER_PIECE):
-        piece = slice(start, start + ROWS_PER_PIECE)
-        texts = [map(labels.__getitem__, bins[piece].tolist()) for labels, bins in zip(table.labels, counts.bins, strict=True)]
+    for start in range(0, len(counts), ROWS_PER_BATCH):
+        batch = slice(start, start + ROWS_PER_BATCH)
+        texts = [map(labels.__getitem__, bins[batch].tolist()) for labels, bins in zip(table.labels, counts.bins, strict=True)]
         if table.weights is not None:
-            texts.append(map(repr, table.weights[piece].tolist()))
+            texts.append(map(repr, table.weights[batch].tolist()))
         if table.marked:
-            texts.append(map(str, repeat(MARK, len(counts.counts[piece]))))
+            texts.append(map(str, repeat(MARK, len(counts.counts[batch]))))
         lines.clear()
         writer.writerows(zip(*texts, strict=True))
-        rows = [line * times for line, times in zip(lines, counts.counts[piece].tolist(), strict=True)]
+        rows = [line * times for line, times in zip(lines, counts.counts[batch].tolist(), strict=True)]
         written.append("".join(rows).encode("utf-8"))
     return b"".join(written)
 
 
-class _Lines:
+class CsvLines:
     """What a CSV writer writes to: the lines in a list."""
 
     def __init__(self, lines: list[str]):

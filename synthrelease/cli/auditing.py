@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 CONTRADICTED = 5
 
 
-class Part(StrEnum):
+class AuditPart(StrEnum):
     """Parts of the audit, as they are written on the command line."""
 
     sensitivity = "sensitivity"
@@ -35,7 +35,9 @@ def audit(
     jobs: Jobs = 1,
     hours: Annotated[float | None, typer.Option(min=0.01, help="Draw from all mechanisms for so long.")] = None,
     draws: Annotated[int | None, typer.Option(min=50, help="Draws on each side of every case.")] = None,
-    part: Annotated[list[Part] | None, typer.Option(help="Run this part; may be repeated. Without it all but power.")] = None,
+    part: Annotated[
+        list[AuditPart] | None, typer.Option(help="Run this part; may be repeated. Without it all but power.")
+    ] = None,
     only: Annotated[str | None, typer.Option(metavar="TEXT", help="Only what has this text in its name.")] = None,
     records: Annotated[int, typer.Option(min=1, max=5, help="Records of the largest tables that are enumerated.")] = 5,
 ) -> None:

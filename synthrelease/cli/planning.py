@@ -70,7 +70,7 @@ def plan(
 def _check_possible(spec: ReleaseSpec, rows: int | None) -> None:
     """Raises SpecError for criteria that no table of so many rows can meet."""
     from synthrelease.criteria.informative import NobodyPasses
-    from synthrelease.releasing.estimates import usual_rows
+    from synthrelease.releasing.attempt_costs import usual_rows
 
     n = f"{rows or usual_rows(spec):,} rows" + ("" if rows else " (say with --rows how many the file has)")
     expected = f"a threshold that some table of {n} can meet; why it cannot is told with the plan"
@@ -94,13 +94,13 @@ UNREAD = (
 
 
 def _print_estimates(spec: ReleaseSpec, rows: int | None) -> None:
-    from synthrelease.releasing.estimates import estimates, finest, usual_rows
+    from synthrelease.releasing.attempt_costs import attempt_costs, finest, usual_rows
 
     out.print(
         f"One attempt, estimated for {rows or usual_rows(spec):,} rows on one core of the machine in docs/benchmarks.md "
         "(yours may take several times as much or as little):"
     )
-    for each in estimates(spec, rows):
+    for each in attempt_costs(spec, rows):
         time = f"{each.seconds:.0f} s" if each.seconds >= 10 else f"{max(each.seconds, 0.1):.1f} s"
         out.print(f"  {each.family}: about {time}, {each.megabytes} MB; grows {each.grows}")
     layout = finest(spec)
@@ -110,7 +110,7 @@ def _print_estimates(spec: ReleaseSpec, rows: int | None) -> None:
 def _print_population(spec: ReleaseSpec, rows: int | None) -> None:
     from synthrelease.accounting.guarantee import Loss
     from synthrelease.accounting.sampling import of_the_population
-    from synthrelease.releasing.estimates import usual_rows
+    from synthrelease.releasing.attempt_costs import usual_rows
 
     if spec.population is None:
         return
@@ -125,7 +125,7 @@ def _print_population(spec: ReleaseSpec, rows: int | None) -> None:
 
 
 def _print_warnings(spec: ReleaseSpec, rows: int | None) -> None:
-    from synthrelease.releasing.estimates import usual_rows
+    from synthrelease.releasing.attempt_costs import usual_rows
 
     found = warnings_without_data(spec, rows)
     if found:
@@ -137,7 +137,7 @@ def _print_warnings(spec: ReleaseSpec, rows: int | None) -> None:
 def warnings_without_data(spec: ReleaseSpec, rows: int | None) -> list[tuple[str, str]]:
     """Criteria that can say nothing, by name, and why: what the settings and the number of rows tell."""
     from synthrelease.criteria.informative import unanswerable, uninformative
-    from synthrelease.releasing.estimates import usual_rows
+    from synthrelease.releasing.attempt_costs import usual_rows
     from synthrelease.specification.answered import least_bounds
 
     n = spec.scored_rows(rows or usual_rows(spec))
@@ -152,7 +152,7 @@ def warnings_without_data(spec: ReleaseSpec, rows: int | None) -> list[tuple[str
 
 def _document(spec: ReleaseSpec, jobs: int, rows: int | None) -> dict[str, Any]:
     from synthrelease.published.costs import ChargePart
-    from synthrelease.releasing.estimates import estimates, usual_rows
+    from synthrelease.releasing.attempt_costs import attempt_costs, usual_rows
     from synthrelease.releasing.memory import peak_megabytes
     from synthrelease.toml.card import gaps
 
@@ -172,7 +172,7 @@ def _document(spec: ReleaseSpec, jobs: int, rows: int | None) -> dict[str, Any]:
             "rows": rows or usual_rows(spec),
             "families": [
                 {"family": each.family, "seconds": round(each.seconds, 1), "memory_mb": each.megabytes, "grows": each.grows}
-                for each in estimates(spec, rows)
+                for each in attempt_costs(spec, rows)
             ],
         },
         "warnings": [{"criterion": name, "text": text} for name, text in warnings_without_data(spec, rows)],

@@ -57,7 +57,7 @@ def rehearse(
     with exit code 3 when no configuration is accepted often enough, and with 1 when it was stopped before it was complete.
     """
     from synthrelease.enclave.source import Source
-    from synthrelease.rehearsal.compared import Wanted
+    from synthrelease.rehearsal.compared import WantedMethods
     from synthrelease.rehearsal.parallel import Workers
     from synthrelease.rehearsal.racing import RaceGoal
     from synthrelease.rehearsal.rehearse import rehearse as run
@@ -66,7 +66,7 @@ def rehearse(
 
     spec = load_spec(config)
     workers = Workers(backend=backend, jobs=jobs, address=address)
-    wanted = Wanted.of(spec.schema.names, baseline or (), _names(swap), _names(swap_key), swap_rate)
+    wanted = WantedMethods.of(spec.schema.names, baseline or (), _names(swap), _names(swap_key), swap_rate)
     with progress_bars() as progress:
         found = run(
             spec,

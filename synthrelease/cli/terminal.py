@@ -68,7 +68,7 @@ def progress_line() -> Iterator[Any]:
 def progress_bars() -> Iterator[Any]:
     """Progress bars with rates and time left; without a terminal a line now and then. For what reads public data alone."""
     if not err.is_terminal:
-        yield _Lines().tell
+        yield _LogLines().tell
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
@@ -98,7 +98,7 @@ def progress_bars() -> Iterator[Any]:
 SECONDS_BETWEEN_LINES = 30.0
 
 
-class _Lines:
+class _LogLines:
     """Progress in a log: a line when a phase begins, and then one now and then, with what is left."""
 
     def __init__(self) -> None:

@@ -34,7 +34,7 @@ _LARGEST = 1e50
 """Of a standardised feature, a residual, a spread, an uncertainty, and of one over the last two: products of any of them are
 finite."""
 
-_PIECE = 2**16
+_BATCH = 2**16
 """Cells that are looked at together while the domain is scanned, to bound memory."""
 
 _SMALLEST_EIGENVALUE = 1e-3
@@ -116,14 +116,14 @@ class Design:
         limits = limits or tuple(map(Interval.exactly, numbers))
         prior = prior or _mid_range(numbers)
         bare = cls(numbers=numbers, limits=limits, prior=prior, scales=np.ones(1), sensitivity=0, counted=counted)
-        pieces = np.array_split(np.flatnonzero(possible), max(1, possible.size // _PIECE))
-        largest = np.max([bare.largest_moments(piece).max(axis=0, initial=1e-12) for piece in pieces], axis=0)
+        batches = np.array_split(np.flatnonzero(possible), max(1, possible.size // _BATCH))
+        largest = np.max([bare.largest_moments(batch).max(axis=0, initial=1e-12) for batch in batches], axis=0)
         weights = np.sqrt(_importance(len(numbers) - 1, prior.uncertainty, counted) / largest)
         scales = weights * _RESOLUTION / (weights * largest).max() * (1 - 2.0**-40)  # no moment is above the resolution
         if not (np.isfinite(scales).all() and (scales > 0).all()):
             raise ValueError("expected finite scales above 0: the numbers of the prior are too large or too small")
         scaled = replace(bare, scales=scales)
-        sizes = [int(scaled.rounded(scaled.largest_moments(piece)).sum(axis=1).max(initial=1)) for piece in pieces]
+        sizes = [int(scaled.rounded(scaled.largest_moments(batch)).sum(axis=1).max(initial=1)) for batch in batches]
         return replace(scaled, sensitivity=2 * max(sizes))
 
     def _chosen(self, axes: Sequence[np.ndarray], indices: np.ndarray) -> list[np.ndarray]:

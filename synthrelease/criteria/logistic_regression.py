@@ -22,13 +22,23 @@ from synthrelease.criteria.fitted import Fitted
 from synthrelease.criteria.guarding import LostPair
 from synthrelease.criteria.intervals import Interval, linear
 from synthrelease.criteria.offenders import Offender, PublicCounts
-from synthrelease.criteria.records import Finite, Records, RegressionColumns, added, check_ranges, public_axes, records_of_cells
+from synthrelease.criteria.records import (
+    Finite,
+    Records,
+    RegressionColumns,
+    StandardUnits,
+    added,
+    check_ranges,
+    public_axes,
+    records_of_cells,
+)
 from synthrelease.criteria.wording import figure as number
 from synthrelease.criteria.wording import shown, what_counts, words
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.schema import Binning, Layout
 from synthrelease.domain.synthetic_table import SyntheticTable
-from synthrelease.errors import listing, rejecting
+from synthrelease.errors import listing
+from synthrelease.newton import NewtonResult, maximum
 
 _SINGULAR = 1e-6
 """Smallest eigenvalue of the mean information, in standard units, with which coefficients are taken to be determined."""
@@ -226,15 +236,14 @@ class _Steps:
 
     Attributes
     ----------
-    centres, deviations : (d,) means and standard deviations of the features in S; a feature without spread has 1.
+    units : of the features in S.
     coefficients : (d + 1,) of the synthetic fit, the intercept first, per standard deviation.
     inverse : (d + 1, d + 1) H^-1.
     rows : m, the synthetic rows that have all the columns.
     void : whether the synthetic table determines no coefficients.
     """
 
-    centres: np.ndarray
-    deviations: np.ndarray
+    units: StandardUnits
     coefficients: np.ndarray
     inverse: np.ndarray
     rows: int
@@ -246,20 +255,15 @@ class _Steps:
         features, outcome = released.values[:, :-1], released.values[:, -1]
         weights = released.counts / max(1, released.rows)
         centres = weights @ features
-        spreads = np.sqrt(weights @ (features - centres) ** 2)
-        deviations = np.where(spreads > 0, spreads, 1.0)
-        standard = np.column_stack([np.ones(len(features)), (features - centres) / deviations])
-        with rejecting(np.linalg.LinAlgError, because="the information of the candidate has no eigenvalues"):
-            fit = _fit(standard, weights, weights * outcome)
-            void = not fit.converged or not np.linalg.eigvalsh(fit.information)[0] > _SINGULAR
-            inverse = np.zeros_like(fit.information) if void else np.linalg.inv(fit.information)
+        units = StandardUnits.of(centres, np.sqrt(weights @ (features - centres) ** 2))
+        standard = np.column_stack([np.ones(len(features)), units.of_records(features)])
+        fit, size = _fit(standard, weights, weights * outcome), standard.shape[1]
         return cls(
-            centres=centres,
-            deviations=deviations,
-            coefficients=fit.coefficients,
-            inverse=inverse,
+            units=units,
+            coefficients=np.zeros(size) if fit is None else fit.at,
+            inverse=np.zeros((size, size)) if fit is None else np.linalg.inv(fit.information),
             rows=max(1, released.rows),
-            void=void,
+            void=fit is None,
         )
 
     @property
@@ -274,7 +278,7 @@ class _Steps:
 
     def shares(self, records: np.ndarray) -> np.ndarray:
         """(n, d) v(z) of each of some (n, d + 1) records, by single sums and products: a function of the record alone."""
-        parts = list(((records[:, :-1] - self.centres) / self.deviations).T)
+        parts = list(self.units.of_records(records[:, :-1]).T)
         start, *slopes = self.coefficients.tolist()
         residuals = records[:, -1] - _probability(added(start, parts, slopes))
         return np.column_stack([added(first, parts, rest) * residuals for first, *rest in self.inverse.T.tolist()[1:]])
@@ -290,10 +294,7 @@ class _Steps:
         possible : (n_cells,) False where the rules exclude every record of the cell; the target's bins vary fastest.
         """
         *features, outcome = limits
-        parts = [
-            Interval((part.low - centre) / spread, (part.high - centre) / spread)
-            for part, centre, spread in zip(features, self.centres.tolist(), self.deviations.tolist(), strict=True)
-        ]
+        parts = self.units.of_limits(features)
         start, *slopes = self.coefficients.tolist()
         scores, room = linear(start, parts, slopes).outer(), 2.0**-40
         probabilities = Interval(_probability(scores.low) * (1 - room), _probability(scores.high) * (1 + room))
@@ -305,18 +306,8 @@ class _Steps:
         return max(widest, _SMALLEST) / self.rows
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Fit:
-    """A logistic regression of public counts: (d + 1,) coefficients, (n,) probabilities, (d + 1, d + 1) mean information."""
-
-    coefficients: np.ndarray
-    probabilities: np.ndarray
-    information: np.ndarray
-    converged: bool
-
-
-def _fit(standard: np.ndarray, weights: np.ndarray, hits: np.ndarray) -> _Fit:
-    """Newton's method with halved steps on the log likelihood, which is concave: it ends at its maximum where there is one.
+def _fit(standard: np.ndarray, weights: np.ndarray, hits: np.ndarray) -> NewtonResult | None:
+    """The maximum of the log likelihood per row; None where the rows determine none.
 
     Parameters
     ----------
@@ -328,30 +319,20 @@ def _fit(standard: np.ndarray, weights: np.ndarray, hits: np.ndarray) -> _Fit:
         scores = standard @ beta
         return float(hits @ scores - weights @ np.logaddexp(0.0, scores))
 
-    beta, converged = np.zeros(standard.shape[1]), False
-    for _ in range(_MOST_STEPS):
-        probabilities, information = _information(standard, weights, beta)
+    def derivatives(beta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        probabilities = _probability(standard @ beta)
+        spread = weights * probabilities * (1 - probabilities)
+        information = (standard * spread[:, None]).T @ standard
         if not np.linalg.eigvalsh(information)[0] > _SINGULAR:
-            converged = False
-            break  # a feature without spread, or probabilities on their way to 0 and 1: there is no maximum
-        score = standard.T @ (hits - weights * probabilities)
-        step = np.linalg.solve(information, score)
-        if np.abs(step).max() < 1e-13 * max(1.0, float(np.abs(beta).max())):
-            converged = True
-            break
-        now, length = likelihood(beta), 1.0
-        while length > 1e-6 and not likelihood(beta + length * step) >= now - 1e-15:
-            length /= 2
-        beta = beta + length * step
-        converged = bool(np.abs(score).max() < 1e-9)
-    probabilities, information = _information(standard, weights, beta)
-    return _Fit(coefficients=beta, probabilities=probabilities, information=information, converged=converged)
+            raise np.linalg.LinAlgError  # a feature without spread, or probabilities on their way to 0 and 1
+        return standard.T @ (hits - weights * probabilities), information
 
+    def small(step: np.ndarray, found: NewtonResult) -> bool:
+        return bool(np.abs(step).max() < 1e-13 * max(1.0, float(np.abs(found.at).max())))
 
-def _information(standard: np.ndarray, weights: np.ndarray, beta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    probabilities = _probability(standard @ beta)
-    spread = weights * probabilities * (1 - probabilities)
-    return probabilities, (standard * spread[:, None]).T @ standard
+    found = maximum(likelihood, derivatives, np.zeros(standard.shape[1]), small=small, most_steps=_MOST_STEPS)
+    near = found is not None and (found.reached or np.abs(found.gradient).max() < 1e-9)
+    return found if near else None
 
 
 def _probability(scores: np.ndarray) -> np.ndarray:

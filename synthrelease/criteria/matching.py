@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from synthrelease.domain.counts import Counts
-from synthrelease.domain.grouping import Grouping, places_in
+from synthrelease.domain.grouping import EqualRows, places_in
 from synthrelease.domain.schema import CODED_CELLS
 
 if TYPE_CHECKING:
@@ -106,11 +106,11 @@ def _codes_of_words(left: Counts, right: Counts, columns: set[int]) -> Iterator[
     cells = [math.prod(layout.sizes[column] for column in word) for word in words]
     before = [np.zeros(len(bins[0]), dtype=np.int64)]
     for word, size in zip(words[:-1], cells[:-1], strict=True):
-        before.append(Grouping.of([before[-1] * size + layout.word(bins, word)]).ranks)
+        before.append(EqualRows.of([before[-1] * size + layout.word(bins, word)]).ranks)
     after = before[0]
     for word, size, ahead in zip(reversed(words), reversed(cells), reversed(before), strict=True):
         if columns & set(word):
-            others = Grouping.of([ahead, after]).ranks if len(words) > 1 else after
+            others = EqualRows.of([ahead, after]).ranks if len(words) > 1 else after
             shared = np.zeros(int(others.max(initial=0)) + 1, dtype=bool)
             shared[others[n_left:]] = True
             codes = others * size + layout.word(bins, word)
@@ -125,7 +125,7 @@ def _codes_of_words(left: Counts, right: Counts, columns: set[int]) -> Iterator[
                 strides={c: math.prod(layout.sizes[other] for other in word if other > c) for c in word},
             )
         if word != words[0]:
-            after = Grouping.of([after * size + layout.word(bins, word)]).ranks
+            after = EqualRows.of([after * size + layout.word(bins, word)]).ranks
 
 
 def _serve(tails: np.ndarray, heads: np.ndarray, left_free: np.ndarray, right_free: np.ndarray) -> np.ndarray:

@@ -81,8 +81,8 @@ class RegressionColumns:
         if name not in self.own:
             return Interval.exactly(numbers)
         column, stated = self.schema[name], binning.numbers[: binning.present]
-        low, high = value_limits(column.kind, stated, binning.lower, binning.upper, column.bounds)
-        return Interval(self._clipped(name, low), self._clipped(name, high))
+        ends = value_limits(column.kind, stated, binning.lower, binning.upper, column.bounds)
+        return own_limits(name, ends, self.ranges)
 
     def _of_atoms(self, name: str, binning: Binning, numbers: np.ndarray) -> np.ndarray:
         """(n_atoms,) what a row of the original counts as; NaN for a missing value."""
@@ -127,12 +127,15 @@ def public_axes(
     """As `RegressionColumns.numbers` and `limits`, for bins that were released."""
     numbers = [clipped(each.name, np.array(each.numbers[: each.present], dtype=float), ranges) for each in columns]
     limits = [
-        Interval(*(clipped(each.name, end, ranges) for end in each.value_limits))
-        if each.name in own
-        else Interval.exactly(known)
+        own_limits(each.name, each.value_limits, ranges) if each.name in own else Interval.exactly(known)
         for each, known in zip(columns, numbers, strict=True)
     ]
     return numbers, limits
+
+
+def own_limits(name: str, ends: tuple[np.ndarray, np.ndarray], ranges: Ranges) -> Interval:
+    """What rows of each bin can count as by their own values, which lie between these ends."""
+    return Interval(*(clipped(name, end, ranges) for end in ends))
 
 
 def clipped(name: str, numbers: np.ndarray, ranges: Ranges) -> np.ndarray:
@@ -147,6 +150,28 @@ def check_ranges(ranges: Ranges, columns: Sequence[str]) -> None:
             raise ValueError(f"ranges are of {listing(columns)}, and {name!r} is none of these")
         if not lowest < highest:
             raise ValueError(f"the range of {name!r} must be [lowest, highest] with lowest < highest")
+
+
+@dataclass(frozen=True, kw_only=True)
+class StandardUnits:
+    """Features in units of a table: (d,) its means, and its standard deviations, 1 where there is no spread."""
+
+    centres: np.ndarray
+    deviations: np.ndarray
+
+    @classmethod
+    def of(cls, centres: np.ndarray, spreads: np.ndarray) -> StandardUnits:
+        """From means and standard deviations, some of which may be 0."""
+        return cls(centres=centres, deviations=np.where(spreads > 0, spreads, 1.0))
+
+    def of_records(self, features: np.ndarray) -> np.ndarray:
+        """(n, d) of records, number by number."""
+        return (features - self.centres) / self.deviations
+
+    def of_limits(self, features: Sequence[Interval]) -> list[Interval]:
+        """Of each feature, by the same steps."""
+        pairs = zip(features, self.centres.tolist(), self.deviations.tolist(), strict=True)
+        return [Interval((part.low - centre) / spread, (part.high - centre) / spread) for part, centre, spread in pairs]
 
 
 def added(start: float, parts: Sequence[np.ndarray], slopes: Sequence[float]) -> np.ndarray:

@@ -22,7 +22,7 @@ from synthrelease.criteria.fitted import Fitted
 from synthrelease.criteria.functional_mechanism import LinearModel, least_squares
 from synthrelease.criteria.intervals import Interval, linear
 from synthrelease.criteria.linear_regression import RegressionCoefficients
-from synthrelease.criteria.records import Records, added, public_axes, records_of_cells
+from synthrelease.criteria.records import Records, StandardUnits, added, public_axes, records_of_cells
 from synthrelease.criteria.wording import what_counts, words
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.synthetic_table import SyntheticTable
@@ -184,15 +184,14 @@ class _Step:
     Attributes
     ----------
     line : of S; its predictions are clipped to `allowed`.
-    centres, deviations : (d,) means and standard deviations of the features in S; a feature without spread has 1.
+    units : of the features in S.
     inverse : (d, d) A_S^-1 of the features in standard units.
     rows : m, the synthetic records with all columns.
     void : whether they determine no line.
     """
 
     line: LinearModel
-    centres: np.ndarray
-    deviations: np.ndarray
+    units: StandardUnits
     inverse: np.ndarray
     allowed: tuple[float, float]
     rows: int
@@ -202,18 +201,17 @@ class _Step:
     def of(cls, released: Records, allowed: tuple[float, float]) -> _Step:
         """From the rows of S, and the range that predictions are clipped to."""
         line, spreads = least_squares(released)
-        deviations, features = np.where(spreads > 0, spreads, 1.0), released.values[:, :-1]
+        features = released.values[:, :-1]
         weights = released.counts / max(1, released.rows)
-        centres = weights @ features
-        standard = (features - centres) / deviations
+        units = StandardUnits.of(weights @ features, spreads)
+        standard = units.of_records(features)
         products = (standard * weights[:, None]).T @ standard
         with rejecting(np.linalg.LinAlgError, because="the moments of the candidate have no eigenvalues"):
             void = not np.linalg.eigvalsh(products)[0] > _SINGULAR
             inverse = np.linalg.pinv(products, hermitian=True)  # the intercept is orthogonal to centred features
         return cls(
             line=line,
-            centres=centres,
-            deviations=deviations,
+            units=units,
             inverse=inverse,
             allowed=allowed,
             rows=max(1, released.rows),
@@ -222,7 +220,7 @@ class _Step:
 
     def shares(self, records: np.ndarray) -> np.ndarray:
         """(n, d) v(z) of each of some (n, d + 1) records, by single sums and products: a function of the record alone."""
-        parts = list(((records[:, :-1] - self.centres) / self.deviations).T)
+        parts = list(self.units.of_records(records[:, :-1]).T)
         steps = [added(0.0, parts, slopes) for slopes in self.inverse.T.tolist()]
         prediction = added(self.line.intercept, list(records.T[:-1]), self.line.coefficients.tolist())
         residuals = records[:, -1] - np.clip(prediction, *self.allowed)
@@ -239,10 +237,7 @@ class _Step:
         possible : (n_cells,) False where the rules exclude every record of the cell; the target's bins vary fastest.
         """
         *features, target = limits
-        parts = [
-            Interval((part.low - centre) / spread, (part.high - centre) / spread)
-            for part, centre, spread in zip(features, self.centres.tolist(), self.deviations.tolist(), strict=True)
-        ]
+        parts = self.units.of_limits(features)
         steps = sum(linear(0.0, parts, slopes).furthest for slopes in self.inverse.T.tolist())
         predictions = linear(self.line.intercept, features, self.line.coefficients.tolist()).clipped(*self.allowed)
         shape = (-1, len(target.low))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from synthrelease.criteria.noise_limits import noise_limit
+from synthrelease.measurements.limits import noise_limit
 
 if TYPE_CHECKING:
     from synthrelease.measurements.noisy_tables import NoisyMarginals, NoisySum

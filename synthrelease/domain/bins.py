@@ -28,7 +28,7 @@ _PATTERNS = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Interval:
+class IntervalBin:
     """One left-closed bin [lower, upper) with its label and the number that stands for it in means and regressions.
 
     The number follows the reference release: the single value of a bin; the mean of its bounds (2-3 gives 2.5); the
@@ -41,7 +41,7 @@ class Interval:
     number: float
 
 
-def parse_bins(texts: Sequence[str], *, whole_numbers: bool) -> tuple[Interval, ...]:
+def parse_bins(texts: Sequence[str], *, whole_numbers: bool) -> tuple[IntervalBin, ...]:
     """Intervals for a list of bin labels, in increasing order and without gaps.
 
     Parameters
@@ -53,7 +53,7 @@ def parse_bins(texts: Sequence[str], *, whole_numbers: bool) -> tuple[Interval, 
     ------
     Unexpected : when a label cannot be read or the bins overlap or leave a gap.
     """
-    intervals: list[Interval] = []
+    intervals: list[IntervalBin] = []
     for text in texts:
         intervals += _parse(" ".join(str(text).split()), whole_numbers)
         if len(intervals) > MAX_BINS:
@@ -68,7 +68,7 @@ def parse_bins(texts: Sequence[str], *, whole_numbers: bool) -> tuple[Interval, 
     return tuple(intervals)
 
 
-def _parse(text: str, whole_numbers: bool) -> list[Interval]:
+def _parse(text: str, whole_numbers: bool) -> list[IntervalBin]:
     matches = ((name, pattern.fullmatch(text)) for name, pattern in _PATTERNS.items())
     name, match = next(((name, match) for name, match in matches if match), ("", None))
     if match is None:
@@ -82,7 +82,7 @@ def _parse(text: str, whole_numbers: bool) -> list[Interval]:
         if whole_numbers:
             raise Unexpected("'a-b' for a column of whole numbers", repr(text))
         _increasing(numbers[0], numbers[1], text)
-        return [Interval(label=text, lower=numbers[0], upper=numbers[1], number=(numbers[0] + numbers[1]) / 2)]
+        return [IntervalBin(label=text, lower=numbers[0], upper=numbers[1], number=(numbers[0] + numbers[1]) / 2)]
     if not whole_numbers:
         raise Unexpected("'a to b', '<a' or '>=b' for a column of real numbers", repr(text))
     if name == "single":
@@ -100,20 +100,20 @@ def _parse(text: str, whole_numbers: bool) -> list[Interval]:
     return [_closed(first + i * step, first + (i + 1) * step - 1) for i in range(int(count))]
 
 
-def _open_ended(text: str, sign: str, value: float, whole_numbers: bool) -> Interval:
+def _open_ended(text: str, sign: str, value: float, whole_numbers: bool) -> IntervalBin:
     """ "<18" and ">44": the number is the edge as it is written."""
     if not whole_numbers and sign in ("<=", ">"):
         raise Unexpected("'<a' or '>=b' at the ends of a column of real numbers", repr(text))
     edge = value + 1 if sign in ("<=", ">") else value
     if sign.startswith("<"):
-        return Interval(label=text, lower=-math.inf, upper=edge, number=value)
-    return Interval(label=text, lower=edge, upper=math.inf, number=value)
+        return IntervalBin(label=text, lower=-math.inf, upper=edge, number=value)
+    return IntervalBin(label=text, lower=edge, upper=math.inf, number=value)
 
 
-def _closed(first: float, last: float) -> Interval:
+def _closed(first: float, last: float) -> IntervalBin:
     between = "-" if first >= 0 else " to "  # a spreadsheet would compute -5--3
     label = f"{first:.0f}" if first == last else f"{first:.0f}{between}{last:.0f}"
-    return Interval(label=label, lower=first, upper=last + 1, number=(first + last) / 2)
+    return IntervalBin(label=label, lower=first, upper=last + 1, number=(first + last) / 2)
 
 
 def _number(text: str, whole_numbers: bool, label: str) -> float:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from synthrelease.domain.grouping import Grouping, dense_sums, places_in, sum_by_code
+from synthrelease.domain.grouping import EqualRows, dense_sums, places_in, sum_by_code
 from synthrelease.domain.schema import Layout
 
 DENSE_LIMIT = 2**22
@@ -49,7 +49,7 @@ class Counts:
         """
         if layout.has_codes:
             return cls(layout, layout.codes(digits), counts)
-        groups = Grouping.of(layout.pack(digits))
+        groups = EqualRows.of(layout.pack(digits))
         sums = groups.sums(_or_ones(counts, len(digits[0])))
         first, occurs = groups.first, sums != 0
         if not occurs.all():

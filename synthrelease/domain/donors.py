@@ -18,7 +18,7 @@ import numpy as np
 
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.gaps import gaps_of_cells
-from synthrelease.domain.grouping import Grouping
+from synthrelease.domain.grouping import EqualRows
 from synthrelease.domain.plausibility import Plausibility
 
 MOST_TRIES = 100
@@ -195,7 +195,7 @@ class _Groups:
         both = np.concatenate([pattern.donors, pattern.recipients])
         if columns:
             sub = table.layout.subset(tuple(columns))
-            ranks = Grouping.of(sub.pack([table.bins[column][both] for column in columns])).ranks
+            ranks = EqualRows.of(sub.pack([table.bins[column][both] for column in columns])).ranks
         else:
             ranks = np.zeros(len(both), dtype=np.int64)
         of_donors, group = ranks[: len(pattern.donors)], ranks[len(pattern.donors) :]

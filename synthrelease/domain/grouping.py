@@ -9,7 +9,7 @@ import numpy as np
 
 
 @dataclass(frozen=True)
-class Grouping:
+class EqualRows:
     """Rows in the order of their words, and where each group of equal rows starts in it.
 
     Attributes
@@ -22,7 +22,7 @@ class Grouping:
     starts: np.ndarray
 
     @classmethod
-    def of(cls, words: Sequence[np.ndarray]) -> Grouping:
+    def of(cls, words: Sequence[np.ndarray]) -> EqualRows:
         """Of rows that are given by the (n_rows,) integers of every word, the first word most significant; at least one."""
         order = np.argsort(words[0], kind="stable") if len(words) == 1 else np.lexsort(tuple(reversed(words)))
         new = np.zeros(len(order), dtype=bool)
@@ -56,11 +56,11 @@ def places_in(haystack: Sequence[np.ndarray], needles: Sequence[np.ndarray]) -> 
 
     Parameters
     ----------
-    haystack, needles : the words of the rows of either, as for `Grouping.of`.
+    haystack, needles : the words of the rows of either, as for `EqualRows.of`.
     """
     length = len(haystack[0])
     if len(haystack) > 1:
-        ranks = Grouping.of([np.concatenate(both) for both in zip(haystack, needles, strict=True)]).ranks
+        ranks = EqualRows.of([np.concatenate(both) for both in zip(haystack, needles, strict=True)]).ranks
         haystack, needles = [ranks[:length]], [ranks[length:]]
     if not length:
         return np.full(len(needles[0]), -1)
@@ -70,7 +70,7 @@ def places_in(haystack: Sequence[np.ndarray], needles: Sequence[np.ndarray]) -> 
 
 def sum_by_code(codes: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The codes that occur, increasing, with the sums of their values, which may be 0."""
-    groups = Grouping.of([codes])
+    groups = EqualRows.of([codes])
     return codes[groups.first], groups.sums(values)
 
 

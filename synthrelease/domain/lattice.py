@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from synthrelease.domain.counts import DENSE_LIMIT, Counts, check_full_array
-from synthrelease.domain.grouping import Grouping, dense_sums
+from synthrelease.domain.grouping import EqualRows, dense_sums
 from synthrelease.domain.schema import Layout
 
 KEPT_TABLES, KEPT_CELLS = 1024, 2 * DENSE_LIMIT
@@ -39,7 +39,7 @@ def table_of(layout: Layout, bins: Sequence[np.ndarray], values: np.ndarray) -> 
     """The table of these cells, which may repeat, with the sums of their values."""
     if layout.n_cells <= DENSE_LIMIT:
         return dense_sums(layout.codes(bins), values, layout.n_cells).reshape(layout.sizes)
-    groups = Grouping.of(layout.pack(bins))
+    groups = EqualRows.of(layout.pack(bins))
     return Sparse(tuple(column[groups.first] for column in bins), groups.sums(values))
 
 

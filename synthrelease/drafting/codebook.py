@@ -37,7 +37,7 @@ MISSING_WORDS = re.compile(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Entry:
+class CodebookEntry:
     """What is said about one column.
 
     Attributes
@@ -53,9 +53,9 @@ class Entry:
     missing: frozenset[str] = frozenset()
     number: bool = False
 
-    def or_else(self, other: Entry) -> Entry:
+    def or_else(self, other: CodebookEntry) -> CodebookEntry:
         """This entry, and what `other` says where this one says nothing."""
-        return Entry(
+        return CodebookEntry(
             description=self.description or other.description,
             labels=self.labels or other.labels,
             missing=self.missing | other.missing,
@@ -63,7 +63,7 @@ class Entry:
         )
 
 
-def read_codebook(path: str | Path) -> dict[str, Entry]:
+def read_codebook(path: str | Path) -> dict[str, CodebookEntry]:
     """Every column that the codebook names.
 
     Raises
@@ -89,32 +89,32 @@ def read_codebook(path: str | Path) -> dict[str, Entry]:
         problem = f"expected JSON, found an error in line {error.lineno}, column {error.colno} ({error.msg})"
     except RecursionError:
         problem = "expected less nested JSON"
-    except (_Unreadable, csv.Error) as error:
+    except (_UnreadableCodebook, csv.Error) as error:
         problem = str(error)
     raise InputError(f"{path}: {problem}.")
 
 
-class _Unreadable(Exception):
+class _UnreadableCodebook(Exception):
     """What was expected and found."""
 
 
-def _of_json(found: Any) -> dict[str, Entry]:
+def _of_json(found: Any) -> dict[str, CodebookEntry]:
     if not isinstance(found, dict):
-        raise _Unreadable("expected a JSON object with an entry for each column, found a list")
+        raise _UnreadableCodebook("expected a JSON object with an entry for each column, found a list")
     return {str(name): _entry(str(name), about) for name, about in found.items()}
 
 
-def _entry(name: str, about: Any) -> Entry:
+def _entry(name: str, about: Any) -> CodebookEntry:
     if isinstance(about, str):
-        return Entry(description=_line(about))
+        return CodebookEntry(description=_line(about))
     if not isinstance(about, dict):
-        raise _Unreadable(f"expected a text or an object for the column {name!r}, found something else")
+        raise _UnreadableCodebook(f"expected a text or an object for the column {name!r}, found something else")
     described = {"description", "values", "details", "link", "label", "labels", "codes"} & set(about)
     values = next((about[key] for key in ("values", "labels", "codes") if isinstance(about.get(key), dict)), None)
     if not described:
         values = about
     labels = {str(code): _line(str(text)) for code, text in (values or {}).items() if code not in _RANGE}
-    return Entry(
+    return CodebookEntry(
         description=_line(str(about.get("description") or (about.get("label") if values is not about else "") or "")),
         labels=labels,
         missing=no_answers(labels),
@@ -122,22 +122,22 @@ def _entry(name: str, about: Any) -> Entry:
     )
 
 
-def _of_csv(text: str) -> dict[str, Entry]:
+def _of_csv(text: str) -> dict[str, CodebookEntry]:
     delimiter = max(",;\t|", key=text.partition("\n")[0].count)
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True)
     header = [name.strip().lower() for name in next(rows, [])]
     places = {key: _place(header, names) for key, names in _HEADERS.items()}
     if places["column"] is None or places["label"] is None:
-        raise _Unreadable(
+        raise _UnreadableCodebook(
             "expected a JSON object, or CSV with the columns 'column', 'code' and 'label', found a header with "
             f"{listing(header) if header else 'nothing'}"
         )
-    found: dict[str, Entry] = {}
+    found: dict[str, CodebookEntry] = {}
     for row in rows:
         cells = {key: row[place].strip() if place is not None and place < len(row) else "" for key, place in places.items()}
         if not cells["column"]:
             continue
-        entry = found.get(cells["column"], Entry())
+        entry = found.get(cells["column"], CodebookEntry())
         if cells["code"]:
             labels = {**entry.labels, cells["code"]: _line(cells["label"])}
             entry = replace(entry, labels=labels, missing=no_answers(labels))

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from synthrelease.drafting.bins import NumberBins
-from synthrelease.drafting.codebook import Entry
+from synthrelease.drafting.codebook import CodebookEntry
 from synthrelease.drafting.missing import missing_texts
 from synthrelease.drafting.numbers import NumberFacts
 from synthrelease.spreadsheets import is_executable
@@ -130,10 +130,10 @@ class Answers:
     texts: Mapping[str, int]
     missing_values: tuple[str, ...]
     missing_rows: int
-    entry: Entry
+    entry: CodebookEntry
 
     @classmethod
-    def of(cls, source: str, texts: Mapping[str, int], empty: int, entry: Entry) -> Answers:
+    def of(cls, source: str, texts: Mapping[str, int], empty: int, entry: CodebookEntry) -> Answers:
         """Tell apart what is no answer; `empty` rows have none to begin with."""
         gone = missing_texts(texts, entry)
         unseen = tuple(code for code in entry.labels if code in entry.missing and code not in texts)

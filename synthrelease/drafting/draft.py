@@ -21,7 +21,7 @@ import numpy as np
 from synthrelease.accounting.rows import SHORTFALL
 from synthrelease.criteria.drafts import MOST_UNIQUE, CriterionDraft
 from synthrelease.domain.counts import Counts
-from synthrelease.drafting.codebook import Entry, no_answers, read_codebook
+from synthrelease.drafting.codebook import CodebookEntry, no_answers, read_codebook
 from synthrelease.drafting.column_draft import Answers, ColumnDraft, LeftOut
 from synthrelease.drafting.columns import draft_column
 from synthrelease.drafting.criteria import AcceptanceDraft, draft_acceptance, settle
@@ -114,9 +114,11 @@ def draft(
     return _Drafting(name, file, columns, left_out, progress).run()
 
 
-def _columns(file: PublicFile, book: Mapping[str, Entry]) -> tuple[list[ColumnDraft], list[LeftOut]]:
+def _columns(file: PublicFile, book: Mapping[str, CodebookEntry]) -> tuple[list[ColumnDraft], list[LeftOut]]:
     """Every column of the file, in its order."""
-    answers = {source: _answers(file, source, texts, book.get(source, Entry())) for source, texts in file.columns.items()}
+    answers = {
+        source: _answers(file, source, texts, book.get(source, CodebookEntry())) for source, texts in file.columns.items()
+    }
     dated = draft_dates(_date_columns(file, answers), [])
     columns: list[ColumnDraft] = []
     left_out = [
@@ -134,7 +136,7 @@ def _columns(file: PublicFile, book: Mapping[str, Entry]) -> tuple[list[ColumnDr
     return columns, left_out
 
 
-def _answers(file: PublicFile, source: str, texts: Mapping[str | None, int], entry: Entry) -> Answers:
+def _answers(file: PublicFile, source: str, texts: Mapping[str | None, int], entry: CodebookEntry) -> Answers:
     """The answers of a column, by its texts without surrounding blanks."""
     notes, standard = file.notes.get(source), InputTable().missing_values
     present, empty = Counter[str](), 0
@@ -146,7 +148,7 @@ def _answers(file: PublicFile, source: str, texts: Mapping[str | None, int], ent
     if notes:
         labels = dict(notes.value_labels)
         declared = frozenset(text for text in {**present, **labels} if notes.means_missing(text))
-        entry = entry.or_else(Entry(description=notes.label, labels=labels, missing=declared | no_answers(labels)))
+        entry = entry.or_else(CodebookEntry(description=notes.label, labels=labels, missing=declared | no_answers(labels)))
     return Answers.of(source, present, empty, entry)
 
 
@@ -155,9 +157,9 @@ def _date_columns(file: PublicFile, answers: Mapping[str, Answers]) -> list[Date
     dated = [source for source, found in answers.items() if date_format(found.texts) and not found.entry.number]
     texts: dict[str, dict[str, int]] = {source: {} for source in dated}
     codes: dict[str, list[np.ndarray]] = {source: [] for source in dated}
-    for piece in file.pieces() if dated else ():
+    for batch in file.batches() if dated else ():
         for source in dated:
-            known, found = texts[source], piece[source]
+            known, found = texts[source], batch[source]
             places = np.array([known.setdefault(text or "", len(known)) for text in found.texts], dtype=np.int64)
             codes[source].append(places[found.codes])
     columns = [date_column(answers[source], list(texts[source]), np.concatenate(codes[source])) for source in dated]

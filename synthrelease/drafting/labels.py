@@ -43,7 +43,7 @@ class ColumnNotes:
 
 
 def notes_of(package: Package, path: Path, encoding: str) -> dict[str, ColumnNotes]:
-    """The notes on every column of a **public** file. Raises InputError as `package_pieces`."""
+    """The notes on every column of a **public** file. Raises InputError as `package_batches`."""
     facts = read_package(package, path, encoding, metadataonly=True)[1]
     return {name: _notes(package, facts, name) for name in facts.column_names}
 

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Mapping
 
-from synthrelease.drafting.codebook import Entry
+from synthrelease.drafting.codebook import CodebookEntry
 
 NUMBER = re.compile(r"[+-]?(\d{1,15}\.?\d*|\.\d+)([eE][+-]?\d{1,2})?", re.ASCII)
 _MARKS = frozenset(["?", "??", "-", "--", "---", ".", "..", "...", "*", "#"])
@@ -45,7 +45,7 @@ _GAP, _MANY = 2, 20
 """How many times the range of at least 20 other numbers lies between them and a 777, 888 or 999."""
 
 
-def missing_texts(texts: Mapping[str, int], entry: Entry) -> tuple[str, ...]:
+def missing_texts(texts: Mapping[str, int], entry: CodebookEntry) -> tuple[str, ...]:
     """The texts of a column that stand for no answer, in the order of the file's texts.
 
     Beside what the codebook says: words such as "?" and "unknown"; "N" or "U" among numbers; dates such as 9999-99-99; codes of
@@ -92,7 +92,7 @@ def _mostly_numbers(texts: Mapping[str, int]) -> bool:
     return numbers >= 2 and numbers >= len(texts) - 3
 
 
-def _far_codes(texts: Mapping[str, int], entry: Entry, unnamed: list[str]) -> frozenset[str]:
+def _far_codes(texts: Mapping[str, int], entry: CodebookEntry, unnamed: list[str]) -> frozenset[str]:
     """Codes of nines with a wide gap to the other numbers of the column."""
     values = {text: float(text) for text in texts if NUMBER.fullmatch(text) and text not in entry.missing}
     suspects = {text for text in unnamed if _NINES.fullmatch(text) and texts[text] > 1}

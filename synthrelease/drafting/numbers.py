@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from synthrelease.domain.bins import MAX_BINS, Interval
+from synthrelease.domain.bins import MAX_BINS, IntervalBin
 from synthrelease.domain.value_grid import value_grid
 
 Range = tuple[float, float]
@@ -44,7 +44,7 @@ class NumberFacts:
 
 
 def number_facts(
-    values: np.ndarray, counts: np.ndarray, bins: Sequence[Sequence[Interval]], bounds: Range, *, whole: bool, weight: bool
+    values: np.ndarray, counts: np.ndarray, bins: Sequence[Sequence[IntervalBin]], bounds: Range, *, whole: bool, weight: bool
 ) -> NumberFacts:
     """From the public rows.
 
@@ -66,7 +66,7 @@ def number_facts(
 
 
 def _bin_numbers(
-    values: np.ndarray, counts: np.ndarray, bins: Iterable[Interval], bounds: Range, whole: bool
+    values: np.ndarray, counts: np.ndarray, bins: Iterable[IntervalBin], bounds: Range, whole: bool
 ) -> dict[str, float]:
     """The mean of the rows of each bin, rounded; the middle, for an open bin that of its edge and the bound, where the mean is
     as near to it as rounding may leave it, or no row is in the bin.
@@ -92,7 +92,7 @@ def _moments(values: np.ndarray, counts: np.ndarray) -> Range:
     return mean, math.sqrt(float(np.average((values - mean) ** 2, weights=counts)))
 
 
-def _step(values: np.ndarray, counts: np.ndarray, bins: Iterable[Interval], bounds: Range, whole: bool) -> float | None:
+def _step(values: np.ndarray, counts: np.ndarray, bins: Iterable[IntervalBin], bounds: Range, whole: bool) -> float | None:
     """A finer grid where the one of the bounds would move the means in the bins: of money most is near 0, and halves of a step
     count upwards.
     """

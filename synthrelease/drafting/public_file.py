@@ -14,7 +14,7 @@ from synthrelease.drafting.labels import ColumnNotes, notes_of
 from synthrelease.enclave.csv_blocks import open_text
 from synthrelease.enclave.feather import FILE, STREAM
 from synthrelease.enclave.files import PARQUET, File
-from synthrelease.enclave.reading import GZIP, UTF_16, column_names, pieces, start_of
+from synthrelease.enclave.reading import GZIP, UTF_16, batches, column_names, start_of
 from synthrelease.enclave.source import Source
 from synthrelease.enclave.statistical import package_of
 from synthrelease.enclave.texts import Texts
@@ -64,10 +64,10 @@ class PublicFile:
     def encoding(self) -> str:
         return self.input.encoding
 
-    def pieces(self) -> Iterator[Mapping[str, Texts]]:
-        """The rows once more, in pieces: for each column its texts, and which of them each row holds."""
-        for _, piece in pieces(self.source, Schema(columns=tuple(map(_column, self.columns))), self.input):
-            yield piece
+    def batches(self) -> Iterator[Mapping[str, Texts]]:
+        """The rows once more, in batches: for each column its texts, and which of them each row holds."""
+        for _, batch in batches(self.source, Schema(columns=tuple(map(_column, self.columns))), self.input):
+            yield batch
 
 
 def read_public_file(path: str | Path, table: str | None = None) -> PublicFile:
@@ -106,8 +106,8 @@ def _read(source: Source) -> PublicFile:
         raise InputError(next(iter(unreadable.values())))
     columns: dict[str, Counter[str | None]] = {name: Counter() for name in names}
     rows = 0
-    for _, piece in pieces(source, Schema(columns=tuple(map(_column, names))), policy):
-        for name, texts in piece.items():
+    for _, batch in batches(source, Schema(columns=tuple(map(_column, names))), policy):
+        for name, texts in batch.items():
             used = Counter(texts.codes.tolist())
             for code, times in used.items():  # a text may stand there twice
                 columns[name][texts.texts[code]] += times
@@ -148,7 +148,7 @@ def _unreadable(source: Source, names: list[str], policy: InputTable) -> str:
         return ""
     problem = ""
     try:
-        next(iter(pieces(source, Schema(columns=tuple(map(_column, names))), policy)), None)
+        next(iter(batches(source, Schema(columns=tuple(map(_column, names))), policy)), None)
     except InputError as error:
         problem = str(error)
     return problem if problem.startswith("column ") else ""
@@ -177,7 +177,7 @@ def _with_points(texts: Mapping[str | None, int]) -> Counter[str | None]:
 
 
 def _layout(source: Source) -> tuple[InputTable, list[str]]:
-    """How the file is to be read, and its columns; anything wrong with a CSV file is left for `pieces` to explain."""
+    """How the file is to be read, and its columns; anything wrong with a CSV file is left for `batches` to explain."""
     path = _first_file(source)
     encoding: Encoding = "utf-16" if path is not None and start_of(path).startswith(UTF_16) else "utf-8"
     names = column_names(source, InputTable(encoding=encoding))

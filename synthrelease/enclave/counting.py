@@ -1,4 +1,4 @@
-"""How many rows there are of each cell: a sum over the pieces of a file, or over files, in any order.
+"""How many rows there are of each cell: a sum over the batches of a file, or over files, in any order.
 
 Rows that have a bin in every column are counted, also those that a rule forbids: a rule is a mask over cells, so it is asked
 once for each cell that occurs, at the end.
@@ -13,7 +13,7 @@ import numpy as np
 
 from synthrelease.domain.counts import Counts, Tally
 from synthrelease.domain.schema import Column, Layout, Schema
-from synthrelease.enclave.texts import Piece
+from synthrelease.enclave.texts import Batch
 from synthrelease.enclave.values import MISSING, OUTSIDE, WRONG, Digits, Known, atomic_bins
 from synthrelease.errors import InputError
 from synthrelease.toml.columns import InputTable
@@ -43,11 +43,11 @@ class CountedRows:
     unread: frozenset[int] = frozenset()
 
 
-def count_pieces(pieces: Iterable[Piece], schema: Schema, policy: InputTable) -> CountedRows:
-    """Give every text of every piece its bin, and count. Raises InputError for too many rows."""
+def count_batches(batches: Iterable[Batch], schema: Schema, policy: InputTable) -> CountedRows:
+    """Give every text of every batch its bin, and count. Raises InputError for too many rows."""
     cells, n_rows, problems, unread = CellCount(schema.layout), 0, set[tuple[int, int]](), set[int]()
     known: list[dict[str, Known]] = [{} for _ in schema.columns]
-    for _, columns in pieces:
+    for _, columns in batches:
         digits = [atomic_bins(columns, column, policy, each) for column, each in zip(schema.columns, known, strict=True)]
         n_rows += len(digits[0].codes)
         check_number_of_rows(n_rows)
@@ -93,7 +93,7 @@ class CellCount:
         self._kind: type[np.int64] | type[np.int32] = np.int64 if self._dense is None else np.int32
 
     def add(self, digits: Sequence[Digits]) -> None:
-        """Count the rows of a piece that have a bin in every column. The bins of one column each."""
+        """Count the rows of a batch that have a bin in every column. The bins of one column each."""
         kept = _rows_with_bins(digits)
         if not self._layout.has_codes:
             self._others.add(Counts.of(self._layout, [_part(each, kept) for each in digits]))

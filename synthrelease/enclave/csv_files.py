@@ -1,4 +1,4 @@
-"""Reading CSV files, also gzip, in pieces.
+"""Reading CSV files, also gzip, in batches.
 
 Python's own `csv`, in strict mode, decides what a file says: pandas pads rows that are too short, cuts rows that are too long
 and cuts texts at a zero byte, all without a word. Lines that can be read in one way only are read faster (`plain_csv`).
@@ -18,7 +18,7 @@ from synthrelease.enclave.ahead import Ahead
 from synthrelease.enclave.csv_blocks import Blocks, text_of, utf_8_of
 from synthrelease.enclave.files import File
 from synthrelease.enclave.plain_csv import PlainReader
-from synthrelease.enclave.texts import LONGEST_TEXT, Collected, Piece, Texts, check_header
+from synthrelease.enclave.texts import LONGEST_TEXT, Batch, Collected, Texts, check_header
 from synthrelease.errors import InputError
 from synthrelease.toml.columns import InputTable
 
@@ -44,10 +44,10 @@ _ZERO_BYTE = 'The file may be UTF-16 (set encoding = "utf-16" under [input]) or 
 _EXPECTED = "expected a file with a header and rows"
 
 
-def csv_pieces(
+def csv_batches(
     file: File, needed: list[str], policy: InputTable, compressed: bool, most_rows: int, most_characters: int
-) -> Iterator[Piece]:
-    """The pieces of the file, each of at most so many rows and about so many characters. Raises InputError as `pieces`."""
+) -> Iterator[Batch]:
+    """The batches of the file, each of at most so many rows and about so many characters. Raises InputError as `batches`."""
     row, problem = 0, None
     size = min(most_characters, BLOCK)
     try:

@@ -1,4 +1,4 @@
-"""Reading a table of a DuckDB or SQLite file in pieces. The file is opened for reading alone, and nothing but it is opened.
+"""Reading a table of a DuckDB or SQLite file in batches. The file is opened for reading alone, and nothing but it is opened.
 
 DuckDB needs the extra `database`; SQLite comes with Python.
 """
@@ -15,14 +15,14 @@ from pathlib import Path
 from synthrelease.enclave.patience import Stop, patiently
 from synthrelease.enclave.sql import (
     ROWS_AT_ONCE,
+    batches_of_batches,
+    batches_of_rows,
     check_types,
     chosen_table,
-    header_piece,
-    pieces_of_batches,
-    pieces_of_rows,
+    header_batch,
     quoted,
 )
-from synthrelease.enclave.texts import NO_VALUE, Piece, check_header
+from synthrelease.enclave.texts import NO_VALUE, Batch, check_header
 from synthrelease.errors import InputError
 
 MISSING_LIBRARY = 'pip install "synthrelease[database]"'
@@ -52,12 +52,12 @@ def is_duckdb(start: bytes) -> bool:
 
 
 def duckdb_names(path: Path, table: str | None) -> list[str]:
-    """The columns of the table. Raises InputError as `duckdb_pieces`."""
+    """The columns of the table. Raises InputError as `duckdb_batches`."""
     return list(next(patiently(lambda stop: _duckdb(stop, path, table, None, 1)))[1])
 
 
-def duckdb_pieces(path: Path, table: str | None, needed: Sequence[str], most_rows: int) -> Iterator[Piece]:
-    """The pieces of a table, with the needed columns alone.
+def duckdb_batches(path: Path, table: str | None, needed: Sequence[str], most_rows: int) -> Iterator[Batch]:
+    """The batches of a table, with the needed columns alone.
 
     Raises
     ------
@@ -66,7 +66,7 @@ def duckdb_pieces(path: Path, table: str | None, needed: Sequence[str], most_row
     yield from patiently(lambda stop: _duckdb(stop, path, table, needed, most_rows))
 
 
-def _duckdb(stop: Stop, path: Path, table: str | None, needed: Sequence[str] | None, most_rows: int) -> Iterator[Piece]:
+def _duckdb(stop: Stop, path: Path, table: str | None, needed: Sequence[str] | None, most_rows: int) -> Iterator[Batch]:
     try:
         import duckdb
     except ImportError:
@@ -85,12 +85,12 @@ def _duckdb(stop: Stop, path: Path, table: str | None, needed: Sequence[str] | N
             from_table = quoted(catalog, *chosen_table(table, tables))
             names = connection.sql(f"SELECT * FROM {from_table} LIMIT 0").columns
             if needed is None:
-                yield header_piece(names)
+                yield header_batch(names)
                 return
             check_header(names, needed)
             reader = connection.sql(f"SELECT {', '.join(map(quoted, needed))} FROM {from_table}").to_arrow_reader(most_rows)
             check_types(reader.schema, needed)
-            yield from pieces_of_batches(reader, needed, most_rows)
+            yield from batches_of_batches(reader, needed, most_rows)
     except InputError:
         raise
     except MemoryError:
@@ -102,12 +102,12 @@ def _duckdb(stop: Stop, path: Path, table: str | None, needed: Sequence[str] | N
 
 
 def sqlite_names(path: Path, table: str | None) -> list[str]:
-    """The columns of the table. Raises InputError as `sqlite_pieces`."""
+    """The columns of the table. Raises InputError as `sqlite_batches`."""
     return list(next(patiently(lambda stop: _sqlite(stop, path, table, None, 1)))[1])
 
 
-def sqlite_pieces(path: Path, table: str | None, needed: Sequence[str], most_rows: int) -> Iterator[Piece]:
-    """The pieces of a table, with the needed columns alone.
+def sqlite_batches(path: Path, table: str | None, needed: Sequence[str], most_rows: int) -> Iterator[Batch]:
+    """The batches of a table, with the needed columns alone.
 
     Raises
     ------
@@ -116,7 +116,7 @@ def sqlite_pieces(path: Path, table: str | None, needed: Sequence[str], most_row
     yield from patiently(lambda stop: _sqlite(stop, path, table, needed, most_rows))
 
 
-def _sqlite(stop: Stop, path: Path, table: str | None, needed: Sequence[str] | None, most_rows: int) -> Iterator[Piece]:
+def _sqlite(stop: Stop, path: Path, table: str | None, needed: Sequence[str] | None, most_rows: int) -> Iterator[Batch]:
     problem = ""
     try:
         _check_size(path)
@@ -133,12 +133,12 @@ def _sqlite(stop: Stop, path: Path, table: str | None, needed: Sequence[str] | N
             from_table = quoted(*chosen_table(table, tables))
             names = [name for name, *_ in connection.execute(f"SELECT * FROM {from_table} LIMIT 0").description]
             if needed is None:
-                yield header_piece(names)
+                yield header_batch(names)
                 return
             check_header(names, needed)
             rows = connection.execute(f"SELECT {', '.join(map(quoted, needed))} FROM {from_table}")
             size = min(ROWS_AT_ONCE, most_rows)
-            yield from pieces_of_rows(iter(lambda: rows.fetchmany(size), []), needed, most_rows)
+            yield from batches_of_rows(iter(lambda: rows.fetchmany(size), []), needed, most_rows)
     except InputError:
         raise
     except MemoryError:

@@ -1,4 +1,4 @@
-"""Reading a table of a database that a URI names, in pieces: by SQLAlchemy, or by an ADBC driver. Needs the extra `database`.
+"""Reading a table of a database that a URI names, in batches: by SQLAlchemy, or by an ADBC driver. Needs the extra `database`.
 
 A URI that begins with `adbc+` is read by ADBC: `adbc+postgresql://server/registry` by the package adbc-driver-postgresql. Every
 other one is SQLAlchemy's. The statement is one SELECT of the needed columns; nothing that a library says is shown, because it
@@ -23,14 +23,14 @@ from synthrelease.enclave.patience import Stop, patiently
 from synthrelease.enclave.source import PASSWORD, USER
 from synthrelease.enclave.sql import (
     ROWS_AT_ONCE,
+    batches_of_batches,
+    batches_of_rows,
     check_types,
     chosen_table,
-    header_piece,
-    pieces_of_batches,
-    pieces_of_rows,
+    header_batch,
     quoted,
 )
-from synthrelease.enclave.texts import Piece, check_header
+from synthrelease.enclave.texts import Batch, check_header
 from synthrelease.errors import InputError
 
 _NO_CONNECTION = (
@@ -42,12 +42,12 @@ _VALUES = (bool, int, float, str, Decimal, date, time)
 
 
 def database_names(uri: str, table: str | None) -> list[str]:
-    """The columns of the table. Raises InputError as `database_pieces`."""
+    """The columns of the table. Raises InputError as `database_batches`."""
     return list(next(patiently(lambda stop: _read(stop, uri, table, None, 1)))[1])
 
 
-def database_pieces(uri: str, table: str | None, needed: Sequence[str], most_rows: int) -> Iterator[Piece]:
-    """The pieces of a table, with the needed columns alone.
+def database_batches(uri: str, table: str | None, needed: Sequence[str], most_rows: int) -> Iterator[Batch]:
+    """The batches of a table, with the needed columns alone.
 
     Raises
     ------
@@ -56,7 +56,7 @@ def database_pieces(uri: str, table: str | None, needed: Sequence[str], most_row
     yield from patiently(lambda stop: _read(stop, uri, table, needed, most_rows))
 
 
-def _read(stop: Stop, uri: str, table: str | None, needed: Sequence[str] | None, most_rows: int) -> Iterator[Piece]:
+def _read(stop: Stop, uri: str, table: str | None, needed: Sequence[str] | None, most_rows: int) -> Iterator[Batch]:
     found = ADBC.fullmatch(uri)
     began, problem = False, ""
     try:
@@ -77,7 +77,7 @@ def _read(stop: Stop, uri: str, table: str | None, needed: Sequence[str] | None,
 # --- SQLAlchemy
 
 
-def _sqlalchemy(stop: Stop, uri: str, table: str | None, needed: Sequence[str] | None, most_rows: int) -> Iterator[Piece]:
+def _sqlalchemy(stop: Stop, uri: str, table: str | None, needed: Sequence[str] | None, most_rows: int) -> Iterator[Batch]:
     engine = _engine(uri)
     try:
         import sqlalchemy as sql
@@ -86,7 +86,7 @@ def _sqlalchemy(stop: Stop, uri: str, table: str | None, needed: Sequence[str] |
         schema, name = chosen_table(table, _tables(inspector, table))
         columns = {each["name"]: each["type"] for each in inspector.get_columns(name, schema=schema or None)}
         if needed is None:
-            yield header_piece(columns)
+            yield header_batch(columns)
             return
         check_header(list(columns), needed)
         for each in needed:
@@ -96,7 +96,7 @@ def _sqlalchemy(stop: Stop, uri: str, table: str | None, needed: Sequence[str] |
         with engine.connect().execution_options(stream_results=True, yield_per=min(ROWS_AT_ONCE, most_rows)) as connection:
             stop.by(lambda: _interrupt(connection.connection.dbapi_connection))
             rows = connection.execute(sql.select(*exact).select_from(source))
-            yield from pieces_of_rows(rows.partitions(), needed, most_rows)
+            yield from batches_of_rows(rows.partitions(), needed, most_rows)
     finally:
         engine.dispose()
 
@@ -159,7 +159,7 @@ def _check_column(name: str, kind: Any) -> None:
 # --- ADBC
 
 
-def _adbc(stop: Stop, found: re.Match[str], table: str | None, needed: Sequence[str] | None, most_rows: int) -> Iterator[Piece]:
+def _adbc(stop: Stop, found: re.Match[str], table: str | None, needed: Sequence[str] | None, most_rows: int) -> Iterator[Batch]:
     driver = found["driver"].lower()
     try:
         library = importlib.import_module(f"adbc_driver_{driver}.dbapi")
@@ -173,7 +173,7 @@ def _adbc(stop: Stop, found: re.Match[str], table: str | None, needed: Sequence[
         source = quoted(schema, name) if schema else quoted(name)
         names = connection.adbc_get_table_schema(name, db_schema_filter=schema or None).names
         if needed is None:
-            yield header_piece(names)
+            yield header_batch(names)
             return
         check_header(names, needed)
         with closing(connection.cursor()) as cursor:
@@ -181,7 +181,7 @@ def _adbc(stop: Stop, found: re.Match[str], table: str | None, needed: Sequence[
             cursor.execute(f"SELECT {', '.join(map(quoted, needed))} FROM {source}")
             reader = cursor.fetch_record_batch()
             check_types(reader.schema, needed)
-            yield from pieces_of_batches(reader, needed, most_rows)
+            yield from batches_of_batches(reader, needed, most_rows)
 
 
 def _adbc_login(driver: str, uri: str) -> tuple[str, dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""Reading Feather files (version 2, which is the Arrow IPC file) and Arrow streams in pieces, their values as texts."""
+"""Reading Feather files (version 2, which is the Arrow IPC file) and Arrow streams in batches, their values as texts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from synthrelease.enclave.arrow import check_type, column_texts
-from synthrelease.enclave.texts import Piece, check_header
+from synthrelease.enclave.texts import Batch, check_header
 from synthrelease.enclave.unpacked import check_feather
 from synthrelease.errors import InputError
 
@@ -16,7 +16,7 @@ _DAMAGED = "expected a whole Feather file, found one that is cut off, damaged or
 
 
 def feather_names(path: Path) -> list[str]:
-    """The columns of the file. Raises InputError as `feather_pieces`."""
+    """The columns of the file. Raises InputError as `feather_batches`."""
     try:
         return list(_opened(path).schema.names)
     except Exception:
@@ -24,8 +24,8 @@ def feather_names(path: Path) -> list[str]:
     raise InputError(problem)
 
 
-def feather_pieces(path: Path, needed: Sequence[str], most_rows: int) -> Iterator[Piece]:
-    """The pieces of the file, each of at most so many rows and of one of its batches.
+def feather_batches(path: Path, needed: Sequence[str], most_rows: int) -> Iterator[Batch]:
+    """The batches of the file, each of at most so many rows and of one of its batches.
 
     A batch stands in memory as a whole, with the needed columns alone. Each is validated before a value is looked at, because
     the format itself says where in the file a value stands.

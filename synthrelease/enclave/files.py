@@ -160,7 +160,7 @@ def size_of(file: File) -> int:
 
 
 def digest_of(file: File) -> str:
-    """sha256, read in pieces."""
+    """sha256, read in batches."""
     with file.open("rb") as opened:
         return hashlib.file_digest(opened, "sha256").hexdigest()  # type: ignore[arg-type]
 

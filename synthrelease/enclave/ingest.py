@@ -1,6 +1,6 @@
 """From a private file or database table to atomic counts: the one place where rows exist.
 
-The file is read in pieces, so that it may be larger than memory. Every value meets a public rule of the specification
+The file is read in batches, so that it may be larger than memory. Every value meets a public rule of the specification
 (missing, outside the bounds, plausible or not). By default no value stops the reading: a text that is no number counts as a
 missing value, too. Where the specification asks for an error, a file with such values is refused, by the names of all columns
 that do not fit, never with a value, a row or a number of rows. Bins and layout come from the specification alone.
@@ -14,10 +14,10 @@ from pathlib import Path
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.domain.schema import Column, Schema
-from synthrelease.enclave.counting import count_pieces
+from synthrelease.enclave.counting import count_batches
 from synthrelease.enclave.door import PrivateRows
 from synthrelease.enclave.many_files import UNFORESEEN, Run, count_files
-from synthrelease.enclave.reading import pieces
+from synthrelease.enclave.reading import batches
 from synthrelease.enclave.record_numbers import PieceOfRegister, count_piece
 from synthrelease.enclave.source import Source
 from synthrelease.enclave.values import MISSING, OUTSIDE, WRONG
@@ -121,7 +121,7 @@ MEND = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Rows:
+class _KeptRows:
     """The kept rows of a file, the number of all its rows, and what to say of columns with texts that are no number."""
 
     kept: Counts
@@ -136,7 +136,7 @@ def _counts_or_problem(
     raw: Plausibility,
     run: Run | None = None,
     piece: PieceOfRegister | None = None,
-) -> _Rows | str:
+) -> _KeptRows | str:
     """The counts, or what is wrong: a text, so that no error carries a frame or cause that saw values."""
     path = Source.of(path)
     try:
@@ -149,7 +149,7 @@ def _counts_or_problem(
 
 def _read(
     path: Source, schema: Schema, policy: InputTable, raw: Plausibility, run: Run | None, piece: PieceOfRegister | None
-) -> _Rows:
+) -> _KeptRows:
     if piece is not None:
         found = count_piece(path, schema, policy, piece)
     elif path.holds_files():
@@ -157,14 +157,14 @@ def _read(
     elif run is not None:
         raise InputError("expected a folder, a pattern or an object store whose files a cluster counts, found one file.")
     else:
-        found = count_pieces(pieces(path, schema, policy), schema, policy)
+        found = count_batches(batches(path, schema, policy), schema, policy)
     if found.problems:  # of the whole table, in the order of the columns, whatever the order of the rows
         found_in = [_problem(schema.columns[place], kind, policy.decimal) for place, kind in sorted(found.problems)]
         raise InputError("\n  ".join(["the file does not fit the specification.", *found_in]) + f"\n{ADVICE}")
     if not found.n_rows:
         raise InputError("expected rows after the header, found none.")
     unread = tuple(_problem(schema.columns[place], WRONG, policy.decimal) for place in sorted(found.unread))
-    return _Rows(kept=raw.filter(found.cells), n_file=found.n_rows, unread=unread)
+    return _KeptRows(kept=raw.filter(found.cells), n_file=found.n_rows, unread=unread)
 
 
 def _problem(column: Column, kind: int, decimal: str) -> str:

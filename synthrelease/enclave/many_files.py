@@ -12,9 +12,9 @@ from typing import Any
 
 from synthrelease.domain.counts import Tally
 from synthrelease.domain.schema import Schema
-from synthrelease.enclave.counting import CountedRows, check_number_of_rows, count_pieces
+from synthrelease.enclave.counting import CountedRows, check_number_of_rows, count_batches
 from synthrelease.enclave.files import File, State, state_of
-from synthrelease.enclave.reading import file_pieces, which_file
+from synthrelease.enclave.reading import file_batches, which_file
 from synthrelease.errors import InputError
 from synthrelease.toml.columns import InputTable
 
@@ -76,7 +76,7 @@ def count_file(file: File, state: State, schema: Schema, policy: InputTable) -> 
     try:
         if state_of(file) != state:
             return CHANGED
-        found = count_pieces(file_pieces(file, schema, policy), schema, policy)
+        found = count_batches(file_batches(file, schema, policy), schema, policy)
         return found if state_of(file) == state else CHANGED
     except InputError as error:
         return str(error)

@@ -1,4 +1,4 @@
-"""Reading a Parquet file in pieces, their values as texts."""
+"""Reading a Parquet file in batches, their values as texts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from synthrelease.enclave.ahead import Ahead
 from synthrelease.enclave.arrow import check_type, column_texts, is_text
 from synthrelease.enclave.files import File
-from synthrelease.enclave.texts import Piece, Texts, check_header
+from synthrelease.enclave.texts import Batch, Texts, check_header
 from synthrelease.enclave.unpacked import check_parquet
 from synthrelease.errors import InputError
 
@@ -16,7 +16,7 @@ _DAMAGED = "expected a whole Parquet file, found one that is cut off, damaged or
 
 
 def parquet_names(file: File) -> list[str]:
-    """The columns of a file. Raises InputError as `parquet_pieces`."""
+    """The columns of a file. Raises InputError as `parquet_batches`."""
     import pyarrow.parquet as pq
 
     try:
@@ -29,8 +29,8 @@ def parquet_names(file: File) -> list[str]:
     raise InputError(problem)
 
 
-def parquet_pieces(file: File, needed: Sequence[str], most_rows: int, most_bytes: int) -> Iterator[Piece]:
-    """The pieces of a file, each of at most so many rows, and bytes as far as the file tells how many it holds.
+def parquet_batches(file: File, needed: Sequence[str], most_rows: int, most_bytes: int) -> Iterator[Batch]:
+    """The batches of a file, each of at most so many rows, and bytes as far as the file tells how many it holds.
 
     Raises
     ------

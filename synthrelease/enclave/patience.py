@@ -1,8 +1,8 @@
 """Reading a database in a thread of its own, so that it can be stopped: by hand, by a signal, or because it gives no row.
 
 A library of a database computes in C, where Python cannot run the handler of a signal, and a view may compute for ever. Here
-the main thread waits in Python, and tells the library to stop by the library's own means. One piece is made ahead; what the
-pieces are, and in which order they come, is as without.
+the main thread waits in Python, and tells the library to stop by the library's own means. One batch is made ahead; what the
+batches are, and in which order they come, is as without.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from queue import Empty, Full, Queue
 
-from synthrelease.enclave.texts import Piece
+from synthrelease.enclave.texts import Batch
 from synthrelease.errors import InputError
 
 PATIENCE = 3600.0
-"""Seconds in which a database must have given a piece of the table."""
+"""Seconds in which a database must have given a batch of the table."""
 _GRACE = 5.0
 """Seconds that a library gets to stop."""
 _TICK = 0.2
@@ -50,14 +50,14 @@ class Stop:
                 way()
 
 
-def patiently(read: Callable[[Stop], Iterator[Piece]]) -> Iterator[Piece]:
-    """The pieces that `read` gives, which runs in another thread.
+def patiently(read: Callable[[Stop], Iterator[Batch]]) -> Iterator[Batch]:
+    """The batches that `read` gives, which runs in another thread.
 
     Raises
     ------
-    InputError : as `read`; when no piece came for `PATIENCE` seconds.
+    InputError : as `read`; when no batch came for `PATIENCE` seconds.
     """
-    stop, parts = Stop(), Queue[Piece | str | None](maxsize=1)
+    stop, parts = Stop(), Queue[Batch | str | None](maxsize=1)
     thread = threading.Thread(target=_work, args=(read, stop, parts), daemon=True)
     thread.start()
     try:
@@ -70,8 +70,8 @@ def patiently(read: Callable[[Stop], Iterator[Piece]]) -> Iterator[Piece]:
         thread.join(_GRACE)
 
 
-def _next(parts: Queue[Piece | str | None]) -> Piece | str | None:
-    """What comes next: a piece, what is wrong, or None at the end."""
+def _next(parts: Queue[Batch | str | None]) -> Batch | str | None:
+    """What comes next: a batch, what is wrong, or None at the end."""
     until = time.monotonic() + PATIENCE
     while time.monotonic() < until:
         with suppress(Empty):
@@ -79,17 +79,17 @@ def _next(parts: Queue[Piece | str | None]) -> Piece | str | None:
     return f"expected a table or view that gives rows, found one that gave none for {PATIENCE / 60:g} minutes."
 
 
-def _work(read: Callable[[Stop], Iterator[Piece]], stop: Stop, parts: Queue[Piece | str | None]) -> None:
-    """Hand over pieces until the end, or until it is asked to stop; never an error with what it holds."""
+def _work(read: Callable[[Stop], Iterator[Batch]], stop: Stop, parts: Queue[Batch | str | None]) -> None:
+    """Hand over batches until the end, or until it is asked to stop; never an error with what it holds."""
     last: str | None = None
     try:
-        pieces = read(stop)
+        batches = read(stop)
         try:
-            for piece in pieces:
-                if not _handed_over(piece, stop, parts):
+            for batch in batches:
+                if not _handed_over(batch, stop, parts):
                     return
         finally:
-            pieces.close()  # type: ignore[attr-defined]  # in this thread, whose the connection is
+            batches.close()  # type: ignore[attr-defined]  # in this thread, whose the connection is
     except InputError as error:
         last = str(error)
     except BaseException:
@@ -97,7 +97,7 @@ def _work(read: Callable[[Stop], Iterator[Piece]], stop: Stop, parts: Queue[Piec
     _handed_over(last, stop, parts)
 
 
-def _handed_over(part: Piece | str | None, stop: Stop, parts: Queue[Piece | str | None]) -> bool:
+def _handed_over(part: Batch | str | None, stop: Stop, parts: Queue[Batch | str | None]) -> bool:
     while not stop.asked:
         with suppress(Full):
             parts.put(part, timeout=_TICK)

@@ -1,4 +1,4 @@
-"""A private table is recognised by its first bytes, its header checked, and read in pieces, whatever its format.
+"""A private table is recognised by its first bytes, its header checked, and read in batches, whatever its format.
 
 All formats arrive as texts, so that one table is read the same from each: a whole number as "3", other numbers as their
 shortest text, a date as 1990-04-01, a boolean as "True" or "False".
@@ -11,21 +11,21 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from synthrelease.domain.schema import Schema
-from synthrelease.enclave.csv_files import ENCODINGS, csv_pieces
-from synthrelease.enclave.database_files import SQLITE, duckdb_names, duckdb_pieces, is_duckdb, sqlite_names, sqlite_pieces
-from synthrelease.enclave.databases import database_names, database_pieces
-from synthrelease.enclave.feather import FILE, STREAM, feather_names, feather_pieces
+from synthrelease.enclave.csv_files import ENCODINGS, csv_batches
+from synthrelease.enclave.database_files import SQLITE, duckdb_batches, duckdb_names, is_duckdb, sqlite_batches, sqlite_names
+from synthrelease.enclave.databases import database_batches, database_names
+from synthrelease.enclave.feather import FILE, STREAM, feather_batches, feather_names
 from synthrelease.enclave.files import PARQUET, File, StoredFile
-from synthrelease.enclave.parquet import parquet_names, parquet_pieces
+from synthrelease.enclave.parquet import parquet_batches, parquet_names
 from synthrelease.enclave.source import Source
-from synthrelease.enclave.statistical import package_names, package_of, package_pieces
-from synthrelease.enclave.texts import Piece
+from synthrelease.enclave.statistical import package_batches, package_names, package_of
+from synthrelease.enclave.texts import Batch
 from synthrelease.errors import InputError
 from synthrelease.toml.columns import InputTable
 
-ROWS_PER_PIECE = 100_000
-CHARACTERS_PER_PIECE = 2**25
-"""A piece ends after so many characters, too, so that long texts do not fill the memory."""
+ROWS_PER_BATCH = 100_000
+CHARACTERS_PER_BATCH = 2**25
+"""A batch ends after so many characters, too, so that long texts do not fill the memory."""
 GZIP = b"\x1f\x8b"
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _OTHER_MARKS = {
@@ -37,18 +37,18 @@ _FORMATS = "CSV (also gzip), Parquet, Feather, Stata, SAS, SPSS, a DuckDB or an 
 _EXPECTED = "expected a file with a header and rows"
 
 
-def pieces(
+def batches(
     source: str | Path | Source, schema: Schema, policy: InputTable, more: Sequence[str] = (), *, only: bool = False
-) -> Iterator[Piece]:
-    """The pieces of the table, in order.
+) -> Iterator[Batch]:
+    """The batches of the table, in order.
 
     Parameters
     ----------
     more : columns beside those of the schema.
     only : read these alone.
 
-    Blank lines of a CSV file are not rows, unless it has one column, where each is a row with an empty cell. A piece has at
-    most ROWS_PER_PIECE rows, so memory does not grow with the file.
+    Blank lines of a CSV file are not rows, unless it has one column, where each is a row with an empty cell. A batch has at
+    most ROWS_PER_BATCH rows, so memory does not grow with the file.
 
     Raises
     ------
@@ -58,17 +58,17 @@ def pieces(
     source = Source.of(source)
     needed = list(dict.fromkeys([*([] if only else needed_columns(schema)), *more]))
     if source.is_database:
-        yield from database_pieces(source.uri, source.table or policy.table, needed, ROWS_PER_PIECE)
+        yield from database_batches(source.uri, source.table or policy.table, needed, ROWS_PER_BATCH)
         return
     files = source.files()
     if not source.holds_files():
-        yield from _file_pieces(files[0], needed, policy, source.table)
+        yield from _file_batches(files[0], needed, policy, source.table)
         return
     row = 1
     for number, file in enumerate(files, 1):
         problem = None
         try:
-            for _, columns in _file_pieces(file, needed, policy):
+            for _, columns in _file_batches(file, needed, policy):
                 yield row, columns
                 row += len(next(iter(columns.values())).codes)
         except InputError as error:
@@ -87,35 +87,35 @@ def needed_columns(schema: Schema) -> list[str]:
     return list(dict.fromkeys(name for column in schema.columns for name in column.sources))
 
 
-def file_pieces(file: File, schema: Schema, policy: InputTable) -> Iterator[Piece]:
-    """The pieces of one file, in order. Raises InputError as `pieces`."""
-    return _file_pieces(file, needed_columns(schema), policy)
+def file_batches(file: File, schema: Schema, policy: InputTable) -> Iterator[Batch]:
+    """The batches of one file, in order. Raises InputError as `batches`."""
+    return _file_batches(file, needed_columns(schema), policy)
 
 
-def _file_pieces(file: File, needed: list[str], policy: InputTable, table: str | None = None) -> Iterator[Piece]:
+def _file_batches(file: File, needed: list[str], policy: InputTable, table: str | None = None) -> Iterator[Batch]:
     table = table or policy.table
     start = start_of(file)
     if isinstance(file, StoredFile):
         if start.startswith(PARQUET):
-            yield from parquet_pieces(file, needed, ROWS_PER_PIECE, CHARACTERS_PER_PIECE)
+            yield from parquet_batches(file, needed, ROWS_PER_BATCH, CHARACTERS_PER_BATCH)
         else:
             compressed = _is_compressed(start, policy)
-            yield from csv_pieces(file, needed, policy, compressed, ROWS_PER_PIECE, CHARACTERS_PER_PIECE)
+            yield from csv_batches(file, needed, policy, compressed, ROWS_PER_BATCH, CHARACTERS_PER_BATCH)
         return
     path = file
     if start.startswith(PARQUET):
-        yield from parquet_pieces(path, needed, ROWS_PER_PIECE, CHARACTERS_PER_PIECE)
+        yield from parquet_batches(path, needed, ROWS_PER_BATCH, CHARACTERS_PER_BATCH)
     elif start.startswith((FILE, STREAM)):
-        yield from feather_pieces(path, needed, ROWS_PER_PIECE)
+        yield from feather_batches(path, needed, ROWS_PER_BATCH)
     elif package := package_of(start):
-        yield from package_pieces(package, path, needed, policy.encoding, ROWS_PER_PIECE)
+        yield from package_batches(package, path, needed, policy.encoding, ROWS_PER_BATCH)
     elif start.startswith(SQLITE):
-        yield from sqlite_pieces(path, table, needed, ROWS_PER_PIECE)
+        yield from sqlite_batches(path, table, needed, ROWS_PER_BATCH)
     elif is_duckdb(start):
-        yield from duckdb_pieces(path, table, needed, ROWS_PER_PIECE)
+        yield from duckdb_batches(path, table, needed, ROWS_PER_BATCH)
     else:
         compressed = _is_compressed(start, policy)
-        yield from csv_pieces(path, needed, policy, compressed, ROWS_PER_PIECE, CHARACTERS_PER_PIECE)
+        yield from csv_batches(path, needed, policy, compressed, ROWS_PER_BATCH, CHARACTERS_PER_BATCH)
 
 
 def column_names(source: Source, policy: InputTable) -> list[str] | None:
@@ -123,7 +123,7 @@ def column_names(source: Source, policy: InputTable) -> list[str] | None:
 
     Raises
     ------
-    InputError : as `pieces`.
+    InputError : as `batches`.
     """
     table = source.table or policy.table
     if source.is_database:

@@ -21,13 +21,13 @@ import numpy as np
 
 from synthrelease.accounting.ledger_pieces import SplitRule
 from synthrelease.domain.schema import Schema
-from synthrelease.enclave.counting import CountedRows, count_pieces
+from synthrelease.enclave.counting import CountedRows, count_batches
 from synthrelease.enclave.files import state_of
 from synthrelease.enclave.many_files import CHANGED
-from synthrelease.enclave.reading import pieces
+from synthrelease.enclave.reading import batches
 from synthrelease.enclave.source import Source
 from synthrelease.enclave.split_key import SplitKey
-from synthrelease.enclave.texts import Piece, Texts
+from synthrelease.enclave.texts import Batch, Texts
 from synthrelease.errors import InputError
 from synthrelease.toml.columns import InputTable
 
@@ -120,7 +120,7 @@ def read_numbers(
     numbers = RecordNumbers(key, rule.by, rule.of, frozenset(policy.missing_values))
     problem = ""
     try:
-        for _, columns in pieces(source, schema, policy, [rule.by], only=True):
+        for _, columns in batches(source, schema, policy, [rule.by], only=True):
             numbers.add(columns[rule.by])
     except InputError as error:
         problem = str(error)
@@ -136,19 +136,19 @@ def count_piece(source: Source, schema: Schema, policy: InputTable, piece: Piece
 
     Raises
     ------
-    InputError : as `count_pieces`; for numbers that are missing, that occur twice, or that are others than when the register
+    InputError : as `count_batches`; for numbers that are missing, that occur twice, or that are others than when the register
         was split; for a file that was written meanwhile.
     """
     states = [state_of(file) for file in source.files()]
     numbers = RecordNumbers(piece.key, piece.rule.by, piece.rule.of, frozenset(policy.missing_values))
 
-    def own() -> Iterator[Piece]:
-        for row, columns in pieces(source, schema, policy, [piece.rule.by]):
+    def own() -> Iterator[Batch]:
+        for row, columns in batches(source, schema, policy, [piece.rule.by]):
             mine = numbers.add(columns[piece.rule.by]) == piece.rule.piece
             others = {name: texts for name, texts in columns.items() if name != piece.rule.by}
             yield row, {name: replace(texts, codes=texts.codes[mine]) for name, texts in others.items()}
 
-    found = count_pieces(own(), schema, policy)
+    found = count_batches(own(), schema, policy)
     piece.check(numbers)
     if [state_of(file) for file in source.files()] != states:
         raise InputError(CHANGED)

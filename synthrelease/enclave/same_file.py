@@ -26,7 +26,7 @@ from synthrelease.errors import InputError
 
 
 @dataclass(frozen=True, kw_only=True)
-class PublicFile:
+class CalledPublic:
     """What is known of a file that was called public: its role for messages, its size and sha256, and perhaps its place."""
 
     role: str
@@ -35,12 +35,12 @@ class PublicFile:
     path: Path | None = None
 
     @classmethod
-    def of(cls, role: str, path: str | Path) -> PublicFile:
+    def of(cls, role: str, path: str | Path) -> CalledPublic:
         source = Source.of(path)
         return cls(role=role, size=source.size(), digest=source.digest(), path=source.path)
 
 
-def check_not_public(data: str | Path | Source, public: Iterable[PublicFile]) -> None:
+def check_not_public(data: str | Path | Source, public: Iterable[CalledPublic]) -> None:
     """Raises InputError when the private file is one of these; opens it only where the sizes agree. A database is not asked."""
     data = Source.of(data)
     if data.is_database:

@@ -17,7 +17,7 @@ import numpy as np
 
 from synthrelease.enclave.arrow import check_type, column_texts
 from synthrelease.enclave.number_texts import decimal_text, float_text, whole_text
-from synthrelease.enclave.texts import LONGEST_TEXT, NO_VALUE, Numbered, Piece, Texts, too_long
+from synthrelease.enclave.texts import LONGEST_TEXT, NO_VALUE, Batch, Numbered, Texts, too_long
 from synthrelease.errors import InputError, closest, listing
 
 ROWS_AT_ONCE = 10_000
@@ -58,8 +58,8 @@ def chosen_table(asked: str | None, tables: Sequence[tuple[str, str]]) -> tuple[
     raise InputError(f"expected the table {asked!r} in the database, found the tables {listing(known) or 'none'}.{meant}")
 
 
-def header_piece(names: Iterable[str]) -> Piece:
-    """The columns of a table as a piece without rows: what a reader that is not told which columns are needed gives."""
+def header_batch(names: Iterable[str]) -> Batch:
+    """The columns of a table as a batch without rows: what a reader that is not told which columns are needed gives."""
     return 0, {name: Texts(texts=(), codes=np.zeros(0, dtype=np.int64)) for name in names}
 
 
@@ -72,8 +72,8 @@ def check_types(schema: Any, needed: Sequence[str]) -> None:
         check_type(name, kind, "database")
 
 
-def pieces_of_batches(batches: Iterable[Any], needed: Sequence[str], most_rows: int) -> Iterator[Piece]:
-    """The pieces of Arrow record batches. A moment with a time zone is that of UTC, whatever zone this machine is in."""
+def batches_of_batches(batches: Iterable[Any], needed: Sequence[str], most_rows: int) -> Iterator[Batch]:
+    """The batches of Arrow record batches. A moment with a time zone is that of UTC, whatever zone this machine is in."""
     row = 1
     for batch in batches:
         for start in range(0, batch.num_rows, most_rows):
@@ -96,8 +96,8 @@ def _column_of_batch(name: str, column: Any) -> Texts:
     return Texts(texts=[None if text is None else decimal_text(text) for text in found.texts], codes=found.codes, typed=True)
 
 
-def pieces_of_rows(batches: Iterable[Sequence[Sequence[Any]]], needed: Sequence[str], most_rows: int) -> Iterator[Piece]:
-    """The pieces of rows of Python's values, which come in batches."""
+def batches_of_rows(batches: Iterable[Sequence[Sequence[Any]]], needed: Sequence[str], most_rows: int) -> Iterator[Batch]:
+    """The batches of rows of Python's values, which come in batches."""
     row, n_rows, columns = 1, 0, [_Column(name) for name in needed]
     for batch in batches:
         for column, values in zip(columns, zip(*batch, strict=True), strict=True):

@@ -1,4 +1,4 @@
-"""Reading the files of Stata, SAS and SPSS in pieces, their values as texts. Needs pyreadstat, the extra `formats`.
+"""Reading the files of Stata, SAS and SPSS in batches, their values as texts. Needs pyreadstat, the extra `formats`.
 
 What a row holds is the code, never its label: labels, like every other word of a release, come from the specification. A
 code that the file declares as a user-missing value (SPSS) arrives as the code, and Stata's .a to .z and SAS's .A to .Z arrive
@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from synthrelease.enclave.number_texts import float_text, float_texts
-from synthrelease.enclave.texts import LONGEST_TEXT, NO_VALUE, Numbered, Piece, Texts, check_header, too_long
+from synthrelease.enclave.texts import LONGEST_TEXT, NO_VALUE, Batch, Numbered, Texts, check_header, too_long
 from synthrelease.enclave.unpacked import MOST_BYTES
 from synthrelease.errors import InputError
 
@@ -90,12 +90,12 @@ def package_of(start: bytes) -> Package | None:
 
 
 def package_names(package: Package, path: Path, encoding: str = "utf-8") -> list[str]:
-    """The columns of the file. Raises InputError as `package_pieces`."""
+    """The columns of the file. Raises InputError as `package_batches`."""
     return list(read_package(package, path, encoding, metadataonly=True)[1].column_names)
 
 
-def package_pieces(package: Package, path: Path, needed: Sequence[str], encoding: str, most_rows: int) -> Iterator[Piece]:
-    """The pieces of the file, each of at most so many rows, fewer where the file says that the needed columns are wide.
+def package_batches(package: Package, path: Path, needed: Sequence[str], encoding: str, most_rows: int) -> Iterator[Batch]:
+    """The batches of the file, each of at most so many rows, fewer where the file says that the needed columns are wide.
 
     Parameters
     ----------

@@ -85,7 +85,7 @@ def _drawn(table: Counts, size: int, entropy: SystemEntropy) -> np.ndarray:
 
 
 def _numbers(rows: int, few: int, entropy: SystemEntropy) -> Iterator[np.ndarray]:
-    """The numbers of the rows of a uniform subset, rising, in pieces."""
+    """The numbers of the rows of a uniform subset, rising, in batches."""
     if _FEW * few <= rows:
         yield _distinct(rows, few, entropy)
         return

@@ -1,4 +1,4 @@
-"""A piece of a private file, whatever its format, is columns of texts.
+"""A batch of a private file, whatever its format, is columns of texts.
 
 **What a reader owes** (theory 1.8, reading row by row): the texts of a row are a function of that row alone, given what is
 public about the file: its format, the names and declared types of its columns, the specification. Then the counts of a table
@@ -27,7 +27,7 @@ from synthrelease.errors import InputError, closest, listing
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Texts:
-    """One column of one piece: its distinct texts and which of them each row holds. Private; the repr shows nothing.
+    """One column of one batch: its distinct texts and which of them each row holds. Private; the repr shows nothing.
 
     Attributes
     ----------
@@ -76,7 +76,7 @@ class LazyTexts(Sequence[str | None]):
 NO_VALUE = "\0"
 """What no specification and no CSV file can hold stands for a value that has no text."""
 
-Piece = tuple[int, Mapping[str, Texts]]
+Batch = tuple[int, Mapping[str, Texts]]
 """The number of the first row, counted from 1, and the needed columns by name."""
 
 

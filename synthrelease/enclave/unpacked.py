@@ -55,7 +55,7 @@ def check_feather(path: Path, start: int, needed: Sequence[str]) -> None:
         columns = _columns(schema)
         reader = ipc.MessageReader.open_stream(_rest(file, start))
         for message in iter(reader):
-            table = _Table.first(message.metadata)
+            table = _FlatTable.first(message.metadata)
             kind, inside = table.byte(_MESSAGE_TYPE), table.table(_MESSAGE)
             if kind == _DICTIONARY_BATCH:
                 batch = inside.table(_OF_DICTIONARY)
@@ -93,7 +93,7 @@ def _n_buffers(kind: Any) -> int:
     return inside + (0 if types.is_null(kind) else kind.num_buffers)
 
 
-def _sizes(batch: _Table, body: Any) -> Iterator[int]:
+def _sizes(batch: _FlatTable, body: Any) -> Iterator[int]:
     """Bytes of each buffer of a batch when it is unpacked, which stand before a packed one."""
     packed = batch.has(_PACKED)
     for offset, length in batch.pairs(_BUFFERS):
@@ -101,7 +101,7 @@ def _sizes(batch: _Table, body: Any) -> Iterator[int]:
         yield length if whole < 0 else whole
 
 
-class _Table:
+class _FlatTable:
     """A table of a FlatBuffer: numbers and tables in numbered fields, which may lack.
 
     Parameters
@@ -115,7 +115,7 @@ class _Table:
         self._fields = at - self._number(at, 4)
 
     @classmethod
-    def first(cls, buffer: Any) -> _Table:
+    def first(cls, buffer: Any) -> _FlatTable:
         data = buffer.to_pybytes()
         return cls(data, int.from_bytes(data[:4], "little"))
 
@@ -137,9 +137,9 @@ class _Table:
     def number(self, field: int) -> int:
         return self._number(place, 8) if (place := self._place(field)) else 0
 
-    def table(self, field: int) -> _Table:
+    def table(self, field: int) -> _FlatTable:
         place = self._place(field)
-        return _Table(self._data, place + self._number(place, 4))
+        return _FlatTable(self._data, place + self._number(place, 4))
 
     def pairs(self, field: int) -> Iterator[tuple[int, int]]:
         """The structures of two numbers of a vector."""

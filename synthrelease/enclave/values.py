@@ -34,7 +34,7 @@ _PLAIN = re.compile(r"([+-]?)(\d*)(?:\.(\d*))?", re.ASCII)
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Digits:
-    """The bins of one column in the rows of one piece. Private; the repr shows nothing.
+    """The bins of one column in the rows of one batch. Private; the repr shows nothing.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class Digits:
 
 
 class Known(dict[str | None, int]):
-    """What texts of one column mean, so that the rule is asked once for each of them and not once for each piece.
+    """What texts of one column mean, so that the rule is asked once for each of them and not once for each batch.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ class Known(dict[str | None, int]):
 
 
 MANY = 500
-"""Texts of one piece from which on those that are plain numbers are read all at once."""
+"""Texts of one batch from which on those that are plain numbers are read all at once."""
 
 
 def atomic_bins(columns: Mapping[str, Texts], column: Column, policy: InputTable, known: dict[str, Known]) -> Digits:
@@ -94,7 +94,7 @@ def atomic_bins(columns: Mapping[str, Texts], column: Column, policy: InputTable
 
     Parameters
     ----------
-    known : what the texts of this column mean, by their decimal mark; filled here, empty before the first piece.
+    known : what the texts of this column mean, by their decimal mark; filled here, empty before the first batch.
     """
     cells = columns[column.source]
     if column.minus is not None:

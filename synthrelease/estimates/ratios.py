@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from synthrelease.estimates.laws import Noises, half_width
+from synthrelease.measurements.laws import Noises, half_width
 
 _REPEATS = 3
 """How often the quantile is computed anew at the end that it led to."""

@@ -18,7 +18,7 @@ from synthrelease.bounds.conditions import excluded
 from synthrelease.bounds.kept import KeptRows
 from synthrelease.domain.axes import added_up, spread_out
 from synthrelease.errors import InputError, listing
-from synthrelease.estimates.laws import Noises, variance
+from synthrelease.measurements.laws import Noises, variance
 from synthrelease.published import PublishedColumn, PublishedRelease
 from synthrelease.published.measurements import PublishedMeasurement
 

@@ -132,7 +132,7 @@ class Ledger:
 
         Raises
         ------
-        BudgetError : when it is split already, or the ledger is of an earlier format: nothing was written.
+        BudgetError : when it is split already: nothing was written.
         LedgerError : when the ledger cannot be relied on, or the entry not be confirmed.
         """
         with connected(self.path, writable=True) as database:
@@ -191,12 +191,6 @@ class Ledger:
         """Refuse a second exact number of rows on another domain."""
         if domain is None:
             return
-        if before.version == 1:
-            raise BudgetError(
-                f'Refused: this release publishes its exact number of rows (rows = "exact"), and {self.path} is a ledger '
-                "of format 1, which does not note on which domain. No private data were read, nothing was charged. Protect the "
-                "number of rows, or open a new ledger whose limit is what this one has left, and note that in the logbook."
-            )
         if before.domain not in (None, domain):
             raise BudgetError(
                 f'Refused: this release publishes its exact number of rows (rows = "exact") on the domain {domain[:16]}, '
@@ -222,16 +216,11 @@ class Ledger:
 
 
 def check_unsplit(path: Path, found: Statement) -> None:
-    """Raises BudgetError where a register cannot be split: it is already, or the ledger has no place to note it."""
+    """Raises BudgetError where a register cannot be split, because it is already."""
     if found.split is not None:
         raise BudgetError(
             f"Refused: the register of {path} is split into {found.split.pieces} pieces already (key {found.split.key[:16]}). "
             "A second split would put records of one piece beside those of another: what was spent on them would be forgotten."
-        )
-    if found.version < FORMAT:
-        raise BudgetError(
-            f"Refused: {path} is a ledger of format {found.version}, which does not note pieces. Open a new ledger whose "
-            "limit is what this one has left, and note that in the logbook."
         )
 
 

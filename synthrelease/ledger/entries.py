@@ -1,8 +1,8 @@
 """The entries of a ledger as values, with their sums and their chain of hashes. `ledger.storage` keeps them in files.
 
 The first hash covers the format, the dataset and its limits; the hash of an entry covers the hash before it and the entry.
-Format 2 notes the domain of a charge whose number of rows is published exactly, format 3 also how a register is split and
-which piece a charge is for. A ledger of an earlier format keeps its hashes and notes less.
+An entry also notes the domain of a charge whose number of rows is published exactly, how a register is split, and which piece
+a charge is for.
 Rationals are written "numerator/denominator" in lowest terms, never as floats, so that sums and comparisons are exact.
 """
 
@@ -20,8 +20,6 @@ from synthrelease.accounting.ledger_pieces import MOST_PIECES, Spent, Split
 from synthrelease.errors import BudgetError
 
 FORMAT = 3
-FORMATS = (1, 2, FORMAT)
-"""What can be read and charged; a new ledger has the last one."""
 _RATIONAL = re.compile(r"(0|[1-9][0-9]{0,99})/([1-9][0-9]{0,99})")
 _LARGEST_DENOMINATOR = 10**1000
 _BEGINNING = re.compile(r"[0-9a-f]{16,64}")
@@ -31,8 +29,8 @@ _PIECE = re.compile(r"[1-9][0-9]{0,3}")
 _SPLIT = re.compile(r"split ([1-9][0-9]{0,3}) ([0-9a-f]{64}) ([0-9a-f]{64})")
 
 Row = tuple[int | str, ...]
-"""An entry as it is stored: number, started, what, epsilon, delta, the domain (or ""; from format 2 on), the piece that it is
-for or how the register is split (or ""; from format 3 on), and the hash."""
+"""An entry as it is stored: number, started, what, epsilon, delta, the domain (or ""), the piece that it is for or how the
+register is split (or ""), and the hash."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +59,6 @@ class Entry:
     domain: str | None = None
     piece: int | None = None
     split: Split | None = None
-    version: int = FORMAT
 
     @classmethod
     def after(
@@ -75,11 +72,10 @@ class Entry:
         domain: str | None = None,
         piece: int | None = None,
         split: Split | None = None,
-        version: int = FORMAT,
     ) -> Entry:
         """The entry that follows the one whose head this is."""
         number = head.number + 1
-        noted = _noted(domain, piece, split, version)
+        noted = [domain or "", pieces_text(piece, split)]
         digest = _digest([head.hash, number, started, what, to_text(epsilon), to_text(delta), *noted])
         return cls(
             number=number,
@@ -91,7 +87,6 @@ class Entry:
             domain=domain,
             piece=piece,
             split=split,
-            version=version,
         )
 
     @property
@@ -101,7 +96,7 @@ class Entry:
 
     def row(self) -> Row:
         """The entry as it is stored."""
-        noted = _noted(self.domain, self.piece, self.split, self.version)
+        noted = (self.domain or "", pieces_text(self.piece, self.split))
         return self.number, self.started, self.what, to_text(self.epsilon), to_text(self.delta), *noted, self.hash
 
 
@@ -113,7 +108,6 @@ class Statement:
     epsilon_limit: Fraction
     delta_limit: Fraction
     entries: tuple[Entry, ...] = ()
-    version: int = FORMAT
 
     @property
     def epsilons(self) -> Spent:
@@ -171,7 +165,7 @@ class Statement:
         split: Split | None = None,
     ) -> Statement:
         """The ledger with one more entry at its end."""
-        noted: dict[str, Any] = {"domain": domain, "piece": piece, "split": split, "version": self.version}
+        noted: dict[str, Any] = {"domain": domain, "piece": piece, "split": split}
         entry = Entry.after(self.head, started=started, what=what, epsilon=epsilon, delta=delta, **noted)
         return replace(self, entries=(*self.entries, entry))
 
@@ -186,15 +180,7 @@ class Statement:
         if number > 0:
             return self.entries[number - 1].hash
         account = [self.dataset, to_text(self.epsilon_limit), to_text(self.delta_limit)]
-        return _digest(["synthrelease ledger", self.version, *account])
-
-
-def _noted(domain: str | None, piece: int | None, split: Split | None, version: int) -> list[str]:
-    """What a row holds beside the charge: in format 1 nothing, from 2 on the domain, from 3 on what it says of pieces."""
-    texts = [domain or "", pieces_text(piece, split)]
-    if any(texts[version - 1 :]):
-        raise ValueError(f"a ledger of format {version} has no place for this")
-    return texts[: version - 1]
+        return _digest(["synthrelease ledger", FORMAT, *account])
 
 
 def pieces_text(piece: int | None, split: Split | None) -> str:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from synthrelease.errors import BudgetError
-from synthrelease.ledger.entries import FORMAT, FORMATS, Entry, Statement, domain_of, from_text, line, pieces_of, summed
+from synthrelease.ledger.entries import FORMAT, Entry, Statement, domain_of, from_text, line, pieces_of, summed
 from synthrelease.ledger.storage import refusal, restore
 
 MARK = 0x53724C31
@@ -17,16 +17,6 @@ TABLES = {
     "charges": "CREATE TABLE charges (number INTEGER PRIMARY KEY, started TEXT NOT NULL, what TEXT NOT NULL, "
     "epsilon TEXT NOT NULL, delta TEXT NOT NULL, domain TEXT NOT NULL, piece TEXT NOT NULL, hash TEXT NOT NULL)",
 }
-"""Of a ledger of the last format."""
-
-
-def tables(version: int) -> dict[str, str]:
-    """The tables of a ledger; format 1 noted no domains, and no format before 3 any pieces."""
-    found = dict(TABLES)
-    for column, first in (("domain", 2), ("piece", 3)):
-        if version < first:
-            found["charges"] = found["charges"].replace(f"{column} TEXT NOT NULL, ", "")
-    return found
 
 
 def read_entries(path: Path, database: sqlite3.Connection) -> Statement:
@@ -34,10 +24,10 @@ def read_entries(path: Path, database: sqlite3.Connection) -> Statement:
     mark, version = (database.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version"))
     if mark != MARK:
         raise refusal(path, "a ledger of synthrelease", "another file", "Name the right file, or open a new ledger elsewhere")
-    if version not in FORMATS:
-        newer = "Use the version of synthrelease that wrote it, or a newer one"
-        raise refusal(path, f"a ledger of format {FORMAT} or an earlier one", f"format {version}", newer)
-    if database.execute("SELECT name, sql FROM sqlite_master ORDER BY name").fetchall() != sorted(tables(version).items()):
+    if version != FORMAT:
+        other = "Use the version of synthrelease that wrote it; or open a new ledger whose limit is what this one has left"
+        raise refusal(path, f"a ledger of format {FORMAT}", f"format {version}", other)
+    if database.execute("SELECT name, sql FROM sqlite_master ORDER BY name").fetchall() != sorted(TABLES.items()):
         raise refusal(path, "the tables of a ledger", "others", restore(path))  # before they are read: a view may never end
     sound = [row[0] for row in database.execute("PRAGMA integrity_check")]
     accounts = database.execute("SELECT dataset, epsilon_limit, delta_limit FROM account").fetchall()
@@ -51,12 +41,11 @@ def read_entries(path: Path, database: sqlite3.Connection) -> Statement:
             dataset=line("name", dataset, 100),
             epsilon_limit=from_text(epsilon_limit),
             delta_limit=from_text(delta_limit),
-            version=version,
         )
         head = account.head
         for row in database.execute("SELECT * FROM charges ORDER BY number"):
             number += 1
-            piece, found = pieces_of(row[6], split) if version > 2 else (None, None)
+            piece, found = pieces_of(row[6], split)
             split = split or found
             entries.append(
                 Entry.after(
@@ -65,10 +54,9 @@ def read_entries(path: Path, database: sqlite3.Connection) -> Statement:
                     what=line("purpose", row[2], 200),
                     epsilon=from_text(row[3]),
                     delta=from_text(row[4]),
-                    domain=None if version == 1 else domain_of(row[5]),
+                    domain=domain_of(row[5]),
                     piece=piece,
                     split=found,
-                    version=version,
                 )
             )
             head = entries[-1].head

@@ -41,7 +41,7 @@ _EXPECTED = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Factor:
+class ScoreFactor:
     """Scores of the bins of one column: one for each, or two limits between which they are evenly spread."""
 
     column: str
@@ -97,7 +97,7 @@ class ScoredSum:
     limits : what every row's product is clipped to; None where it is not.
     """
 
-    factors: tuple[Factor | OwnValue, ...]
+    factors: tuple[ScoreFactor | OwnValue, ...]
     weight: Fraction
     limits: tuple[Fraction, Fraction] | None = None
 
@@ -164,12 +164,12 @@ class ScoredSum:
             product = product * factor[found.digits(place)]
         return int(found.counts @ np.rint(self._in_steps(product)).astype(np.int64))
 
-    def _in_order(self, layout: Layout) -> list[Factor | OwnValue]:
+    def _in_order(self, layout: Layout) -> list[ScoreFactor | OwnValue]:
         return sorted(self.factors, key=lambda factor: layout.index(factor.column))
 
-    def _of_numbers(self, factor: Factor | OwnValue, layout: Layout) -> np.ndarray:
+    def _of_numbers(self, factor: ScoreFactor | OwnValue, layout: Layout) -> np.ndarray:
         place = layout.index(factor.column)
-        if isinstance(factor, Factor):
+        if isinstance(factor, ScoreFactor):
             return np.array([float(score) for score in factor.of_bins(layout.sizes[place])])
         known = layout.numbers[place] if layout.numbers else (None,) * layout.sizes[place]
         return factor.of(np.array([np.nan if number is None else number for number in known], dtype=float))
@@ -235,7 +235,7 @@ def _steps(one: ScoredSum, layout: Layout) -> np.ndarray:
     by_column = {
         layout.index(factor.column): factor.of_bins(layout.sizes[layout.index(factor.column)])
         for factor in one.factors
-        if isinstance(factor, Factor)
+        if isinstance(factor, ScoreFactor)
     }
     cells = [Fraction(1)]
     for column in columns:
@@ -269,7 +269,7 @@ def own_values_of(text: str) -> set[str]:
     return {match["column"] for match in _OWN.finditer(text)}
 
 
-def _factor(text: str) -> Factor | OwnValue | None:
+def _factor(text: str) -> ScoreFactor | OwnValue | None:
     if own := _OWN.fullmatch(text):
         low, high, centre = (float(own[name] or 0) for name in ("low", "high", "centre"))
         return OwnValue(column=own["column"], low=low, high=high, centre=centre) if low < high else None
@@ -278,4 +278,4 @@ def _factor(text: str) -> Factor | OwnValue | None:
         return None
     spread = ".." in match["scores"]
     texts = match["scores"].split("..") if spread else match["scores"].split()
-    return Factor(column=match["column"], scores=tuple(Fraction(text.strip()) for text in texts), spread=spread)
+    return ScoreFactor(column=match["column"], scores=tuple(Fraction(text.strip()) for text in texts), spread=spread)

@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import AliasChoices, Field, SerializerFunctionWrapHandler, model_serializer
 
-from synthrelease.accounting.charges import Charge
+from synthrelease.accounting.charges import REPLACING, Charge
 from synthrelease.accounting.guarantee import Guarantee
 from synthrelease.accounting.renyi import RenyiCurve
 from synthrelease.accounting.rows import SHORTFALL, RowsRule, Way
@@ -188,6 +188,14 @@ class ChargePart(Part):
     def rules(self) -> set[str]:
         """The rules of this node and of all below it."""
         return {self.rule}.union(*(part.rules for part in self.parts))
+
+    def planned(self) -> Iterator[ChargePart]:
+        """The charges that a release planned: a library's own statement below one is none."""
+        if not self.parts or self.rule == REPLACING:
+            yield self
+            return
+        for part in self.parts:
+            yield from part.planned()
 
     def leaves(self) -> Iterator[ChargePart]:
         """The single mechanisms below this node (the node itself when it has no parts)."""

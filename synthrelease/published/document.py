@@ -1,11 +1,7 @@
 """release.json as one set of models: the documents of a bundle are written from it, `verify` and `load` read it back.
 
-**The promise.** A document carries the number of its format, the lowest of `FORMATS` that can say what it says. Format 4 is
-format 3 with columns that have a bin of missing values or take a quarter, week or weekday from a date, or days between two,
-or with a column of weights in the table. Format 5 is format 4 with the price of a law of the number of rounds among the rules
-of the charges, with laws of finitely many values, with charges of random pieces, with criteria that the published measurements
-answer, with columns that have a category of all texts that are not listed or whose codes are the first characters of a text,
-or with a table that is called synthetic-data or has a column that says that it is synthetic.
+**The promise.** A document carries the number of its format. Until the program is published for the first
+time the format is provisional. From then on:
 
 - Without a new number only optional fields may be added: fields with a default that says what documents without them say, and
   that are not written where they say just that. So every later version reads every document of the number, and `load` of
@@ -24,10 +20,9 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import (
     AliasChoices,
@@ -40,7 +35,6 @@ from pydantic import (
     model_validator,
 )
 
-from synthrelease.accounting.charges import IN_PARALLEL, PRICED
 from synthrelease.accounting.selection import SelectionRule
 from synthrelease.accounting.stopping_laws import FiniteLaw
 from synthrelease.errors import BudgetError, Unexpected, cut
@@ -50,6 +44,7 @@ from synthrelease.published.costs import ChargePart, DomainPart, GuaranteePart
 from synthrelease.published.estimates import EstimatesPart
 from synthrelease.published.flavour import FlavourPart
 from synthrelease.published.imputation import IMPUTED, ImputationPart
+from synthrelease.published.lines import TableShape
 from synthrelease.published.partition import PartitionPart
 from synthrelease.published.parts import ExactText, Number, Part, number, upwards
 from synthrelease.published.population import PopulationPart
@@ -63,8 +58,7 @@ from synthrelease.toml.reading import dotted
 if TYPE_CHECKING:
     from synthrelease.criteria import Criterion, Score
 
-Format = Literal[3, 4, 5]
-FORMATS: tuple[Format, ...] = get_args(Format)
+FORMAT: Literal[5] = 5
 How = Literal["noise and selection", "noise", "redrawn noise", "measurements", "exact"]
 
 
@@ -232,8 +226,8 @@ class SelectionPart(Part):
         return SelectionRule(stop_probability=Fraction(self.stop_probability or 0), shape=shape)
 
 
-_OPTIONAL = ("calibration", "imputation", "flavour", "series", "partition", "split", "population", "estimates")
-"""What is not written where it was not asked for, or (the flavour) by earlier versions."""
+_OPTIONAL = ("calibration", "imputation", "series", "partition", "split", "population", "estimates")
+"""What is not written where it was not asked for."""
 
 
 class ReleaseDocument(Part):
@@ -247,17 +241,17 @@ class ReleaseDocument(Part):
     calibration : what the rows are weighted to; absent where nothing was asked for. With weights, the table has one column more
         than `schema`, the last one: "weight".
     imputation : complete copies of the table in a file of their own; absent where none were asked for.
-    flavour : the guarantee by its building blocks, for machines; documents without it were written before there was one.
+    flavour : the guarantee by its building blocks, for machines.
     partition : random pieces of the rows; absent where the generator and the criteria worked with the same rows.
     split : the piece of the register that the release read; absent where it read all rows.
     population : what the file is a simple random sample of; absent where nothing is said.
     bundle : further formats that were asked for; absent where none were.
     series : earlier releases of the same register; absent where none are named.
     intended_queries : what the release is meant to answer; absent where nothing is stated.
-    estimates : what the published noisy tables answer; absent where none are published, or by earlier versions.
+    estimates : what the published noisy tables answer; absent where none are published.
     """
 
-    format: Format
+    format: Literal[5]
     title: str
     description: str
     synthetic: Literal[True]
@@ -280,7 +274,7 @@ class ReleaseDocument(Part):
     card: Annotated[CardTable, Field(strict=False)]
     calibration: CalibrationPart | None = None
     imputation: ImputationPart | None = None
-    flavour: FlavourPart | None = None
+    flavour: FlavourPart
     bundle: Annotated[BundleTable, Field(strict=False)] = BundleTable()
     series: SeriesPart | None = None
     partition: PartitionPart | None = None
@@ -317,18 +311,20 @@ class ReleaseDocument(Part):
         return self.n_rows if self.partition is None else self.partition.rows
 
     @property
+    def shape(self) -> TableShape:
+        """What the columns of the table are."""
+        return TableShape(
+            names=tuple(column.name for column in self.columns),
+            labels=tuple(column.labels for column in self.columns),
+            ordered=tuple(column.ordered for column in self.columns),
+            weighted=self.weighted,
+            marked=self.bundle.synthetic_column,
+        )
+
+    @property
     def weighted(self) -> bool:
         """Whether the table has a column of weights."""
         return self.calibration is not None and self.calibration.weights is not None
-
-    @model_validator(mode="after")
-    def _lowest_format(self) -> ReleaseDocument:
-        lowest = format_of(
-            self.columns, self.calibration, self.charges, self.criteria, self.bundle, split=self.split is not None
-        )
-        if self.format != lowest:
-            raise ValueError(f"what stands here is written in format {lowest}, not {self.format}")
-        return self
 
     @property
     def raw_rules(self) -> list[str]:
@@ -350,32 +346,6 @@ class ReleaseDocument(Part):
         """The bytes of release.json."""
         tables = self.model_dump(mode="json", by_alias=True)
         return (json.dumps(tables, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode("utf-8")
-
-
-def format_of(
-    columns: Sequence[ColumnPart],
-    calibration: CalibrationPart | None,
-    charges: ChargePart,
-    criteria: Sequence[CriterionPart],
-    bundle: BundleTable,
-    *,
-    split: bool = False,
-) -> Format:
-    """The lowest format that has the words for these columns, charges and criteria, for a table with weights or a label, and
-    for figures that are about a piece of a register."""
-    words_of_5 = (
-        split,
-        bool({PRICED, IN_PARALLEL} & charges.rules),
-        any(each.answered for each in criteria),
-        bundle is not None and bundle.labels_the_table,
-        any(each.outside == "bin" or each.characters is not None for each in columns),
-    )
-    parts_of_3 = (None, "year", "month", "day")
-    words_of_4 = (
-        calibration is not None and calibration.weights is not None,
-        any(each.missing == "bin" or each.part not in parts_of_3 or each.minus is not None for each in columns),
-    )
-    return 5 if any(words_of_5) else 4 if any(words_of_4) else 3
 
 
 class _Head(BaseModel):
@@ -411,10 +381,10 @@ def _read(content: bytes | str, unknown: Literal["forbid", "ignore"]) -> Release
     kind, place, message = "nested", "", "nested too deep"
     try:
         head = _Head.model_validate_json(content)
-        if head.format not in FORMATS:
+        if head.format != FORMAT:
             writer = f"synthrelease {cut(head.written_by, 40)!r}" if head.written_by else "the synthrelease"
             raise Unexpected(
-                f"{', '.join(map(str, FORMATS[:-1]))} or {FORMATS[-1]}",
+                str(FORMAT),
                 f"{head.format}: {writer} that wrote it can read it",
                 place="format",
             )

@@ -21,7 +21,7 @@ class IntendedEstimatePart(Part):
     low, high : the interval for the rows of the file that the rules keep, with their own values; null where it has no end. Six
         digits, as the estimate.
     binned_low, binned_high : of a mean of bins whose numbers are not the values of their rows: the interval for the mean of
-        these numbers, of which `estimate` is. Absent otherwise, and in files that were written before it was.
+        these numbers, of which `estimate` is. Absent otherwise.
     unit : "rows", that of the averaged column, or "" for a share.
     """
 

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
 from synthrelease.connections import checked_path
-from synthrelease.domain.margins import WEIGHT
 from synthrelease.errors import BudgetError, InputError, Unexpected, cut, listing
 from synthrelease.published.columns import PublishedColumn
 from synthrelease.published.document import ReleaseDocument, SelectionPart, read_leniently
-from synthrelease.published.lines import MARK, WrongLine, bins_of_lines, without_marks, without_weights
+from synthrelease.published.lines import TableError, csv_lines, rows_of_table
 from synthrelease.published.measurements import NAME, on_released_bins, read_measurements, sum_on_released_bins
 from synthrelease.published.release import Evaluation, Measurements, PublishedRelease
-from synthrelease.toml.bundle import SYNTHETIC
 
 
 def load(folder: str | Path) -> PublishedRelease:
@@ -43,14 +39,13 @@ def load(folder: str | Path) -> PublishedRelease:
     where = folder / "release.json"
     document = _read(where)
     columns = tuple(part.published() for part in document.columns)
-    weights: list[float] | None = [] if document.weighted else None
-    codes = _codes(folder / document.csv, columns, document, weights)
+    codes, weights = _rows(folder / document.csv, document)
     return release_of(
         document,
         codes,
         folder=folder,
         measurements=_measurements(folder / NAME, document, columns),
-        weights=None if weights is None else np.array(weights),
+        weights=weights,
     )
 
 
@@ -162,7 +157,7 @@ def measurements_of(content: bytes | str, document: ReleaseDocument, columns: Se
     found = (on_released_bins(table, [labels[name] for name in table.columns]) for table in read.tables)
     of_sums = (sum_on_released_bins(one, [labels[name] for name in one.columns]) for one in sums)
     return Measurements(
-        tables=tuple(filter(None, found)),
+        tables=tuple(found),
         times=_times(document.selection),
         bins=_transformations(document),
         sums=tuple(filter(None, of_sums)),
@@ -187,40 +182,21 @@ def _transformations(document: ReleaseDocument) -> int:
     return min(selection.configurations, math.prod(len(column.alternatives) for column in document.columns))
 
 
-def _codes(
-    path: Path, columns: tuple[PublishedColumn, ...], document: ReleaseDocument, weights: list[float] | None
-) -> np.ndarray:
-    """(n_rows, n_columns) bin indices. Raises InputError for anything that the schema does not have.
-
-    Where the table has a column of weights, they are put into `weights`.
-    """
-    names, n_rows, marked = [column.name for column in columns], document.n_rows, document.bundle.synthetic_column
-    stated = [*names, *([] if weights is None else [WEIGHT]), *([SYNTHETIC] if marked else [])]
-    rows = csv.reader(io.TextIOWrapper(io.BytesIO(_text(path).encode("utf-8")), encoding="utf-8", newline=""))
-    header = next(rows, [])
-    if header != stated:
-        raise InputError(f"{path}: expected the columns {listing(stated)}, found {listing(header) or 'none'}.")
-    labels = [column.labels for column in columns]
+def _rows(path: Path, document: ReleaseDocument) -> tuple[np.ndarray, np.ndarray | None]:
+    """(n_rows, n_columns) bin indices, and (n_rows,) weights where there are any. Raises InputError for any other table."""
+    shape = document.shape
     try:
-        lines: Iterable[Sequence[str]] = filter(None, rows)
-        lines = without_marks(lines) if marked else lines
-        lines = lines if weights is None else without_weights(lines, weights)
-        pieces = list(bins_of_lines(lines, labels))
-    except WrongLine as wrong:
-        problem = wrong
+        lines = filter(None, csv_lines(_text(path).encode("utf-8")))
+        batches = list(rows_of_table(lines, shape))
+    except TableError as error:
+        problem = error
     else:
-        found = sum(len(piece[0]) for piece in pieces)
-        if found != n_rows:
-            raise InputError(f"{path}: expected {n_rows} rows, as release.json says; found {found}.")
-        whole = np.empty((n_rows, len(columns)), dtype=np.min_scalar_type(max(len(known) for known in labels)))
-        for column, parts in enumerate(zip(*pieces, strict=True)):
+        found = sum(len(batch.bins[0]) for batch in batches)
+        if found != document.n_rows:
+            raise InputError(f"{path}: expected {document.n_rows} rows, as release.json says; found {found}.")
+        whole = np.empty((found, len(shape.names)), dtype=np.min_scalar_type(max(shape.layout.sizes)))
+        for column, parts in enumerate(zip(*(batch.bins for batch in batches), strict=True)):
             whole[:, column] = np.concatenate(parts)
-        return whole
-    if problem.is_weight:
-        raise InputError(f"{path}: column {WEIGHT!r}: expected a number of at least 0, found {cut(problem.label or '', 40)!r}.")
-    if problem.is_mark:
-        raise InputError(f"{path}: column {SYNTHETIC!r}: expected {MARK}, found {cut(problem.label or '', 40)!r}.")
-    if problem.column is None:
-        raise InputError(f"{path}: expected {len(names)} fields in every row, found {problem.fields} in one.")
-    name, known = names[problem.column], listing(labels[problem.column])
-    raise InputError(f"{path}: column {name!r}: expected one of {known}, found {problem.label!r}.")
+        weights = [batch.weights for batch in batches if batch.weights is not None]
+        return whole, np.concatenate(weights) if shape.weighted else None
+    raise InputError(f"{path}: {problem}.")

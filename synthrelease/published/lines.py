@@ -1,104 +1,139 @@
-"""The lines of data.csv as bins: read in pieces, since a table of many columns has far more texts than it has labels."""
+"""The lines of data.csv as bins: read in batches, since a table of many columns has far more texts than it has labels."""
 
 from __future__ import annotations
 
+import csv
+import io
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
+from dataclasses import dataclass
 from itertools import islice
 
 import numpy as np
 
-ROWS_PER_PIECE = 50_000
+from synthrelease.domain.margins import WEIGHT
+from synthrelease.domain.schema import Layout
+from synthrelease.errors import OutputError, cut, listing
+from synthrelease.toml.bundle import SYNTHETIC
+
+ROWS_PER_BATCH = 50_000
 MARK = "1"
 """What stands in every row of the column `synthetic`, where a table has one."""
 
 
-class WrongLine(Exception):
-    """A line that no released table has.
+class TableError(OutputError):
+    """A table of a bundle that is not the one that its schema describes."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableShape:
+    """What the columns of a released table are.
 
     Attributes
     ----------
-    line : its number, from 2 on: the header is the first.
-    fields : how many fields it has.
-    column, label : where a field is no label of its column, the column's place and the text; else None.
-    is_weight, is_mark : whether the field that does not fit is the weight, or says that the row is synthetic; `label` its text.
+    names, labels, ordered : of the columns of the schema; `labels` are those of their bins, and `ordered` says whether these
+        have an order.
+    weighted : whether a column of weights follows.
+    marked : whether the last column says in every row that it is synthetic.
     """
 
-    def __init__(
-        self,
-        line: int,
-        fields: int,
-        column: int | None = None,
-        label: str | None = None,
-        *,
-        is_weight: bool = False,
-        is_mark: bool = False,
-    ):
-        super().__init__("a line that does not fit the schema")
-        self.is_weight, self.is_mark = is_weight, is_mark
-        self.line, self.fields, self.column, self.label = line, fields, column, label
+    names: tuple[str, ...]
+    labels: tuple[tuple[str, ...], ...]
+    ordered: tuple[bool, ...]
+    weighted: bool = False
+    marked: bool = False
+
+    @property
+    def header(self) -> list[str]:
+        """The names of all columns, in their order."""
+        return [*self.names, *([WEIGHT] if self.weighted else []), *([SYNTHETIC] if self.marked else [])]
+
+    @property
+    def layout(self) -> Layout:
+        """Names and numbers of bins of the columns of the schema."""
+        return Layout(columns=self.names, sizes=tuple(len(known) for known in self.labels))
 
 
-def bins_of_lines(lines: Iterable[Sequence[str]], labels: Sequence[Sequence[str]]) -> Iterator[list[np.ndarray]]:
-    """Pieces of the table: for every column, (rows of the piece,) the bins, in the smallest type that holds them.
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RowsBatch:
+    """Some rows of a released table, in their order.
 
-    Parameters
+    Attributes
     ----------
-    lines : the fields of every line after the header.
-    labels : for every column, the labels of its bins.
+    bins : for every column, (n_rows,) the bins, in the smallest type that holds them.
+    weights : (n_rows,), None where the table has none.
+    """
+
+    bins: list[np.ndarray]
+    weights: np.ndarray | None
+
+
+def csv_lines(content: bytes) -> Iterator[list[str]]:
+    """The fields of every line, the header first. Raises TableError where it is no CSV file in UTF-8."""
+    try:
+        yield from csv.reader(io.TextIOWrapper(io.BytesIO(content), encoding="utf-8", newline=""), strict=True)
+    except (UnicodeDecodeError, csv.Error):
+        pass
+    else:
+        return
+    raise TableError("expected a CSV file in UTF-8, found something else")
+
+
+def rows_of_table(lines: Iterator[Sequence[str]], shape: TableShape) -> Iterator[RowsBatch]:
+    """Batches of the table whose lines these are, the header before them.
 
     Raises
     ------
-    WrongLine : at the first piece with a line that does not fit.
+    TableError : for another header, and at the first batch with a line that does not fit.
     """
-    places = [{label: place for place, label in enumerate(known)} for known in labels]
-    types = [np.min_scalar_type(max(len(known) - 1, 0)) for known in labels]
+    header = next(lines, [])
+    if header != shape.header:
+        raise TableError(f"expected the columns {listing(shape.header)} in the header, found {listing(header) or 'none'}")
+    return rows_of_lines(lines, shape)
+
+
+def rows_of_lines(lines: Iterable[Sequence[str]], shape: TableShape) -> Iterator[RowsBatch]:
+    """Batches of the table whose lines these are, without a header. Raises TableError as `rows_of_table`."""
+    places = [{label: place for place, label in enumerate(known)} for known in shape.labels]
     read, line = iter(lines), 2
-    while rows := list(islice(read, ROWS_PER_PIECE)):
-        yield _bins(rows, places, types, line)
+    while rows := list(islice(read, ROWS_PER_BATCH)):
+        yield _batch(rows, shape, places, line)
         line += len(rows)
 
 
-def without_weights(lines: Iterable[Sequence[str]], weights: list[float]) -> Iterator[Sequence[str]]:
-    """The fields of every line but the last one, a weight of at least 0, which is put at the end of `weights`.
-
-    Raises
-    ------
-    WrongLine : at the first line whose last field is no weight.
-    """
-    for number, line in enumerate(lines, start=2):
-        try:
-            weight = float(line[-1]) if line else math.nan
-        except ValueError:
-            weight = math.nan
-        if not 0 <= weight < math.inf:
-            raise WrongLine(number, len(line), label=line[-1] if line else "", is_weight=True)
-        weights.append(weight)
-        yield line[:-1]
-
-
-def without_marks(lines: Iterable[Sequence[str]]) -> Iterator[Sequence[str]]:
-    """The fields of every line but the last one, which says that the row is synthetic.
-
-    Raises
-    ------
-    WrongLine : at the first line that does not end with MARK.
-    """
-    for number, line in enumerate(lines, start=2):
-        if not line or line[-1] != MARK:
-            raise WrongLine(number, len(line), label=line[-1] if line else "", is_mark=True)
-        yield line[:-1]
-
-
-def _bins(rows: list[Sequence[str]], places: list[dict[str, int]], types: list[np.dtype], line: int) -> list[np.ndarray]:
-    ragged = next((i for i, row in enumerate(rows) if len(row) != len(places)), None)
+def _batch(rows: list[Sequence[str]], shape: TableShape, places: list[dict[str, int]], line: int) -> RowsBatch:
+    """The rows from a line on. Raises TableError."""
+    size = len(shape.header)
+    ragged = next((i for i, row in enumerate(rows) if len(row) != size), None)
     if ragged is not None:
-        raise WrongLine(line + ragged, len(rows[ragged]))
-    found = []
-    for column, (texts, known, kind) in enumerate(zip(zip(*rows, strict=True), places, types, strict=True)):
-        unknown = set(texts) - known.keys()
-        if unknown:
-            first = next(i for i, text in enumerate(texts) if text in unknown)
-            raise WrongLine(line + first, len(places), column, texts[first])
-        found.append(np.fromiter(map(known.__getitem__, texts), dtype=kind, count=len(texts)))
-    return found
+        raise TableError(f"expected rows of {size} values, found one of {len(rows[ragged])} in line {line + ragged}")
+    columns, weights = list(zip(*rows, strict=True)), None
+    if shape.marked:
+        _check(columns.pop(), {MARK}, f"{MARK} as {SYNTHETIC!r}", line)
+    if shape.weighted:
+        texts = columns.pop()
+        numbers = {text: _number(text) for text in set(texts)}
+        known = {text for text, number in numbers.items() if 0 <= number < math.inf}
+        _check(texts, known, f"a number of at least 0 as {WEIGHT!r}", line)
+        weights = np.array([numbers[text] for text in texts])
+    bins = []
+    for name, texts, place in zip(shape.names, columns, places, strict=True):
+        _check(texts, place.keys(), f"a bin of {name!r} ({listing(place)})", line)
+        kind = np.min_scalar_type(max(len(place) - 1, 0))
+        bins.append(np.fromiter(map(place.__getitem__, texts), dtype=kind, count=len(texts)))
+    return RowsBatch(bins=bins, weights=weights)
+
+
+def _check(texts: Sequence[str], known: Set[str], expected: str, line: int) -> None:
+    """Raises TableError where a text of a column is none of those that may stand there."""
+    unknown = set(texts) - known
+    if unknown:
+        first = next(place for place, text in enumerate(texts) if text in unknown)
+        raise TableError(f"expected {expected} in line {line + first}, found {cut(texts[first], 40)!r}")
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan

@@ -35,20 +35,16 @@ FORMAT: Literal[1] = 1
 
 
 class MeasuredTablePart(Part):
-    """One measured table; `released` is absent in files that were written before it was."""
+    """One measured table."""
 
     columns: Annotated[list[str], Field(min_length=1)]
     labels: list[list[str]]
-    released: list[list[int]] | None = None
+    released: list[list[int]]
     epsilon: ExactText
     noise: Literal["discrete Laplace"]
     scale: Annotated[Number, Field(gt=0)]
     variance: Annotated[Number, Field(gt=0)]
     counts: list[Any]
-
-    @model_serializer(mode="wrap")
-    def _what_there_is(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        return {name: value for name, value in dump(self).items() if name != "released" or value is not None}
 
 
 class MeasuredSumPart(Part):
@@ -194,8 +190,8 @@ def _fit(into: Sequence[Sequence[int]], shape: Sequence[int], bins: Sequence[Seq
     )
 
 
-def on_released_bins(table: MeasuredTablePart, bins: Sequence[Sequence[str]]) -> PublishedMeasurement | None:
-    """A measured table, added up to the released bins; None where an older file does not say into which each bin goes.
+def on_released_bins(table: MeasuredTablePart, bins: Sequence[Sequence[str]]) -> PublishedMeasurement:
+    """A measured table, added up to the released bins.
 
     Parameters
     ----------
@@ -206,10 +202,6 @@ def on_released_bins(table: MeasuredTablePart, bins: Sequence[Sequence[str]]) ->
     Unexpected : when sizes, labels and bins do not fit together.
     """
     into = table.released
-    if into is None:
-        if [list(labels) for labels in bins] != table.labels:
-            return None
-        into = [list(range(len(labels))) for labels in bins]
     shape = tuple(len(labels) for labels in table.labels)
     values = np.array(table.counts, dtype=object)
     if values.shape != shape or not all(type(value) is int for value in values.ravel()):

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import csv
 import io
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -13,9 +12,8 @@ import numpy as np
 
 from synthrelease.domain.counts import Counts, Tally
 from synthrelease.domain.margins import WEIGHT
-from synthrelease.domain.schema import Layout
-from synthrelease.errors import OutputError
-from synthrelease.published.lines import MARK, WrongLine, bins_of_lines, without_marks, without_weights
+from synthrelease.errors import listing
+from synthrelease.published.lines import MARK, RowsBatch, TableError, TableShape, csv_lines, rows_of_table
 from synthrelease.toml.bundle import SYNTHETIC
 
 if TYPE_CHECKING:
@@ -23,7 +21,7 @@ if TYPE_CHECKING:
 
     from synthrelease.domain.synthetic_table import SyntheticTable
 
-_PIECE = 2**22
+_BATCH = 2**22
 """Bytes of data.csv that are taken apart to lines at a time, about."""
 
 
@@ -55,6 +53,12 @@ class ReleasedTable:
         )
 
     @property
+    def shape(self) -> TableShape:
+        """What its columns are."""
+        weighted = self.weights is not None
+        return TableShape(names=self.names, labels=self.labels, ordered=self.ordered, weighted=weighted, marked=self.marked)
+
+    @property
     def names(self) -> tuple[str, ...]:
         return self.counts.layout.columns
 
@@ -67,35 +71,20 @@ class ReleasedTable:
         return self.counts.marginal((left, right))
 
 
-class TableError(OutputError):
-    """A table of a bundle that is not the one that its schema describes."""
-
-
-def header_of(names: Sequence[str], weighted: bool, marked: bool) -> list[str]:
-    return [*names, *([WEIGHT] if weighted else []), *([SYNTHETIC] if marked else [])]
-
-
-def read_csv(
-    content: bytes,
-    names: Sequence[str],
-    labels: Sequence[Sequence[str]],
-    ordered: Sequence[bool],
-    weighted: bool = False,
-    marked: bool = False,
-) -> ReleasedTable:
+def read_csv(content: bytes, shape: TableShape) -> ReleasedTable:
     """data.csv as counts; with the weights that stand after its columns, where it is a weighted one.
 
     Raises
     ------
     TableError : when the header or a value is not one of the schema.
     """
-    short, times = (content, None) if weighted else _without_repetitions(content)
+    short, times = (content, None) if shape.weighted else _without_repetitions(content)
     try:
-        return _table_of(_lines(short), names, labels, ordered, weighted, marked, times)
+        return _table_of(csv_lines(short), shape, times)
     except TableError:
         if times is None:
             raise
-    return _table_of(_lines(content), names, labels, ordered, weighted, marked, None)  # for the number of the line
+    return _table_of(csv_lines(content), shape, None)  # for the number of the line
 
 
 def _without_repetitions(content: bytes) -> tuple[bytes, np.ndarray | None]:
@@ -107,7 +96,7 @@ def _without_repetitions(content: bytes) -> tuple[bytes, np.ndarray | None]:
         return content, None
     times, start = Counter[bytes](), content.find(b"\n") + 1
     while 0 < start < len(content):
-        stop = content.find(b"\n", start + _PIECE)
+        stop = content.find(b"\n", start + _BATCH)
         stop = len(content) if stop < 0 else stop
         times.update(content[start:stop].removesuffix(b"\n").split(b"\n"))
         start = stop + 1
@@ -117,53 +106,29 @@ def _without_repetitions(content: bytes) -> tuple[bytes, np.ndarray | None]:
     return header + b"\n".join(times) + b"\n", np.fromiter(times.values(), dtype=np.int64, count=len(times))
 
 
-def _table_of(
-    lines: Iterator[list[str]],
-    names: Sequence[str],
-    labels: Sequence[Sequence[str]],
-    ordered: Sequence[bool],
-    weighted: bool,
-    marked: bool,
-    times: np.ndarray | None,
-) -> ReleasedTable:
+def _table_of(lines: Iterator[Sequence[str]], shape: TableShape, times: np.ndarray | None) -> ReleasedTable:
     """The table of these lines, the header before them; `times` says how often each occurs, once when it is None."""
-    header = header_of(names, weighted, marked)
-    if next(lines, []) != header:
-        raise TableError(f"expected the columns {', '.join(header)} in the header, found others")
-    weights: list[float] = []
-    rows: Iterable[Sequence[str]] = without_marks(lines) if marked else lines
-    rows, pieces = (without_weights(rows, weights) if weighted else rows), list[Sequence[np.ndarray]]()
-    layout = Layout(columns=tuple(names), sizes=tuple(len(known) for known in labels))
-    counts, done = Tally(layout), 0
-    try:
-        for bins in bins_of_lines(rows, labels):
-            counts.add(Counts.of(layout, bins, None if times is None else times[done : done + len(bins[0])]))
-            done += len(bins[0])
-            pieces += [bins] if weighted else []
-    except WrongLine as wrong:
-        problem = wrong
-    else:
-        if not len(counts.total()):
-            raise TableError(f"expected rows of {len(names)} values, found none")
-        return ReleasedTable(
-            labels=tuple(tuple(known) for known in labels),
-            ordered=tuple(ordered),
-            counts=counts.total(),
-            weights=_of_cells(counts.total(), pieces, np.array(weights)) if weighted else None,
-            marked=marked,
-        )
-    if problem.is_mark:
-        raise TableError(f"expected {MARK} as {SYNTHETIC!r} in line {problem.line}, found something else")
-    if problem.column is None and problem.is_weight:
-        raise TableError(f"expected a number as weight in line {problem.line}, found something else")
-    if problem.column is None:
-        raise TableError(f"expected rows of {len(names)} values, found others")
-    raise TableError(f"expected a bin of {names[problem.column]!r} in line {problem.line}, found something else")
+    counts, done, weighted = Tally(shape.layout), 0, list[RowsBatch]()
+    for batch in rows_of_table(lines, shape):
+        rows = len(batch.bins[0])
+        counts.add(Counts.of(shape.layout, batch.bins, None if times is None else times[done : done + rows]))
+        done += rows
+        weighted += [batch] if shape.weighted else []
+    if not done:
+        raise TableError(f"expected rows of {len(shape.header)} values, found none")
+    weights = np.concatenate([batch.weights for batch in weighted if batch.weights is not None]) if weighted else None
+    return ReleasedTable(
+        labels=shape.labels,
+        ordered=shape.ordered,
+        counts=counts.total(),
+        weights=None if weights is None else _of_cells(counts.total(), [batch.bins for batch in weighted], weights),
+        marked=shape.marked,
+    )
 
 
-def _of_cells(counts: Counts, pieces: Sequence[Sequence[np.ndarray]], weights: np.ndarray) -> np.ndarray:
+def _of_cells(counts: Counts, batches: Sequence[Sequence[np.ndarray]], weights: np.ndarray) -> np.ndarray:
     """(n_cells,) the weight that all rows of each cell have, from the bins and the weights of the rows."""
-    cells = np.concatenate([counts.find(bins) for bins in pieces])
+    cells = np.concatenate([counts.find(bins) for bins in batches])
     of_cells = np.zeros(len(counts))
     of_cells[cells] = weights
     if not np.array_equal(of_cells[cells], weights):
@@ -171,26 +136,7 @@ def _of_cells(counts: Counts, pieces: Sequence[Sequence[np.ndarray]], weights: n
     return of_cells
 
 
-def _lines(content: bytes) -> Iterator[list[str]]:
-    try:
-        yield from csv.reader(io.TextIOWrapper(io.BytesIO(content), encoding="utf-8", newline=""), strict=True)
-    except (UnicodeDecodeError, csv.Error):
-        pass
-    else:
-        return
-    raise TableError("expected a CSV file in UTF-8, found something else")
-
-
-def read_parquet(
-    content: bytes,
-    names: Sequence[str],
-    labels: Sequence[Sequence[str]],
-    ordered: Sequence[bool],
-    weighted: bool = False,
-    marked: bool = False,
-    says_synthetic: bool = False,
-    n_rows: int | None = None,
-) -> ReleasedTable:
+def read_parquet(content: bytes, shape: TableShape, says_synthetic: bool = False, n_rows: int | None = None) -> ReleasedTable:
     """data.parquet as counts; with the weights that stand after its columns, where it is a weighted one.
 
     Parameters
@@ -212,34 +158,33 @@ def read_parquet(
         file = None
     if file is None:
         raise TableError("expected a Parquet file, found something else")
-    header = header_of(names, weighted, marked)
-    if schema.names != header:
-        raise TableError(f"expected the columns {', '.join(header)}, found others")
+    if schema.names != shape.header:
+        raise TableError(f"expected the columns {listing(shape.header)}, found {listing(schema.names) or 'none'}")
     if schema.metadata != (METADATA if says_synthetic else None):
         raise TableError("expected the metadata that the program writes, found others")
-    types = [pa.dictionary(pa.int32(), pa.string(), ordered=order) for order in ordered]
-    if schema.types != [*types, *([pa.float64()] if weighted else []), *([pa.int8()] if marked else [])]:
+    types = [pa.dictionary(pa.int32(), pa.string(), ordered=order) for order in shape.ordered]
+    if schema.types != [*types, *([pa.float64()] if shape.weighted else []), *([pa.int8()] if shape.marked else [])]:
         raise TableError("expected dictionaries of labels, ordered where the bins are, found others")
     if not footer.num_rows:
-        raise TableError(f"expected rows of {len(names)} values, found none")
-    _check_footer(footer, n_rows, sum(len(label.encode()) for known in labels for label in known))
+        raise TableError(f"expected rows of {len(shape.header)} values, found none")
+    _check_footer(footer, n_rows, sum(len(label.encode()) for known in shape.labels for label in known))
     try:
         found = file.read(use_threads=False)  # read_table would import pandas
     except (pa.ArrowException, OSError):
         found = None
     if found is None:
         raise TableError("expected a Parquet file, found something else")
-    if marked and not np.all(found[SYNTHETIC].to_numpy() == int(MARK)):
+    if shape.marked and not np.all(found[SYNTHETIC].to_numpy() == int(MARK)):
         raise TableError(f"expected {MARK} as {SYNTHETIC!r} in every row, found something else")
-    layout = Layout(columns=tuple(names), sizes=tuple(len(known) for known in labels))
-    bins = [_bins(name, column, known) for name, column, known in zip(names, found.columns[: len(names)], labels, strict=True)]
-    counts = Counts.of(layout, bins)
+    columns = found.columns[: len(shape.names)]
+    bins = [_bins(name, column, known) for name, column, known in zip(shape.names, columns, shape.labels, strict=True)]
+    counts = Counts.of(shape.layout, bins)
     return ReleasedTable(
-        labels=tuple(tuple(known) for known in labels),
-        ordered=tuple(ordered),
+        labels=shape.labels,
+        ordered=shape.ordered,
         counts=counts,
-        weights=_of_cells(counts, [bins], found[WEIGHT].to_numpy()) if weighted else None,
-        marked=marked,
+        weights=_of_cells(counts, [bins], found[WEIGHT].to_numpy()) if shape.weighted else None,
+        marked=shape.marked,
     )
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from synthrelease.accounting.stopping_laws import StoppingLaw
 from synthrelease.criteria import Criterion
 from synthrelease.rehearsal.attempts import AttemptResult, passing
-from synthrelease.rehearsal.intervals import Estimate, clopper_pearson
+from synthrelease.rehearsal.intervals import ShareEstimate, clopper_pearson
 from synthrelease.specification.release_spec import ReleaseSpec
 
 BUDGET_FACTORS = tuple(Fraction(factor) for factor in ("1/4", "1/2", "3/4", "1"))
@@ -65,7 +65,7 @@ class BudgetPoint:
 
     generation: Fraction
     total: Fraction
-    acceptance: Estimate
+    acceptance: ShareEstimate
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,11 +17,11 @@ from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import RejectedRound
 from synthrelease.randomness import SeededEntropy, SystemEntropy
 from synthrelease.rehearsal.attempts import AttemptResult
-from synthrelease.rehearsal.intervals import Estimate
+from synthrelease.rehearsal.intervals import ShareEstimate
 from synthrelease.rehearsal.judging import PublicJudge, merged
 from synthrelease.rehearsal.projecting import ProjectionEffect, projection_effects
 from synthrelease.rehearsal.unguarded import UnguardedPair, unguarded_pairs
-from synthrelease.rehearsal.verdicts import Verdict, verdicts
+from synthrelease.rehearsal.verdicts import ThresholdProblem, verdicts
 from synthrelease.rehearsal.yardsticks import Yardstick, yardsticks
 from synthrelease.releasing.attempt import generate, prepare
 from synthrelease.releasing.threads import one_thread
@@ -49,7 +49,7 @@ class CriterionLook:
     places: tuple[tuple[str, int], ...]
     yardstick: Yardstick
     noiseless: float
-    verdicts: tuple[Verdict, ...]
+    verdicts: tuple[ThresholdProblem, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,7 +83,10 @@ class NoiselessEntropy(SeededEntropy):
 
 
 def typical_configuration(
-    shortlist: Sequence[int], estimates: Sequence[Estimate], results: Sequence[Sequence[AttemptResult]], thresholds: list[float]
+    shortlist: Sequence[int],
+    estimates: Sequence[ShareEstimate],
+    results: Sequence[Sequence[AttemptResult]],
+    thresholds: list[float],
 ) -> int:
     """The configuration to look at: accepted most often, and among equals the one whose worst criterion is nearest."""
 
@@ -189,7 +192,7 @@ def _exact_figures(
 
 
 def _criterion(
-    named: Sequence[tuple[float, Offender | None]], stick: Yardstick, noiseless: float, wrong: tuple[Verdict, ...]
+    named: Sequence[tuple[float, Offender | None]], stick: Yardstick, noiseless: float, wrong: tuple[ThresholdProblem, ...]
 ) -> CriterionLook:
     known = sorted((each for each in named if not math.isnan(each[0])), key=lambda each: each[0])
     figure, offender = known[len(known) // 2] if known else (math.nan, None)

@@ -12,7 +12,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from synthrelease.errors import listing
-from synthrelease.rehearsal.confidence import Interval, student_interval
+from synthrelease.rehearsal.confidence import ConfidenceIntervals, student_interval
 
 Rule = Literal["partial", "simple", "noise_aware"]
 """Which variance belongs to copies of k rows that come from an original of n rows, v the mean variance inside them.
@@ -75,7 +75,7 @@ class Combined:
             freedom = (self.n_copies - 1) * (self.total_variance / between) ** 2
         return np.where(between == 0, np.inf, freedom)
 
-    def interval(self, confidence: float = 0.95) -> Interval:
+    def interval(self, confidence: float = 0.95) -> ConfidenceIntervals:
         """Confidence interval from Student's t distribution with nu degrees of freedom."""
         return student_interval(self.estimate, self.total_variance, self.degrees_of_freedom, confidence)
 
@@ -147,7 +147,7 @@ class Nested:
     total_variance: np.ndarray
     degrees_of_freedom: np.ndarray
 
-    def interval(self, confidence: float = 0.95) -> Interval:
+    def interval(self, confidence: float = 0.95) -> ConfidenceIntervals:
         """Confidence interval from Student's t distribution."""
         return student_interval(self.estimate, self.total_variance, self.degrees_of_freedom, confidence)
 

@@ -18,11 +18,11 @@ from synthrelease.errors import InputError, closest, listing
 from synthrelease.randomness import SeededEntropy
 from synthrelease.rehearsal.baselines.back_off import PRIOR
 from synthrelease.rehearsal.baselines.data_augmented import DataAugmented
-from synthrelease.rehearsal.baselines.masks import Mask, MatrixMask, OrderedMask
+from synthrelease.rehearsal.baselines.masks import MatrixMask, NoiseMask, OrderedMask
 from synthrelease.rehearsal.baselines.sequential import norm_and_logit, saturated
 from synthrelease.rehearsal.baselines.swapping import PermutationSwapping
 from synthrelease.rehearsal.combining import Rule
-from synthrelease.rehearsal.copies import Comparison, compared
+from synthrelease.rehearsal.copies import CopyComparison, compared
 from synthrelease.rehearsal.dependence import cramers_v
 from synthrelease.rehearsal.judging import PublicJudge, merged
 from synthrelease.rehearsal.public_table import PublicTable
@@ -47,7 +47,7 @@ SPREADS = (0.5, 1.0, 2.0)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wanted:
+class WantedMethods:
     """Which methods to compare with.
 
     Attributes
@@ -70,7 +70,7 @@ class Wanted:
         variables: Sequence[str] | None = None,
         key: Sequence[str] | None = None,
         rate: float = 0.05,
-    ) -> Wanted:
+    ) -> WantedMethods:
         """Check what a user asks for; `names` are the columns.
 
         Raises
@@ -144,7 +144,9 @@ class _Made:
 class _Workshop:
     """The public rows over the bins of one configuration, and the methods."""
 
-    def __init__(self, spec: ReleaseSpec, counts: Counts, index: int, comparison: Comparison, wanted: Wanted, seed: int):
+    def __init__(
+        self, spec: ReleaseSpec, counts: Counts, index: int, comparison: CopyComparison, wanted: WantedMethods, seed: int
+    ):
         self.configuration = spec.space[index]
         self.transformation = self.configuration.transformation
         self.table = merged(counts, self.configuration)
@@ -273,7 +275,7 @@ class _Workshop:
             )
         ]
 
-    def _mask(self, column: int, kept: float, sd: float) -> Mask:
+    def _mask(self, column: int, kept: float, sd: float) -> NoiseMask:
         binning = self.transformation.binnings[column]
         if self.numbers(column) is None or binning.present < 3:
             return MatrixMask.keeping(len(binning), kept)
@@ -299,7 +301,7 @@ METHODS = tuple(_MAKERS)
 
 @one_thread
 def compare_baseline(
-    spec: ReleaseSpec, counts: Counts, seed: int, index: int, comparison: Comparison, wanted: Wanted, method: str
+    spec: ReleaseSpec, counts: Counts, seed: int, index: int, comparison: CopyComparison, wanted: WantedMethods, method: str
 ) -> tuple[BaselineFigures, ...]:
     """One method on the public rows over the bins of configuration `index`: made, judged and compared.
 

@@ -8,7 +8,7 @@ import numpy as np
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Interval:
+class ConfidenceIntervals:
     """Lower and upper ends, each of shape (k,), of k confidence intervals. Ends may be NaN where there is no estimate."""
 
     lower: np.ndarray
@@ -25,7 +25,7 @@ class Interval:
 
 def student_interval(
     estimates: np.ndarray, variances: np.ndarray, degrees_of_freedom: np.ndarray, confidence: float
-) -> Interval:
+) -> ConfidenceIntervals:
     """estimate -+ t quantile * sqrt(variance); with infinitely many degrees of freedom the normal interval.
 
     Parameters
@@ -38,10 +38,10 @@ def student_interval(
     from scipy import stats  # here, because it takes a second and most rehearsals need none of it
 
     half = stats.t.ppf((1 + confidence) / 2, degrees_of_freedom) * np.sqrt(variances)
-    return Interval(lower=estimates - half, upper=estimates + half)
+    return ConfidenceIntervals(lower=estimates - half, upper=estimates + half)
 
 
-def interval_overlap(original: Interval, synthetic: Interval) -> np.ndarray:
+def interval_overlap(original: ConfidenceIntervals, synthetic: ConfidenceIntervals) -> np.ndarray:
     """Mean of the shares of each interval that the other one covers.
 
     0.5 [ (min(U_orig, U_syn) - max(L_orig, L_syn)) / (U_orig - L_orig) + the same / (U_syn - L_syn) ]

@@ -21,7 +21,7 @@ from synthrelease.specification.release_spec import ReleaseSpec
 
 
 @dataclass(frozen=True, kw_only=True)
-class Comparison:
+class CopyComparison:
     """What to compare the copies by.
 
     Attributes
@@ -44,7 +44,7 @@ class Comparison:
         return self.target is not None or self.odds is not None
 
     @classmethod
-    def of(cls, spec: ReleaseSpec, copies: int, quasi_identifiers: Sequence[str] | None) -> Comparison:
+    def of(cls, spec: ReleaseSpec, copies: int, quasi_identifiers: Sequence[str] | None) -> CopyComparison:
         """The regression of the acceptance criteria; by default an intruder knows every column but its target.
 
         Raises
@@ -86,7 +86,7 @@ def copy_figures(
     priors: Mapping[str, Counts],
     seed: int,
     index: int,
-    comparison: Comparison,
+    comparison: CopyComparison,
 ) -> CopyFigures:
     """Make the copies of one configuration and compare them with the public table.
 
@@ -107,7 +107,7 @@ def copy_figures(
 
 
 def compared(
-    counts: Counts, configuration: Configuration, copies: Sequence[Counts], comparison: Comparison, rule: Rule = "partial"
+    counts: Counts, configuration: Configuration, copies: Sequence[Counts], comparison: CopyComparison, rule: Rule = "partial"
 ) -> tuple[dict[str, float], dict[str, float]]:
     """Utility and risk figures of copies over the bins of a configuration; those of a regression that fails are left out.
 

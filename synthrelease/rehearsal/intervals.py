@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, kw_only=True)
-class Estimate:
+class ShareEstimate:
     """A share of successes with its confidence interval, all in [0, 1]."""
 
     successes: int
@@ -21,7 +21,7 @@ class Estimate:
         return self.successes / self.trials if self.trials else 0.0
 
 
-def clopper_pearson(successes: int, trials: int, level: float = 0.95) -> Estimate:
+def clopper_pearson(successes: int, trials: int, level: float = 0.95) -> ShareEstimate:
     """The interval that holds the true probability with at least the given confidence (Clopper & Pearson, 1934).
 
     Without trials it is [0, 1].
@@ -31,7 +31,7 @@ def clopper_pearson(successes: int, trials: int, level: float = 0.95) -> Estimat
     tail = (1 - level) / 2
     low = float(betaincinv(successes, trials - successes + 1, tail)) if successes else 0.0
     high = float(betaincinv(successes + 1, trials - successes, 1 - tail)) if successes < trials else 1.0
-    return Estimate(successes=successes, trials=trials, low=low, high=high)
+    return ShareEstimate(successes=successes, trials=trials, low=low, high=high)
 
 
 def bounded_mean(values: Sequence[float], level: float = 0.95) -> tuple[float, float]:

@@ -11,6 +11,7 @@ from scipy import sparse
 from scipy.special import expit, logit
 
 from synthrelease.domain.counts import Counts
+from synthrelease.newton import NewtonResult, maximum
 from synthrelease.rehearsal.public_table import PublicTable
 
 _RIDGE = 1e-6
@@ -91,19 +92,26 @@ class StackedDesign:
         penalty = np.full(len(self.start), _RIDGE)
         penalty[0] = 0.0
         enough = _CONVERGED + _CONVERGED_PER_ROW * self.rows.sum()
-        coefficients = self.start
-        reached = self._likelihood(coefficients, penalty)
-        for _ in range(_MOST_STEPS):
+
+        def derivatives(coefficients: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             fitted = expit(self._line(coefficients))
             residual = self.synthetic - self.rows * fitted
             gradient = np.concatenate([self.indicators.T @ residual, self.products.T @ residual]) - penalty * coefficients
-            step = np.linalg.solve(self._gram(self.rows * fitted * (1 - fitted)) + np.diag(penalty), gradient)
-            if gradient @ step < enough:  # twice what is left to gain where the likelihood is nearly quadratic
-                return fitted
-            while (gained := self._likelihood(coefficients + step, penalty)) < reached and np.abs(step).max() > 1e-12:
-                step /= 2
-            coefficients, reached = coefficients + step, gained
-        raise ArithmeticError(f"the logistic regression of the propensity scores did not converge in {_MOST_STEPS} steps.")
+            return gradient, self._gram(self.rows * fitted * (1 - fitted)) + np.diag(penalty)
+
+        def small(step: np.ndarray, found: NewtonResult) -> bool:
+            return bool(found.gradient @ step < enough)  # twice what is left to gain where the likelihood is nearly quadratic
+
+        found = maximum(
+            lambda coefficients: self._likelihood(coefficients, penalty),
+            derivatives,
+            self.start,
+            small=small,
+            most_steps=_MOST_STEPS,
+        )
+        if found is None or not found.reached:
+            raise ArithmeticError(f"the logistic regression of the propensity scores did not converge in {_MOST_STEPS} steps.")
+        return expit(self._line(found.at))
 
     def _line(self, coefficients: np.ndarray) -> np.ndarray:
         k = self.indicators.shape[1]

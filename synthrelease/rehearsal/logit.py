@@ -8,6 +8,8 @@ import numpy as np
 from scipy import sparse
 from scipy.special import expit
 
+from synthrelease.newton import NewtonResult, maximum
+
 _MOST_STEPS = 40
 _SMALL_STEP = 1e-8
 _RANK_TOLERANCE = 1e-10
@@ -37,7 +39,7 @@ def fit_logit(design: np.ndarray | sparse.csr_matrix, rows: np.ndarray, positive
 
     Notes
     -----
-    A step that lowers the likelihood is halved. What is here has no penalty: an estimate is the textbook's.
+    What is here has no penalty: an estimate is the textbook's.
     """
     design = sparse.csr_matrix(design)
     used = rows > 0
@@ -52,31 +54,23 @@ def fit_logit(design: np.ndarray | sparse.csr_matrix, rows: np.ndarray, positive
     gram = _gram(standard, rows) / rows.sum()
     if not np.linalg.eigvalsh(gram)[0] > _RANK_TOLERANCE:
         return None
-    estimates, line = np.zeros(k), np.zeros(len(rows))
-    reached = _likelihood(line, rows, positive)
-    for _ in range(_MOST_STEPS):
-        fitted = expit(line)
-        information = _gram(standard, rows * fitted * (1 - fitted))
-        try:
-            step = np.linalg.solve(information, standard.T @ (positive - rows * fitted))
-        except np.linalg.LinAlgError:
-            return None
-        moved = standard @ step
-        if not np.isfinite(moved).all():
-            return None
-        if np.abs(moved).max() < _SMALL_STEP:
-            if not np.linalg.eigvalsh(information)[0] > _RANK_TOLERANCE * rows.sum():
-                return None  # the likelihood is flat as far as doubles tell: it grew until nothing more could be seen
-            return LogitFit(estimates=estimates / scale, covariance=np.linalg.inv(information) / np.outer(scale, scale))
-        while (gained := _likelihood(line + moved, rows, positive)) < reached and np.abs(moved).max() > _SMALL_STEP:
-            step, moved = step / 2, moved / 2
-        estimates, line, reached = estimates + step, line + moved, gained
-    return None
+
+    def likelihood(estimates: np.ndarray) -> float:
+        line = standard @ estimates
+        return float(positive @ line - rows @ np.logaddexp(0.0, line))
+
+    def derivatives(estimates: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        fitted = expit(standard @ estimates)
+        return standard.T @ (positive - rows * fitted), _gram(standard, rows * fitted * (1 - fitted))
+
+    def small(step: np.ndarray, _: NewtonResult) -> bool:
+        return bool(np.abs(standard @ step).max() < _SMALL_STEP)
+
+    found = maximum(likelihood, derivatives, np.zeros(k), small=small, most_steps=_MOST_STEPS)
+    if found is None or not found.reached or not np.linalg.eigvalsh(found.information)[0] > _RANK_TOLERANCE * rows.sum():
+        return None  # the likelihood grows for ever, or until nothing more can be seen: it is flat as far as doubles tell
+    return LogitFit(estimates=found.at / scale, covariance=np.linalg.inv(found.information) / np.outer(scale, scale))
 
 
 def _gram(design: sparse.csr_matrix, weights: np.ndarray) -> np.ndarray:
     return np.asarray((design.T @ design.multiply(weights[:, None]).tocsr()).toarray())
-
-
-def _likelihood(line: np.ndarray, rows: np.ndarray, positive: np.ndarray) -> float:
-    return float(positive @ line - rows @ np.logaddexp(0.0, line))

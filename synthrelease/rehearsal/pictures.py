@@ -11,13 +11,13 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from synthrelease.rehearsal.advice import BudgetPoint
-from synthrelease.rehearsal.intervals import Estimate
+from synthrelease.rehearsal.intervals import ShareEstimate
 from synthrelease.rehearsal.proposal import Proposal
 
 _BLUE, _RED, _GREY = "#2f5f9a", "#9a3b2f", "#8b95a3"
 
 
-def acceptance(labels: Sequence[str], estimates: Sequence[Estimate], target: float) -> str:
+def acceptance(labels: Sequence[str], estimates: Sequence[ShareEstimate], target: float) -> str:
     """Shares with their intervals, one line per configuration."""
     figure, axes = _canvas(0.32 * len(labels) + 1.1)
     places = np.arange(len(labels))[::-1]

@@ -7,7 +7,7 @@ from typing import Any
 
 from synthrelease.accounting.charges import decimal_text
 from synthrelease.accounting.stopping_laws import FiniteLaw, StopCoin, StoppingLaw
-from synthrelease.rehearsal.intervals import Estimate
+from synthrelease.rehearsal.intervals import ShareEstimate
 from synthrelease.rehearsal.proposal import Offer, Proposal
 from synthrelease.rehearsal.rehearse import Rehearsal
 from synthrelease.rehearsal.words import percent
@@ -115,7 +115,7 @@ def offer_rows(rehearsal: Rehearsal) -> list[dict[str, Any]]:
     rows = []
     for point in rehearsal.budgets:
         one = offers.get(point.generation)
-        estimate: Estimate = point.acceptance
+        estimate: ShareEstimate = point.acceptance
         rows.append(
             {
                 "generation": decimal_text(point.generation),

@@ -26,7 +26,7 @@ from enum import Enum
 import numpy as np
 
 from synthrelease.rehearsal.attempts import AttemptResult
-from synthrelease.rehearsal.intervals import Estimate, clopper_pearson
+from synthrelease.rehearsal.intervals import ShareEstimate, clopper_pearson
 
 PILOT_SIZE, PILOT_ATTEMPTS = 60, 3
 STAGES = (1, 3, 6, 12, 24, 48, 96, 192, 384)
@@ -77,7 +77,7 @@ class Race:
     """
 
     goal: RaceGoal
-    estimates: tuple[Estimate, ...]
+    estimates: tuple[ShareEstimate, ...]
     standings: tuple[Standing, ...]
     stage: int
     missing: tuple[tuple[int, int], ...]

@@ -11,7 +11,7 @@ import numpy as np
 from synthrelease.domain.counts import Counts
 from synthrelease.errors import listing
 from synthrelease.rehearsal.combining import Rule, combine
-from synthrelease.rehearsal.confidence import Interval, interval_overlap, student_interval
+from synthrelease.rehearsal.confidence import ConfidenceIntervals, interval_overlap, student_interval
 from synthrelease.rehearsal.logit import fit_logit
 from synthrelease.rehearsal.public_table import PublicTable
 
@@ -60,7 +60,7 @@ class Line:
     def determined(self) -> bool:
         return bool(np.isfinite(self.estimates).all() and np.isfinite(self.standard_errors).all())
 
-    def interval(self, confidence: float) -> Interval:
+    def interval(self, confidence: float) -> ConfidenceIntervals:
         freedom = np.array(max(self.degrees_of_freedom, 1.0))
         return student_interval(self.estimates, self.standard_errors**2, freedom, confidence)
 

@@ -27,8 +27,8 @@ from synthrelease.rehearsal.advice import (
 )
 from synthrelease.rehearsal.attempts import AttemptResult, run_attempts
 from synthrelease.rehearsal.closer_look import CloserLook, closer_look, typical_configuration
-from synthrelease.rehearsal.compared import BaselineFigures, Wanted, compare_baseline, not_made
-from synthrelease.rehearsal.copies import Comparison, CopyFigures, copy_figures
+from synthrelease.rehearsal.compared import BaselineFigures, WantedMethods, compare_baseline, not_made
+from synthrelease.rehearsal.copies import CopyComparison, CopyFigures, copy_figures
 from synthrelease.rehearsal.parallel import Run, Workers, running
 from synthrelease.rehearsal.proposal import Offer, Proposal
 from synthrelease.rehearsal.proposing import CHOOSING, Wish, first_offer, more_budgets, propose, shares_luck
@@ -75,7 +75,7 @@ class Rehearsal:
     budgets: tuple[BudgetPoint, ...]
     proposal: Proposal | None
     outlook: Outlook | None
-    comparison: Comparison
+    comparison: CopyComparison
     copies: tuple[CopyFigures, ...]
     look: CloserLook | None
     seed: int
@@ -103,7 +103,7 @@ def rehearse(
     quasi_identifiers: Sequence[str] | None = None,
     noise_level: float = 0.05,
     nothing: float = 0.05,
-    baselines: Wanted | None = None,
+    baselines: WantedMethods | None = None,
     progress: Progress = lambda phase, done, total: None,
 ) -> Rehearsal:
     """Rehearse a release on public data. Reads nothing private and promises no privacy.
@@ -131,7 +131,7 @@ def rehearse(
     out = Path(out)
     _ = spec.plan.total  # what has no guarantee is refused before the folder is made
     progress("reading the public file", 0, 0)
-    comparison = Comparison.of(spec, copies, quasi_identifiers)
+    comparison = CopyComparison.of(spec, copies, quasi_identifiers)
     public = read_public(data, spec.schema, spec.input, spec.raw)
     source = Source.of(data)
     known = RehearsedTable(bytes=source.size(), sha256=source.digest(), table=public.digest())
@@ -144,7 +144,18 @@ def rehearse(
     _make_folder(out)
     with open_store(out / STORE, about) as store, running(workers) as run:
         course = _Course(
-            spec, public, known, store, run, goal, deadline, noise_level, nothing, comparison, baselines or Wanted(), progress
+            spec,
+            public,
+            known,
+            store,
+            run,
+            goal,
+            deadline,
+            noise_level,
+            nothing,
+            comparison,
+            baselines or WantedMethods(),
+            progress,
         )
         return course.run_all()
 
@@ -178,8 +189,8 @@ class _Course:
         deadline: float | None,
         noise_level: float,
         nothing: float,
-        comparison: Comparison,
-        baselines: Wanted,
+        comparison: CopyComparison,
+        baselines: WantedMethods,
         progress: Progress,
     ):
         self.spec, self.data, self.store, self.run, self.goal = spec, data, store, run, goal

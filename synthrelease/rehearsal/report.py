@@ -28,7 +28,7 @@ from synthrelease.rehearsal.baseline_report import (
     release_guarantee,
 )
 from synthrelease.rehearsal.copies import CopyFigures
-from synthrelease.rehearsal.intervals import Estimate
+from synthrelease.rehearsal.intervals import ShareEstimate
 from synthrelease.rehearsal.look_report import criterion_row, look_document, pair_rows, projection_rows, yardstick_rows
 from synthrelease.rehearsal.pieces import partition_words
 from synthrelease.rehearsal.proposal_words import lines, offer_rows, proposal_document, proposal_words
@@ -242,7 +242,7 @@ def _shortlisted(rehearsal: Rehearsal, c: int) -> dict[str, Any]:
             "attempts": estimate.trials}  # fmt: skip
 
 
-def _interval(estimate: Estimate) -> dict[str, Any]:
+def _interval(estimate: ShareEstimate) -> dict[str, Any]:
     return {"accepted": estimate.successes, "trials": estimate.trials, "low": estimate.low, "high": estimate.high}
 
 

@@ -15,7 +15,7 @@ Kind = Literal["says nothing", "cannot be met", "stricter than chance"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Verdict:
+class ThresholdProblem:
     """One thing that is wrong with a threshold, in a sentence; `kind` for programs."""
 
     kind: Kind
@@ -28,7 +28,7 @@ def verdicts(
     sensitivity: float | None,
     yardstick: Yardstick,
     noiseless: float,
-) -> tuple[Verdict, ...]:
+) -> tuple[ThresholdProblem, ...]:
     """What is wrong with the threshold of a criterion, as far as public rows show it.
 
     Parameters
@@ -39,13 +39,13 @@ def verdicts(
     if not criterion.compares:
         return ()
     threshold = criterion.threshold
-    found = [Verdict(kind="says nothing", text=text) for text in uninformative(criterion, joint_test, sensitivity)]
+    found = [ThresholdProblem(kind="says nothing", text=text) for text in uninformative(criterion, joint_test, sensitivity)]
     if yardstick.independent <= threshold and not criterion.asks_single_columns:
         text = (
             f"a table with independent columns passes it ({figure(yardstick.independent, 2)} against the threshold "
             f"{figure(threshold)}): it says nothing about how columns hang together."
         )
-        found.append(Verdict(kind="says nothing", text=text))
+        found.append(ThresholdProblem(kind="says nothing", text=text))
     reached = math.isfinite(noiseless) and noiseless <= threshold
     if yardstick.perfect > threshold and not reached:
         fitted = f" and a fit without noise {figure(noiseless, 2)}" if math.isfinite(noiseless) else ""
@@ -53,18 +53,18 @@ def verdicts(
             f"the two halves of the public file have {figure(yardstick.perfect, 2)} between them{fitted}; the threshold "
             f"{figure(threshold)} is below that, and cannot be met."
         )
-        found.append(Verdict(kind="cannot be met", text=text))
+        found.append(ThresholdProblem(kind="cannot be met", text=text))
     elif yardstick.perfect > threshold:
         text = (
             f"the threshold {figure(threshold)} is below what another sample would have: the two halves of the public file "
             f"have {figure(yardstick.perfect, 2)} between them. A release that follows the chance differences of this "
             f"very file can meet it (a fit without noise: {figure(noiseless, 2)}), another sample would not."
         )
-        found.append(Verdict(kind="stricter than chance", text=text))
+        found.append(ThresholdProblem(kind="stricter than chance", text=text))
     elif math.isfinite(noiseless) and noiseless > threshold:
         text = (
             f"a fit without any noise has {figure(noiseless, 2)}, above the threshold {figure(threshold)}: not the budget is "
             "too small for it, the model is too simple. Measure the tables it is about, or take finer bins for them."
         )
-        found.append(Verdict(kind="cannot be met", text=text))
+        found.append(ThresholdProblem(kind="cannot be met", text=text))
     return tuple(found)

@@ -6,7 +6,7 @@ import os
 import sys
 
 from synthrelease.errors import ResourceError
-from synthrelease.releasing.estimates import estimates, finest
+from synthrelease.releasing.attempt_costs import attempt_costs, finest
 from synthrelease.specification.release_spec import ReleaseSpec
 
 _BASE_MB = 330
@@ -14,21 +14,21 @@ _BASE_MB = 330
 
 
 def peak_megabytes(spec: ReleaseSpec, jobs: int = 1, rows: int | None = None) -> int:
-    """An estimate of the peak memory of a release, all processes together. Measured in docs/benchmarks.md.
+    """The peak memory of a release, about, all processes together. Measured in docs/benchmarks.md.
 
     Parameters
     ----------
     rows : of the file; the stated number, or 100,000, where nothing is known.
     """
-    attempt = max(estimate.megabytes for estimate in estimates(spec, rows))
+    attempt = max(cost.megabytes for cost in attempt_costs(spec, rows))
     return attempt if jobs == 1 else _BASE_MB + jobs * attempt
 
 
 def check_memory(spec: ReleaseSpec, jobs: int = 1, rows: int | None = None) -> None:
-    """Raises ResourceError when the estimate is more than the memory of this machine; where that is unknown, never."""
+    """Raises ResourceError when that is more than the memory of this machine; where that is unknown, never."""
     needed, there = peak_megabytes(spec, jobs, rows), machine_megabytes()
     if there is not None and needed > there:
-        heaviest = max(estimates(spec, rows), key=lambda estimate: estimate.megabytes)
+        heaviest = max(attempt_costs(spec, rows), key=lambda cost: cost.megabytes)
         coarser = f" Use coarser bins, first of {finest(spec).largest()}, or other generators than {heaviest.family!r}."
         fewer = " Run fewer processes (--jobs)." if jobs > 1 else coarser
         raise ResourceError(

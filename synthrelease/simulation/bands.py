@@ -10,7 +10,7 @@ from itertools import islice
 import numpy as np
 from scipy.interpolate import PchipInterpolator
 
-from synthrelease.domain.bins import Interval, parse_bins
+from synthrelease.domain.bins import IntervalBin, parse_bins
 from synthrelease.errors import Unexpected, closest, listing
 
 MAX_BANDS = 1000
@@ -66,7 +66,7 @@ class Units:
         check_number(len(found))
         return found
 
-    def _band(self, interval: Interval) -> Band:
+    def _band(self, interval: IntervalBin) -> Band:
         start, end = interval.lower * self.scale, interval.upper * self.scale
         start, end = self.first if start == -math.inf else start, self.stop if end == math.inf else end
         if not (_is_whole(start) and _is_whole(end)):

@@ -17,9 +17,9 @@ from synthrelease.errors import InputError
 from synthrelease.randomness import SeededEntropy
 from synthrelease.simulation.bands import Units
 from synthrelease.simulation.facts import FactColumn
-from synthrelease.simulation.loading import Facts, load_facts
+from synthrelease.simulation.loading import CheckedFacts, load_facts
 from synthrelease.simulation.moments import quantiles
-from synthrelease.simulation.network import Network, fitted
+from synthrelease.simulation.network import DrawingNetwork, fitted
 
 MAX_ROWS = 100_000_000
 
@@ -54,7 +54,7 @@ def simulate(path: str | Path, n: int, seed: int = 1) -> pd.DataFrame:
     return _draw(facts, fitted(facts), n, SeededEntropy(seed).generator())
 
 
-def _draw(facts: Facts, network: Network, n: int, generator: np.random.Generator) -> pd.DataFrame:
+def _draw(facts: CheckedFacts, network: DrawingNetwork, n: int, generator: np.random.Generator) -> pd.DataFrame:
     """n rows from a fitted network."""
     cells: dict[str, np.ndarray] = {}
     units: dict[str, np.ndarray] = {}

@@ -14,9 +14,9 @@ import numpy as np
 
 from synthrelease.errors import Problem, SpecError
 from synthrelease.simulation.bands import bands_of_cells, spread
-from synthrelease.simulation.loading import Facts
-from synthrelease.simulation.proportional import Margin, fit
-from synthrelease.simulation.published import Published
+from synthrelease.simulation.loading import CheckedFacts
+from synthrelease.simulation.proportional import GroupSums, fit
+from synthrelease.simulation.published import PublishedFigures
 
 _NEVER = 1e-12
 """A combination of given bands that is rarer than this does not occur, and no figure for it can be met or missed."""
@@ -49,7 +49,7 @@ class Groups:
         return np.broadcast_to(number, self.shape).ravel()
 
 
-def parent_groups(tables: Sequence[Published], parents: Sequence[str], edges: Mapping[str, np.ndarray]) -> Groups:
+def parent_groups(tables: Sequence[PublishedFigures], parents: Sequence[str], edges: Mapping[str, np.ndarray]) -> Groups:
     """The groups of the parents: two cells are in one when every table has them in one band."""
     of_cells: list[np.ndarray] = []
     bands: dict[tuple[str, str], np.ndarray] = {}
@@ -64,13 +64,13 @@ def parent_groups(tables: Sequence[Published], parents: Sequence[str], edges: Ma
     return Groups(of_cells=tuple(of_cells), rows=rows)
 
 
-def fitted_moments(table: Published, groups: Groups, joint: np.ndarray) -> np.ndarray:
+def fitted_moments(table: PublishedFigures, groups: Groups, joint: np.ndarray) -> np.ndarray:
     """(n_groups, ..., 2) mean and standard deviation for every combination of groups, whose shares are `joint`."""
     figures = table.filled(_row_shares(table, groups.row_numbers(0, table.figures.shape[:-1]), joint))
     return np.broadcast_to(figures[groups.rows[0]], (*groups.shape, 2))
 
 
-def fitted_shares(facts: Facts, column: str, groups: Groups, joint: np.ndarray, edges: np.ndarray) -> np.ndarray:
+def fitted_shares(facts: CheckedFacts, column: str, groups: Groups, joint: np.ndarray, edges: np.ndarray) -> np.ndarray:
     """Shares of a column's cells given its parents that meet all its tables.
 
     The start takes the table with most bands and spreads these over their cells; fitting then meets every table and the
@@ -100,12 +100,12 @@ def fitted_shares(facts: Facts, column: str, groups: Groups, joint: np.ndarray, 
         weights = _row_shares(table, rows, joint)
         filled.append(table.filled(weights))
         cells = (rows[:, None] * len(table.bands) + bands_of_cells(table.bands, edges)).ravel()
-        assumed.append(Margin(groups=cells, target=(filled[-1] * weights[..., None]).ravel()))
-        published.append(Margin(groups=cells, target=(table.figures * weights[..., None]).ravel()))
+        assumed.append(GroupSums(groups=cells, target=(filled[-1] * weights[..., None]).ravel()))
+        published.append(GroupSums(groups=cells, target=(table.figures * weights[..., None]).ravel()))
     finest = max(range(len(tables)), key=lambda number: (len(tables[number].bands), tables[number].figures.size))
     start = spread(filled[finest], tables[finest].bands, edges, interpolated=interpolated)[groups.rows[finest]]
     start = np.broadcast_to(start, shape)
-    given = Margin(groups=np.repeat(np.arange(joint.size), shape[-1]), target=joint.ravel())
+    given = GroupSums(groups=np.repeat(np.arange(joint.size), shape[-1]), target=joint.ravel())
     found = fit((start * joint[..., None]).ravel(), _each_with(given, assumed))
     if any(np.isnan(table.figures).any() for table in tables):
         found = fit(found, _each_with(given, published))
@@ -116,18 +116,18 @@ def fitted_shares(facts: Facts, column: str, groups: Groups, joint: np.ndarray, 
     return shares
 
 
-def _each_with(given: Margin, margins: Sequence[Margin]) -> list[Margin]:
+def _each_with(given: GroupSums, margins: Sequence[GroupSums]) -> list[GroupSums]:
     """The parents' joint distribution after every table, so that all tables weigh the same when they disagree."""
     return [step for margin in margins for step in (margin, given)]
 
 
-def _row_shares(table: Published, rows: np.ndarray, joint: np.ndarray) -> np.ndarray:
+def _row_shares(table: PublishedFigures, rows: np.ndarray, joint: np.ndarray) -> np.ndarray:
     """(n_given_bands, ...) how common each row of a table is."""
     sizes = table.figures.shape[:-1]
     return np.bincount(rows, joint.ravel(), minlength=prod(sizes)).reshape(sizes)
 
 
-def _check_agreement(facts: Facts, column: str, margins: Sequence[Margin], found: np.ndarray) -> None:
+def _check_agreement(facts: CheckedFacts, column: str, margins: Sequence[GroupSums], found: np.ndarray) -> None:
     """Raise SpecError when a published figure, as a share of its row, is missed by more than the tolerance."""
     tables = facts.shares[column]
     worst: tuple[float, str, str] = (facts.tolerance, "", "")

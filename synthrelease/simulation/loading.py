@@ -9,13 +9,13 @@ from pathlib import Path
 from synthrelease.errors import Problem, SpecError, Unexpected, closest, listing
 from synthrelease.simulation.bands import Units
 from synthrelease.simulation.facts import MAX_COLUMNS, FactColumn, FactsFile, ShareTable
-from synthrelease.simulation.published import Mistake, Published, published_means, published_shares
+from synthrelease.simulation.published import PublishedFigures, TableMistake, published_means, published_shares
 from synthrelease.toml.reading import read_toml, shown
 from synthrelease.toml.validation import validated
 
 
 @dataclass(frozen=True, kw_only=True)
-class Facts:
+class CheckedFacts:
     """A facts file that was read and checked, except for cycles and for tables that contradict each other.
 
     Attributes
@@ -27,15 +27,15 @@ class Facts:
     tolerance: float
     columns: Mapping[str, FactColumn]
     units: Mapping[str, Units]
-    shares: Mapping[str, tuple[Published, ...]]
-    means: Mapping[str, Published]
+    shares: Mapping[str, tuple[PublishedFigures, ...]]
+    means: Mapping[str, PublishedFigures]
 
-    def tables(self, column: str) -> tuple[Published, ...]:
+    def tables(self, column: str) -> tuple[PublishedFigures, ...]:
         """All tables that a column is drawn from."""
         return self.shares.get(column) or (self.means[column],)
 
 
-def load_facts(path: Path) -> Facts:
+def load_facts(path: Path) -> CheckedFacts:
     """Read and check a facts file.
 
     Raises
@@ -52,22 +52,22 @@ def load_facts(path: Path) -> Facts:
         try:
             units[column] = table.units()
         except Unexpected as error:
-            problems.append(Mistake.of("bounds", error, found=shown(table.bounds)).problem(name, f"columns.{column}"))
+            problems.append(TableMistake.of("bounds", error, found=shown(table.bounds)).problem(name, f"columns.{column}"))
     if problems:
         raise SpecError(problems)
-    published: list[Published] = []
+    published: list[PublishedFigures] = []
     for path_in_file, fact in model.facts():
         try:
             if isinstance(fact, ShareTable):
                 published.append(published_shares(path_in_file, fact, units))
             else:
                 published.append(published_means(path_in_file, fact, units))
-        except Mistake as mistake:
+        except TableMistake as mistake:
             problems.append(mistake.problem(name, path_in_file))
     if problems:
         raise SpecError(problems)
     tables = {column: tuple(table for table in published if table.of == column) for column in model.columns}
-    return Facts(
+    return CheckedFacts(
         file=name,
         tolerance=model.tolerance,
         columns=model.columns,

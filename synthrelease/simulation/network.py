@@ -18,7 +18,7 @@ import numpy as np
 from synthrelease.errors import Problem, SpecError, listing
 from synthrelease.simulation.bands import cell_edges
 from synthrelease.simulation.families import fitted_moments, fitted_shares, parent_groups
-from synthrelease.simulation.loading import Facts
+from synthrelease.simulation.loading import CheckedFacts
 from synthrelease.simulation.moments import shares_of_cells
 
 MAX_CELLS = 2_000_000
@@ -27,7 +27,7 @@ MAX_PARENTS = 12
 
 
 @dataclass(frozen=True, kw_only=True)
-class Family:
+class GivenParents:
     """A column given its parents.
 
     Attributes
@@ -45,14 +45,14 @@ class Family:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Network:
+class DrawingNetwork:
     """The families in the order of drawing, and the units at which the cells of each column start."""
 
-    families: Mapping[str, Family]
+    families: Mapping[str, GivenParents]
     edges: Mapping[str, np.ndarray]
 
 
-def fitted(facts: Facts) -> Network:
+def fitted(facts: CheckedFacts) -> DrawingNetwork:
     """Order the columns and fit each to its tables.
 
     Raises
@@ -71,13 +71,13 @@ def fitted(facts: Facts) -> Network:
         edges[name] = cell_edges(facts.units[name], mentioned, interpolated=interpolated)
         if len(edges[name]) > MAX_COLUMN_CELLS:
             raise _too_large(facts, name, f"at most {MAX_COLUMN_CELLS} different bands", "more")
-    families: dict[str, Family] = {}
+    families: dict[str, GivenParents] = {}
     for name in _order(facts):
         families[name] = _family(facts, name, families, edges)
-    return Network(families=families, edges=edges)
+    return DrawingNetwork(families=families, edges=edges)
 
 
-def _order(facts: Facts) -> list[str]:
+def _order(facts: CheckedFacts) -> list[str]:
     """Columns after all their parents; among several, as in the file."""
     graph = nx.DiGraph()
     graph.add_nodes_from(facts.columns)
@@ -94,7 +94,9 @@ def _order(facts: Facts) -> list[str]:
     return list(nx.lexicographical_topological_sort(graph, key=places.__getitem__))
 
 
-def _family(facts: Facts, column: str, families: Mapping[str, Family], edges: Mapping[str, np.ndarray]) -> Family:
+def _family(
+    facts: CheckedFacts, column: str, families: Mapping[str, GivenParents], edges: Mapping[str, np.ndarray]
+) -> GivenParents:
     tables = facts.tables(column)
     parents = tuple(dict.fromkeys(given for table in tables for given in table.given))
     if len(parents) > MAX_PARENTS:
@@ -108,17 +110,17 @@ def _family(facts: Facts, column: str, families: Mapping[str, Family], edges: Ma
     if column in facts.means:
         moments = fitted_moments(tables[0], groups, joint)
         shares = shares_of_cells(facts.units[column], moments, edges[column])
-        return Family(column=column, parents=parents, groups=groups.of_cells, shares=shares, moments=moments)
+        return GivenParents(column=column, parents=parents, groups=groups.of_cells, shares=shares, moments=moments)
     shares = fitted_shares(facts, column, groups, joint, edges[column])
-    return Family(column=column, parents=parents, groups=groups.of_cells, shares=shares)
+    return GivenParents(column=column, parents=parents, groups=groups.of_cells, shares=shares)
 
 
-def _too_large(facts: Facts, column: str, expected: str, found: str) -> SpecError:
+def _too_large(facts: CheckedFacts, column: str, expected: str, found: str) -> SpecError:
     expected = f"{expected} in all tables of {column!r}"
     return SpecError([Problem(file=facts.file, path=f"columns.{column}", expected=expected, found=found)])
 
 
-def _joint(families: Mapping[str, Family], parents: Sequence[str], groups: Sequence[np.ndarray]) -> np.ndarray:
+def _joint(families: Mapping[str, GivenParents], parents: Sequence[str], groups: Sequence[np.ndarray]) -> np.ndarray:
     """(n_groups, ...) joint distribution of the parents' groups: the product of the families above, summed over the rest."""
     needed = [*parents]
     for name in needed:  # grows while it is read

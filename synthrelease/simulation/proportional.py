@@ -11,7 +11,7 @@ MAX_CYCLES = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
-class Margin:
+class GroupSums:
     """Sums over groups of cells that a table should have.
 
     Attributes
@@ -28,7 +28,7 @@ class Margin:
         return np.bincount(self.groups, table, minlength=len(self.target))
 
 
-def fit(start: np.ndarray, margins: Sequence[Margin], *, precision: float = 1e-12) -> np.ndarray:
+def fit(start: np.ndarray, margins: Sequence[GroupSums], *, precision: float = 1e-12) -> np.ndarray:
     """Scale a table to each margin in turn until a cycle changes nothing.
 
     Margins that agree are all met, and of all tables with them the result has the least relative entropy to the start

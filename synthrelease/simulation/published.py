@@ -22,14 +22,14 @@ ROUNDING = 0.02
 MAX_COMBINATIONS = 100_000
 
 
-class Mistake(Unexpected):
+class TableMistake(Unexpected):
     """A mistake in one table, with its place in the table."""
 
     def __init__(self, place: str, expected: str, found: str):
         super().__init__(expected, found, place=place)
 
     @classmethod
-    def of(cls, place: str, error: Unexpected, found: str = "") -> Mistake:
+    def of(cls, place: str, error: Unexpected, found: str = "") -> TableMistake:
         """From an error without a place; `found` is for one that leaves what was found to the caller."""
         return cls(place, error.expected, found if error.found is None else error.found)
 
@@ -38,7 +38,7 @@ class Mistake(Unexpected):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Published:
+class PublishedFigures:
     """A published table of one column.
 
     Attributes
@@ -88,7 +88,7 @@ class Published:
         return figures
 
 
-def published_shares(path: str, table: ShareTable, units: Mapping[str, Units]) -> Published:
+def published_shares(path: str, table: ShareTable, units: Mapping[str, Units]) -> PublishedFigures:
     """The arrays of a table of shares or counts.
 
     Rows are bands of the given columns and then one number for each band of `across`; without `across`, the last band of a
@@ -96,14 +96,14 @@ def published_shares(path: str, table: ShareTable, units: Mapping[str, Units]) -
 
     Raises
     ------
-    Mistake : for the first mistake in it.
+    TableMistake : for the first mistake in it.
     """
     own = units[table.of]
     if table.across is not None:
         try:
             bands = own.bands(table.across)
         except Unexpected as error:
-            raise Mistake.of("across", error) from None
+            raise TableMistake.of("across", error) from None
         _check_cover(table.of, own, bands, "across")
         rows = _by_combination(table, [units[name] for name in table.given], len(bands))
     else:
@@ -114,33 +114,33 @@ def published_shares(path: str, table: ShareTable, units: Mapping[str, Units]) -
         for combination in dict.fromkeys(key[:-1] for key in cells):
             absent = [band.label for band in bands if (*combination, band) not in cells]
             if absent:
-                raise Mistake("rows", f"a number for {absent[0]!r} in the rows of {_words(combination)}", "none")
+                raise TableMistake("rows", f"a number for {absent[0]!r} in the rows of {_words(combination)}", "none")
             rows[combination] = [cells[*combination, band][0] for band in bands]
     for combination, numbers in rows.items():
         total = sum(numbers)
         where = f" in the rows of {_words(combination)}" if combination else ""
         if not total > 0:
-            raise Mistake("rows", f"a number above 0{where}", "only zeros")
+            raise TableMistake("rows", f"a number above 0{where}", "only zeros")
         if table.per is not None and not abs(total - table.per) <= ROUNDING * table.per:
             expected = f"numbers{where} that add up to per = {table.per:g}, give or take {ROUNDING:.0%} for rounding"
-            raise Mistake("rows", expected, f"{total:g}")
+            raise TableMistake("rows", expected, f"{total:g}")
     shares = {combination: np.array(numbers) / sum(numbers) for combination, numbers in rows.items()}
     return _published(path, table, units, bands, shares)
 
 
-def published_means(path: str, table: MeanTable, units: Mapping[str, Units]) -> Published:
+def published_means(path: str, table: MeanTable, units: Mapping[str, Units]) -> PublishedFigures:
     """The arrays of a table of means: rows are bands of the given columns, then mean and standard deviation.
 
     Raises
     ------
-    Mistake : for the first mistake in it.
+    TableMistake : for the first mistake in it.
     """
     rows = _by_combination(table, [units[name] for name in table.given], 2)
     for number, (mean, deviation) in enumerate(rows.values()):
         try:
             check_moments(units[table.of], mean, deviation)
         except Unexpected as error:
-            raise Mistake.of(f"rows[{number}]", error) from None
+            raise TableMistake.of(f"rows[{number}]", error) from None
     return _published(path, table, units, (), {combination: np.array(numbers) for combination, numbers in rows.items()})
 
 
@@ -150,17 +150,17 @@ def _published(
     units: Mapping[str, Units],
     bands: tuple[Band, ...],
     rows: Mapping[tuple[Band, ...], np.ndarray],
-) -> Published:
+) -> PublishedFigures:
     """Rows by combination -> arrays over all combinations."""
     given_bands = []
     for place, name in enumerate(table.given):
         named = dict.fromkeys(combination[place] for combination in rows)
         given_bands.append(tuple(sorted([*named, *units[name].without(named)], key=lambda band: band.ranges)))
         if len(given_bands[-1]) > MAX_BANDS:
-            raise Mistake("given", f"at most {MAX_BANDS} bands of {name!r}", "more")
+            raise TableMistake("given", f"at most {MAX_BANDS} bands of {name!r}", "more")
     sizes = [len(choices) for choices in given_bands]
     if prod(sizes) > MAX_COMBINATIONS:
-        raise Mistake("given", f"at most {MAX_COMBINATIONS} combinations of bands", f"{prod(sizes)}")
+        raise TableMistake("given", f"at most {MAX_COMBINATIONS} combinations of bands", f"{prod(sizes)}")
     figures = np.full((*sizes, len(next(iter(rows.values())))), np.nan)
     absent = []
     for index, combination in zip(np.ndindex(*sizes), product(*given_bands), strict=True):
@@ -171,8 +171,8 @@ def _published(
     if absent and table.missing == "error":
         more = f" (and for {len(absent) - 1} more)" if len(absent) > 1 else ""
         expected = "a row for every combination, or missing = 'nearest' or 'average'"
-        raise Mistake("rows", expected, f"none for {_words(absent[0])}{more}")
-    return Published(
+        raise TableMistake("rows", expected, f"none for {_words(absent[0])}{more}")
+    return PublishedFigures(
         path=path,
         of=table.of,
         given=table.given,
@@ -191,35 +191,35 @@ def _by_combination(table: FactTable, columns: Sequence[Units], width: int) -> d
         place = f"rows[{number}]"
         if len(row) != len(columns) + width:
             expected = f"{len(columns)} band(s) and then {width} number(s)"
-            raise Mistake(place, expected, f"{len(row)} values")
+            raise TableMistake(place, expected, f"{len(row)} values")
         numbers = [_number(value, f"{place}[{len(columns) + i}]") for i, value in enumerate(row[len(columns) :])]
         combination = tuple(
             _one_band(units, str(label), f"{place}[{i}]") for i, (units, label) in enumerate(zip(columns, row, strict=False))
         )
         if combination in found:
-            raise Mistake(place, "one row for each combination", f"a second one for {_words(combination)}")
+            raise TableMistake(place, "one row for each combination", f"a second one for {_words(combination)}")
         found[combination] = numbers
     for choices in zip(*found, strict=True):
         try:
             check_apart(dict.fromkeys(choices))
         except Unexpected as error:
-            raise Mistake.of("rows", error) from None
+            raise TableMistake.of("rows", error) from None
     return found
 
 
 def _number(value: Any, place: str) -> float:
     if isinstance(value, int | float | Decimal) and value >= 0:
         return float(value)
-    raise Mistake(place, "a number of at least 0", shown(value))
+    raise TableMistake(place, "a number of at least 0", shown(value))
 
 
 def _one_band(units: Units, label: str, place: str) -> Band:
     try:
         bands = units.bands([label])
     except Unexpected as error:
-        raise Mistake.of(place, error) from None
+        raise TableMistake.of(place, error) from None
     if len(bands) != 1:
-        raise Mistake(place, "one band", f"{label!r}, which is {len(bands)}")
+        raise TableMistake(place, "one band", f"{label!r}, which is {len(bands)}")
     return bands[0]
 
 
@@ -228,10 +228,10 @@ def _check_cover(name: str, units: Units, bands: Sequence[Band], place: str) -> 
         check_number(len(bands))
         check_apart(bands)
     except Unexpected as error:
-        raise Mistake.of(place, error) from None
+        raise TableMistake.of(place, error) from None
     left = units.without(bands)
     if left:
-        raise Mistake(place, f"bands for all values of {name!r}", f"none for {listing(band.label for band in left)}")
+        raise TableMistake(place, f"bands for all values of {name!r}", f"none for {listing(band.label for band in left)}")
 
 
 def _words(combination: Sequence[Band]) -> str:

@@ -6,11 +6,11 @@ from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from synthrelease.domain.bins import MAX_BINS, Interval, parse_bins
+from synthrelease.domain.bins import MAX_BINS, IntervalBin, parse_bins
 from synthrelease.domain.dates import ISO, DateFormat
 from synthrelease.domain.rules import Rule, edges
 from synthrelease.domain.schema import Binning, Column
-from synthrelease.domain.value_grid import ValueGrid, value_grid
+from synthrelease.domain.value_grid import ValueGrid, value_grid, value_limits
 from synthrelease.errors import Unexpected, closest, listing
 from synthrelease.specification.categories import Bins, ColumnError, category, code, grouping, readable
 from synthrelease.toml.columns import ColumnTable, InputTable
@@ -89,7 +89,7 @@ def _numeric_column(
     if not table.alternatives:
         raise ColumnError("alternatives", "at least one list of bins", "none")
     dates = _dates(table)
-    parsed: dict[str, tuple[Interval, ...]] = {}
+    parsed: dict[str, tuple[IntervalBin, ...]] = {}
     n_bins = 0
     for key, bins in table.alternatives.items():
         parsed[key] = _numeric(f"alternatives.{key}", bins, whole, bounds)
@@ -163,7 +163,7 @@ def group_binning(column: Column, bins: Bins) -> Binning:
     return found if column.atoms.missing is None else found.with_missing(column.missing_label)
 
 
-def _numeric(field: str, bins: Bins, whole: bool, bounds: tuple[float, float]) -> tuple[Interval, ...]:
+def _numeric(field: str, bins: Bins, whole: bool, bounds: tuple[float, float]) -> tuple[IntervalBin, ...]:
     if isinstance(bins, Mapping):
         raise ColumnError(field, "a list of bins for a numeric column", "a table")
     try:
@@ -190,14 +190,15 @@ def _check_step(step: float | None, bounds: tuple[float, float], whole: bool) ->
 
 
 def _stated_numbers(
-    numbers: Mapping[str, float], intervals: Sequence[Interval], bounds: tuple[float, float], whole: bool
+    numbers: Mapping[str, float], intervals: Sequence[IntervalBin], bounds: tuple[float, float], whole: bool
 ) -> dict[str, float]:
     """The numbers that stand for bins by their labels, each that of a value which the bin can hold."""
     known = {one.label: one for one in intervals}
     for label, number in numbers.items():
         if label not in known:
             raise ColumnError("numbers", f"bins of the column ({listing(known)})", repr(label), closest(label, known))
-        low, high = max(known[label].lower, bounds[0]), min(known[label].upper - (1 if whole else 0), bounds[1])
+        kind, one = "integer" if whole else "real", known[label]
+        (low,), (high,) = value_limits(kind, [number], [one.lower], [one.upper], bounds)
         if not low <= number <= high:
             raise ColumnError(
                 "numbers", f"a number that bin {label!r} can hold, from {low:.15g} to {high:.15g}", f"{number:.15g}"
@@ -205,7 +206,9 @@ def _stated_numbers(
     return dict(numbers)
 
 
-def _atoms(inner: list[float], whole: bool, bounds: tuple[float, float], grid: ValueGrid | None = None) -> tuple[Interval, ...]:
+def _atoms(
+    inner: list[float], whole: bool, bounds: tuple[float, float], grid: ValueGrid | None = None
+) -> tuple[IntervalBin, ...]:
     """The atomic bins between the inner edges; the first and the last reach to the bounds. Each has the number in its middle,
     or with a grid the value of it that lies nearest.
     """
@@ -216,11 +219,11 @@ def _atoms(inner: list[float], whole: bool, bounds: tuple[float, float], grid: V
         label = f"{lower:g}" if lower == last else f"{lower:g}-{last:g}"
         middle = (lower + last) / 2
         number = middle if grid is None else min(max(grid.nearest(middle), lower), last)
-        atoms.append(Interval(label=label, lower=lower, upper=upper, number=number))
+        atoms.append(IntervalBin(label=label, lower=lower, upper=upper, number=number))
     return tuple(atoms)
 
 
-def _binning(name: str, intervals: Sequence[Interval], atoms: Sequence[float]) -> Binning:
+def _binning(name: str, intervals: Sequence[IntervalBin], atoms: Sequence[float]) -> Binning:
     """`atoms` are the lower edges of the atomic bins."""
     starts = [interval.lower for interval in intervals[1:]]
     return Binning(

@@ -15,7 +15,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from synthrelease.criteria import Criterion
-from synthrelease.specification.settings import EXPANDED, FAMILIES, Family, inner_models, summary, words
+from synthrelease.specification.settings import EXPANDED, FAMILIES, TaggedTables, inner_models, summary, words
 from synthrelease.toml.fields import FRACTION_PATTERN
 from synthrelease.toml.tables import AcceptanceFile, ReleaseFile
 
@@ -80,7 +80,7 @@ def _file_schema(model: type[BaseModel], title: str) -> Schema:
     return {"$schema": DIALECT, "title": title, **schema, "$defs": definitions}
 
 
-def _union(family: Family, name: str, definitions: Schema) -> Schema:
+def _union(family: TaggedTables, name: str, definitions: Schema) -> Schema:
     """A list of tables, each of the one shape that the value of its key stands for."""
     references = []
     for value, model in family.models.items():

@@ -41,17 +41,17 @@ class Words:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Family:
+class TaggedTables:
     """Tables of one list that differ by the value of a key: the generators by `family`, the criteria by `kind`."""
 
     key: str
     models: Mapping[str, type[BaseModel]]
 
 
-FAMILIES: dict[str, Family] = {
-    "generators": Family(key="family", models=GENERATORS),
-    "projections": Family(key="kind", models=PROJECTIONS),
-    "criteria": Family(key="kind", models=CRITERIA),
+FAMILIES: dict[str, TaggedTables] = {
+    "generators": TaggedTables(key="family", models=GENERATORS),
+    "projections": TaggedTables(key="kind", models=PROJECTIONS),
+    "criteria": TaggedTables(key="kind", models=CRITERIA),
 }
 """The lists of both files whose tables name their own class, by the name of the list."""
 EXPANDED = ("generators", "projections")

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from synthrelease.criteria import Criterion
 from synthrelease.specification.json_schema import default, table_schema
-from synthrelease.specification.settings import FAMILIES, Family, inner_models, summary, words
+from synthrelease.specification.settings import FAMILIES, TaggedTables, inner_models, summary, words
 from synthrelease.toml.card import CardTexts
 from synthrelease.toml.tables import AcceptanceFile, ReleaseFile
 
@@ -108,7 +108,7 @@ def _field_of(name: str, inner: type[BaseModel]) -> str:
     return next(field for field, info in fields if inner in inner_models(info.annotation))
 
 
-def _table(model: type[BaseModel], names: list[str] | None = None, family: Family | None = None) -> str:
+def _table(model: type[BaseModel], names: list[str] | None = None, family: TaggedTables | None = None) -> str:
     """The settings of a model, or some of them. Of a family's common settings, its key has the first value as its example."""
     schema = table_schema(model, {})
     lines = ["| setting | type | default | meaning | example |", "|---|---|---|---|---|"]

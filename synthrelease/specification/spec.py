@@ -63,7 +63,7 @@ def load_spec(path: str | Path) -> ReleaseSpec:
     acceptance = validated(AcceptanceFile, read_toml(acceptance_path), str(acceptance_path))
     if isinstance(release, list) or isinstance(acceptance, list):
         raise SpecError(located(problems, file) + (acceptance if isinstance(acceptance, list) else []))
-    return _Builder(file, release, acceptance_path, acceptance).build()
+    return _SpecBuilder(file, release, acceptance_path, acceptance).build()
 
 
 def read_specification(content: bytes) -> ReleaseSpec:
@@ -99,7 +99,7 @@ def read_specification(content: bytes) -> ReleaseSpec:
     if isinstance(release, list) or isinstance(acceptance, list):
         raise SpecError([each for found in (release, acceptance) if isinstance(found, list) for each in found])
     file = ConfigurationFile(path=Path(NAME), tables=tables, inherited=frozenset(), base=None)
-    spec = _Builder(file, release, Path(NAME), acceptance).build()
+    spec = _SpecBuilder(file, release, Path(NAME), acceptance).build()
     return spec if shortlist is None else narrowed_to(spec, shortlist, NAME)
 
 
@@ -115,7 +115,7 @@ def _texts_of(column: Column) -> list[tuple[str, str]]:
     return sorted((text, column.atoms.labels[index]) for text, index in column.values.items())
 
 
-class _Builder:
+class _SpecBuilder:
     """Turns validated files into a spec, collecting mistakes; later steps run only when earlier ones found none."""
 
     def __init__(

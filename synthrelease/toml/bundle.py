@@ -53,8 +53,3 @@ class BundleTable(SpecTable):
     def named(self, name: str) -> str:
         """What a file with rows is called."""
         return f"synthetic-{name}" if self.synthetic_names else name
-
-    @property
-    def labels_the_table(self) -> bool:
-        """Whether the table has another name or one more column: programs that know neither must not take it for the usual."""
-        return self.synthetic_names or self.synthetic_column

@@ -16,8 +16,9 @@ import numpy as np
 
 from synthrelease.errors import Unexpected
 from synthrelease.published.checksums import sha256
-from synthrelease.published.document import FORMATS, ReleaseDocument, read_strictly
-from synthrelease.published.table import ReleasedTable, TableError, read_csv, read_parquet
+from synthrelease.published.document import FORMAT, ReleaseDocument, read_strictly
+from synthrelease.published.lines import TableError
+from synthrelease.published.table import ReleasedTable, read_csv, read_parquet
 from synthrelease.toml.bundle import BundleTable
 from synthrelease.toml.reading import UNPRINTABLE, shown
 from synthrelease.verification.charges import charges
@@ -72,7 +73,7 @@ def verify_alone(files: Mapping[str, bytes], public_key: Path | None = None, com
     checks.append(Check(name="table", found=f"{document.n_rows} rows, the same in every file"))
     checks.append(made("plausibility", lambda: _plausible(rebuilt, table)))
     checks.append(made("privacy charges", lambda: charges(document)))
-    checks.append(made("flavour", lambda: flavour(document, document.flavour)))
+    checks.append(made("flavour", lambda: flavour(document)))
     sampled = document.population
     if sampled is not None:
         checks.append(made("population", lambda: population(document, sampled)))
@@ -95,7 +96,7 @@ def _document(files: Mapping[str, bytes]) -> ReleaseDocument | Check:
     try:
         document = read_strictly(files[name])
     except Unexpected as error:
-        return Check(name=name, problems=(f"{name}: {error} (this program reads format {' and '.join(map(str, FORMATS))})",))
+        return Check(name=name, problems=(f"{name}: {error} (this program reads format {FORMAT})",))
     if document.dumped() != files[name]:
         return Check(name=name, problems=(f"{name}: expected the layout in which it was written, found another",))
     hidden = next((text for text in _texts(document.model_dump(mode="json")) if UNPRINTABLE.search(text)), None)
@@ -138,10 +139,7 @@ def _table(document: ReleaseDocument, files: Mapping[str, bytes]) -> ReleasedTab
         for name in (document.csv, document.parquet)
         if name not in document.files
     ]
-    names, labels = [column.name for column in document.columns], [column.labels for column in document.columns]
-    ordered = [column.ordered for column in document.columns]
-    table = None
-    marked, says_synthetic = document.bundle.synthetic_column, document.bundle != BundleTable()
+    table, says_synthetic = None, document.bundle != BundleTable()
     for name, read in (
         (document.csv, read_csv),
         (document.parquet, partial(read_parquet, says_synthetic=says_synthetic, n_rows=document.n_rows)),
@@ -149,7 +147,7 @@ def _table(document: ReleaseDocument, files: Mapping[str, bytes]) -> ReleasedTab
         if name not in files:
             continue
         try:
-            found = read(files[name], names, labels, ordered, document.weighted, marked)
+            found = read(files[name], document.shape)
         except TableError as error:
             problems.append(f"{name}: {error}")
             continue

@@ -25,8 +25,7 @@ from synthrelease.accounting.guarantee import NEIGHBOURS, UNIT, Guarantee
 from synthrelease.accounting.neighbours import replacing_one
 from synthrelease.accounting.plan import stated_at
 from synthrelease.accounting.rows import NUMBER_OF_ROWS, SHORTFALL, RowsRule, invariants
-from synthrelease.accounting.selection import SelectionRule, by_shape, private_selection, twice
-from synthrelease.accounting.stopping_laws import NegativeBinomial, StopCoin
+from synthrelease.accounting.selection import SelectionRule, private_selection
 from synthrelease.errors import BudgetError
 from synthrelease.published.costs import ChargePart
 from synthrelease.published.document import ReleaseDocument
@@ -85,14 +84,11 @@ def _composed(node: ChargePart, selection: SelectionRule) -> Charge:
         return stated_at(in_sequence(node.name, *parts), Fraction(node.delta_exact))
     if node.rule == REPLACING and len(parts) == 1:
         return replacing_one(parts[0])
-    law, found = selection.law, "expected one round below the selection that the document describes, found something else"
-    if len(parts) == 1 and node.rule == SELECTION and (law is None or isinstance(law, StopCoin)):
-        return twice(node.name, parts[0])
-    if len(parts) == 1 and node.rule == HIDDEN_ROUNDS and isinstance(law, NegativeBinomial):
-        return by_shape(node.name, parts[0], law)
-    if len(parts) == 1 and node.rule == PRICED and law is not None:
-        return private_selection(node.name, parts[0], selection)
-    raise ValueError(found)
+    if len(parts) == 1 and node.rule in (SELECTION, HIDDEN_ROUNDS, PRICED):
+        selected = private_selection(node.name, parts[0], selection)
+        if selected.rule == node.rule:
+            return selected
+    raise ValueError("expected one round below the selection that the document describes, found something else")
 
 
 def _cost(charge: Charge) -> str:

@@ -9,10 +9,9 @@ from synthrelease.published.flavour import FlavourPart
 from synthrelease.verification.checks import Check
 
 
-def flavour(document: ReleaseDocument, stated: FlavourPart | None) -> Check:
+def flavour(document: ReleaseDocument) -> Check:
     """Compare what is stated with what follows from guarantee, domain and calibration."""
-    if stated is None:
-        return Check(name="flavour", problems=("flavour: expected the guarantee by its building blocks, found none",))
+    stated = document.flavour
     calibrated, divided, sampled, split = (
         part is not None for part in (document.calibration, document.partition, document.population, document.split)
     )

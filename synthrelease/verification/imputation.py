@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from itertools import islice
 
 import numpy as np
@@ -15,9 +14,8 @@ from synthrelease.domain.donors import Gaps, NotImputed, patterns
 from synthrelease.domain.gaps import gaps_of_cells
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.published.document import ReleaseDocument
-from synthrelease.published.lines import MARK, WrongLine, bins_of_lines, without_marks
+from synthrelease.published.lines import TableError, csv_lines, rows_of_lines
 from synthrelease.published.table import ReleasedTable
-from synthrelease.toml.bundle import SYNTHETIC
 from synthrelease.verification.checks import Check
 
 
@@ -49,8 +47,8 @@ def _problems(
         yield "expected in the bundle, not there"
         return
     try:
-        lines = csv.reader(io.TextIOWrapper(io.BytesIO(files[document.imputed]), encoding="utf-8", newline=""), strict=True)
-        stated = [*HEAD, *table.names, *([SYNTHETIC] if table.marked else [])]
+        lines = csv_lines(files[document.imputed])
+        stated = [*HEAD, *replace(table.shape, weighted=False).header]
         if next(lines, []) != stated:
             yield f"expected the columns {', '.join(stated)}, found others"
             return
@@ -59,8 +57,8 @@ def _problems(
             yield from _copy_problems(number, list(islice(lines, len(flags))), flags, table, gaps, rules, open_)
         if next(lines, None) is not None:
             yield f"expected {part.copies} copies, found more rows"
-    except (UnicodeDecodeError, csv.Error):
-        yield "expected a CSV file in UTF-8, found something else"
+    except TableError as error:
+        yield str(error)
 
 
 def _copy_problems(
@@ -77,13 +75,11 @@ def _copy_problems(
         yield f"copy {number}: expected one line for each row of data.csv, in order, with the columns that it lacks"
         return
     try:
-        values = (line[3:] for line in lines)
-        pieces = list(bins_of_lines(without_marks(values) if table.marked else values, table.labels))
-    except WrongLine as wrong:
-        expected = f"{MARK} as {SYNTHETIC} in every row" if wrong.is_mark else "labels of the schema"
-        yield f"copy {number}: expected {expected}, found others"
+        batches = list(rows_of_lines((line[len(HEAD) :] for line in lines), replace(table.shape, weighted=False)))
+    except TableError as error:
+        yield f"copy {number}: {error}"
         return
-    bins = [np.concatenate(parts).astype(np.int64) for parts in zip(*pieces, strict=True)]
+    bins = [np.concatenate(parts).astype(np.int64) for parts in zip(*(batch.bins for batch in batches), strict=True)]
     lacking = np.repeat(open_, table.counts.counts, axis=0)
     for column, gap in enumerate(gaps.missing):
         if (bins[column] != table.counts.rows(column))[~lacking[:, column]].any():

@@ -123,7 +123,7 @@ def _table_problems(table: MeasuredTablePart, columns: list[ColumnPart]) -> Iter
     except Unexpected as error:
         yield str(error)
         return
-    yield from _bin_problems(table.labels, table.released or [], columns)
+    yield from _bin_problems(table.labels, table.released, columns)
 
 
 def _bin_problems(labels: list[list[str]], released: list[list[int]], columns: list[ColumnPart]) -> Iterator[str]:

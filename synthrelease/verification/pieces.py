@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from synthrelease.accounting.charges import IN_PARALLEL, REPLACING
+from synthrelease.accounting.charges import IN_PARALLEL
 from synthrelease.accounting.pieces import PIECES, Piece, piece_of
 from synthrelease.errors import SynthreleaseError
 from synthrelease.published.costs import ChargePart
@@ -35,22 +35,13 @@ def pieces(document: ReleaseDocument) -> Iterator[str]:
     places: list[tuple[Piece | None, ChargePart]] = [(None, node) for node in before]
     places += zip(PIECES, largest[0].parts, strict=True)
     for piece, node in places:
-        for one in _planned(node):
+        for one in node.planned():
             if (expected := piece_of(one.charge())) != piece:
                 yield f"charge {one.name!r}: expected {_where(expected)}, found {_where(piece)}"
 
 
 def _where(piece: str | None) -> str:
     return "before the pieces" if piece is None else f"in the part of the piece {piece!r}"
-
-
-def _planned(node: ChargePart) -> Iterator[ChargePart]:
-    """The charges that a release planned: a library's own statement below one is none."""
-    if not node.parts or node.rule == REPLACING:
-        yield node
-        return
-    for part in node.parts:
-        yield from _planned(part)
 
 
 def _nodes(node: ChargePart) -> Iterator[ChargePart]:

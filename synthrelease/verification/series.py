@@ -8,8 +8,9 @@ from synthrelease.bundle.series import earlier_part, read, total
 from synthrelease.errors import InputError
 from synthrelease.published.checksums import sha256
 from synthrelease.published.document import ReleaseDocument
+from synthrelease.published.lines import TableError
 from synthrelease.published.series import SeriesPart
-from synthrelease.published.table import ReleasedTable, TableError, read_csv
+from synthrelease.published.table import ReleasedTable, read_csv
 from synthrelease.verification.checks import Check
 from synthrelease.verification.reading import Earlier
 
@@ -57,10 +58,8 @@ def _not_corrected(
         if getattr(document, name) != getattr(old, name):
             yield f"expected the same {name} in an erratum, found another"
             return
-    names, labels = [column.name for column in old.columns], [column.labels for column in old.columns]
-    ordered = [column.ordered for column in old.columns]
     try:
-        rows = read_csv(files.get(old.csv, b""), names, labels, ordered, old.weighted, old.bundle.synthetic_column)
+        rows = read_csv(files.get(old.csv, b""), old.shape)
     except TableError as error:
         yield f"{old.csv}: {error}"
         return

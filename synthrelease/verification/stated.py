@@ -16,7 +16,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from synthrelease.accounting.charges import GENERATION, HIDDEN_ROUNDS, JOINT_TEST, PRICED, REPLACING, SELECTION
+from synthrelease.accounting.charges import GENERATION, HIDDEN_ROUNDS, JOINT_TEST, PRICED, SELECTION
 from synthrelease.accounting.rows import NUMBER_OF_ROWS
 from synthrelease.domain.schema import Binning, Column
 from synthrelease.errors import Unexpected
@@ -151,7 +151,7 @@ def _selection_problems(document: ReleaseDocument, release: ReleaseFile, tables:
 
 def _charge_problems(document: ReleaseDocument, release: ReleaseFile, acceptance: AcceptanceFile) -> Iterator[str]:
     """Each budget of the specification is charged once, and nothing else is; what a round spends stands below the selection."""
-    costs = {leaf.name: leaf for leaf in _planned(document.charges)}
+    costs = {leaf.name: leaf for leaf in document.charges.planned()}
     shared, joint = release.selection.measurements == "shared", release.selection.test_epsilon
     budgets: dict[str, Fraction] = {GENERATION: release.budget.generation}
     if document.domain.way == "counted":
@@ -173,21 +173,12 @@ def _charge_problems(document: ReleaseDocument, release: ReleaseFile, acceptance
         paid = sorted(_cost(costs[name]) for name, each in of_criteria.items() if each is table and name in costs)
         if paid != sorted(_budgets(table)):
             yield f"criterion {table.get('name')!r}: expected a charge for each of its budgets and no other, found otherwise"
-    inside = {leaf.name for node in _rounds(document.charges) for leaf in _planned(node)}
+    inside = {leaf.name for node in _rounds(document.charges) for leaf in node.planned()}
     for name, expected in ((GENERATION, not shared), (JOINT_TEST, True), (NUMBER_OF_ROWS, False)):
         if name in costs and (name in inside) != expected:
             yield f"charge {name!r}: expected {'in' if expected else 'outside of'} the rounds of the selection, found otherwise"
     if release.budget.limit is not None and Fraction(document.guarantee.epsilon_exact) > release.budget.limit:
         yield f"guarantee: expected an epsilon of at most {release.budget.limit}, the limit in the specification, found more"
-
-
-def _planned(node: ChargePart) -> Iterator[ChargePart]:
-    """The charges that a release planned: a library's own statement below one is none."""
-    if not node.parts or node.rule == REPLACING:
-        yield node
-        return
-    for part in node.parts:
-        yield from _planned(part)
 
 
 def _rounds(node: ChargePart) -> Iterator[ChargePart]:

@@ -14,7 +14,7 @@ from synthrelease.audit.faults import small_scale_case
 from synthrelease.audit.noise_cases import laplace_case
 from synthrelease.audit.running import Effort, audit_cases
 from synthrelease.audit.summary import AuditResult
-from synthrelease.cli.auditing import Part, audit
+from synthrelease.cli.auditing import AuditPart, audit
 from synthrelease.errors import InputError, OutputError
 from tests.cli.test_cli import run, words
 
@@ -96,7 +96,7 @@ def test_a_file_is_not_overwritten(tmp_path: Path) -> None:
 
 
 def test_parts_on_the_command_line_are_those_of_the_audit() -> None:
-    assert tuple(part.value for part in Part) == PARTS
+    assert tuple(part.value for part in AuditPart) == PARTS
     assert set(USUAL) < set(PARTS)
 
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from synthrelease.audit.cases import NOT_A_NUMBER, Case
-from synthrelease.audit.estimates import lower_bounds, upper_bounds
 from synthrelease.audit.events import Event, best_event
+from synthrelease.audit.hits import lower_bounds, upper_bounds
 from synthrelease.audit.running import Effort, Finding, audit_cases, count, prepare
 
 Generator = np.random.Generator

@@ -19,8 +19,8 @@ from synthrelease.accounting.guarantee import loss_text
 from synthrelease.enclave.door import Meter, PrivateCounts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.rehearsal.attempts import run_attempts
-from synthrelease.rehearsal.compared import METHODS, BaselineFigures, Wanted, compare_baseline
-from synthrelease.rehearsal.copies import Comparison, CopyFigures, copy_figures
+from synthrelease.rehearsal.compared import METHODS, BaselineFigures, WantedMethods, compare_baseline
+from synthrelease.rehearsal.copies import CopyComparison, CopyFigures, copy_figures
 from synthrelease.releasing.attempt import read_priors
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.spec import load_spec
@@ -86,8 +86,8 @@ def _show(release: Release, attempts: int, copies: int) -> None:
     spec = load_spec(ROOT / release.config)
     counts = read_public(ROOT / release.data, spec.schema, spec.input, spec.raw)
     public, priors = PrivateCounts(counts, Meter(())), read_priors(spec)
-    wanted = Wanted.of(spec.schema.names, METHODS, release.swap, release.key)
-    comparison = Comparison.of(spec, copies, release.known)
+    wanted = WantedMethods.of(spec.schema.names, METHODS, release.swap, release.key)
+    comparison = CopyComparison.of(spec, copies, release.known)
     tried = [(c, number) for number in range(attempts) for c in range(len(spec.space))]
     results = run_attempts(spec, public, priors, 1, tried, spec.generation_budget)
     best = max(range(len(spec.space)), key=lambda c: sum(result.chance for result in results if result.configuration == c))

@@ -34,7 +34,7 @@ from synthrelease.domain.axes import added_up
 from synthrelease.domain.schema import Column, Transformation
 from synthrelease.enclave.door import Meter, PrivateCounts
 from synthrelease.enclave.ingest import read_public
-from synthrelease.enclave.reading import pieces
+from synthrelease.enclave.reading import batches
 from synthrelease.enclave.resizing import FillerRows
 from synthrelease.enclave.source import Source
 from synthrelease.enclave.texts import Texts
@@ -73,7 +73,7 @@ class KeptFile:
         texts: list[dict[str, np.ndarray]] = []
         known: list[dict[str, Known]] = [{} for _ in spec.schema.columns]
         numeric = [one for one in spec.schema.columns if one.bounds and one.part is None]
-        for _, columns in pieces(Source.of(path), spec.schema, spec.input):
+        for _, columns in batches(Source.of(path), spec.schema, spec.input):
             pairs = zip(spec.schema.columns, known, strict=True)
             digits.append([atomic_bins(columns, column, spec.input, each).rows() for column, each in pairs])
             texts.append({one.name: _values(columns, one) for one in numeric})

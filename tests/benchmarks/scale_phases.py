@@ -32,9 +32,9 @@ import numpy as np
 from synthrelease.candidates.candidate import Candidate
 from synthrelease.candidates.generators import Background, Model
 from synthrelease.domain.counts import Counts
-from synthrelease.enclave.counting import CountedRows, count_pieces
+from synthrelease.enclave.counting import CountedRows, count_batches
 from synthrelease.enclave.door import PrivateCounts
-from synthrelease.enclave.reading import file_pieces
+from synthrelease.enclave.reading import file_batches
 from synthrelease.randomness import SYSTEM, SystemEntropy
 from synthrelease.releasing.attempt import attempt, prepare
 from synthrelease.releasing.release import read_private, release
@@ -82,7 +82,7 @@ def count(folder: Path, spec: ReleaseSpec, kind: str) -> list[Line]:
     path = folder / f"data.{kind}"
 
     def counted() -> CountedRows:
-        return count_pieces(file_pieces(path, spec.schema, spec.input), spec.schema, spec.input)
+        return count_batches(file_batches(path, spec.schema, spec.input), spec.schema, spec.input)
 
     start = time.process_time()
     found = counted()

@@ -18,7 +18,7 @@ import numpy as np
 from synthrelease.domain.counts import Counts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.rehearsal.baselines.data_augmented import DataAugmented
-from synthrelease.rehearsal.baselines.masks import Mask, MatrixMask, OrderedMask
+from synthrelease.rehearsal.baselines.masks import MatrixMask, NoiseMask, OrderedMask
 from synthrelease.rehearsal.judging import merged
 from synthrelease.rehearsal.public_table import PublicTable
 from synthrelease.rehearsal.risk import risk_report
@@ -56,7 +56,7 @@ def main() -> None:
         draw(curves, picture)
 
 
-def _measure(public: PublicTable, column: int, other: int, mask: Mask) -> tuple[float, float, float]:
+def _measure(public: PublicTable, column: int, other: int, mask: NoiseMask) -> tuple[float, float, float]:
     others = [c for c in range(len(public.columns)) if c != column]
     order = [other, *(c for c in others if c != other)]
     method = DataAugmented(table=public.counts, predictors={column: order}, masks=[{column: mask}])

@@ -179,6 +179,17 @@ def test_an_end_on_the_other_side_of_the_released_answer_is_said_in_words() -> N
     assert ", the other way" in str(wider)
 
 
+def test_rows_that_were_not_drawn_are_in_no_cell_that_the_rules_exclude() -> None:
+    """More rows of the file than were drawn: they can be counted, or taken away, only where the rules keep a row."""
+    counted = replace(of_file(release_with(absolute=0.45), COUNTED, 100), rules=(never("a == 0 and b < 1"),))
+    assert Knowledge(counted, 0.95).more > 0
+    excluded = bound(counted, "a == 0 and b == 0")
+    assert (excluded.low, excluded.high) == (0, 0)
+    assert bound(counted, "a == 1 and b == 0").high > bound(release_with(absolute=0.45), "a == 1 and b == 0").high
+    less = bound(counted, "a == 0 and b == 0", minus="a == 1 and b == 0")
+    assert less.high <= 0 > less.low
+
+
 def test_outward_of_a_bound_is_never_below_it() -> None:
     assert outward(0.0) == 0
     for size in (1e-9, 5.0, 1e300):

@@ -16,8 +16,8 @@ from synthrelease.bounds import bound
 from synthrelease.bounds.knowledge import Knowledge
 from synthrelease.bounds.limits import limits
 from synthrelease.bounds.measured import sum_limit
-from synthrelease.criteria.noise_limits import noise_limit
 from synthrelease.errors import InputError
+from synthrelease.measurements.limits import noise_limit
 from synthrelease.published import PublishedRelease
 from synthrelease.published.document import BoundsPart, read_strictly
 from synthrelease.published.folder import measurements_of

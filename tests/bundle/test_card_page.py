@@ -321,8 +321,7 @@ def test_the_same_release_gives_the_same_bytes_in_another_process(root: Path) ->
         "from synthrelease.published.table import read_csv;"
         "from synthrelease.bundle.contents import written; from synthrelease.published.checksums import sha256;"
         "d = ReleaseDocument.model_validate_json(sys.stdin.buffer.readline());"
-        "t = read_csv(sys.stdin.buffer.read(), [c.name for c in d.columns], [c.labels for c in d.columns], "
-        "[c.ordered for c in d.columns]);"
+        "t = read_csv(sys.stdin.buffer.read(), d.shape);"
         "print(json.dumps({n: sha256(b) for n, b in written(d, t, {'data.csv': 1, 'data.parquet': 1}).items()}))"
     )
     files = rich_bundle()

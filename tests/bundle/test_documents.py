@@ -236,9 +236,8 @@ def test_markdown_shows_the_title_as_it_is_written() -> None:
 
 def test_both_tables_read_back_as_the_released_rows() -> None:
     table = ReleasedTable.of(rich_release().candidate)
-    names, labels = ["face", "year"], table.labels
     for name, read in (("data.csv", read_csv), ("data.parquet", read_parquet)):
-        found = read(rich_bundle()[name], names, labels, (False, True))
+        found = read(rich_bundle()[name], table.shape)
         assert found.counts.codes.tolist() == table.counts.codes.tolist()
         assert found.counts.counts.tolist() == table.counts.counts.tolist()
 

@@ -10,10 +10,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from synthrelease.bundle.table_files import parquet_bytes
-from synthrelease.published.table import ReleasedTable, TableError, read_parquet
+from synthrelease.published.lines import TableError, TableShape
+from synthrelease.published.table import ReleasedTable, read_parquet
 from tests.helpers.small import World
 
 NAMES, LABELS, ORDERED = ["a", "b"], [["0", "1"], ["x"]], [True, False]
+SHAPE = TableShape(names=("a", "b"), labels=(("0", "1"), ("x",)), ordered=(True, False))
 
 
 @pytest.fixture
@@ -58,7 +60,7 @@ def test_forty_million_equal_rows_in_a_small_file(allocated, stated):
         assert pq.ParquetFile(io.BytesIO(content)).metadata.num_rows == 40_000_000
         return
     with pytest.raises(TableError, match="expected 400 rows, found 40000000"):
-        read_parquet(content, NAMES, LABELS, ORDERED, n_rows=stated)
+        read_parquet(content, SHAPE, n_rows=stated)
     assert allocated.max_memory() - before < 2**22
 
 
@@ -68,7 +70,7 @@ def test_a_label_that_is_a_book_is_not_read(allocated):
     assert len(sink.getvalue()) < 20_000
     before = allocated.max_memory()
     with pytest.raises(TableError, match="expected a Parquet file of as many values as rows, found another"):
-        read_parquet(sink.getvalue(), NAMES, LABELS, ORDERED, n_rows=400)
+        read_parquet(sink.getvalue(), SHAPE, n_rows=400)
     assert allocated.max_memory() - before < 2**22
 
 
@@ -77,7 +79,7 @@ def test_texts_in_place_of_dictionaries_are_refused_before_they_are_read(allocat
     pq.write_table(pa.table({"a": ["0" * 1000] * 20_000, "b": ["x"] * 20_000}), sink, compression="zstd")
     before = allocated.max_memory()
     with pytest.raises(TableError, match="expected dictionaries of labels"):
-        read_parquet(sink.getvalue(), NAMES, LABELS, ORDERED, n_rows=20_000)
+        read_parquet(sink.getvalue(), SHAPE, n_rows=20_000)
     assert allocated.max_memory() - before < 2**22
 
 
@@ -86,5 +88,5 @@ def test_what_the_program_writes_is_read_whatever_its_size(n_rows):
     """The bytes that a table may take are an upper bound."""
     world = World({"a": 300, "b": 7})
     table = ReleasedTable.of(world.candidate([row * 7919 % 2100 for row in range(n_rows)]))
-    read = read_parquet(parquet_bytes(table), table.names, table.labels, table.ordered, n_rows=n_rows)
+    read = read_parquet(parquet_bytes(table), table.shape, n_rows=n_rows)
     assert read.counts.same_as(table.counts)

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from synthrelease.bundle.table_files import csv_bytes
 from synthrelease.domain.counts import Counts
 from synthrelease.published import table as tables
-from synthrelease.published.table import ReleasedTable, TableError, read_csv
+from synthrelease.published.lines import TableError, TableShape, csv_lines
+from synthrelease.published.table import ReleasedTable, read_csv
 from tests.helpers.small import layout_of
 
 LAYOUT = layout_of(2, 3)
@@ -21,9 +22,13 @@ PLAIN = (("no", "yes"), ("0-4", "5-9", "10 or more"))
 QUOTED = (("no", 'so "called"'), ("0,4", "5\n9", "ten"))
 
 
+def shape_of(labels: tuple[tuple[str, ...], ...]) -> TableShape:
+    return TableShape(names=LAYOUT.columns, labels=labels, ordered=(False, True))
+
+
 def line_by_line(content: bytes, labels: tuple[tuple[str, ...], ...]) -> ReleasedTable:
     """Without leaving repetitions out: the reference."""
-    return tables._table_of(tables._lines(content), LAYOUT.columns, labels, (False, True), False, False, None)
+    return tables._table_of(csv_lines(content), shape_of(labels), None)
 
 
 def outcome(read: ReleasedTable | TableError) -> object:
@@ -32,7 +37,7 @@ def outcome(read: ReleasedTable | TableError) -> object:
 
 def both(content: bytes, labels: tuple[tuple[str, ...], ...]) -> tuple[object, object]:
     found = []
-    for read in (lambda: read_csv(content, LAYOUT.columns, labels, (False, True)), lambda: line_by_line(content, labels)):
+    for read in (lambda: read_csv(content, shape_of(labels)), lambda: line_by_line(content, labels)):
         try:
             found.append(outcome(read()))
         except TableError as error:
@@ -47,7 +52,7 @@ def test_a_written_table_is_read_back(codes: list[int], quoted: bool, piece: int
     labels = QUOTED if quoted else PLAIN
     content = csv_bytes(ReleasedTable(labels=labels, ordered=(False, True), counts=counts))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tables, "_PIECE", piece)
+        patch.setattr(tables, "_BATCH", piece)
         found, reference = both(content, labels)
         unsorted = b"\n".join([content.split(b"\n")[0], *content.split(b"\n")[:0:-1]]).replace(b"\n\n", b"\n")
         assert quoted or both(unsorted, labels) == (found, reference)

@@ -160,7 +160,7 @@ def test_formats_are_no_part_of_what_a_release_computes() -> None:
 
 
 @pytest.mark.parametrize("package", [STATA, SPSS])
-def test_every_name_can_be_held_they_differ_and_good_ones_stay(package: names.Package) -> None:
+def test_every_name_can_be_held_they_differ_and_good_ones_stay(package: names.NamingRules) -> None:
     long = "a" * 70
     given = [
         "age",

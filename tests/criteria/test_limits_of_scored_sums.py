@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from synthrelease.criteria.measured_sums import Sums, all_limits, half_widths
-from synthrelease.criteria.noise_limits import noise_limit
 from synthrelease.domain.schema import Layout
+from synthrelease.measurements.limits import noise_limit
 from synthrelease.measurements.noisy_tables import NoisyMarginal, NoisyMarginals, NoisySum
 
 LAYOUT = Layout(columns=("a", "b"), sizes=(3, 2))

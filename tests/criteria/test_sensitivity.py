@@ -162,7 +162,7 @@ def test_the_sensitivity_scans_every_possible_cell(monkeypatch: pytest.MonkeyPat
     """Twice the largest record, found cell by cell; the domain is looked at in pieces, and the largest may be anywhere."""
     from synthrelease.criteria import functional_mechanism
 
-    monkeypatch.setattr(functional_mechanism, "_PIECE", 5)
+    monkeypatch.setattr(functional_mechanism, "_BATCH", 5)
     generator, largest_cells = np.random.default_rng(0), set()
     for _ in range(40):
         prior = Prior(

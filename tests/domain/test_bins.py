@@ -8,17 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synthrelease.domain.bins import Interval, parse_bins
+from synthrelease.domain.bins import IntervalBin, parse_bins
 
 INF = math.inf
 CUTS = st.lists(st.integers(-1000, 1000), min_size=1, max_size=8, unique=True).map(sorted)
 
 
-def whole(*texts: str) -> tuple[Interval, ...]:
+def whole(*texts: str) -> tuple[IntervalBin, ...]:
     return parse_bins(texts, whole_numbers=True)
 
 
-def real(*texts: str) -> tuple[Interval, ...]:
+def real(*texts: str) -> tuple[IntervalBin, ...]:
     return parse_bins(texts, whole_numbers=False)
 
 
@@ -26,7 +26,7 @@ def closed(first: int, last: int) -> str:
     return str(first) if first == last else f"{first}-{last}"
 
 
-def contains(interval: Interval, value: float) -> bool:
+def contains(interval: IntervalBin, value: float) -> bool:
     return interval.lower <= value < interval.upper
 
 
@@ -46,7 +46,7 @@ def contains(interval: Interval, value: float) -> bool:
     ],
 )
 def test_a_bin_of_whole_numbers_is_read(text: str, lower: float, upper: float, number: float) -> None:
-    assert whole(text) == (Interval(label=text if " - " not in text else "18-24", lower=lower, upper=upper, number=number),)
+    assert whole(text) == (IntervalBin(label=text if " - " not in text else "18-24", lower=lower, upper=upper, number=number),)
 
 
 @pytest.mark.parametrize(
@@ -59,11 +59,11 @@ def test_a_bin_of_whole_numbers_is_read(text: str, lower: float, upper: float, n
     ],
 )
 def test_a_bin_of_real_numbers_is_read(text: str, lower: float, upper: float, number: float) -> None:
-    assert real(text) == (Interval(label=text, lower=lower, upper=upper, number=number),)
+    assert real(text) == (IntervalBin(label=text, lower=lower, upper=upper, number=number),)
 
 
 def test_a_range_that_starts_below_zero_gets_a_label_that_no_spreadsheet_computes() -> None:
-    assert whole("-3--1") == (Interval(label="-3 to -1", lower=-3, upper=0, number=-2),)
+    assert whole("-3--1") == (IntervalBin(label="-3 to -1", lower=-3, upper=0, number=-2),)
 
 
 def test_two_dots_stand_for_one_bin_per_whole_number() -> None:

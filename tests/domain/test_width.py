@@ -18,7 +18,7 @@ from synthrelease.domain import lattice as lattice_module
 from synthrelease.domain import schema as schema_module
 from synthrelease.domain import sub_tables as sub_tables_module
 from synthrelease.domain.counts import Counts, Tally, rare_first
-from synthrelease.domain.grouping import Grouping, places_in
+from synthrelease.domain.grouping import EqualRows, places_in
 from synthrelease.domain.lattice import difference, lattice
 from synthrelease.domain.schema import Layout
 from tests.helpers.small import layout_of
@@ -230,7 +230,7 @@ def test_a_wide_table_says_that_it_has_no_codes() -> None:
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2)), max_size=12), st.integers(0, 100))
 def test_groups_are_in_the_order_of_the_rows(rows: list[tuple[int, int]], seed: int) -> None:
     words = [np.array([row[c] for row in rows], dtype=np.int64) for c in range(2)]
-    groups, values = Grouping.of(words), np.random.default_rng(seed).integers(-5, 5, len(rows))
+    groups, values = EqualRows.of(words), np.random.default_rng(seed).integers(-5, 5, len(rows))
     different = sorted(set(rows))
     assert [rows[i] for i in groups.first] == different
     assert groups.ranks.tolist() == [different.index(row) for row in rows]

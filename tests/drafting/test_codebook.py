@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from synthrelease.drafting.codebook import Entry, read_codebook
+from synthrelease.drafting.codebook import CodebookEntry, read_codebook
 from synthrelease.errors import InputError
 
-SEX = Entry(description="Sex of the person", labels={"1": "Male", "2": "Female", "9": "Unknown"}, missing=frozenset(["9"]))
-AGE = Entry(description="Age in years", number=True)
+SEX = CodebookEntry(
+    description="Sex of the person", labels={"1": "Male", "2": "Female", "9": "Unknown"}, missing=frozenset(["9"])
+)
+AGE = CodebookEntry(description="Age in years", number=True)
 TOLD = {
     "SEX": {"description": "Sex of  the\n person", "values": {"1": "Male", "2": "Female", "9": "Unknown"}},
     "AGE": {"description": "Age in years", "values": {"min": 0, "max": 99}},
@@ -42,13 +44,13 @@ def test_a_codebook_in_json(tmp_path: Path, encoding: str) -> None:
     assert found["AGE"] == AGE
     assert found["CITY"].labels == {"1": "Not a city", "2": "Town"}
     assert found["CITY"].missing == frozenset()  # what begins like "not available" is not it
-    assert found["NOTE"] == Entry(description="What was noted")
+    assert found["NOTE"] == CodebookEntry(description="What was noted")
 
 
 @pytest.mark.parametrize("mark", [",", ";", "\t", "|"])
 def test_a_codebook_in_lines(tmp_path: Path, mark: str) -> None:
     found = read_codebook(written(tmp_path, LINES.replace(";", mark)))
-    assert found == {"SEX": SEX, "NOTE": Entry(description="What was noted")}
+    assert found == {"SEX": SEX, "NOTE": CodebookEntry(description="What was noted")}
 
 
 @pytest.mark.parametrize(
@@ -85,5 +87,5 @@ def test_a_codebook_that_is_not_there_or_no_text(tmp_path: Path) -> None:
 
 
 def test_what_one_source_leaves_open_another_says() -> None:
-    both = Entry(description="Sex").or_else(SEX)
+    both = CodebookEntry(description="Sex").or_else(SEX)
     assert (both.description, both.labels, both.missing) == ("Sex", SEX.labels, SEX.missing)

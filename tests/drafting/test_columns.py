@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 
-from synthrelease.drafting.codebook import Entry
+from synthrelease.drafting.codebook import CodebookEntry
 from synthrelease.drafting.column_draft import Answers, ColumnDraft, LeftOut
 from synthrelease.drafting.columns import draft_column
 
@@ -22,12 +22,12 @@ def texts_of(values: np.ndarray) -> dict[str, int]:
 Values = np.ndarray | dict[str, int]
 
 
-def drafted(source: str, values: Values, entry: Entry | None = None, empty: int = 0) -> ColumnDraft | LeftOut:
+def drafted(source: str, values: Values, entry: CodebookEntry | None = None, empty: int = 0) -> ColumnDraft | LeftOut:
     texts = values if isinstance(values, dict) else texts_of(values)
-    return draft_column(Answers.of(source, texts, empty, entry or Entry()), ())
+    return draft_column(Answers.of(source, texts, empty, entry or CodebookEntry()), ())
 
 
-def column(source: str, values: Values, entry: Entry | None = None, empty: int = 0) -> ColumnDraft:
+def column(source: str, values: Values, entry: CodebookEntry | None = None, empty: int = 0) -> ColumnDraft:
     found = drafted(source, values, entry, empty)
     assert isinstance(found, ColumnDraft), found
     return found
@@ -63,7 +63,7 @@ def test_no_two_codes_are_ever_merged_into_a_range() -> None:
 
 
 def test_the_codebook_decides_and_gives_labels() -> None:
-    entry = Entry(description="Wing", labels={"1": "North", "2": "North", "3": "=SUM(A1)", "8": "East"})
+    entry = CodebookEntry(description="Wing", labels={"1": "North", "2": "North", "3": "=SUM(A1)", "8": "East"})
     found = column("wing", texts_of(RANDOM.integers(1, 4, 3000)), entry)
     assert found.kind == "code"
     labels = {text: draft.label for text, draft in found.codes.items()}
@@ -72,7 +72,7 @@ def test_the_codebook_decides_and_gives_labels() -> None:
     assert labels["3"].startswith("code")  # no spreadsheet computes it
     assert labels["8"] == "East"  # although no public row has it
     assert (found.codes["8"].rows, found.description) == (0, "Wing")
-    number = column("grade", texts_of(RANDOM.choice([10, 20, 30], 3000)), Entry(number=True))
+    number = column("grade", texts_of(RANDOM.choice([10, 20, 30], 3000)), CodebookEntry(number=True))
     assert number.kind == "integer"
 
 
@@ -184,15 +184,15 @@ def test_codes_that_are_frequent_or_named_are_told_by_themselves() -> None:
     frequent = codes | {f"A{number:02d}": 5000 for number in range(10)}
     assert column("diagnosis", frequent).characters is None
     assert len(column("diagnosis", frequent).common) == 10
-    named = Entry(labels={code: f"Illness {code}" for code in codes})
+    named = CodebookEntry(labels={code: f"Illness {code}" for code in codes})
     assert column("diagnosis", codes, named).characters is None
 
 
 def test_a_scale_whose_ends_have_names_is_a_number_and_a_list_of_answers_is_not() -> None:
     rows = RANDOM.binomial(10, 0.6, 5000)
     ends = {"0": "Not at all", "10": "Completely", **{str(point): str(point) for point in range(1, 10)}}
-    assert column("trust", rows, Entry(labels=ends)).kind == "integer"
-    assert column("trust", rows, Entry(labels={code: f"Answer {code}" for code in ends})).kind == "code"
+    assert column("trust", rows, CodebookEntry(labels=ends)).kind == "integer"
+    assert column("trust", rows, CodebookEntry(labels={code: f"Answer {code}" for code in ends})).kind == "code"
 
 
 def test_occupations_are_codes_and_rounded_amounts_are_none() -> None:
@@ -210,7 +210,7 @@ def test_categories_that_are_well_filled_stand_by_themselves() -> None:
 
 
 def test_a_code_for_no_answer_that_no_public_row_has_means_so_in_the_private_file() -> None:
-    entry = Entry(labels={"1": "yes", "2": "no", "8": "Refused", "9": "Don't know"}, missing=frozenset(["8", "9"]))
+    entry = CodebookEntry(labels={"1": "yes", "2": "no", "8": "Refused", "9": "Don't know"}, missing=frozenset(["8", "9"]))
     found = column("smokes", {"1": 60, "2": 900, "9": 40}, entry)
     assert found.missing_values == ("9", "8")
     assert set(found.codes) == {"1", "2"}
@@ -224,7 +224,7 @@ def test_spellings_of_a_word_are_one_category_and_codes_keep_theirs() -> None:
         "Weiß nicht": ("Weiß nicht", "weiß  nicht"),
     }
     assert found.codes["Ja"].rows == 820
-    assert set(column("answer", {"a": 50, "A": 70}, Entry(labels={"a": "small", "A": "large"})).codes) == {"a", "A"}
+    assert set(column("answer", {"a": 50, "A": 70}, CodebookEntry(labels={"a": "small", "A": "large"})).codes) == {"a", "A"}
     assert {text: draft.label for text, draft in column("class", {"1.0": 50, "1": 5, "2.0": 60}).codes.items()} == {
         "1": "1",
         "2": "2",
@@ -235,6 +235,6 @@ def test_missing_values_are_a_bin_where_they_are_more_than_a_few() -> None:
     few, many = (column("age", texts_of(RANDOM.integers(0, 80, 9000)), empty=rows) for rows in (20, 21))
     assert not few.keeps_missing
     assert many.keeps_missing
-    entry = Entry(labels={"1": "yes", "2": "no", "97": "Not applicable"}, missing=frozenset(["97"]))
+    entry = CodebookEntry(labels={"1": "yes", "2": "no", "97": "Not applicable"}, missing=frozenset(["97"]))
     found = column("pregnant", {"1": 60, "2": 900, "97": 4000}, entry)
     assert (found.missing_values, found.missing_label, found.missing_rows) == (("97",), "Not applicable", 4000)

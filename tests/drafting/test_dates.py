@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from synthrelease.drafting import write_draft
-from synthrelease.drafting.codebook import Entry
+from synthrelease.drafting.codebook import CodebookEntry
 from synthrelease.drafting.column_draft import Answers, LeftOut
 from synthrelease.drafting.dates import DateColumn, date_column, date_format, draft_dates
 from synthrelease.enclave.ingest import read_public
@@ -22,7 +22,7 @@ def dates(name: str, days: list[date | None], form: str = "%Y-%m-%d") -> DateCol
     texts = [day.strftime(form) if day else "" for day in days]
     different, codes = np.unique(texts, return_inverse=True)
     times = {text: texts.count(text) for text in different.tolist() if text}
-    answers = Answers.of(name, times, texts.count(""), Entry())
+    answers = Answers.of(name, times, texts.count(""), CodebookEntry())
     found = date_column(answers, different.tolist(), codes)
     assert found is not None
     return found

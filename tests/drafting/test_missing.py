@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from synthrelease.drafting.codebook import Entry
+from synthrelease.drafting.codebook import CodebookEntry
 from synthrelease.drafting.missing import missing_texts
 
 AGES = {str(age): 50 for age in range(18, 91)}
@@ -38,11 +38,11 @@ MARRIED = {"1": 500, "2": 300, "3": 80}
     ],
 )  # fmt: skip
 def test_what_stands_for_no_answer(texts: dict[str, int], expected: set[str]) -> None:
-    assert set(missing_texts(texts, Entry())) == expected
+    assert set(missing_texts(texts, CodebookEntry())) == expected
 
 
 def test_the_codebook_has_the_last_word() -> None:
     texts = {**MARRIED, "8": 4, "99": 9}
-    assert missing_texts(texts, Entry(labels={"99": "married abroad"})) == ()
-    assert missing_texts(texts, Entry(missing=frozenset(["8"]))) == ("8", "99")
-    assert missing_texts(texts, Entry(missing=frozenset(["7"]))) == ("99",)  # codes that no row has are not named
+    assert missing_texts(texts, CodebookEntry(labels={"99": "married abroad"})) == ()
+    assert missing_texts(texts, CodebookEntry(missing=frozenset(["8"]))) == ("8", "99")
+    assert missing_texts(texts, CodebookEntry(missing=frozenset(["7"]))) == ("99",)  # codes that no row has are not named

@@ -63,7 +63,7 @@ def test_the_rows_of_a_public_file_can_be_read_once_more(tmp_path: Path) -> None
     found = read_public_file(tmp_path / "public.csv")
     pairs = [
         (piece["a"].texts[first], piece["b"].texts[second])
-        for piece in found.pieces()
+        for piece in found.batches()
         for first, second in zip(piece["a"].codes, piece["b"].codes, strict=True)
     ]
     assert pairs == [("1", "x"), ("2", "y"), ("1", "y")]

@@ -1,4 +1,4 @@
-"""The sum over pieces is the count of the rows, whatever the layout; threads change neither results nor their order."""
+"""The sum over batches is the count of the rows, whatever the layout; threads change neither results nor their order."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from pyarrow import feather, ipc
 from synthrelease.domain.schema import Schema
 from synthrelease.enclave import reading
 from synthrelease.enclave.ingest import ingest
-from synthrelease.enclave.reading import pieces
+from synthrelease.enclave.reading import batches
 from synthrelease.enclave.source import Source
 from synthrelease.errors import InputError
 from synthrelease.toml.columns import InputTable
@@ -118,11 +118,11 @@ def schema_for(suffix: str, policy: InputTable) -> Schema:
 def test_one_table_is_read_the_same_from_every_format(tmp_path, monkeypatch, suffix):
     path = tmp_path / f"people.{suffix}"
     WRITERS[suffix](path)
-    monkeypatch.setattr(reading, "ROWS_PER_PIECE", 7)
+    monkeypatch.setattr(reading, "ROWS_PER_BATCH", 7)
     policy = InputTable(missing="drop", encoding="utf-16" if "16" in suffix else "utf-8")
     schema = schema_for(suffix, policy)
     assert read(path, schema, policy, no_old_men(schema)) == slow_counts(PEOPLE)
-    parts = list(pieces(path, schema, policy))
+    parts = list(batches(path, schema, policy))
     assert [first for first, _ in parts][:2] == [1, 8]
     assert sum(len(next(iter(columns.values())).codes) for _, columns in parts) == len(PEOPLE)
 
@@ -133,7 +133,7 @@ def test_a_whole_number_has_no_point_and_a_date_is_iso(tmp_path, suffix):
     WRITERS[suffix](path)
     policy = InputTable(encoding="utf-16" if "16" in suffix else "utf-8")
     ages, dates = set(), set()
-    for _, columns in pieces(path, schema_for(suffix, policy), policy):
+    for _, columns in batches(path, schema_for(suffix, policy), policy):
         age, _, born, _ = columns.values()
         ages |= {age.texts[code] for code in age.codes}
         dates |= {born.texts[code] for code in born.codes}
@@ -147,7 +147,7 @@ def test_a_whole_number_has_no_point_and_a_date_is_iso(tmp_path, suffix):
 
 def texts(path: Path, name: str, policy: InputTable | None = None) -> list[str | None]:
     found: list[str | None] = []
-    for _, columns in pieces(path, schema_of("age", source=name), policy or InputTable()):
+    for _, columns in batches(path, schema_of("age", source=name), policy or InputTable()):
         found += [columns[name].texts[code] for code in columns[name].codes]
     return found
 

@@ -395,7 +395,7 @@ def test_one_table_has_the_same_counts_in_every_format_order_and_cut(folder, row
     path = write(folder / "people", shuffled)
     schema = schema_of(policy=POLICY)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(reading, "ROWS_PER_PIECE", rows_per_piece)
+        patch.setattr(reading, "ROWS_PER_BATCH", rows_per_piece)
         if people:
             assert read(path, schema, POLICY, no_old_men(schema)) == expected
         else:
@@ -520,7 +520,7 @@ def test_a_failure_that_nobody_foresaw_shows_no_value(tmp_path, monkeypatch, cap
 def test_the_reading_attaches_no_error_that_saw_values_to_its_own(tmp_path, kind):
     path = text_file(tmp_path / "people.csv", LEAKS[kind].replace("{}", TOKENS[0]))
     with pytest.raises(InputError) as caught:
-        list(reading.pieces(path, schema_of(), STRICT))
+        list(reading.batches(path, schema_of(), STRICT))
     assert (caught.value.__cause__, caught.value.__context__) == (None, None)
 
 
@@ -529,7 +529,7 @@ def test_the_reading_of_parquet_attaches_no_error_that_saw_values_to_its_own(tmp
     leaky_parquet(path, **LEAKY_PARQUET["bad UTF-8"])
     path.write_bytes(path.read_bytes()[:-20])
     with pytest.raises(InputError) as caught:
-        list(reading.pieces(path, schema_of(), STRICT))
+        list(reading.batches(path, schema_of(), STRICT))
     assert (caught.value.__cause__, caught.value.__context__) == (None, None)
 
 

@@ -154,13 +154,13 @@ def test_a_file_that_is_written_while_it_is_counted_is_an_error(register, monkey
     file = register / "part-0.csv"
     state = state_of(file)
     assert not isinstance(count_file(file, state, schema(), POLICY), str)
-    pieces = many_files.file_pieces
+    batches = many_files.file_batches
 
     def writing(*arguments):
-        yield from pieces(*arguments)
+        yield from batches(*arguments)
         file.write_text(file.read_text() + ROW)
 
-    monkeypatch.setattr(many_files, "file_pieces", writing)
+    monkeypatch.setattr(many_files, "file_batches", writing)
     assert count_file(file, state, schema(), POLICY) == many_files.CHANGED
 
 
@@ -173,7 +173,7 @@ def test_a_failure_that_nobody_foresaw_is_a_text_without_a_value(register, monke
     def fail(*_):
         raise ValueError("SECRET-7461")
 
-    monkeypatch.setattr(many_files, "count_pieces", fail)
+    monkeypatch.setattr(many_files, "count_batches", fail)
     assert many_files.UNFORESEEN in message(register)
 
 

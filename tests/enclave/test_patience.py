@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from synthrelease.enclave import patience
-from synthrelease.enclave.database_files import sqlite_pieces
+from synthrelease.enclave.database_files import sqlite_batches
 from synthrelease.enclave.patience import Stop, patiently
-from synthrelease.enclave.reading import pieces
+from synthrelease.enclave.reading import batches
 from synthrelease.enclave.source import Source
 from synthrelease.errors import InputError
 from synthrelease.toml.columns import InputTable
@@ -87,7 +87,7 @@ def test_a_view_that_gives_no_row_in_time_is_refused_and_its_thread_ends(tmp_pat
     before = threading.active_count()
     schema = schema_of("age", source="year")
     with pytest.raises(InputError, match=r"found one that gave none for 0.01 minutes\."):
-        list(pieces(Source.of(source(tmp_path, way), "coins"), schema, InputTable()))
+        list(batches(Source.of(source(tmp_path, way), "coins"), schema, InputTable()))
     assert threading.active_count() == before
 
 
@@ -98,9 +98,9 @@ def test_rows_come_as_they_are_and_a_reader_that_stops_early_leaves_nothing(tmp_
         connection.executemany("INSERT INTO t VALUES (?)", [(str(number),) for number in range(1000)])
         connection.commit()
     before = threading.active_count()
-    every = [texts["v"].texts[code] for _, texts in sqlite_pieces(path, "t", ["v"], 7) for code in texts["v"].codes]
+    every = [texts["v"].texts[code] for _, texts in sqlite_batches(path, "t", ["v"], 7) for code in texts["v"].codes]
     assert every == [str(number) for number in range(1000)]
-    reader = sqlite_pieces(path, "t", ["v"], 7)
+    reader = sqlite_batches(path, "t", ["v"], 7)
     assert len(next(reader)[1]["v"].codes) == 7
     reader.close()
     assert threading.active_count() == before

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from synthrelease.enclave.csv_files import csv_pieces
+from synthrelease.enclave.csv_files import csv_batches
 from synthrelease.enclave.plain_csv import PlainReader
 from synthrelease.errors import InputError
 from synthrelease.toml.columns import InputTable
@@ -26,7 +26,7 @@ def rows_or_message(path: Path, needed: list[str], policy: InputTable | None = N
     """The rows of needed columns in order, or the message of the refusal."""
     rows: list[tuple[str | None, ...]] = []
     try:
-        for first, piece in csv_pieces(path, needed, policy or InputTable(), False, 3, 40):
+        for first, piece in csv_batches(path, needed, policy or InputTable(), False, 3, 40):
             assert first == len(rows) + 1
             rows += zip(*([texts.texts[code] for code in texts.codes] for texts in piece.values()), strict=True)
     except InputError as error:
@@ -107,11 +107,11 @@ def test_damage_is_told_after_what_is_wrong_before_it(tmp_path):
     content = gzip.compress(b"x,y\n" + b"1,2\n" * 70_000 + b"3\n" + b"1,2\n" * 300_000)
     path.write_bytes(content[:-30])
     with pytest.raises(InputError, match="expected 2 fields, as in the header, found 1 in data row 70001 "):
-        list(csv_pieces(path, ["x"], InputTable(), True, 10**6, 2**16))
+        list(csv_batches(path, ["x"], InputTable(), True, 10**6, 2**16))
 
 
 def test_a_bad_row_behind_many_plain_blocks_is_named_by_its_number(tmp_path):
     path = tmp_path / "table.csv.gz"
     path.write_bytes(gzip.compress(b"x,y\n" + b"1,2\n" * 1000 + b'3,"4"5\n'))
     with pytest.raises(InputError, match="in data row 1001 "):
-        list(csv_pieces(path, ["x"], InputTable(), True, 100, 500))
+        list(csv_batches(path, ["x"], InputTable(), True, 100, 500))

@@ -15,7 +15,7 @@ import pytest
 
 from synthrelease.enclave import csv_files, reading
 from synthrelease.enclave.ingest import ADVICE, ingest
-from synthrelease.enclave.reading import pieces
+from synthrelease.enclave.reading import batches
 from synthrelease.errors import InputError
 from synthrelease.toml.columns import InputTable
 from tests.helpers.people import HEADER, ROW, STRICT, Person, anything, read, schema_of, write_csv, write_parquet
@@ -206,8 +206,8 @@ PEOPLE = [Person(age % 100, age % 2 == 0, None, 1.5) for age in range(8)]
 
 @pytest.mark.parametrize("write", [write_csv, write_parquet])
 def test_a_file_comes_in_pieces_numbered_by_their_first_row(tmp_path, monkeypatch, write):
-    monkeypatch.setattr(reading, "ROWS_PER_PIECE", 3)
-    parts = list(pieces(write(tmp_path / "people", PEOPLE), schema_of(), STRICT))
+    monkeypatch.setattr(reading, "ROWS_PER_BATCH", 3)
+    parts = list(batches(write(tmp_path / "people", PEOPLE), schema_of(), STRICT))
     assert [first for first, _ in parts] == [1, 4, 7]
     assert [len(columns["age"].codes) for _, columns in parts] == [3, 3, 2]
     ages = [columns["age"].texts[code] for _, columns in parts for code in columns["age"].codes]
@@ -216,16 +216,16 @@ def test_a_file_comes_in_pieces_numbered_by_their_first_row(tmp_path, monkeypatc
 
 
 def test_a_row_of_another_length_is_counted_through_all_pieces(tmp_path, monkeypatch):
-    monkeypatch.setattr(reading, "ROWS_PER_PIECE", 3)
+    monkeypatch.setattr(reading, "ROWS_PER_BATCH", 3)
     path = write_csv(tmp_path / "people.csv", PEOPLE)
     path.write_text(path.read_text() + "\n1,2\n")
     with pytest.raises(InputError, match="found 2 in data row 9 "):
-        list(pieces(path, schema_of(), STRICT))
+        list(batches(path, schema_of(), STRICT))
 
 
 @pytest.mark.slow
 def test_memory_does_not_grow_with_the_file(tmp_path, monkeypatch):
-    monkeypatch.setattr(reading, "ROWS_PER_PIECE", 200)
+    monkeypatch.setattr(reading, "ROWS_PER_BATCH", 200)
     monkeypatch.setattr(csv_files, "BLOCK", 2**14)
     peaks = []
     for n in (2_000, 20_000):
@@ -239,13 +239,13 @@ def test_memory_does_not_grow_with_the_file(tmp_path, monkeypatch):
 
 
 def test_a_piece_shows_nothing_in_its_representation(tmp_path):
-    (_, columns), *_ = pieces(write_csv(tmp_path / "people.csv", [Person(77, True, None, 1.5)]), schema_of(), STRICT)
+    (_, columns), *_ = batches(write_csv(tmp_path / "people.csv", [Person(77, True, None, 1.5)]), schema_of(), STRICT)
     assert list(columns["age"].texts) == ["77"]
     assert "77" not in repr(columns["age"]).partition(" at 0x")[0]
 
 
 def test_a_file_with_texts_among_numbers_is_read_without_a_warning(tmp_path, monkeypatch, capfd):
-    monkeypatch.setattr(reading, "ROWS_PER_PIECE", 3)
+    monkeypatch.setattr(reading, "ROWS_PER_BATCH", 3)
     path = tmp_path / "people.csv"
     path.write_text(
         HEADER + ROW * 5 + ROW.replace("34", "NA") * 5 + ROW.replace("1.64", "") * 5 + ROW.replace("1990-04-01", ".")
@@ -293,10 +293,10 @@ def test_a_small_file_of_very_many_blank_lines_is_refused_with_the_limits_as_the
 
 
 def test_long_rows_come_in_small_pieces(tmp_path, monkeypatch):
-    monkeypatch.setattr(reading, "CHARACTERS_PER_PIECE", 50)
+    monkeypatch.setattr(reading, "CHARACTERS_PER_BATCH", 50)
     path = tmp_path / "people.csv"
     path.write_text(HEADER + ROW * 10, encoding="utf-8")  # rows of 22 characters
-    assert [first for first, _ in pieces(path, schema_of(), STRICT)] == [1, 4, 7, 10]
+    assert [first for first, _ in batches(path, schema_of(), STRICT)] == [1, 4, 7, 10]
 
 
 @pytest.mark.skipif(os.name == "nt", reason="pipes of POSIX")
@@ -320,16 +320,16 @@ def test_a_long_text_that_many_rows_share_stands_once_in_memory(tmp_path):
     path = parquet(tmp_path / "people.parquet", sex=pa.DictionaryArray.from_arrays(np.zeros(20_000, dtype=np.int32), [text]))
     assert path.stat().st_size < 1_000_000
     before = pa.total_allocated_bytes()
-    piece = next(pieces(path, schema_of(), STRICT))[1]
+    piece = next(batches(path, schema_of(), STRICT))[1]
     assert pa.total_allocated_bytes() - before < 100_000_000
     assert (len(piece["sex"].codes), piece["sex"].texts[0]) == (20_000, text)
 
 
 def test_parquet_with_long_rows_comes_in_small_pieces(tmp_path, monkeypatch):
-    monkeypatch.setattr(reading, "CHARACTERS_PER_PIECE", 1000)
+    monkeypatch.setattr(reading, "CHARACTERS_PER_BATCH", 1000)
     texts = [f"{number}{'x' * 500}" for number in range(20)]
     path = parquet(tmp_path / "people.parquet", sex=pa.array(texts))
-    sizes = [len(columns["sex"].codes) for _, columns in pieces(path, schema_of(), STRICT)]
+    sizes = [len(columns["sex"].codes) for _, columns in batches(path, schema_of(), STRICT)]
     assert sum(sizes) == 20
     assert max(sizes) <= 3
 
@@ -356,5 +356,5 @@ def test_a_time_zone_that_nobody_knows_is_told_as_such(tmp_path):
 
 def test_short_floats_of_parquet_are_read_in_their_own_precision(tmp_path):
     path = parquet(tmp_path / "people.parquet", height=pa.array([np.float16(1.64), None, np.float16(1.5)], pa.float16()))
-    piece = next(pieces(path, schema_of(), STRICT))[1]["height"]
+    piece = next(batches(path, schema_of(), STRICT))[1]["height"]
     assert [piece.texts[code] for code in piece.codes] == ["1.64", None, "1.5"]

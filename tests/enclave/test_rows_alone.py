@@ -30,7 +30,7 @@ from hypothesis import strategies as st
 from pyarrow import feather, ipc
 
 from synthrelease.enclave import csv_files, reading, values
-from synthrelease.enclave.sql import pieces_of_rows
+from synthrelease.enclave.sql import batches_of_rows
 from tests.helpers.rows import POLICIES, Rows, rows_of, rows_of_pieces
 
 pyreadstat = pytest.importorskip("pyreadstat", reason="needs the extra: pip install 'synthrelease[formats]'")
@@ -190,7 +190,7 @@ def test_rows_of_statistical_packages(tmp_path, monkeypatch, suffix, kind):
         return rows_of(tmp_path / "table", mark, name="V" if suffix == "por" else "v")
 
     check_rows_alone(read, some, places=3)
-    monkeypatch.setattr(reading, "ROWS_PER_PIECE", 3)
+    monkeypatch.setattr(reading, "ROWS_PER_BATCH", 3)
     check_rows_alone(read, some, ".", places=1)
 
 
@@ -216,7 +216,7 @@ def test_rows_of_a_file_of_sas(tmp_path, monkeypatch, name):
     path = tmp_path / "sample.sas7bdat"
     path.write_bytes(gzip.decompress((Path(__file__).parent / "sas" / f"{path.name}.gz").read_bytes()))
     whole = rows_of(path, name=name)
-    monkeypatch.setattr(reading, "ROWS_PER_PIECE", 1)
+    monkeypatch.setattr(reading, "ROWS_PER_BATCH", 1)
     assert rows_of(path, name=name) == whole
 
 
@@ -278,7 +278,7 @@ def test_rows_of_duckdb(tmp_path, kind):
 
 def of_python(values: Values, mark: str, most_rows: int = 1000, at_once: int = 1000) -> Rows:
     batches = [[(value,) for value in values[start : start + at_once]] for start in range(0, len(values), at_once)]
-    return rows_of_pieces(list(pieces_of_rows(batches, ["v"], most_rows)), mark)
+    return rows_of_pieces(list(batches_of_rows(batches, ["v"], most_rows)), mark)
 
 
 def test_rows_of_values_of_python():

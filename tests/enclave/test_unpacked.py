@@ -12,7 +12,7 @@ import pytest
 from pyarrow import feather, ipc
 
 from synthrelease.enclave import unpacked
-from synthrelease.enclave.reading import pieces
+from synthrelease.enclave.reading import batches
 from synthrelease.enclave.texts import LONGEST_TEXT
 from synthrelease.errors import InputError
 from tests.enclave.test_rows_alone import PACKAGES, csv_table, of_python, sqlite_table
@@ -25,7 +25,7 @@ BESIDE = {"list": pa.array([[1], [2, 3], None]), "w": WORDS, "none": pa.nulls(3)
 
 def message(path: Path) -> str:
     with pytest.raises(InputError) as caught:
-        list(pieces(path, schema_of_one_column(".", "v"), POLICIES["."]))
+        list(batches(path, schema_of_one_column(".", "v"), POLICIES["."]))
     assert "SECRET" not in str(caught.value)
     return str(caught.value)
 
@@ -106,5 +106,5 @@ def test_a_text_of_a_csv_file_is_as_long_whatever_another_library_allows(tmp_pat
 def test_wide_columns_of_statistical_packages_come_in_small_pieces(tmp_path, monkeypatch, suffix):
     PACKAGES[suffix](pd.DataFrame({"v": ["x" * 500] * 20}), tmp_path / "t")
     monkeypatch.setattr("synthrelease.enclave.statistical.MOST_BYTES", 2_000)
-    sizes = [len(part["v"].codes) for _, part in pieces(tmp_path / "t", schema_of_one_column(".", "v"), POLICIES["."])]
+    sizes = [len(part["v"].codes) for _, part in batches(tmp_path / "t", schema_of_one_column(".", "v"), POLICIES["."])]
     assert (max(sizes) <= 4, sum(sizes)) == (True, 20)

@@ -8,9 +8,9 @@ from functools import cache
 from pathlib import Path
 
 from synthrelease.domain.schema import Schema
-from synthrelease.enclave.reading import pieces
+from synthrelease.enclave.reading import batches
 from synthrelease.enclave.source import Source
-from synthrelease.enclave.texts import Piece
+from synthrelease.enclave.texts import Batch
 from synthrelease.enclave.values import atomic_bins
 from synthrelease.specification.columns import build_column
 from synthrelease.toml.columns import ColumnTable, InputTable
@@ -56,10 +56,10 @@ def schema_of_one_column(mark: str, source: str) -> Schema:
 def rows_of(source: str | Path, mark: str = ".", name: str = "v", **changes: str) -> Rows:
     """The rows of a table with a column of this name."""
     policy = POLICIES[mark].model_copy(update=changes)
-    return rows_of_pieces(pieces(Source.of(source), schema_of_one_column(mark, name), policy), mark, name)
+    return rows_of_pieces(batches(Source.of(source), schema_of_one_column(mark, name), policy), mark, name)
 
 
-def rows_of_pieces(parts: Iterable[Piece], mark: str = ".", name: str = "v") -> Rows:
+def rows_of_pieces(parts: Iterable[Batch], mark: str = ".", name: str = "v") -> Rows:
     found: Rows = Counter()
     known: list[dict] = [{} for _ in schema_of_one_column(mark, name).columns]
     for _, columns in parts:

@@ -1,13 +1,10 @@
-"""A ledger with pieces: the limit holds for each, a split is made once, and older formats keep their promise."""
+"""A ledger with pieces: the limit holds for each, and a split is made once."""
 
 from __future__ import annotations
 
 import re
-import sqlite3
-from contextlib import closing
 from dataclasses import replace
 from fractions import Fraction
-from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -16,10 +13,9 @@ from synthrelease.accounting.charges import Charge, mechanism
 from synthrelease.accounting.ledger_pieces import Split
 from synthrelease.cli.accounting import show
 from synthrelease.errors import BudgetError
-from synthrelease.ledger import tables as module
 from synthrelease.ledger.account import Ledger, load_ledger, open_ledger
-from synthrelease.ledger.entries import Entry, Statement, pieces_of, pieces_text
-from synthrelease.ledger.storage import LedgerError, head_path
+from synthrelease.ledger.entries import Statement, pieces_of, pieces_text
+from synthrelease.ledger.storage import LedgerError
 from tests.ledger.test_account import edited
 
 SPLIT = Split(pieces=3, key="1a" * 32, register="2b" * 32)
@@ -103,53 +99,6 @@ def test_a_changed_piece_is_found(ledger: Ledger, number: int, column: str) -> N
         database.execute("UPDATE charges SET piece = ? WHERE number = ?", (column, number))
     with pytest.raises(LedgerError, match=f"charge {number} changed"):
         ledger.statement()
-
-
-def write_second_format(path: Path) -> str:
-    """A ledger with one charge, as the program wrote it before there were pieces; the head of it."""
-    before = sha256(b'["synthrelease ledger",2,"coins","10/1","0/1"]').hexdigest()
-    entry = f'["{before}",1,"2026-01-31T12:00:00Z","the first","1/3","0/1","{"1f" * 32}"]'
-    head = sha256(entry.encode()).hexdigest()
-    with closing(sqlite3.connect(path)) as database:
-        database.execute("PRAGMA journal_mode = WAL")
-        database.execute("CREATE TABLE account (dataset TEXT NOT NULL, epsilon_limit TEXT NOT NULL, delta_limit TEXT NOT NULL)")
-        database.execute(
-            "CREATE TABLE charges (number INTEGER PRIMARY KEY, started TEXT NOT NULL, what TEXT NOT NULL, "
-            "epsilon TEXT NOT NULL, delta TEXT NOT NULL, domain TEXT NOT NULL, hash TEXT NOT NULL)"
-        )
-        database.execute("INSERT INTO account VALUES ('coins', '10/1', '0/1')")
-        row = ("2026-01-31T12:00:00Z", "the first", "1/3", "0/1", "1f" * 32, head)
-        database.execute("INSERT INTO charges VALUES (1, ?, ?, ?, ?, ?, ?)", row)
-        database.execute(f"PRAGMA application_id = {module.MARK}")
-        database.execute("PRAGMA user_version = 2")
-        database.commit()
-    head_path(path).write_text(f"synthrelease ledger head 1\n1 {head}\n")
-    return head
-
-
-def test_a_ledger_of_the_second_format_is_read_and_charged_but_not_split(tmp_path: Path) -> None:
-    path = tmp_path / "coins.ledger"
-    head = write_second_format(path)
-    old = load_ledger(path, dataset="coins", expect_head=head)
-    assert (old.statement().epsilon, old.statement().domain, old.statement().version) == (Fraction(1, 3), "1f" * 32, 2)
-    with pytest.raises(BudgetError, match="a ledger of format 2, which does not note pieces. Open a new ledger whose"):
-        old.split(SPLIT)
-    with pytest.raises(BudgetError, match="knows no such piece"):
-        old.reserve(cost(1), "a run", piece=1, split=SPLIT)
-    assert old.reserve(cost(1), "exact", "1f" * 32).epsilon == Fraction(4, 3)
-    assert load_ledger(path, expect_head=head).statement().epsilon == Fraction(4, 3)
-    for version in (1, 3):  # it is not taken for another
-        with edited(path) as database:
-            database.execute(f"PRAGMA user_version = {version}")
-        with pytest.raises(LedgerError, match="expected the tables of a ledger"):
-            load_ledger(path)
-
-
-def test_an_entry_of_an_earlier_format_has_no_place_for_a_piece() -> None:
-    account = Statement(dataset="coins", epsilon_limit=Fraction(1), delta_limit=Fraction(0), version=2)
-    for noted in ({"piece": 1}, {"split": SPLIT}):
-        with pytest.raises(ValueError, match="format 2 has no place"):
-            Entry.after(account.head, started="x", what="y", epsilon=Fraction(0), delta=Fraction(0), version=2, **noted)
 
 
 def test_show_tells_what_each_piece_has_spent(ledger: Ledger, capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.mutations.machinery import Mutation
 
-NOISE = "tests/criteria/test_noise_limits.py::test_a_limit_holds_at_its_risk_and_no_smaller_one_would"
+NOISE = "tests/measurements/test_limits.py::test_a_limit_holds_at_its_risk_and_no_smaller_one_would"
 BOUNDS = "tests/criteria/test_measured_bounds.py"
 COVER = f"{BOUNDS}::test_limits_cover_with_at_least_their_confidence_every_noise_enumerated"
 WITHIN = f"{BOUNDS}::test_no_original_table_within_the_limits_has_a_larger_figure"
@@ -14,7 +14,7 @@ OF_ANSWERS = (
     Mutation(
         name="limits of noise: half of the tail",
         breaks="bounds that are wrong twice as often as they say",
-        place="criteria.noise_limits:_on_grid",
+        place="measurements.limits:_on_grid",
         old="2 * np.cumsum(law[::-1])[::-1]",
         new="np.cumsum(law[::-1])[::-1]",
         tests=(NOISE,),
@@ -22,7 +22,7 @@ OF_ANSWERS = (
     Mutation(
         name="limits of noise: one too small",
         breaks="bounds that are wrong more often than they say",
-        place="criteria.noise_limits:_on_grid",
+        place="measurements.limits:_on_grid",
         old="int(enough[0])",
         new="max(0, int(enough[0]) - 1)",
         tests=(NOISE,),
@@ -30,7 +30,7 @@ OF_ANSWERS = (
     Mutation(
         name="limits of a single noise: one side alone",
         breaks="bounds that are wrong twice as often as they say",
-        place="criteria.noise_limits:_single",
+        place="measurements.limits:_single",
         old="risk * (1 + math.exp(-1 / scale)) / 2",
         new="risk * (1 + math.exp(-1 / scale))",
         tests=(NOISE,),
@@ -38,10 +38,10 @@ OF_ANSWERS = (
     Mutation(
         name="limits of noise: Markov's inequality without the risk",
         breaks="the same limit whatever the risk",
-        place="criteria.noise_limits:_markov",
+        place="measurements.limits:_markov",
         old="math.log(2 / risk)",
         new="math.log(2)",
-        tests=(NOISE, "tests/criteria/test_noise_limits.py::test_sums_that_fit_on_no_grid_have_a_limit_all_the_same"),
+        tests=(NOISE, "tests/measurements/test_limits.py::test_sums_that_fit_on_no_grid_have_a_limit_all_the_same"),
     ),
     Mutation(
         name="limits of sums: every sum at the whole risk",

@@ -60,7 +60,7 @@ OF_COPIES = (
         name="logit: an estimate where a line separates",
         breaks="odds without end pass for an estimate",
         place="rehearsal.logit:fit_logit",
-        old="not np.linalg.eigvalsh(information)[0] > _RANK_TOLERANCE * rows.sum()",
+        old="not np.linalg.eigvalsh(found.information)[0] > _RANK_TOLERANCE * rows.sum()",
         new="False",
         tests=(LOGIT,),
     ),

@@ -141,9 +141,9 @@ OF_CRITERIA = (
     Mutation(
         name="logistic step: a table without a fit is none the less scored",
         breaks="a figure of nothing is accepted",
-        place="criteria.logistic_regression:_Steps.of",
-        old="not fit.converged or not np.linalg.eigvalsh(fit.information)[0] > _SINGULAR",
-        new="bool(np.isnan(fit.information).any())",
+        place="criteria.logistic_regression:_fit",
+        old="not np.linalg.eigvalsh(information)[0] > _SINGULAR",
+        new="False",
         tests=(f"{LOGISTIC}::test_a_candidate_that_determines_no_fit_fails_and_is_paid_for",),
     ),
     # --- Records that lack a value

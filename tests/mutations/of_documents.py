@@ -23,8 +23,8 @@ OF_DOCUMENTS = (
         name="document: any format is read",
         breaks="a document is read by rules that are not its own",
         place="published.document:_read",
-        old="head.format not in FORMATS",
-        new="head.format < min(FORMATS)",
+        old="head.format != FORMAT",
+        new="head.format < FORMAT",
         tests=(f"{DOCUMENT}::test_another_number_is_refused_with_the_version_that_reads_it",),
     ),
     Mutation(

@@ -71,7 +71,7 @@ OF_DOORS = (
     Mutation(
         name="wrong texts: their rows are left out where missing values are a bin",
         breaks="rows are left out of a table that says that it keeps all, and their number is not paid for",
-        place="enclave.counting:count_pieces",
+        place="enclave.counting:count_batches",
         old="digits[place] = _as_missing(found, column)",
         new="pass",
         tests=(VALUES,),
@@ -79,7 +79,7 @@ OF_DOORS = (
     Mutation(
         name="check: columns with texts that are no number are not told",
         breaks="a wrong decimal mark is found after the charge, by a release of no rows",
-        place="enclave.counting:count_pieces",
+        place="enclave.counting:count_batches",
         old="unread.add(place)",
         new="pass",
         tests=(VALUES,),
@@ -160,7 +160,7 @@ OF_DOORS = (
         name="verify: the footer of data.parquet is not looked at",
         breaks="a small file takes all memory",
         place="published.table:read_parquet",
-        old="_check_footer(footer, n_rows, sum(len(label.encode()) for known in labels for label in known))",
+        old="_check_footer(footer, n_rows, sum(len(label.encode()) for known in shape.labels for label in known))",
         new="pass",
         tests=("tests/bundle/test_parquet_size.py",),
     ),

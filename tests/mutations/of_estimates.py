@@ -9,13 +9,13 @@ HELD = f"{FILE}::test_intervals_hold_the_file_s_share_and_count_in_the_stated_pa
 OF_BOUNDS = "tests/bounds/test_file.py"
 ESTIMATE = "tests/estimates/test_estimate.py"
 COVER = f"{ESTIMATE}::test_intervals_hold_the_number_of_the_table"
-LAWS = "tests/estimates/test_laws.py::test_it_holds_the_stated_share_of_all_outcomes_and_not_much_more"
+LAWS = "tests/measurements/test_laws.py::test_it_holds_the_stated_share_of_all_outcomes_and_not_much_more"
 
 OF_ESTIMATES = (
     Mutation(
         name="estimates: the variance of a noise is half of what it is",
         breaks="intervals that are too narrow",
-        place="estimates.laws:variance",
+        place="measurements.laws:variance",
         old="2 * np.exp(-1 / scale)",
         new="np.exp(-1 / scale)",
         tests=(LAWS, COVER),
@@ -23,7 +23,7 @@ OF_ESTIMATES = (
     Mutation(
         name="estimates: one side of the law alone",
         breaks="intervals that miss twice as often as they say",
-        place="estimates.laws:half_width",
+        place="measurements.laws:half_width",
         old="(4 / _PERIOD)",
         new="(8 / _PERIOD)",
         tests=(LAWS, COVER),
@@ -155,6 +155,14 @@ OF_ESTIMATES = (
         old="round(more * most)",
         new="0",
         tests=(f"{OF_BOUNDS}::test_no_file_that_the_figures_and_the_number_of_rows_allow_is_outside_the_bound",),
+    ),
+    Mutation(
+        name="bounds: rows that were not drawn are where the rules keep none",
+        breaks="a bound that is wider than it need be, and says what cannot be",
+        place="bounds.ranges:count_range",
+        old="(sign * figure)[facts.kept]",
+        new="(sign * figure)",
+        tests=("tests/bounds/test_file.py::test_rows_that_were_not_drawn_are_in_no_cell_that_the_rules_exclude",),
     ),
     Mutation(
         name="bounds: the rows that were not drawn have no part in a share",

@@ -78,7 +78,7 @@ OF_LEAKS = (
     Mutation(
         name="message: the row of another length is quoted",
         breaks="a person's row on the screen",
-        place="enclave.csv_files:csv_pieces",
+        place="enclave.csv_files:csv_batches",
         old="_ragged(len(header), len(record))",
         new='_Unreadable(f"expected {len(header)} fields, found {record}", "")',
         tests=(f"{VALUES}::test_no_message_about_a_csv_file_holds_a_value",),

@@ -200,13 +200,11 @@ OF_THE_LEDGER = (
         place="ledger.tables:read_entries",
         old=(
             'Entry.after(head, started=line("time", row[1], 40), what=line("purpose", row[2], 200), epsilon=from_text(row[3]), '
-            "delta=from_text(row[4]), domain=None if version == 1 else domain_of(row[5]), piece=piece, split=found, "
-            "version=version)"
+            "delta=from_text(row[4]), domain=domain_of(row[5]), piece=piece, split=found)"
         ),
         new=(
             "Entry.after(head, started=row[1], what=row[2], epsilon=from_text(row[3]), "
-            "delta=from_text(row[4]), domain=None if version == 1 else domain_of(row[5]), piece=piece, split=found, "
-            "version=version)"
+            "delta=from_text(row[4]), domain=domain_of(row[5]), piece=piece, split=found)"
         ),
         tests=(f"{TESTS}::test_texts_that_only_a_forger_writes_are_refused_although_the_hashes_are_right",),
     ),
@@ -255,13 +253,10 @@ OF_THE_LEDGER = (
         name="ledger: the tables are read before they are looked at",
         breaks="a ledger with a view that has no end stalls every run",
         place="ledger.tables:read_entries",
-        old=(
-            'database.execute("SELECT name, sql FROM sqlite_master ORDER BY name").fetchall() != '
-            "sorted(tables(version).items())"
-        ),
+        old=('database.execute("SELECT name, sql FROM sqlite_master ORDER BY name").fetchall() != sorted(TABLES.items())'),
         new=(
             'database.execute("SELECT name, sql FROM sqlite_master ORDER BY name").fetchall() != '
-            'sorted(tables(version).items()) and database.execute("SELECT * FROM account").fetchall() != 1'
+            'sorted(TABLES.items()) and database.execute("SELECT * FROM account").fetchall() != 1'
         ),
         tests=(f"{TESTS}::test_a_view_without_an_end_is_not_read",),
     ),

@@ -117,12 +117,12 @@ OF_PRICES = (
         tests=(TABLE,),
     ),
     Mutation(
-        name="verify: an old rule for a new law",
-        breaks="twice the epsilon is accepted where the law costs more",
+        name="verify: a rule of another law",
+        breaks="a charge names a rule by which it was not computed",
         place="verification.charges:_composed",
-        old="(law is None or isinstance(law, StopCoin))",
+        old="selected.rule == node.rule",
         new="True",
-        tests=("tests/verification/test_old_rules.py",),
+        tests=("tests/verification/test_rules_of_charges.py",),
     ),
     Mutation(
         name="hidden number: the longer of two draws",

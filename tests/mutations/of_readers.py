@@ -125,7 +125,7 @@ OF_READERS = (
     Mutation(
         name="Parquet: a part is unpacked whatever it takes",
         breaks="46 KB take gigabytes of memory",
-        place="enclave.parquet:parquet_pieces",
+        place="enclave.parquet:parquet_batches",
         old="check_parquet(opened.metadata, needed)",
         new="pass",
         tests=(UNPACKED,),

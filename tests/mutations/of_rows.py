@@ -185,7 +185,7 @@ OF_THE_ROWS = (
     Mutation(
         name="rows: nothing is counted where missing values are dropped",
         breaks="the number of complete rows is published as it is",
-        place="specification.spec:_Builder._rows_rule",
+        place="specification.spec:_SpecBuilder._rows_rule",
         old='"drop" in (column.missing, column.outside)',
         new='"drop" == column.outside',
         tests=(f"{ROWS}::test_the_specification_decides_where_the_number_comes_from",),
@@ -193,7 +193,7 @@ OF_THE_ROWS = (
     Mutation(
         name="rows: nothing is counted where rows break a raw rule",
         breaks="the number of plausible rows is published as it is",
-        place="specification.spec:_Builder._rows_rule",
+        place="specification.spec:_SpecBuilder._rows_rule",
         old="not dropped and not raw.masks",
         new="not dropped",
         tests=(f"{ROWS}::test_the_specification_decides_where_the_number_comes_from",),
@@ -209,7 +209,7 @@ OF_THE_ROWS = (
     Mutation(
         name="domain: the digest forgets what is done with missing values",
         breaks="two exact releases give away how many values are missing",
-        place="specification.spec:_Builder._domain",
+        place="specification.spec:_SpecBuilder._domain",
         old="[each.name, each.source, each.part, each.kind, each.bounds, _texts_of(each), each.missing, each.outside]",
         new="[each.name, each.source, each.part, each.kind, each.bounds, _texts_of(each), each.outside]",
         tests=(f"{ROWS}::test_the_domain_of_an_exact_release_is_what_decides_which_rows_are_kept",),
@@ -225,7 +225,7 @@ OF_THE_ROWS = (
     Mutation(
         name="reading: an empty line of a file of one column is no row",
         breaks="one person's missing value changes the number of rows of the file, which is published",
-        place="enclave.csv_files:csv_pieces",
+        place="enclave.csv_files:csv_batches",
         old="(record or [''] for record in reader) if len(header) == 1 else filter(None, reader)",
         new="filter(None, reader)",
         tests=(READ,),
@@ -233,7 +233,7 @@ OF_THE_ROWS = (
     Mutation(
         name="domain: the digest forgets the raw rules",
         breaks="two exact releases give away how many rows break a rule",
-        place="specification.spec:_Builder._domain",
+        place="specification.spec:_SpecBuilder._domain",
         old="[sorted(read, key=str), sorted(self.release.input.missing_values), raw]",
         new="[sorted(read, key=str), sorted(self.release.input.missing_values)]",
         tests=(f"{ROWS}::test_the_domain_of_an_exact_release_is_what_decides_which_rows_are_kept",),

@@ -270,14 +270,6 @@ OF_SPENDING = (
         tests=(OF_LEDGER,),
     ),
     Mutation(
-        name="ledger: an old one takes a domain",
-        breaks="a domain that is not noted",
-        place="ledger.account:Ledger._check_domain",
-        old="before.version == 1",
-        new="before.version == 1 and not domain",
-        tests=(OF_LEDGER,),
-    ),
-    Mutation(
         name="ledger: the hash does not cover the domain",
         breaks="a domain can be edited",
         place="ledger.entries:Entry.after",

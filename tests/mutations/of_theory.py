@@ -160,11 +160,11 @@ OF_THE_THEORY = (
         tests=(SENSITIVITY,),
     ),
     Mutation(
-        name="functional mechanism: the last cell of each piece is not scanned",
+        name="functional mechanism: the last cell of each batch is not scanned",
         breaks="a record that moves the moments more than the noise hides",
         place="criteria.functional_mechanism:Design.of",
-        old="scaled.rounded(scaled.largest_moments(piece)).sum(axis=1)",
-        new="scaled.rounded(scaled.largest_moments(piece)).sum(axis=1)[:-1]",
+        old="scaled.rounded(scaled.largest_moments(batch)).sum(axis=1)",
+        new="scaled.rounded(scaled.largest_moments(batch)).sum(axis=1)[:-1]",
         tests=(SENSITIVITY,),
     ),
     Mutation(
@@ -204,7 +204,7 @@ OF_THE_THEORY = (
     Mutation(
         name="private selection: factor 2 dropped",
         breaks="the loop costs twice the claim",
-        place="accounting.selection:twice",
+        place="accounting.selection:_twice",
         old="2 * one_round.epsilon",
         new="one_round.epsilon",
         tests=("tests/accounting/test_plan.py::test_regression_once_costs_9_55",),
@@ -891,7 +891,7 @@ OF_THE_THEORY = (
     Mutation(
         name="digest: the content of a prior left out",
         breaks="two specifications pass as one",
-        place="specification.spec:_Builder.build",
+        place="specification.spec:_SpecBuilder.build",
         old="Source.of(path).digest()",
         new="name",
         tests=(LOW,),

@@ -160,7 +160,7 @@ OF_WIDTH = (
     Mutation(
         name="groups: rows that differ in an early word alone are one",
         breaks="rows are added up that are not the same",
-        place="domain.grouping:Grouping.of",
+        place="domain.grouping:EqualRows.of",
         old="new[1:] |= ordered[1:] != ordered[:-1]",
         new="new[1:] = ordered[1:] != ordered[:-1]",
         tests=("tests/domain/test_width.py::test_groups_are_in_the_order_of_the_rows",),
@@ -169,8 +169,8 @@ OF_WIDTH = (
         name="matching: of the other columns only those before count",
         breaks="rows are paired that are not similar",
         place="criteria.matching:_codes_of_words",
-        old="Grouping.of([ahead, after])",
-        new="Grouping.of([ahead])",
+        old="EqualRows.of([ahead, after])",
+        new="EqualRows.of([ahead])",
         tests=("tests/domain/test_width.py::test_a_matching_is_the_same_with_and_without_codes",),
     ),
     Mutation(

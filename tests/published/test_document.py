@@ -16,15 +16,13 @@ from synthrelease.accounting.charges import Charge, in_sequence, mechanism, zero
 from synthrelease.accounting.guarantee import Guarantee
 from synthrelease.accounting.plan import stated_at
 from synthrelease.accounting.renyi import RenyiCurve
-from synthrelease.accounting.selection import SelectionRule, private_selection
 from synthrelease.errors import Unexpected
 from synthrelease.published import load
 from synthrelease.published.columns import BinPart, ColumnPart
 from synthrelease.published.costs import ChargePart, DomainPart, GuaranteePart
-from synthrelease.published.document import CriterionPart, ReleaseDocument, format_of, read_leniently, read_strictly
+from synthrelease.published.document import CriterionPart, ReleaseDocument, read_leniently, read_strictly
 from synthrelease.published.parts import Part
 from synthrelease.specification.columns import build_column
-from synthrelease.toml.bundle import BundleTable
 from synthrelease.toml.columns import ColumnTable, InputTable
 from synthrelease.verification import verify_bundle
 from tests.helpers.cards import rich_bundle, rich_release, write_files
@@ -89,15 +87,15 @@ def test_load_reads_the_bundle_of_a_later_version_and_verify_says_what_it_does_n
     )  # fmt: skip
     assert (later.schema, later.rules, later.evaluation) == (before.schema, before.rules, before.evaluation)
     problems = [problem for check in verify_bundle(folder).checks for problem in check.problems]
-    assert any("of_a_later_version" in problem and "format 3" in problem for problem in problems)
+    assert any("of_a_later_version" in problem and "format 5" in problem for problem in problems)
 
 
-@pytest.mark.parametrize("number", [0, 1, 2, 6, 99])
+@pytest.mark.parametrize("number", [0, 1, 2, 3, 4, 6, 99])
 @pytest.mark.parametrize("read", [read_strictly, read_leniently])
 def test_another_number_is_refused_with_the_version_that_reads_it(read: Callable[[bytes], object], number: int) -> None:
     with pytest.raises(Unexpected) as caught:
         read(changed(lambda d: d.update(format=number, written_by="0.7.1")))
-    assert str(caught.value) == f"format: expected 3, 4 or 5, found {number}: synthrelease '0.7.1' that wrote it can read it"
+    assert str(caught.value) == f"format: expected 5, found {number}: synthrelease '0.7.1' that wrote it can read it"
 
 
 @pytest.mark.parametrize("read", [read_strictly, read_leniently])
@@ -215,26 +213,18 @@ def test_a_bin_holds_just_the_bins_whose_values_it_holds() -> None:
 
 
 @pytest.mark.parametrize(
-    ("fields", "written", "number"),
+    ("fields", "written"),
     [
-        ({}, {}, 3),
-        ({"part": "year"}, {}, 3),
-        ({"part": "year", "format": "%d.%m.%Y"}, {"date_format": "%d.%m.%Y"}, 3),
-        ({"part": "week"}, {}, 4),
-        ({"minus": "in"}, {"minus": "in"}, 4),
-        ({"missing": "bin", "missing_values": ["9"]}, {"missing_values": ["9"]}, 4),
+        ({}, {}),
+        ({"part": "year", "format": "%d.%m.%Y"}, {"date_format": "%d.%m.%Y"}),
+        ({"minus": "in"}, {"minus": "in"}),
+        ({"missing": "bin", "missing_values": ["9"]}, {"missing_values": ["9"]}),
     ],
 )
-def test_a_document_has_the_lowest_format_with_words_for_its_columns(
-    fields: dict[str, Any], written: dict[str, Any], number: int
-) -> None:
+def test_a_column_has_the_words_that_it_needs_and_no_others(fields: dict[str, Any], written: dict[str, Any]) -> None:
     table = ColumnTable.model_validate({"kind": "integer", "bounds": (0, 9), "alternatives": {"a": ["<5", ">=5"]}} | fields)
     column = build_column("x", table, InputTable(), [], None)
     part = ColumnPart.of(column, column.alternatives["a"])
     dumped = part.model_dump(mode="json", by_alias=True)
     assert {name: dumped[name] for name in ("minus", "date_format", "missing_values") if name in dumped} == written
     assert ColumnPart.model_validate_json(json.dumps(dumped)) == part
-    round_ = mechanism("round", Fraction(1), "")
-    assert format_of([part], None, ChargePart.of(private_selection("s", round_)), [], BundleTable()) == number
-    priced = private_selection("s", round_, SelectionRule(stop_probability=Fraction(1, 2)))
-    assert format_of([part], None, ChargePart.of(in_sequence("all", priced)), [], BundleTable()) == 5

@@ -141,21 +141,21 @@ FAULTS: list[tuple[Change, str]] = [
     (edited(lambda d: d.pop("schema")), r"release\.json: schema: expected"),
     (
         edited(lambda d: d.update(format=2)),
-        r"release\.json: format: expected 3, 4 or 5, found 2: synthrelease '.*' that wrote it can",
+        r"release\.json: format: expected 5, found 2: synthrelease '.*' that wrote it can",
     ),
     (edited(lambda d: d.update(format=6, written_by="9.1")), r"found 6: synthrelease '9\.1' that wrote it can read it"),
     (
         edited(lambda d: (d.clear(), d.update(format=1))),
-        r"expected 3, 4 or 5, found 1: the synthrelease that wrote it can read it",
+        r"expected 5, found 1: the synthrelease that wrote it can read it",
     ),
     (edited(lambda d: d["charges"].update(delta_exact="1")), r"release\.json: charges: .* 0 <= delta < 1"),
     (edited(lambda d: d["guarantee"].update(epsilon_exact="much")), r"guarantee\.epsilon_exact: expected"),
     (edited(lambda d: d["criteria"][0].update(value=None)), r"criteria\[0\]\.value: expected"),
     (edited(lambda d: d.update(n_rows=399)), r"data\.csv: expected 399 rows, as release\.json says; found 400"),
-    (edited(lambda d: d["schema"].reverse()), r"expected the columns 'year', 'face', found 'face', 'year'"),
+    (edited(lambda d: d["schema"].reverse()), r"expected the columns 'year', 'face' in the header, found 'face', 'year'"),
     (edited(lambda d: d["groups"].update(year=[{"from": 1}])), r"groups\.year\[0\]\.label: expected"),
-    (replaced("head,1-2", "edge,1-2"), "column 'face': expected one of 'head', 'tail', found 'edge'"),
-    (replaced("head,1-2", "head"), "expected 2 fields in every row, found 1"),
+    (replaced("head,1-2", "edge,1-2"), "expected a bin of 'face' \\('head', 'tail'\\) in line 2, found 'edge'"),
+    (replaced("head,1-2", "head"), "expected rows of 2 values, found one of 1 in line 2"),
 ]
 
 

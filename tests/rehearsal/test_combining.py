@@ -11,15 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from synthrelease.rehearsal.combining import Rule, combine, nested
-from synthrelease.rehearsal.confidence import Interval, interval_overlap, student_interval
+from synthrelease.rehearsal.confidence import ConfidenceIntervals, interval_overlap, student_interval
 from synthrelease.rehearsal.regression import standardised_difference
 from tests.helpers.copies_of_samples import TRUTH, Sample, known_noise, partial, simple, twice
 
 estimate_and_variance = st.tuples(st.floats(-1e3, 1e3), st.floats(1e-3, 1e3))
 
 
-def interval(low: float, high: float) -> Interval:
-    return Interval(lower=np.array([low]), upper=np.array([high]))
+def interval(low: float, high: float) -> ConfidenceIntervals:
+    return ConfidenceIntervals(lower=np.array([low]), upper=np.array([high]))
 
 
 def test_four_copies_are_combined_as_by_hand() -> None:
@@ -90,10 +90,10 @@ def test_intervals_cover_the_parameter_as_often_as_they_say() -> None:
     estimates = q_obs + rng.normal(0, copy_sd, (copies, draws))
     combined = combine(estimates, np.full((copies, draws), original_sd**2))
 
-    def coverage(of: Interval) -> float:
+    def coverage(of: ConfidenceIntervals) -> float:
         return float(np.mean((of.lower <= 0) & (of.upper >= 0)))
 
-    def with_variance(total: np.ndarray) -> Interval:
+    def with_variance(total: np.ndarray) -> ConfidenceIntervals:
         return student_interval(combined.estimate, total, combined.degrees_of_freedom, 0.95)
 
     assert coverage(combined.interval(0.95)) == pytest.approx(0.95, abs=0.008)
@@ -200,7 +200,7 @@ def test_wrong_intervals_are_refused() -> None:
     with pytest.raises(ValueError, match="found one above it"):
         interval(2, 1)
     with pytest.raises(ValueError, match=r"found \(1,\), \(2,\)"):
-        Interval(lower=np.zeros(1), upper=np.ones(2))
+        ConfidenceIntervals(lower=np.zeros(1), upper=np.ones(2))
     for confidence in (0, 1, 95, math.nan):
         with pytest.raises(ValueError, match="expected a number between 0 and 1"):
             student_interval(np.zeros(1), np.ones(1), np.ones(1), confidence)

@@ -16,8 +16,8 @@ from synthrelease.errors import InputError, SpecError
 from synthrelease.rehearsal import compared, pictures
 from synthrelease.rehearsal.baseline_report import baseline_words, figure_texts
 from synthrelease.rehearsal.baselines.swap_budget import pairwise_epsilon
-from synthrelease.rehearsal.compared import METHODS, BaselineFigures, Wanted, compare_baseline
-from synthrelease.rehearsal.copies import Comparison
+from synthrelease.rehearsal.compared import METHODS, BaselineFigures, WantedMethods, compare_baseline
+from synthrelease.rehearsal.copies import CopyComparison
 from synthrelease.rehearsal.parallel import Workers
 from synthrelease.rehearsal.racing import RaceGoal
 from synthrelease.rehearsal.rehearse import Rehearsal, rehearse
@@ -40,8 +40,8 @@ def survey(spec: ReleaseSpec, tmp_path_factory: pytest.TempPathFactory) -> Count
 
 
 def figures(spec: ReleaseSpec, survey: Counts, method: str, **wanted: object) -> tuple[BaselineFigures, ...]:
-    comparison = Comparison.of(spec, 2, ["age", "region", "education"])
-    return compare_baseline(spec, survey, 1, 0, comparison, Wanted.of(spec.schema.names, [method], **wanted), method)
+    comparison = CopyComparison.of(spec, 2, ["age", "region", "education"])
+    return compare_baseline(spec, survey, 1, 0, comparison, WantedMethods.of(spec.schema.names, [method], **wanted), method)
 
 
 @pytest.fixture(scope="module")
@@ -121,7 +121,7 @@ def test_a_table_that_is_too_large_is_told_in_words(spec: ReleaseSpec, survey: C
 )
 def test_what_cannot_be_compared_with_is_refused_before_anything_is_read(given: dict, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        Wanted.of(["age", "region"], **given)
+        WantedMethods.of(["age", "region"], **given)
 
 
 @pytest.mark.parametrize("family", ["dami", "DA-MI", "sequential", "synthpop_cart", "independent"])
@@ -137,7 +137,7 @@ def test_a_release_refuses_each_with_its_reason(tmp_path: Path, family: str) -> 
 def rehearsed(tmp_path_factory: pytest.TempPathFactory) -> Rehearsal:
     folder = tmp_path_factory.mktemp("coins")
     spec, data = load_spec(write_config(folder, {"degree = 1\n": "degree = [1, 2]\n"})), write_data(folder)
-    wanted = Wanted.of(spec.schema.names, ["independent", "swapping"])
+    wanted = WantedMethods.of(spec.schema.names, ["independent", "swapping"])
     goal = RaceGoal(keep=1, width=0.9)
     with pytest.MonkeyPatch.context() as patch:  # no advice on budgets, which is most of the work
         patch.setattr("synthrelease.rehearsal.rehearse._Course._budgets", lambda *_: {})

@@ -13,7 +13,7 @@ from synthrelease.enclave.door import Meter, PrivateCounts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import InputError, RejectedRound
 from synthrelease.rehearsal import copies
-from synthrelease.rehearsal.copies import Comparison, CopyFigures, copy_figures
+from synthrelease.rehearsal.copies import CopyComparison, CopyFigures, copy_figures
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.spec import load_spec
 from tests.helpers.labour_force import write_survey
@@ -32,7 +32,7 @@ def survey(spec: ReleaseSpec, tmp_path_factory: pytest.TempPathFactory) -> Count
 
 def figures(spec: ReleaseSpec, survey: Counts, seed: int = 1) -> CopyFigures:
     public = PrivateCounts(survey, Meter(()))
-    return copy_figures(spec, public, survey, {}, seed, 0, Comparison.of(spec, 2, ["age", "region"]))
+    return copy_figures(spec, public, survey, {}, seed, 0, CopyComparison.of(spec, 2, ["age", "region"]))
 
 
 def test_a_copy_that_is_the_original_is_perfect_and_as_risky(
@@ -66,8 +66,8 @@ def test_a_configuration_without_a_candidate_has_no_figures(
 
 
 def test_the_regression_is_that_of_the_criteria_and_an_intruder_knows_the_other_columns(spec: ReleaseSpec) -> None:
-    found = Comparison.of(spec, 3, None)
+    found = CopyComparison.of(spec, 3, None)
     assert (found.target, found.features) == ("log_wage", ("education", "hours"))
     assert set(found.quasi_identifiers) == set(spec.schema.names) - {"log_wage"}
     with pytest.raises(InputError, match="found 'regoin'. Did you mean 'region'?"):
-        Comparison.of(spec, 3, ["regoin"])
+        CopyComparison.of(spec, 3, ["regoin"])

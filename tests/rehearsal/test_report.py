@@ -18,7 +18,7 @@ import pytest
 from synthrelease.accounting.charges import decimal_text
 from synthrelease.errors import InputError, OutputError
 from synthrelease.rehearsal.advice import Outlook, total_epsilon
-from synthrelease.rehearsal.copies import Comparison
+from synthrelease.rehearsal.copies import CopyComparison
 from synthrelease.rehearsal.parallel import Workers
 from synthrelease.rehearsal.proposal_words import proposal_words, shown
 from synthrelease.rehearsal.racing import RaceGoal, Standing
@@ -404,7 +404,7 @@ def test_results_of_another_specification_are_not_mixed_in(coins: tuple[Rehearsa
 
 def test_unknown_quasi_identifiers_are_refused_with_the_column_that_is_meant(coins: tuple[Rehearsal, Path]) -> None:
     with pytest.raises(InputError) as caught:
-        Comparison.of(coins[0].spec, 2, ["face", "yaer"])
+        CopyComparison.of(coins[0].spec, 2, ["face", "yaer"])
     assert str(caught.value) == ("--quasi-identifiers: expected columns ('face', 'year'), found 'yaer'. Did you mean 'year'?")
 
 

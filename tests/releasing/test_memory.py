@@ -14,7 +14,7 @@ from synthrelease.candidates.generators.dpgan import DPGAN
 from synthrelease.cli import app
 from synthrelease.errors import ResourceError
 from synthrelease.releasing import memory
-from synthrelease.releasing.estimates import estimates
+from synthrelease.releasing.attempt_costs import attempt_costs
 from synthrelease.releasing.memory import check_memory, peak_megabytes
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.spec import load_spec
@@ -76,7 +76,7 @@ def test_wide_tables_are_estimated_by_rows_and_columns_not_by_their_domain(tmp_p
     """A sixtieth column multiplies the domain by its bins, and the memory by a sixtieth at most."""
     few, many = (tmp_path / str(columns) for columns in (59, 60))
     few.mkdir(), many.mkdir()
-    narrow, wide = (estimates(wide_spec(folder, n), 1_000_000)[0] for folder, n in ((few, 59), (many, 60)))
+    narrow, wide = (attempt_costs(wide_spec(folder, n), 1_000_000)[0] for folder, n in ((few, 59), (many, 60)))
     assert narrow.megabytes < wide.megabytes < narrow.megabytes * 60 / 59
     assert narrow.seconds < wide.seconds < narrow.seconds * 1.3
     assert 500 < wide.megabytes < 3000  # measured: 725
@@ -84,7 +84,7 @@ def test_wide_tables_are_estimated_by_rows_and_columns_not_by_their_domain(tmp_p
 
 def test_more_rows_take_more_time_and_memory(tmp_path: Path) -> None:
     spec = wide_spec(tmp_path, 60)
-    (small,), (large,) = (estimates(spec, rows) for rows in (10_000, 1_000_000))
+    (small,), (large,) = (attempt_costs(spec, rows) for rows in (10_000, 1_000_000))
     assert small.seconds < large.seconds / 10
     assert small.megabytes < large.megabytes
     assert "not with the product" in large.grows
@@ -93,7 +93,7 @@ def test_more_rows_take_more_time_and_memory(tmp_path: Path) -> None:
 def test_every_family_of_the_space_has_an_estimate_the_slowest_first(tmp_path: Path) -> None:
     spec = load_spec(write_config(tmp_path))
     both = replace(spec, space=replace(spec.space, generators=(*spec.space.generators, DPGAN())))
-    found = estimates(both)
+    found = attempt_costs(both)
     assert [each.family for each in found] == ["dpgan", spec.space.generators[0].family]
     assert found[0].seconds > found[1].seconds
     assert peak_megabytes(both) == max(each.megabytes for each in found)

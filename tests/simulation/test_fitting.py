@@ -13,7 +13,7 @@ from synthrelease.simulation.bands import Units, bands_of_cells, cell_edges, spr
 from synthrelease.simulation.loading import load_facts
 from synthrelease.simulation.moments import check_moments, quantiles, shares_of_cells
 from synthrelease.simulation.network import _joint, fitted
-from synthrelease.simulation.proportional import Margin, fit
+from synthrelease.simulation.proportional import GroupSums, fit
 
 FACTS = Path(__file__).parent / "data" / "labour_force.toml"
 
@@ -33,11 +33,11 @@ def plain_fit(start: np.ndarray, targets: dict[tuple[int, ...], np.ndarray], cyc
     return np.array([table[cell] for cell in np.ndindex(start.shape)]).reshape(start.shape)
 
 
-def margins_of(shape: tuple[int, ...], targets: dict[tuple[int, ...], np.ndarray]) -> list[Margin]:
+def margins_of(shape: tuple[int, ...], targets: dict[tuple[int, ...], np.ndarray]) -> list[GroupSums]:
     margins = []
     for axes, target in targets.items():
         groups = [np.ravel_multi_index([cell[axis] for axis in axes], target.shape) for cell in np.ndindex(shape)]
-        margins.append(Margin(groups=np.array(groups), target=target.ravel()))
+        margins.append(GroupSums(groups=np.array(groups), target=target.ravel()))
     return margins
 
 
@@ -71,12 +71,12 @@ def test_a_cell_of_zero_stays_zero_and_the_margins_are_still_met() -> None:
 
 
 def test_margins_that_disagree_are_met_halfway() -> None:
-    margins = [Margin(groups=np.array([0, 1]), target=np.array(target)) for target in ([0.5, 0.5], [0.6, 0.4])]
+    margins = [GroupSums(groups=np.array([0, 1]), target=np.array(target)) for target in ([0.5, 0.5], [0.6, 0.4])]
     assert fit(np.array([0.1, 0.9]), margins) == pytest.approx([0.55, 0.45])
 
 
 def test_a_group_without_a_target_keeps_what_it_has() -> None:
-    margin = Margin(groups=np.array([0, 0, 1]), target=np.array([0.5, math.nan]))
+    margin = GroupSums(groups=np.array([0, 0, 1]), target=np.array([0.5, math.nan]))
     assert fit(np.array([1.0, 3.0, 7.0]), [margin]) == pytest.approx([0.125, 0.375, 7.0])
 
 

@@ -106,10 +106,7 @@ def facts(bundle: Path, document: ReleaseDocument) -> PublicFacts:
     from synthrelease.published.table import read_csv
     from synthrelease.verification.schema import rebuild
 
-    names, labels = [each.name for each in document.columns], [each.labels for each in document.columns]
-    table: ReleasedTable = read_csv(
-        (bundle / "data.csv").read_bytes(), names, labels, [each.ordered for each in document.columns], False
-    )
+    table: ReleasedTable = read_csv((bundle / "data.csv").read_bytes(), document.shape)
     return public_facts(document, table.counts, rebuild(document).raw)
 
 

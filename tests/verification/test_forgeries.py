@@ -143,8 +143,6 @@ FORGERIES: dict[str, tuple[str, Callable[[Mapping[str, bytes], Tables], Tables]]
     "fewer configurations": ("rich", value("selection", "configurations", to=2)),
     "a joint test at another risk": ("joint", value("selection", "joint_test", "false_acceptance", to="1/1000")),
     "the digest of another specification": ("rich", value("specification", to="0" * 64)),
-    "the guarantee for machines left out": (
-        "rich", lambda files, tables: {name: part for name, part in tables.items() if name != "flavour"}),
 }  # fmt: skip
 
 
@@ -200,8 +198,7 @@ def of_another_specification() -> dict[str, bytes]:
     spec = read_specification(text)
     tables = with_budgets(files, document(files), lambda _: spec) | {"specification": spec.digest}
     new = ReleaseDocument.model_validate_json(json.dumps(tables))
-    labels, ordered = [column.labels for column in new.columns], [column.ordered for column in new.columns]
-    table = read_csv(files["data.csv"], [column.name for column in new.columns], labels, ordered)
+    table = read_csv(files["data.csv"], new.shape)
     documents = written(new, table, {name: len(files[name]) for name in new.files})
     kept = {name: content for name, content in files.items() if name in new.files}
     return _sealed({**kept, **documents, NAME: text, "release.json": new.dumped()}, None)

@@ -250,7 +250,11 @@ EDITS = {
         "1-3",
         "its edges are not those of its label, or its number is not in it",
     ),
-    "a category that is not in the table": (("schema", 0, "bins", 0, "label"), "edge", "expected a bin of 'face' in line 2"),
+    "a category that is not in the table": (
+        ("schema", 0, "bins", 0, "label"),
+        "edge",
+        "('edge', 'tail') in line 2",
+    ),
     "a rule that the rows break": (("rules", 0, "never"), "face == 'tail' and year > 4", "rows break the plausibility rules"),
     "a rule about no column": (("rules", 0, "never"), "age > 4", "expected a column"),
     "a higher minimum count": (("configuration", "projection", "minimum_count"), 99, "projection: expected one of those in"),
@@ -308,7 +312,7 @@ def test_rows_that_are_no_longer_sorted_or_no_longer_the_same_as_in_parquet_are_
         verify_files(forged_rows([rows[0], *rows[:-1]]))
     )
     assert "expected rows of 2 values" in problems(verify_files(forged_rows([*rows[:-1], "tail"])))
-    assert "expected a bin of 'year' in line 401" in problems(verify_files(forged_rows([*rows[:-1], "tail,1990"])))
+    assert "in line 401, found '1990'" in problems(verify_files(forged_rows([*rows[:-1], "tail,1990"])))
     assert "data.csv: expected 400 rows, found 399" in problems(verify_files(forged_rows(rows[:-1])))
 
 

@@ -15,7 +15,6 @@ import synthrelease
 from synthrelease.bounds.conditions import parse_condition
 from synthrelease.errors import InputError
 from synthrelease.published import load
-from synthrelease.published.document import read_strictly
 from synthrelease.specification.spec import load_spec
 from synthrelease.verification import verify_bundle
 from tests.helpers.tiny import ACCEPTANCE, PIPELINE
@@ -85,7 +84,7 @@ def test_every_check_of_the_bundle_passes_and_its_documents_say_what_the_label_m
     assert problems(folder / "release") == ""
     document = json.loads((folder / "release/release.json").read_text())
     reason, hours = document["schema"]
-    assert (document["format"], reason["missing"], reason["missing_values"]) == (4, "bin", ["8", "9"])
+    assert (reason["missing"], reason["missing_values"]) == ("bin", ["8", "9"])
     assert reason["bins"][-1] == {"label": "not asked", "missing": True}
     assert hours["bins"][-1] == {"label": "missing", "missing": True}
     assert document["groups"]["hours"][-1] == {"label": "missing", "missing": True}
@@ -145,7 +144,7 @@ WRONG: list[tuple[Callable[[list[dict[str, Any]]], object], str]] = [
         lambda schema: schema[1]["bins"].append({"label": schema[1]["bins"].pop()["label"], "number": 0, "missing": True}),
         "expected missing values alone, found more",
     ),
-    (lambda schema: [column.update(missing="drop") for column in schema], "written in format 3"),
+    (lambda schema: [column.update(missing="drop") for column in schema], "expected one bin of missing values, the last"),
 ]
 
 
@@ -159,10 +158,3 @@ def test_a_document_with_a_wrong_missing_bin_is_found(
     change(document["schema"])
     (tmp_path / "release.json").write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
     assert message in problems(tmp_path)
-
-
-def test_a_document_says_that_it_is_of_the_format_that_has_the_words(folder: Path) -> None:
-    document = json.loads((folder / "release/release.json").read_text())
-    assert read_strictly(json.dumps(document)).format == 4
-    with pytest.raises(ValueError, match="written in format 4, not 3"):
-        read_strictly(json.dumps(document | {"format": 3}))

@@ -37,7 +37,7 @@ _SPSS_WORDS = frozenset(["all", "and", "by", "eq", "ge", "gt", "le", "lt", "ne",
 
 
 @dataclass(frozen=True, kw_only=True)
-class Package:
+class NamingRules:
     """What a package takes as the name of a variable.
 
     Attributes
@@ -54,8 +54,8 @@ class Package:
     reserved: Callable[[str], bool]
 
 
-STATA = Package(name="Stata", length=len, longest=32, same=str, reserved=_STATA_WORDS.__contains__)
-SPSS = Package(
+STATA = NamingRules(name="Stata", length=len, longest=32, same=str, reserved=_STATA_WORDS.__contains__)
+SPSS = NamingRules(
     name="SPSS",
     length=lambda name: len(name.encode("utf-8")),
     longest=64,
@@ -64,7 +64,7 @@ SPSS = Package(
 )
 
 
-def renamed(names: Sequence[str], package: Package, taken: Sequence[str] = (WEIGHT, SYNTHETIC)) -> dict[str, str]:
+def renamed(names: Sequence[str], package: NamingRules, taken: Sequence[str] = (WEIGHT, SYNTHETIC)) -> dict[str, str]:
     """For every column its name in the package, all different; names that can be held stay as they are.
 
     Others get "_" for every sign that is no letter, digit or underscore, "v_" before what cannot begin a name or means
@@ -93,11 +93,11 @@ def renamed(names: Sequence[str], package: Package, taken: Sequence[str] = (WEIG
     return {name: found[name] for name in names}
 
 
-def _holds(name: str, package: Package) -> bool:
+def _holds(name: str, package: NamingRules) -> bool:
     return _fitting(name, package) == name
 
 
-def _fitting(name: str, package: Package) -> str:
+def _fitting(name: str, package: NamingRules) -> str:
     plain = "".join(sign if sign.isalnum() or sign == "_" else "_" for sign in name)
     starts = plain[:1].isalpha() or (plain[:1] == "_" and package is STATA)
     if not starts or package.reserved(plain):
@@ -105,7 +105,7 @@ def _fitting(name: str, package: Package) -> str:
     return _cut(plain, package)
 
 
-def _cut(name: str, package: Package, less: int = 0) -> str:
+def _cut(name: str, package: NamingRules, less: int = 0) -> str:
     while package.length(name) > package.longest - less:
         name = name[:-1]
     return name

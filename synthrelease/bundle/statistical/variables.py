@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from synthrelease.bundle.statistical.names import SPSS, STATA, Package, renamed
+from synthrelease.bundle.statistical.names import SPSS, STATA, NamingRules, renamed
 from synthrelease.criteria.wording import words
 from synthrelease.domain.margins import WEIGHT
 from synthrelease.published.columns import ColumnPart
@@ -34,7 +34,7 @@ class Variable:
     missing: int | None
 
 
-def variables(document: ReleaseDocument, package: Package) -> Iterator[Variable]:
+def variables(document: ReleaseDocument, package: NamingRules) -> Iterator[Variable]:
     """The columns in their order. A column that is called otherwise in the package has its own name first in its label."""
     names = renamed([column.name for column in document.columns], package)
     for column in document.columns:
@@ -52,7 +52,7 @@ def further_labels(document: ReleaseDocument) -> dict[str, str]:
     return found | ({SYNTHETIC: "Synthetic data: 1 in every row"} if document.bundle.synthetic_column else {})
 
 
-def cut_label(text: str, package: Package, limits: dict[str, int]) -> str:
+def cut_label(text: str, package: NamingRules, limits: dict[str, int]) -> str:
     """A label as far as the package can hold it, with "..." at its end where it was longer."""
     measured: Callable[[str], int] = package.length
     text, limit = " ".join(text.split()), limits[package.name]

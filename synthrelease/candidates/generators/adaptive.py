@@ -1,4 +1,4 @@
-"""A generator that finds its own tables, in two flavours: zero-concentrated and pure."""
+"""A generator that finds its own tables, in two ways: zero-concentrated and pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pydantic import Field, field_validator
 
 from synthrelease.accounting.charges import GENERATION, Charge, mechanism, zero_concentrated
 from synthrelease.accounting.plan import pure_epsilon
-from synthrelease.candidates.generators.adaptive_rounds import Learned, Plan, learned
+from synthrelease.candidates.generators.adaptive_rounds import Learned, RoundsPlan, learned
 from synthrelease.candidates.generators.base import Background, Generator, Guaranteed
 from synthrelease.candidates.generators.bayesian_network import BayesianNetwork
 from synthrelease.candidates.generators.bin_groups import divided, split_masks
@@ -57,7 +57,7 @@ class AdaptiveModel:
 
 
 class AdaptiveGenerator(Generator):
-    """What both flavours share.
+    """What both ways share.
 
     Attributes
     ----------
@@ -126,9 +126,9 @@ class AdaptiveGenerator(Generator):
                 expected = f"tables of weight 0 that tie at most {DENSE_LIMIT} cells together"
                 yield Mistake(field="tables", expected=expected, found=f"{cells} cells")
 
-    def plan(self, layout: Layout) -> Plan:
+    def plan(self, layout: Layout) -> RoundsPlan:
         """How a budget is spent. Public."""
-        return Plan(
+        return RoundsPlan(
             tables=self.weights(layout),
             first=self.first,
             last=self.last,

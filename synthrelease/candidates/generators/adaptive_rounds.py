@@ -40,7 +40,7 @@ _SWEEPS, _LAST_SWEEPS = 20, 100
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan:
+class RoundsPlan:
     """How the budget is spent: public, and fixed before anything is looked at.
 
     Attributes
@@ -81,7 +81,7 @@ class Learned:
     fit: ProportionalFit
 
 
-def learned(private: PrivateTables, layout: Layout, n: int, background: Background, plan: Plan) -> Learned:
+def learned(private: PrivateTables, layout: Layout, n: int, background: Background, plan: RoundsPlan) -> Learned:
     """Spend the budget of a private table with n rows over a layout."""
     total = private.left
     first, last = (plan.first * total, plan.last * total) if any(plan.tables.values()) else (total, Fraction(0))
@@ -135,7 +135,7 @@ class _Rounds:
         self,
         *,
         private: PrivateTables,
-        plan: Plan,
+        plan: RoundsPlan,
         n: int,
         rules: Plausibility,
         prior: Counts | None,

@@ -29,7 +29,7 @@ from synthrelease.toml.fields import Mistake
 DRAWS = 4096
 """Draws of the generator's noise that its law is the mean of."""
 
-_LAW_PIECE = 2**21
+_LAW_CHUNK = 2**21
 """Cells of the products of columns that are held at once."""
 
 _HARDNESS = 5.0
@@ -76,7 +76,7 @@ class AdversarialGenerator(Generator):
         width, critic, rows = sum(layout.sizes), self.critic_width, self.generator_width
         weights = 6 * ((width + 2) * critic + (self.latent + rows + 2 * width) * rows)
         generated = self.batch * (4 * width + 6 * rows + self.latent + 3 * critic)
-        law = 4 * layout.n_cells + DRAWS * (3 * width + 2 * rows) + 2 * _LAW_PIECE
+        law = 4 * layout.n_cells + DRAWS * (3 * width + 2 * rows) + 2 * _LAW_CHUNK
         return weights + max(self.private_cells(layout) + generated, law)
 
     def private_cells(self, layout: Layout) -> int:
@@ -184,8 +184,8 @@ class Game:
         draws, columns = len(chances), [chances[:, column] for column in self.columns()]
         half = len(columns) // 2
         widest = max(math.prod(self.layout.sizes[:half]), math.prod(self.layout.sizes[half:]))
-        for piece in np.array_split(np.arange(draws), max(1, draws * widest // _LAW_PIECE)):
-            law += (products(columns[:half], piece).T @ products(columns[half:], piece)).reshape(self.layout.sizes)
+        for chunk in np.array_split(np.arange(draws), max(1, draws * widest // _LAW_CHUNK)):
+            law += (products(columns[:half], chunk).T @ products(columns[half:], chunk)).reshape(self.layout.sizes)
         return law / draws
 
     def columns(self) -> list[slice]:
@@ -222,9 +222,9 @@ def softmax(scores: np.ndarray) -> np.ndarray:
     return powers / powers.sum(axis=1, keepdims=True)
 
 
-def products(columns: list[np.ndarray], piece: np.ndarray) -> np.ndarray:
+def products(columns: list[np.ndarray], chunk: np.ndarray) -> np.ndarray:
     """(draws, product of the sizes) of each draw's shares in all columns, the first column outermost."""
-    whole = np.ones((len(piece), 1))
+    whole = np.ones((len(chunk), 1))
     for column in columns:
-        whole = (whole[:, :, None] * column[piece][:, None, :]).reshape(len(piece), -1)
+        whole = (whole[:, :, None] * column[chunk][:, None, :]).reshape(len(chunk), -1)
     return whole

@@ -8,7 +8,14 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from synthrelease.candidates.generators.smartnoise import Learned, LibraryGenerator, Randomness, dataset, library_budget, ours
+from synthrelease.candidates.generators.smartnoise import (
+    LearnedField,
+    LibraryGenerator,
+    Randomness,
+    dataset,
+    library_budget,
+    ours,
+)
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.schema import Layout
 from synthrelease.randomness import SystemEntropy
@@ -45,7 +52,7 @@ class AIM(LibraryGenerator):
         if self.rounds < len(layout.sizes):
             yield Mistake(field="rounds", expected=f"at least {len(layout.sizes)}, one for each column", found=str(self.rounds))
 
-    def _run(self, counts: Counts, rho: Fraction, entropy: SystemEntropy) -> Learned:
+    def _run(self, counts: Counts, rho: Fraction, entropy: SystemEntropy) -> LearnedField:
         """Measure all columns, then in every round the table of the workload that the model answers worst.
 
         Privacy
@@ -73,4 +80,4 @@ class AIM(LibraryGenerator):
         with ours(library, **replaced):
             workload = synthesizer.get_workload(data, degree=degree, max_cells=10**6)
             synthesizer.AIM(data, workload)
-        return Learned(synthesizer.synthesizer, lambda columns, values: values)
+        return LearnedField(synthesizer.synthesizer, lambda columns, values: values)

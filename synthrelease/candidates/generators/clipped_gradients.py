@@ -22,7 +22,7 @@ from synthrelease.domain.schema import Layout
 from synthrelease.noise_grids import noise_grid
 from synthrelease.randomness import SystemEntropy, discrete_gaussian
 
-_PIECE = 2**13
+_CHUNK = 2**13
 """Rows that pass through the critic at once; the rounding error of `noisy_gradient` counts on it."""
 
 
@@ -53,15 +53,15 @@ def noisy_gradient(
     rho-zero-concentrated, neighbours replace one record: the sum loses one clipped gradient and gains one, so it moves by at
     most 2 clip in l2 norm. It is rounded to a public grid of step g, which moves each of its d coordinates by at most g / 2 in
     both tables. So does the floating-point error of the sum: at most 2^-38 n clip, because at most 2^13 terms are added one
-    after the other (2^-40 of their sum, in any order) and the pieces, fewer than 2^9, at the end. The rounded sums differ by at
+    after the other (2^-40 of their sum, in any order) and the chunks, fewer than 2^9, at the end. The rounded sums differ by at
     most (2 clip + (g + 2^-37 n clip) sqrt(d)) / g steps in l2 norm, rounded up: the sensitivity that is paid for. That equal
     rows have equal gradients in both tables, up to such errors, is the work of `clipped_sum_of_cells`.
     """
     step, exact = noise_grid(clip).step, np.zeros(sum(layer.size for layer in critic.weights))
-    for start in range(0, len(counts), _PIECE):
-        piece = slice(start, start + _PIECE)
-        weights = None if wanted is None else wanted.weights[counts.bins[wanted.column][piece]]
-        sums = clipped_sum_of_cells(critic, places(counts, piece), counts.counts[piece], clip, weights)
+    for start in range(0, len(counts), _CHUNK):
+        chunk = slice(start, start + _CHUNK)
+        weights = None if wanted is None else wanted.weights[counts.bins[wanted.column][chunk]]
+        sums = clipped_sum_of_cells(critic, places(counts, chunk), counts.counts[chunk], clip, weights)
         exact += np.concatenate([layer.ravel() for layer in sums])
     slack = (step + 2.0**-37 * counts.total * clip) * math.sqrt(len(exact))
     steps = math.ceil((2 * clip + slack) / step) + 1
@@ -123,12 +123,12 @@ def clipped_shares(norms: np.ndarray, clip: float) -> np.ndarray:
     return np.minimum(1.0, clip * (1 - 1e-12) / norms)  # the gradient by the last bias is 1, so no norm is 0
 
 
-def places(counts: Counts, piece: slice) -> np.ndarray:
-    """(cells of the piece, columns) where each cell's bins are among those of all columns, one after the other."""
+def places(counts: Counts, chunk: slice) -> np.ndarray:
+    """(cells of the chunk, columns) where each cell's bins are among those of all columns, one after the other."""
     starts = np.cumsum([0, *counts.layout.sizes])[:-1]
-    return np.stack([start + digits[piece] for start, digits in zip(starts, counts.bins, strict=True)], axis=1)
+    return np.stack([start + digits[chunk] for start, digits in zip(starts, counts.bins, strict=True)], axis=1)
 
 
 def gradient_cells(layout: Layout, critic_width: int) -> int:
     """Numbers that `noisy_gradient` holds at once."""
-    return _PIECE * (4 * critic_width + len(layout.sizes))
+    return _CHUNK * (4 * critic_width + len(layout.sizes))

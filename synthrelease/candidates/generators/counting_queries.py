@@ -26,14 +26,14 @@ from synthrelease.errors import Unexpected
 from synthrelease.toml.fields import Mistake
 
 Columns = tuple[int, ...]
-Update = Callable[["Shares", "Query", float], None]
+Update = Callable[["Shares", "CountingQuery", float], None]
 
 CELL_LIMIT = 2**21
 """Cells of the largest table that these generators take: every iteration looks at all of them."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Query:
+class CountingQuery:
     """How many rows are in one cell of the sub-table of `columns`; `place` is its index in that sub-table."""
 
     columns: Columns
@@ -67,11 +67,11 @@ class QueryPool:
     def __len__(self) -> int:
         return sum(len(places) for _, places in self.tables)
 
-    def query(self, number: int) -> Query:
+    def query(self, number: int) -> CountingQuery:
         for columns, places in self.tables:
             if number < len(places):
                 sizes = self.layout.subset(columns).sizes
-                return Query(columns=columns, place=tuple(int(i) for i in np.unravel_index(places[number], sizes)))
+                return CountingQuery(columns=columns, place=tuple(int(i) for i in np.unravel_index(places[number], sizes)))
             number -= len(places)
         raise IndexError(number)
 
@@ -102,11 +102,11 @@ class Shares:
             self._marginals[columns] = self.cells.sum(axis=axes)
         return self._marginals[columns]
 
-    def of(self, query: Query) -> float:
+    def of(self, query: CountingQuery) -> float:
         """The share of the rows that a query counts."""
         return float(self.cells[self._slice(query)].sum()) / self.total
 
-    def multiply(self, query: Query, factor: float) -> None:
+    def multiply(self, query: CountingQuery, factor: float) -> None:
         """Multiply the share of a query's cells, and make the whole 1 again."""
         part = self._slice(query)
         before = float(self.cells[part].sum())
@@ -121,13 +121,13 @@ class Shares:
         self.cells /= self.cells.sum()
         self.total = 1.0
 
-    def _slice(self, query: Query) -> tuple[int | slice, ...]:
+    def _slice(self, query: CountingQuery) -> tuple[int | slice, ...]:
         place = dict(zip(query.columns, query.place, strict=True))
         return tuple(place.get(axis, slice(None)) for axis in range(self.cells.ndim))
 
 
 @dataclass
-class Answers:
+class NoisyAnswers:
     """What was measured so far: per query the sum and number of its noisy shares."""
 
     sums: dict[int, float] = field(default_factory=dict)
@@ -224,7 +224,7 @@ def answer(
     moves a count by at most 1, and so an error.
     Between them everything is post-processing of noisy counts.
     """
-    exact, n, model, answers = pool.counts(lattice(counts)), counts.total, Shares(free), Answers()
+    exact, n, model, answers = pool.counts(lattice(counts)), counts.total, Shares(free), NoisyAnswers()
     for _ in range(iterations):
         wanted = np.rint(n * pool.shares(model)).astype(np.int64)
         number = mechanisms.choose(np.abs(exact - wanted).tolist())
@@ -233,7 +233,7 @@ def answer(
     return model
 
 
-def correct(model: Shares, pool: QueryPool, answers: Answers, inner: int, update: Update) -> None:
+def correct(model: Shares, pool: QueryPool, answers: NoisyAnswers, inner: int, update: Update) -> None:
     """Correct the model towards the measured queries that it answers worst. Post-processing."""
     numbers, shares = answers.numbers, answers.shares
     gaps = np.abs(pool.shares(model)[numbers] - shares)

@@ -8,7 +8,14 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from synthrelease.candidates.generators.junction_tree import Columns
-from synthrelease.candidates.generators.smartnoise import Learned, LibraryGenerator, Randomness, dataset, library_budget, ours
+from synthrelease.candidates.generators.smartnoise import (
+    LearnedField,
+    LibraryGenerator,
+    Randomness,
+    dataset,
+    library_budget,
+    ours,
+)
 from synthrelease.domain.counts import Counts
 from synthrelease.randomness import SystemEntropy
 
@@ -24,7 +31,7 @@ class MST(LibraryGenerator):
     family: Literal["mst"] = "mst"
     paper: ClassVar[str] = "McKenna, Miklau & Sheldon 2021"
 
-    def _run(self, counts: Counts, rho: Fraction, entropy: SystemEntropy) -> Learned:
+    def _run(self, counts: Counts, rho: Fraction, entropy: SystemEntropy) -> LearnedField:
         """A third of rho each for the columns, the tree and the pairs, as the library splits it.
 
         Privacy
@@ -55,7 +62,7 @@ class MST(LibraryGenerator):
             synthesizer.undo_compress_fn(None)
         supports = {int(name.removeprefix("col")): np.asarray(kept) for name, kept in synthesizer.supports.items()}
         model = synthesizer.synthesizer
-        return Learned(model, lambda columns, values: decompressed(values, columns, supports))
+        return LearnedField(model, lambda columns, values: decompressed(values, columns, supports))
 
 
 def decompressed(values: np.ndarray, columns: Columns, supports: dict[int, np.ndarray]) -> np.ndarray:

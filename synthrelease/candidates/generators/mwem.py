@@ -17,8 +17,8 @@ from synthrelease.accounting.plan import pure_epsilon
 from synthrelease.candidates.generators.base import Background, Guaranteed
 from synthrelease.candidates.generators.counting_queries import (
     CountingQueries,
+    CountingQuery,
     Mechanisms,
-    Query,
     Shares,
     answer,
     finished,
@@ -64,6 +64,6 @@ class MWEM(CountingQueries):
         return finished(model, layout)
 
 
-def weighed(model: Shares, query: Query, share: float) -> None:
+def weighed(model: Shares, query: CountingQuery, share: float) -> None:
     """Multiply the cells of a query by exp((measured - answered) / 2), in shares (Figure 1 there)."""
     model.multiply(query, math.exp((min(max(share, 0.0), 1.0) - model.of(query)) / 2))

@@ -20,7 +20,7 @@ from synthrelease.candidates.generators.base import Background, Guaranteed
 from synthrelease.candidates.generators.conditions import Frequencies
 from synthrelease.candidates.generators.dense import DenseModel, plausible_cells
 from synthrelease.candidates.generators.network import Network, Weights
-from synthrelease.candidates.generators.teachers import PIECE, Pairs, Teachers, noisy_votes
+from synthrelease.candidates.generators.teachers import CHUNK, Pairs, Teachers, noisy_votes
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.schema import Layout
 from synthrelease.enclave.door import PrivateCounts
@@ -121,7 +121,7 @@ class PATECTGAN(AdversarialGenerator):
     def private_cells(self, layout: Layout) -> int:
         """The counts of all teachers and of those of generated rows, their votes, and the rows that are dealt out at once."""
         pairs = Pairs(layout)
-        dealt = PIECE * (2 * len(pairs) + 2 * len(layout.sizes) + 4)
+        dealt = CHUNK * (2 * len(pairs) + 2 * len(layout.sizes) + 4)
         return (self.teachers + _MIRRORS) * (3 * pairs.cells // 2 + self.labels) + dealt + 3 * _DRAWS * sum(layout.sizes)
 
 
@@ -152,8 +152,8 @@ class Mirrors:
     def votes(self, asked: list[np.ndarray]) -> np.ndarray:
         """(rows,) the share of teachers of generated rows who hold each row for real."""
         taken, mirrors = round(self._rows * _MIRRORS), Teachers(self._pairs, _MIRRORS)
-        for start in range(0, taken, PIECE):
-            bins = self.drawn(min(PIECE, taken - start))
+        for start in range(0, taken, CHUNK):
+            bins = self.drawn(min(CHUNK, taken - start))
             mirrors.teach(self._public.integers(_MIRRORS, size=len(bins[0])), bins)
         return mirrors.votes(asked, self.expected) / _MIRRORS
 

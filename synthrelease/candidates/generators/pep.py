@@ -16,8 +16,8 @@ from synthrelease.accounting.renyi import root_down
 from synthrelease.candidates.generators.base import Background, Guaranteed
 from synthrelease.candidates.generators.counting_queries import (
     CountingQueries,
+    CountingQuery,
     Mechanisms,
-    Query,
     Shares,
     answer,
     finished,
@@ -75,7 +75,7 @@ class PEP(CountingQueries):
         return finished(model, layout)
 
 
-def projected(model: Shares, query: Query, share: float) -> None:
+def projected(model: Shares, query: CountingQuery, share: float) -> None:
     """The nearest table, in Kullback-Leibler divergence, that gives this answer: Lemma 1 there."""
     now, wanted = model.of(query), min(max(share, _SMALLEST), 1 - _SMALLEST)
     if 0 < now < 1:

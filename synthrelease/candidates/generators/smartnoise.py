@@ -48,7 +48,7 @@ _FLOOR = 1e-12
 
 
 @dataclass(frozen=True)
-class Learned:
+class LearnedField:
     """A Markov random field that a library has fitted.
 
     Attributes
@@ -115,7 +115,7 @@ class LibraryGenerator(Generator):
         learned = private.spend(charge, lambda counts: self._run(counts, rho, private.entropy))
         return network_of(tables_of(learned, private.layout), background.plausibility)
 
-    def _run(self, counts: Counts, rho: Fraction, entropy: SystemEntropy) -> Learned:
+    def _run(self, counts: Counts, rho: Fraction, entropy: SystemEntropy) -> LearnedField:
         raise NotImplementedError
 
     def seconds(self, layout: Layout, rows: int) -> float:
@@ -222,7 +222,7 @@ def network_of(fitted: FittedTables, plausibility: Plausibility) -> BayesianNetw
     return BayesianNetwork(layout=layout, families=families, plausibility=plausibility)
 
 
-def tables_of(learned: Learned, layout: Layout) -> FittedTables:
+def tables_of(learned: LearnedField, layout: Layout) -> FittedTables:
     """The shares of what was learned, on the cliques of its junction tree. Post-processing.
 
     Raises

@@ -20,7 +20,7 @@ from synthrelease.domain.counts import Counts
 from synthrelease.domain.schema import Layout
 from synthrelease.randomness import SystemEntropy, discrete_gaussian
 
-PIECE = 2**17
+CHUNK = 2**17
 """Rows that are dealt out at once."""
 
 
@@ -87,8 +87,8 @@ class Teachers:
     def dealt(cls, counts: Counts, pairs: Pairs, number: int, entropy: SystemEntropy) -> Teachers:
         """Deal the rows of a private table out. Nothing is published."""
         teachers = cls(pairs, number)
-        for start in range(0, counts.total, PIECE):
-            cells = _cells_of_rows(counts, start, min(start + PIECE, counts.total))
+        for start in range(0, counts.total, CHUNK):
+            cells = _cells_of_rows(counts, start, min(start + CHUNK, counts.total))
             teachers.teach(entropy.picks(np.full(len(cells), number)), [column[cells] for column in counts.bins])
         return teachers
 

@@ -27,7 +27,7 @@ _FINEST = 10**6
 
 
 @dataclass(frozen=True, kw_only=True)
-class Part:
+class MeasuredPart:
     """One term that is measured: its setting, its place there, what is written after its weight, and how many tables it is."""
 
     field: Field
@@ -66,7 +66,7 @@ class Divisible:
 
     spec: ReleaseSpec
     total: Fraction
-    parts: tuple[Part, ...]
+    parts: tuple[MeasuredPart, ...]
 
     @classmethod
     def of(cls, spec: ReleaseSpec, total: Fraction | None = None) -> Divisible:
@@ -132,13 +132,13 @@ class Divisible:
         return "\n+ ".join(terms)
 
 
-def _parts(spec: ReleaseSpec, generator: object) -> Iterator[Part]:
+def _parts(spec: ReleaseSpec, generator: object) -> Iterator[MeasuredPart]:
     layout = spec.space.common.layout
     for name in FIELDS:
         for place, weight, rest in _terms(str(getattr(generator, name) or "")):
             if weight:
                 number = 1 if name == "sums" else len(list(Marginals(tables=rest).terms[0].sets(layout)))
-                yield Part(field=name, place=place, text=" ".join(rest.split()), number=number)
+                yield MeasuredPart(field=name, place=place, text=" ".join(rest.split()), number=number)
 
 
 def _terms(formula: str) -> Iterator[tuple[int, Fraction, str]]:

@@ -21,7 +21,7 @@ import numpy as np
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.rehearsal.baselines.back_off import MOST_PREDICTORS, ConditionalTable, draw_weighted, least_rows
-from synthrelease.rehearsal.baselines.masks import Mask
+from synthrelease.rehearsal.baselines.masks import NoiseMask
 
 SWEEPS = 5
 _TRIES = 20
@@ -42,13 +42,13 @@ class DataAugmented:
 
     table: Counts
     predictors: Mapping[int, Sequence[int]]
-    masks: Sequence[Mapping[int, Mask]]
+    masks: Sequence[Mapping[int, NoiseMask]]
     risk: np.ndarray | None = None
     plausibility: Plausibility | None = None
     sweeps: int = SWEEPS
     _rows: list[np.ndarray] = field(init=False)
-    _first: dict[int, _Step] = field(init=False)
-    _again: dict[int, _Step] = field(init=False)
+    _first: dict[int, _ColumnStep] = field(init=False)
+    _again: dict[int, _ColumnStep] = field(init=False)
     _groups: np.ndarray = field(init=False)
 
     def __post_init__(self) -> None:
@@ -60,10 +60,10 @@ class DataAugmented:
         order = list(self.predictors)
         unknown = {column: set(order[place:]) - {column} for place, column in enumerate(order)}
         first = {
-            column: _Step.of(self, rows, column, [z for z in others if z not in unknown[column]], unknown[column])
+            column: _ColumnStep.of(self, rows, column, [z for z in others if z not in unknown[column]], unknown[column])
             for column, others in self.predictors.items()
         }
-        again = {column: _Step.of(self, rows, column, others, set()) for column, others in self.predictors.items()}
+        again = {column: _ColumnStep.of(self, rows, column, others, set()) for column, others in self.predictors.items()}
         object.__setattr__(self, "_rows", rows)
         object.__setattr__(self, "_first", first)
         object.__setattr__(self, "_again", again if len(order) > 1 else {})
@@ -103,7 +103,7 @@ class DataAugmented:
 
     def _draw(
         self,
-        step: _Step,
+        step: _ColumnStep,
         drawn: Sequence[np.ndarray],
         rows: np.ndarray,
         shares: np.ndarray,
@@ -129,7 +129,7 @@ class DataAugmented:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class _Step:
+class _ColumnStep:
     """One column, given others.
 
     Attributes
@@ -147,7 +147,7 @@ class _Step:
     @classmethod
     def of(
         cls, method: DataAugmented, rows: Sequence[np.ndarray], column: int, others: Sequence[int], unknown: set[int]
-    ) -> _Step:
+    ) -> _ColumnStep:
         """`unknown` are columns that have no bins yet."""
         sizes, others = method.table.layout.sizes, tuple(others[:MOST_PREDICTORS])
         table = ConditionalTable.of(

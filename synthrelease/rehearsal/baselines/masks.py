@@ -9,7 +9,7 @@ from typing import ClassVar, Protocol
 import numpy as np
 
 
-class Mask(Protocol):
+class NoiseMask(Protocol):
     """How a noisy copy of a column of bins is made, and what it tells.
 
     Attributes

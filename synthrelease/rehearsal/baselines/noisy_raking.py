@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from synthrelease.rehearsal.baselines.imputed_answers import STEPS, Neighbours
-from synthrelease.simulation.proportional import Margin, fit
+from synthrelease.simulation.proportional import GroupSums, fit
 
 TOLERANCE = 1e-6
 """How far a fitted margin may be off, as a share of the population."""
@@ -96,7 +96,7 @@ def raked_to(noisy: np.ndarray, possible: np.ndarray, margins: Mapping[tuple[int
                 [coarse.compress(into[axis] == group, place).sum(place) for group in range(table.shape[axis])], place
             )
         cells = np.ravel_multi_index(tuple(places[axis].ravel() for axis in axes), coarse.shape)
-        fitted.append(Margin(groups=cells, target=coarse.ravel().astype(float)))
+        fitted.append(GroupSums(groups=cells, target=coarse.ravel().astype(float)))
     population = fit(table.ravel(), fitted)
     whole = population.sum()
     if not all(np.allclose(margin.of(population), margin.target, rtol=0, atol=TOLERANCE * whole) for margin in fitted):

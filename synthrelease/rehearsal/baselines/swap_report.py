@@ -13,7 +13,7 @@ from synthrelease.rehearsal.baselines.swapping import PermutationSwapping
 
 
 @dataclass(frozen=True, kw_only=True)
-class TableError:
+class TableDeviation:
     """How far a table of some columns is off.
 
     Attributes
@@ -43,7 +43,7 @@ class SwapReport:
     nominal_epsilon: float
     largest_stratum: int
     exact: tuple[tuple[str, ...], ...]
-    errors: tuple[TableError, ...]
+    errors: tuple[TableDeviation, ...]
 
     @classmethod
     def of(cls, original: Counts, swapped: Counts, swapping: PermutationSwapping, largest: int = 2) -> SwapReport:
@@ -64,7 +64,7 @@ class SwapReport:
             largest_stratum=swapping.largest_stratum(original),
             exact=tuple(tuple(names[column] for column in columns) for columns in exact),
             errors=tuple(
-                TableError(
+                TableDeviation(
                     columns=tuple(names[column] for column in columns),
                     wrong_share=_wrong_share(original.project(columns), swapped.project(columns)),
                 )

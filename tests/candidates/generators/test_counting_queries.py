@@ -16,7 +16,7 @@ from synthrelease.accounting.charges import zero_concentrated
 from synthrelease.accounting.plan import pure_epsilon
 from synthrelease.audit.worlds import World
 from synthrelease.candidates.generators import Background, Generator, counting_queries, mwem, pep
-from synthrelease.candidates.generators.counting_queries import CELL_LIMIT, Mechanisms, Query, QueryPool, Shares, answer
+from synthrelease.candidates.generators.counting_queries import CELL_LIMIT, CountingQuery, Mechanisms, QueryPool, Shares, answer
 from synthrelease.candidates.generators.dense import DenseModel, plausible_cells
 from synthrelease.candidates.generators.mwem import MWEM, weighed
 from synthrelease.candidates.generators.pep import PEP, projected
@@ -35,7 +35,7 @@ def pool_of(queries: int, marginal: int = 3, seed: int = 0) -> QueryPool:
     return QueryPool(WORLD.layout, queries, marginal, np.random.default_rng(seed))
 
 
-def all_queries(pool: QueryPool) -> list[Query]:
+def all_queries(pool: QueryPool) -> list[CountingQuery]:
     return [pool.query(number) for number in range(len(pool))]
 
 
@@ -97,7 +97,7 @@ def test_a_projection_gives_the_measured_answer_and_is_the_nearest_table(share: 
     """Nearest in Kullback-Leibler divergence: inside and outside of the query, all ratios of cells stay as they were."""
     generator = np.random.default_rng(seed)
     model = Shares(generator.random(WORLD.layout.sizes) + 0.01)
-    before, query = model.cells.copy(), Query(columns=(1,), place=(2,))
+    before, query = model.cells.copy(), CountingQuery(columns=(1,), place=(2,))
     projected(model, query, share)
     assert model.of(query) == pytest.approx(min(max(share, 1e-9), 1 - 1e-9), rel=1e-6)
     ratio = model.cells / model.total / before
@@ -106,7 +106,7 @@ def test_a_projection_gives_the_measured_answer_and_is_the_nearest_table(share: 
 
 
 def test_multiplicative_weights_move_by_half_the_error() -> None:
-    model, query = Shares(FREE), Query(columns=(0,), place=(1,))
+    model, query = Shares(FREE), CountingQuery(columns=(0,), place=(1,))
     weighed(model, query, 0.9)
     factor = math.exp((0.9 - 0.5) / 2)
     assert model.of(query) == pytest.approx(0.5 * factor / (0.5 * factor + 0.5))

@@ -194,7 +194,7 @@ def test_all_steps_together_cost_the_rho(rho: Fraction) -> None:
 
 
 def test_a_gradient_is_on_its_grid_whatever_the_sum() -> None:
-    """Sums that rounding errors tell apart give the same steps: pieces in another order."""
+    """Sums that rounding errors tell apart give the same steps: chunks in another order."""
     critic, counts = network(3, 4), WORLD.counts([0] * 500 + [3] * 333 + [5])
     values = flat(noisy_gradient(critic, counts, 0.7, Fraction(1), NoNoise()))
     step = noise_grid(0.7).step
@@ -204,10 +204,10 @@ def test_a_gradient_is_on_its_grid_whatever_the_sum() -> None:
     )
 
 
-def test_pieces_do_not_change_a_gradient(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_chunks_do_not_change_a_gradient(monkeypatch: pytest.MonkeyPatch) -> None:
     critic, counts = network(4, 4), WORLD.counts([0, 0, 1, 2, 3, 4, 5, 5, 5])
     whole = flat(noisy_gradient(critic, counts, 1.0, Fraction(1), NoNoise()))
-    monkeypatch.setattr(clipped_gradients, "_PIECE", 2)
+    monkeypatch.setattr(clipped_gradients, "_CHUNK", 2)
     np.testing.assert_allclose(flat(noisy_gradient(critic, counts, 1.0, Fraction(1), NoNoise())), whole, atol=1e-3)
 
 

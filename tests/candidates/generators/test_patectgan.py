@@ -69,10 +69,10 @@ def test_each_row_belongs_to_one_teacher_drawn_for_it_alone() -> None:
             assert found == slow
 
 
-def test_pieces_deal_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_chunks_deal_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     table, owners = (0, 0, 1, 3, 3, 3, 5), (1, 0, 1, 1, 0, 0, 1)
     whole = parts(table, owners)
-    monkeypatch.setattr(dealing, "PIECE", 2)
+    monkeypatch.setattr(dealing, "CHUNK", 2)
     assert parts(table, owners) == whole
 
 

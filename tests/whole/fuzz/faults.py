@@ -117,13 +117,13 @@ def failure_on_rows() -> Any:
 
 def joined_values() -> Any:
     """Values that are equal but for their case get the text of the first of them: what a row becomes depends on other rows."""
-    true = ingest.pieces
+    true = ingest.batches
 
-    def pieces(*given: Any) -> Iterator[Any]:
+    def batches(*given: Any) -> Iterator[Any]:
         for size, columns in true(*given):
             yield size, {name: _joined(texts) for name, texts in columns.items()}
 
-    return patch.object(ingest, "pieces", pieces)
+    return patch.object(ingest, "batches", batches)
 
 
 def _joined(texts: Any) -> Any:

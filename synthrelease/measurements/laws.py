@@ -1,6 +1,6 @@
 """The law of a weighted sum of discrete Laplace noises and of a normal error (theory 13.8, measured ratios).
 
-`criteria.noise_limits` has limits for whole weights, which hold without exception. Here weights are any numbers, dozens of them
+`limits` has limits for whole weights, which hold without exception. Here weights are any numbers, dozens of them
 for every interval, so the law is computed to about five digits.
 """
 
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from synthrelease.criteria.noise_limits import log_characteristic
+from synthrelease.measurements.limits import log_characteristic
 
 _STEPS = 64
 """Noises of one scale whose weighted standard deviations round to the same part of the largest are given one weight; their

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from synthrelease.audit.estimates import Hits, draws_to_find, lower_bounds, proven_epsilon, upper_bounds
+from synthrelease.audit.hits import Hits, draws_to_find, lower_bounds, proven_epsilon, upper_bounds
 
 
 @pytest.mark.parametrize("draws", [1, 17, 400])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from synthrelease.estimates.laws import Noises, half_width
+from synthrelease.measurements.laws import Noises, half_width
 
 Law = dict[float, float]
 

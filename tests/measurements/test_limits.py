@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from synthrelease.criteria.noise_limits import Parts, noise_limit
+from synthrelease.measurements.limits import Parts, noise_limit
 
 PARTS: list[Parts] = [
     ((2.0, 1, 1),),

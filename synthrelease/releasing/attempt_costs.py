@@ -1,7 +1,7 @@
 """How long an attempt of each family of generators will take and how much memory, from public sizes alone.
 
 The formulas stand on the classes; their constants were measured on one machine (docs/benchmarks.md, `tests.benchmarks.width`).
-Another machine, other libraries and other data take several times as much or as little: these are estimates, no promises.
+Another machine, other libraries and other data take several times as much or as little: these are no promises.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _SECONDS_PER_FIELD = 3e-7
 
 
 @dataclass(frozen=True, kw_only=True)
-class Estimate:
+class AttemptCost:
     """What an attempt of a family takes at most, in its largest configuration.
 
     Attributes
@@ -56,18 +56,18 @@ class Estimate:
 
 
 def usual_rows(spec: ReleaseSpec) -> int:
-    """The rows that estimates are for: the stated number, or `USUAL_ROWS`."""
+    """The rows that costs are reckoned for: the stated number, or `USUAL_ROWS`."""
     return spec.rows.stated or USUAL_ROWS
 
 
-def estimates(spec: ReleaseSpec, rows: int | None = None) -> tuple[Estimate, ...]:
+def attempt_costs(spec: ReleaseSpec, rows: int | None = None) -> tuple[AttemptCost, ...]:
     """One for each family of the space, the slowest first, for a file of so many rows."""
     rows, layout = rows or usual_rows(spec), finest(spec)
     families: dict[str, list[Generator]] = {}
     for generator in spec.space.generators:
         families.setdefault(generator.family, []).append(generator)
     found = [_of(family, generators, spec, layout, rows) for family, generators in families.items()]
-    return tuple(sorted(found, key=lambda estimate: -estimate.seconds))
+    return tuple(sorted(found, key=lambda cost: -cost.seconds))
 
 
 def finest(spec: ReleaseSpec) -> Layout:
@@ -75,7 +75,7 @@ def finest(spec: ReleaseSpec) -> Layout:
     return max((transformation.layout for transformation in spec.space.transformations), key=lambda each: each.n_cells)
 
 
-def _of(family: str, generators: Iterable[Generator], spec: ReleaseSpec, layout: Layout, rows: int) -> Estimate:
+def _of(family: str, generators: Iterable[Generator], spec: ReleaseSpec, layout: Layout, rows: int) -> AttemptCost:
     generators, distinct, columns = list(generators), min(rows, layout.n_cells), len(layout.sizes)
     seconds = max(generator.seconds(layout, rows) for generator in generators)
     seconds += _SECONDS_PER_FIELD * distinct * columns
@@ -84,7 +84,7 @@ def _of(family: str, generators: Iterable[Generator], spec: ReleaseSpec, layout:
     table = distinct * (columns * _BYTES_PER_FIELD + _BYTES_PER_ROW) + (spec.rows.stated or 0) * _BYTES_PER_DRAWN_ROW
     fit = max(generator.megabytes(layout) for generator in generators)
     few = layout.n_cells <= DENSE_LIMIT
-    return Estimate(
+    return AttemptCost(
         family=family,
         configurations=len(generators),
         seconds=seconds,
