@@ -28,11 +28,11 @@ quick: $(QUICK)
 	$(BIN)/mypy
 	$(BIN)/pytest -n $(WORKERS) -m "not slow"
 
-# The tests of one criterion, also its slow ones: make criterion NAME=faithfulness
+# The tests of one criterion, all neighbours of small tables among them: make criterion NAME=faithfulness
+KINDS := $(addprefix tests/criteria/test_,sensitivity.py joint.py measured_bounds.py public_facts.py a_trillion_rows.py)
 criterion: $(QUICK)
 	@test -n "$(NAME)" || { echo "usage: make criterion NAME=faithfulness"; exit 2; }
-	$(BIN)/pytest -k "$(NAME)" tests/test_contracts.py tests/criteria/test_values.py \
-	tests/criteria/test_sensitivity.py tests/audit/test_sensitivity.py $(wildcard tests/criteria/test_$(NAME).py)
+	$(BIN)/pytest -k "$(NAME)" tests/test_contracts.py $(KINDS) $(wildcard tests/criteria/test_$(NAME).py)
 
 test: $(TEST)
 	$(BIN)/ruff check .

@@ -1,6 +1,6 @@
 """What every generator, criterion and projection owes, checked for each entry of GENERATORS, CRITERIA and PROJECTIONS.
 
-A new entry is picked up by itself; it only needs a line of example parameters below.
+A new entry is picked up by itself, with its examples (`synthrelease.audit.examples`).
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import inspect
 import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synthrelease.accounting.charges import Charge, exact, mechanism
+from synthrelease.audit import examples as all_examples
+from synthrelease.audit.examples import COLUMNS, examples, to_learn
 from synthrelease.candidates.candidate import sample_plausible
 from synthrelease.candidates.generators import GENERATORS, Background, Generator, Model
 from synthrelease.candidates.projections import PROJECTIONS, Projection
@@ -40,91 +43,7 @@ from synthrelease.errors import BudgetError, RejectedRound
 from tests.helpers.facts import facts_of
 from tests.helpers.small import World, layout_of
 
-# One line per entry: the tables as they would stand in the TOML files, several where a parameter changes the course.
-GENERATOR_EXAMPLES: dict[str, list[dict[str, Any]]] = {
-    "privbayes": [
-        {"flavour": "theta", "theta": 0.5, "epsilon_split": "0.3"},
-        {"flavour": "degree", "degree": 2, "epsilon_split": "0.1", "selector": "exponential"},
-    ],
-    "marginals": [{"tables": "all 3-way"}, {"tables": "all 2-way + 2 all 1-way", "prior_weight": 0.001}],
-    "adaptive": [{}, {"tables": "all 2-way + 2 all 3-way", "clique_cells": 8}],
-    "adaptive_pure": [{"tables": "0.5 all 1-way + all 2-way"}, {"clique_cells": 4}],
-    "mwem": [
-        {"queries": 30, "iterations": 30, "inner_updates": 60},
-        {"queries": 60, "iterations": 60, "inner_updates": 900, "marginal": 1},
-    ],
-    "pep": [{"queries": 30, "iterations": 20}, {"queries": 59, "iterations": 30, "marginal": 3}],
-    "mst": [{}],
-    "aim": [{"rounds": 3}, {"rounds": 4, "degree": 3}],
-    "dpgan": [{"steps": 100, "batch": 100, "generator_width": 16, "latent": 4, "critic_width": 8, "generator_rate": 0.003}],
-    "dpctgan": [
-        {"steps": 100, "batch": 100, "generator_width": 16, "latent": 4, "critic_width": 8},
-        {"steps": 60, "batch": 50, "generator_width": 16, "critic_width": 4, "oversampling": 3, "clip": 3, "measured": "0.5"},
-    ],
-    "patectgan": [
-        {"steps": 60, "batch": 50, "generator_width": 16, "latent": 4, "critic_width": 8, "teachers": 50, "labels": 40},
-        {"steps": 20, "batch": 50, "generator_width": 16, "critic_width": 8, "teachers": 2, "labels": 1, "measured": "0.9"},
-    ],
-}
-TO_LEARN: dict[str, dict[str, Any]] = {"dpgan": {"steps": 400}}  # what an example needs more of before it knows the table
-SINGLE = {"a": "single", "b": "single", "c": "single"}
-LINE = {"target": "c", "features": ["a", "b"], "representation": {"a": "single", "b": "single", "c": "single"}}
-# The last table is the one under test; those before it are criteria that it refers to.
-CRITERION_EXAMPLES: dict[str, list[list[dict[str, Any]]]] = {
-    "absolute_marginal_error": [[{}], [{"largest": 1}], [{"tables": ["a:c", "b"]}]],
-    "relative_marginal_error": [[{"clip": 3}]],
-    "mean_marginal_error": [[{}], [{"tables": ["a:c", "all columns"]}]],
-    "quantile_marginal_error": [[{"quantile": 0.75}], [{"quantile": 1, "largest": 1, "tables": ["a:c"]}]],
-    "weighted_marginal_error": [[{"weight": "c"}], [{"weight": "b", "largest": 1}]],
-    "conditional_mean": [
-        [{"column": "c", "by": ["a", "b"], "range": [0, 3], "size_margin": 0.1}],
-        [{"column": "c", "range": [1, 2], "size_margin": 0.0}],
-    ],
-    "conditional_median": [
-        [{"column": "c", "by": ["a", "b"]}],
-        [{"column": "c", "within": 1, "quantiles": [0.25, 0.9]}],
-    ],
-    "difference_in_proportions": [
-        [{"column": "c", "bins": ["0", "3"], "by": ["a", "b"]}],
-        [{"column": "a", "bins": ["1"], "overall": True}],
-    ],
-    "logistic_regression": [[{"target": "c", "positive": ["2", "3"], "features": ["a", "b"], "representation": SINGLE}]],
-    "regression_coefficients": [[{"fit": "once", **LINE}], [{"fit": "every_round", **LINE}]],
-    "regression_one_step": [
-        [{"range": [0, 3], **LINE}],
-        [{"range": [0, 2], "fit_epsilon": "0.5", **LINE}],
-    ],
-    "regression_prediction": [
-        [
-            {"kind": "regression_coefficients", "name": "line", "fit": "once", **LINE},
-            {"coefficients": "line", "range": [0, 3]},
-        ],
-        [
-            {"kind": "regression_coefficients", "name": "line", "fit": "once", **LINE},
-            {"coefficients": "line", "range": [0, 3], "bound": "lines"},
-        ],
-    ],
-    "faithfulness": [
-        [{"exact": ["a"], "within_one_bin": ["b", "c"], "exact_around": {"c": 1}}],
-        [{"exact": ["a", "b", "c"], "within_one_bin": [], "at_most": 0}],
-    ],
-    "face_privacy": [
-        [{"minimum_count": 2, "threshold": 0, "epsilon": 0}],
-        [{"minimum_count": 2, "columns": 2, "threshold": 0, "epsilon": 0}],
-    ],
-}
-PROJECTION_EXAMPLES: dict[str, list[dict[str, Any]]] = {
-    "minimum_count": [
-        {"minimum_count": 1},
-        {"minimum_count": 2},
-        {"minimum_count": 5},
-        {"minimum_count": 3, "keep": "spread"},
-        {"minimum_count": 4, "keep": "nested"},
-    ],  # fmt: skip
-    "frequent_combinations": [{"columns": 1, "minimum_count": 4}, {"columns": 2, "minimum_count": 3}],
-}
-
-WORLD = World({"a": 1, "b": 2, "c": 3})
+WORLD = World(COLUMNS)
 RULES_FREE = Plausibility(layout=WORLD.layout, masks=())
 ROWS = [int(code) for code in np.random.default_rng(7).choice(24, size=300, p=np.arange(24, 0, -1) / 300)]
 
@@ -133,24 +52,24 @@ def of_a_library(name: str) -> bool:
     return name in GENERATORS and GENERATORS[name].library_megabytes > 0
 
 
-def numbered(registry: Mapping[str, object], examples: Mapping[str, Sequence[object]]) -> list[Any]:
+def numbered(registry: Mapping[str, object], family: str) -> list[Any]:
     """(name, number of the example) for every entry of the registry; -1 where it has no example."""
     return [
         pytest.param(
             name,
             i,
             id=f"{name}-{i}" if i >= 0 else f"{name}-without-example",
-            marks=[pytest.mark.slow] if of_a_library(name) or name in TO_LEARN else [],
+            marks=[pytest.mark.slow] if of_a_library(name) or to_learn(name) else [],
         )
         for name in registry
-        for i in (range(len(examples[name])) if examples.get(name) else [-1])
+        for i in (range(len(examples(family, name))) if examples(family, name) else [-1])
     ]
 
 
-def example(examples: Mapping[str, Sequence[Any]], table: str, name: str, number: int) -> Any:
+def example(family: str, name: str, number: int) -> Any:
     if number < 0:
-        pytest.fail(f"{name!r} has no example: add a line for it to {table} in tests/test_contracts.py")
-    return examples[name][number]
+        pytest.fail(f"{name!r} has no example: write synthrelease/audit/examples/{family}/{name}.py")
+    return examples(family, name)[number]
 
 
 class Witness(Meter):
@@ -184,18 +103,18 @@ def guarded_door(private: PrivateCounts) -> Untouchable:
 
 
 def test_an_entry_without_an_example_fails_with_advice() -> None:
-    (missing,) = numbered({"new": object()}, {})
-    with pytest.raises(pytest.fail.Exception, match="'new' has no example: add a line for it to WHERE"):
-        example({}, "WHERE", *missing.values)
+    (missing,) = numbered({"new": object()}, "criteria")
+    with pytest.raises(pytest.fail.Exception, match="'new' has no example: write synthrelease/audit/examples/criteria/new.py"):
+        example("criteria", *missing.values)
 
 
 @pytest.mark.parametrize(
-    ("registry", "examples"),
-    [(GENERATORS, GENERATOR_EXAMPLES), (CRITERIA, CRITERION_EXAMPLES), (PROJECTIONS, PROJECTION_EXAMPLES)],
-    ids=["generators", "criteria", "projections"],
+    ("family", "registry"),
+    [("generators", GENERATORS), ("criteria", CRITERIA), ("projections", PROJECTIONS)],
 )
-def test_no_example_is_left_over(registry: Mapping[str, object], examples: Mapping[str, object]) -> None:
-    assert set(examples) <= set(registry)
+def test_no_example_is_left_over(family: str, registry: Mapping[str, object]) -> None:
+    files = Path(all_examples.__file__).parent.joinpath(family).glob("[a-z]*.py")
+    assert {path.stem for path in files} <= set(registry)
 
 
 # --- What stands on every class
@@ -281,7 +200,7 @@ def test_a_class_that_leaves_a_fact_out_is_found() -> None:
 
 # --- Generators
 
-each_generator = pytest.mark.parametrize(("name", "number"), numbered(GENERATORS, GENERATOR_EXAMPLES))
+each_generator = pytest.mark.parametrize(("name", "number"), numbered(GENERATORS, "generators"))
 BUDGET = exact("1.5")
 
 
@@ -298,7 +217,7 @@ def few_steps_of_the_library(request: pytest.FixtureRequest, monkeypatch: pytest
 
 
 def make_generator(name: str, number: int, **more: Any) -> Generator:
-    return GENERATORS[name].model_validate(example(GENERATOR_EXAMPLES, "GENERATOR_EXAMPLES", name, number) | more)
+    return GENERATORS[name].model_validate(example("generators", name, number) | more)
 
 
 def fitted(generator: Generator, world: World, rows: Sequence[int], plausibility: Plausibility, epsilon: Fraction) -> Model:
@@ -432,7 +351,7 @@ def test_one_rule_over_all_columns_gives_plausible_rows_or_a_rejected_round(name
     cell = (0, 1, 1)
     rules = Plausibility(layout=WORLD.layout, masks=(only(cell, (0, 1, 2)),))
     try:
-        model = fitted(make_generator(name, number, **TO_LEARN.get(name, {})), WORLD, ROWS, rules, exact(epsilon))
+        model = fitted(make_generator(name, number, **to_learn(name)), WORLD, ROWS, rules, exact(epsilon))
         table = sample_plausible(model, 50, rules, np.random.default_rng(0))
     except RejectedRound:
         assert epsilon == "0.05"  # with little noise the model knows that the cell is common
@@ -447,7 +366,7 @@ def test_a_generator_learns_from_the_table_at_a_large_budget(name: str, number: 
     Two networks that play against each other only come near (12 fits of the example: 0.7% to 1.7%).
     """
     rows, near = ROWS * 20, 0.05 if name == "dpgan" else 0.02
-    sample = fitted(make_generator(name, number, **TO_LEARN.get(name, {})), WORLD, rows, RULES_FREE, exact(1000)).sample(
+    sample = fitted(make_generator(name, number, **to_learn(name)), WORLD, rows, RULES_FREE, exact(1000)).sample(
         len(rows), np.random.default_rng(0)
     )
     for column in range(3):
@@ -481,7 +400,7 @@ def test_what_is_drafted_of_a_generator_or_projection_is_valid(registry: Mapping
 
 # --- Criteria
 
-each_criterion = pytest.mark.parametrize(("name", "number"), numbered(CRITERIA, CRITERION_EXAMPLES))
+each_criterion = pytest.mark.parametrize(("name", "number"), numbered(CRITERIA, "criteria"))
 SYNTHETIC = [int(code) for code in np.random.default_rng(8).choice(24, size=300)]
 
 
@@ -489,7 +408,7 @@ class Stage:
     """A criterion under test, the criteria it refers to, and what was prepared for them."""
 
     def __init__(self, name: str, number: int):
-        tables = example(CRITERION_EXAMPLES, "CRITERION_EXAMPLES", name, number)
+        tables = example("criteria", name, number)
         self.criteria: list[Criterion] = []
         for table in tables:
             kind = name if table is tables[-1] else table["kind"]
@@ -731,12 +650,12 @@ def test_what_a_criterion_drafts_of_itself_is_valid(name: str) -> None:
 
 # --- Projections
 
-each_projection = pytest.mark.parametrize(("name", "number"), numbered(PROJECTIONS, PROJECTION_EXAMPLES))
+each_projection = pytest.mark.parametrize(("name", "number"), numbered(PROJECTIONS, "projections"))
 LAYOUT = layout_of(5, 6)
 
 
 def make_projection(name: str, number: int) -> Any:
-    return PROJECTIONS[name].model_validate(example(PROJECTION_EXAMPLES, "PROJECTION_EXAMPLES", name, number))
+    return PROJECTIONS[name].model_validate(example("projections", name, number))
 
 
 @each_projection

@@ -13,11 +13,15 @@ import pytest
 
 import synthrelease
 from synthrelease.bundle import write_bundle
+from synthrelease.candidates.generators import GENERATORS
+from synthrelease.candidates.projections import PROJECTIONS
+from synthrelease.criteria import CRITERIA
 from synthrelease.releasing.release import release
 from synthrelease.specification.spec import load_spec
 from tests.conftest import ROOT
 from tests.helpers.tiny import write_config, write_data, write_measured_release
 
+KINDS: dict[str, type] = {**CRITERIA, **GENERATORS, **PROJECTIONS}
 WITH_EXAMPLES = sorted(
     path.relative_to(ROOT).with_suffix("").as_posix().replace("/", ".")
     for path in (ROOT / "synthrelease").rglob("*.py")
@@ -42,6 +46,11 @@ def test_the_examples_give_what_they_say(module: str, folder: Path, monkeypatch:
     found = doctest.testmod(import_module(module))
     assert found.attempted > 0
     assert found.failed == 0
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_has_an_example(kind: str) -> None:
+    assert ">>>" in (KINDS[kind].__doc__ or "")
 
 
 @pytest.mark.parametrize("name", synthrelease.__all__)

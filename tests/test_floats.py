@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from synthrelease.audit.sensitivity import Recording, criterion
+from synthrelease.audit.sensitivity import Recording
+from synthrelease.audit.sweep import criterion
 from synthrelease.audit.worlds import World, integer_column
 from synthrelease.criteria import Criterion, Fitted, Score
 from synthrelease.criteria.fitted import Regression

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 
@@ -11,7 +10,8 @@ import numpy as np
 
 from synthrelease.accounting.charges import decimal_text
 from synthrelease.audit.cases import Case
-from synthrelease.audit.sensitivity import CodeFigures, Sweep, criterion
+from synthrelease.audit.sensitivity import CodeFigures
+from synthrelease.audit.sweep import Sweep, Table, criterion
 from synthrelease.audit.sweeps import sweeps
 from synthrelease.audit.worlds import World
 from synthrelease.criteria import Criterion, Fitted, fitted_before
@@ -20,70 +20,6 @@ from synthrelease.criteria.joint import JointTest
 EPSILONS = (Fraction(1, 2), Fraction(1), Fraction(4))
 DRAWS = 3_000
 FIT_DRAWS = 400
-Table = tuple[int, ...]
-"""A table by the codes of its records' cells."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Neighbours:
-    """A synthetic table and two private ones that differ in one record."""
-
-    synthetic: Table
-    left: Table
-    right: Table
-
-
-def _tables(synthetic: Table, left: Table, right: Table) -> Neighbours:
-    return Neighbours(synthetic=synthetic, left=left, right=right)
-
-
-FURTHEST = {
-    "absolute, 2 x 3, all tables": _tables((0, 0, 0), (0, 0, 1), (0, 1, 1)),
-    "absolute, 2 x 3, one-way tables": _tables((0, 0, 0), (0, 0, 1), (0, 1, 1)),
-    "relative, 2 x 3, clip 2": _tables((0, 0, 0), (0, 0, 0), (0, 0, 1)),
-    "relative, 6, clip 10": _tables((0, 0, 1), (0, 1, 1), (1, 1, 1)),
-    "weighted by b, 2 x 3, all tables": _tables((0, 0, 1), (0, 0, 1), (0, 1, 2)),
-    "weighted by a, 3 x 2, all tables": _tables((0, 0, 2), (0, 0, 2), (0, 2, 4)),
-    "mean of a by b, 2 x 3": _tables((0, 1, 2), (0, 1, 2), (0, 1, 5)),
-    "mean of b by a, clipped, 2 x 3": _tables((0, 0, 3), (0, 0, 3), (0, 0, 4)),
-    "mean of all, clipped, margin 0.3, 6": _tables((0, 0, 0), (0, 0, 2), (0, 2, 4)),
-    "faithfulness, a exact, b near, 2 x 3": _tables((0, 0, 0), (0, 0, 2), (0, 2, 2)),
-    "faithfulness, one of both near, 3 x 2": _tables((0, 0, 0), (0, 0, 3), (0, 3, 3)),
-    "prediction, opposite line, 2 x 3": _tables((0, 0, 4), (0, 0, 4), (0, 2, 4)),
-    "prediction, rising line, 3 x 2": _tables((0, 0, 0), (0, 2, 2), (0, 2, 3)),
-    "relative, 2 x 3, clip 1.6": _tables((0, 0, 0), (0, 0, 0), (0, 0, 1)),
-    "absolute, 6, all tables": _tables((0, 0, 0), (0, 0, 1), (0, 1, 1)),
-    "mean of a by grouped b, 2 x 3": _tables((0, 0, 0), (0, 0, 1), (0, 0, 4)),
-    "mean of a by b, margin 0.4, 2 x 3": _tables((0, 0, 0), (0, 1, 2), (0, 1, 5)),
-    "faithfulness, near in six bins, 6": _tables((0, 0, 0), (0, 0, 2), (0, 2, 2)),
-    "prediction, flat line, 2 x 3": _tables((0, 2, 5), (0, 3, 3), (0, 3, 5)),
-    "prediction by lines, rising line, 2 x 3": _tables((0, 0, 4), (0, 0, 3), (0, 1, 3)),
-    "one step, 2 x 3": _tables((0, 1, 4), (0, 3, 5), (0, 5, 5)),
-    "one step, 3 x 2": _tables((0, 2, 4), (0, 1, 1), (0, 1, 5)),
-    "joint test, marginals and ratios, 2 x 3": _tables((0, 0, 0), (0, 0, 1), (0, 1, 1)),
-    "joint test, means and faithfulness, 2 x 3": _tables((0, 0, 3), (0, 0, 3), (0, 0, 5)),
-    "joint test, five criteria, 2 x 3": _tables((0, 0, 3), (0, 0, 1), (0, 1, 1)),
-    "absolute, 2 x 3, named tables": _tables((0, 0, 0), (0, 0, 1), (0, 1, 1)),
-    "mean of tables, 2 x 3": _tables((0, 0, 0), (0, 0, 4), (0, 4, 4)),
-    "quantile 0.7 of tables, 2 x 3": _tables((0, 0, 0), (0, 0, 1), (0, 1, 1)),
-    "median of b by a, 2 x 3": _tables((0, 0, 3), (0, 0, 3), (0, 0, 4)),
-    "quartiles of all, 6": _tables((0, 0, 0), (0, 0, 1), (0, 1, 1)),
-    "proportion of b by a, 2 x 3": _tables((0, 0, 3), (0, 0, 0), (0, 0, 4)),
-    "proportion of grouped b by a and of all, 2 x 3": _tables((0, 0, 3), (0, 0, 0), (0, 0, 4)),
-    "logistic step, 1, 2 x 2": _tables((0, 1, 2, 3), (0, 0, 0, 0), (0, 0, 0, 1)),
-    "mean of a by b, with missing values, 2 x 2": _tables((0, 0, 1), (0, 0, 1), (0, 0, 4)),
-    "median of b, with missing values, 2 x 2": _tables((0, 0, 0), (0, 0, 1), (0, 1, 1)),
-    "proportion of b by a, with missing values, 2 x 2": _tables((0, 0, 2), (0, 0, 3), (0, 0, 4)),
-    "faithfulness, a ignored, with missing values, 2 x 2": _tables((0, 2, 2), (0, 0, 0), (0, 0, 2)),
-    "one step, with missing values, 2 x 2": _tables((0, 2, 4), (0, 1, 1), (0, 1, 3)),
-    "prediction, with missing values, 2 x 2": _tables((0, 0, 0), (0, 2, 2), (0, 2, 3)),
-    "joint test, with missing values, 2 x 2": _tables((0, 0, 3), (0, 3, 3), (3, 3, 5)),
-}
-"""Sweeps, and tables of three records (four, where three determine no fit) that move their figures furthest.
-
-They were found by enumeration, which a test repeats.
-"""
-
 _LINE = {"target": "b", "features": ["a"], "representation": {"a": "single", "b": "single"}}
 _SYNTHETIC = (0, 1, 5)
 _LINES: tuple[tuple[dict[str, int], Table, Table], ...] = (
@@ -95,9 +31,10 @@ _LINES: tuple[tuple[dict[str, int], Table, Table], ...] = (
 
 def criterion_cases() -> Iterator[Case]:
     """Every criterion that spends, at several budgets; and the one that does not."""
-    for name in FURTHEST:
-        for epsilon in EPSILONS:
-            yield scoring_case(name, epsilon)
+    for sweep in sweeps():
+        if sweep.furthest:
+            for epsilon in EPSILONS:
+                yield scoring_case(sweep.name, epsilon)
     for fit in ("once", "every_round"):
         for epsilon in EPSILONS:
             for highs, left, right in _LINES:
@@ -107,7 +44,9 @@ def criterion_cases() -> Iterator[Case]:
 
 def scoring_case(name: str, epsilon: Fraction, *, spent: Fraction | None = None) -> Case:
     """Scores of one synthetic table against two private ones; `spent` is the budget of the scores, right unless given."""
-    sweep, neighbours = next(sweep for sweep in sweeps() if sweep.name == name), FURTHEST[name]
+    sweep, neighbours = next((sweep, sweep.furthest) for sweep in sweeps() if sweep.name == name)
+    if neighbours is None:
+        raise LookupError(f"{name}: expected the neighbours that are furthest apart, found none")
     draw = partial(_slacks if sweep.joint else _scores, sweep, spent or epsilon, neighbours.synthetic)
     return Case(
         family=sweep.kind if sweep.joint else f"criterion {sweep.kind}",

@@ -15,19 +15,19 @@ And for every pair (R, S) the code's figure is the exact one up to half a step o
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
 from synthrelease.audit.exact_figures import exact_figures, least_slack
 from synthrelease.audit.left_out_rows import pair_numbers, resized_pairs
+from synthrelease.audit.sweep import Sweep
 from synthrelease.audit.worlds import World
 from synthrelease.candidates.candidate import Candidate
-from synthrelease.criteria import CRITERIA, Criterion, Fitted
+from synthrelease.criteria import Fitted
 from synthrelease.criteria.fitted import Regression
-from synthrelease.criteria.functional_mechanism import LinearModel
 from synthrelease.criteria.joint import JointTest
 from synthrelease.criteria.linear_regression import RegressionCoefficients
 from synthrelease.enclave.door import PrivateCounts
@@ -52,44 +52,6 @@ class Recording(SystemEntropy):
 
     def add_gaussian(self, values: np.ndarray, scale: float) -> np.ndarray:
         return self.add_laplace(values, scale)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Sweep:
-    """One criterion over one tiny world.
-
-    Attributes
-    ----------
-    highs, groups, missing : of the `World`.
-    criteria : the last one is enumerated, those before it are criteria that it refers to; with `joint` the least slack of all
-        `asked` is.
-    fitted : the private line, for a criterion that uses one: it is public when the criterion is scored.
-    tight : whether the bound is claimed to be attained by some triple.
-    """
-
-    name: str
-    highs: Mapping[str, int]
-    criteria: tuple[Criterion, ...]
-    groups: Mapping[str, list[str]] = field(default_factory=dict)
-    missing: tuple[str, ...] = ()
-    fitted: LinearModel | None = None
-    tight: bool = True
-    joint: bool = False
-
-    @property
-    def world(self) -> World:
-        return World(self.highs, self.groups, self.missing)
-
-    @property
-    def kind(self) -> str:
-        return "joint test" if self.joint else self.criteria[-1].kind
-
-    @property
-    def asked(self) -> tuple[Criterion, ...]:
-        """Criteria whose query is part of what is enumerated."""
-        if not self.joint:
-            return self.criteria[-1:]
-        return tuple(criterion for criterion in self.criteria if criterion.figure_gets_noise)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -167,6 +129,8 @@ def _enumerate(sweep: Sweep, n: int, n_file: int) -> Enumeration:
         found = scorer.figures(privates, synthetic)
         if sweep.joint:
             exact = least_slack(sweep.asked, world, tables, counts, sweep.fitted)
+        elif sweep.reference:
+            exact = sweep.reference(sweep.criteria[-1], world, tables, counts)
         else:
             exact = exact_figures(sweep.criteria[-1], world, tables, counts, sweep.fitted)
         changes = np.abs(exact.numerators[first] - exact.numerators[second])
@@ -267,8 +231,3 @@ class CodeFigures:
             asked = [(one, one.query(private.n, candidate, self.setting, self.fitted)) for one in self.sweep.asked]
             test.noisy_slack(private.with_plan([test.charge]), asked)
         return test.epsilon, {1.0}
-
-
-def criterion(kind: str, **fields: object) -> Criterion:
-    """A criterion with a budget of 1, for enumeration and audit."""
-    return CRITERIA[kind].model_validate({"name": kind, "kind": kind, "threshold": 1.5, "epsilon": 1, **fields})

@@ -41,6 +41,7 @@ CRITERIA: Mapping[str, type[Criterion]] = Kinds(
         "conditional_mean": "conditional_means:ConditionalMean",
         "conditional_median": "conditional_medians:ConditionalMedian",
         "difference_in_proportions": "proportions:DifferenceInProportions",
+        "kolmogorov_distance": "kolmogorov_distance:KolmogorovDistance",
         "regression_coefficients": "linear_regression:RegressionCoefficients",
         "regression_one_step": "regression_one_step:RegressionOneStep",
         "regression_prediction": "regression_prediction:RegressionPrediction",

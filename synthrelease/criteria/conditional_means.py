@@ -81,6 +81,15 @@ class ConditionalMean(Criterion):
     least the width / n, and a grid step above 2^-(b + 1) of that, where b = 12 up to 2^35 rows and n 2^b <= 2^47 up to 2^40 of
     them (`grid_bits`): a quarter of a step is above 2^-50 of the width. A range that is too narrow or too wide for
     floating-point numbers is refused.
+
+    Examples
+    --------
+    >>> judged = ConditionalMean(
+    ...     kind="conditional_mean", name="income", threshold=5, epsilon="0.01", column="income",
+    ...     range=[0, 900], by=["age"], size_margin=0.01
+    ... )
+    >>> judged.own_values_of
+    ('income',)
     """
 
     kind: Literal["conditional_mean"]

@@ -58,6 +58,15 @@ class ConditionalMedian(Criterion):
     [-q, 1 - q], so a replaced record moves the sum by at most 1; likewise A - (1 - q) n_g. The maximum keeps that (theory 3.0,
     maxima). No division by a private size takes place, so small groups need no more noise. With q = a/b the figure is a whole
     number over b n, rounded once.
+
+    Examples
+    --------
+    >>> judged = ConditionalMedian(
+    ...     kind="conditional_median", name="income", threshold=0.02, epsilon="0.01", column="income",
+    ...     by=["age"], within=1
+    ... )
+    >>> judged.figure_range
+    (-0.5, 1.0)
     """
 
     counts_rows: ClassVar[bool] = True

@@ -46,6 +46,11 @@ class FacePrivacy(Criterion):
     Privacy
     -------
     Looks at the candidate alone, which is already differentially private: costs nothing.
+
+    Examples
+    --------
+    >>> FacePrivacy(kind="face_privacy", name="rare rows", minimum_count=2).promised_count
+    2
     """
 
     figure_gets_noise: ClassVar[bool] = False

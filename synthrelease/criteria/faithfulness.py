@@ -55,6 +55,15 @@ class Faithfulness(Criterion):
     Sensitivity 1/n: a replaced record changes the size of a maximum matching by at most one pair, whatever pairs are similar,
     if that is fixed beforehand (Proposition 10). With ignored columns rows are matched on the other ones alone: that is another
     public rule of what is similar, and a record is still one row on one side of the graph.
+
+    Examples
+    --------
+    >>> judged = Faithfulness(
+    ...     kind="faithfulness", name="similar rows", threshold=0.1, epsilon="0.01", exact=["sex"],
+    ...     within_one_bin=["age"]
+    ... )
+    >>> judged.least_sensitivity(10_000)
+    0.0001
     """
 
     counts_rows: ClassVar[bool] = True

@@ -16,6 +16,9 @@ from synthrelease.criteria.wording import words
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.schema import Binning, Layout, Transformation
 
+_PRODUCTS = 2**30
+"""Counts of which 64 bits hold the difference of two products."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Grouping:
@@ -75,6 +78,20 @@ def sizes(table: Counts, groups: np.ndarray, inside: np.ndarray, n_groups: int) 
     """
     counted = inside & (groups >= 0)
     return np.bincount(groups[counted], weights=table.counts[counted], minlength=n_groups).astype(np.int64)
+
+
+def excess_of_shares(hits: np.ndarray, rows: np.ndarray, our_hits: np.ndarray, ours: np.ndarray) -> np.ndarray:
+    """hits m - h rows, elementwise: m times how many hits more there are than a share h/m of the rows.
+
+    Whole numbers, Python's own where 64 bits might not hold the products.
+
+    Parameters
+    ----------
+    our_hits, ours : h and m, those of a candidate.
+    """
+    if max(int(rows.max(initial=0)), int(ours.max(initial=0))) > _PRODUCTS:
+        hits, rows, ours = hits.astype(object), rows.astype(object), ours.astype(object)
+    return np.asarray(hits * ours - our_hits * rows)
 
 
 def rows_of_bins(table: Counts, column: int, grouping: Grouping, n_bins: int) -> Counts:

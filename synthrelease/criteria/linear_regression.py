@@ -92,6 +92,15 @@ class RegressionCoefficients(Criterion):
     -------
     The private fit is eps-DP (functional mechanism in joint form, `private_least_squares`); everything else is
     post-processing of it and of the candidate.
+
+    Examples
+    --------
+    >>> judged = RegressionCoefficients(
+    ...     kind="regression_coefficients", name="line", threshold=0.1, epsilon="0.4", target="income",
+    ...     features=["age"], representation={"income": "fine", "age": "fine"}
+    ... )
+    >>> judged.once()[0].epsilon
+    Fraction(2, 5)
     """
 
     figure_gets_noise: ClassVar[bool] = False

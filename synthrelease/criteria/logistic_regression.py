@@ -82,6 +82,15 @@ class LogisticRegression(Criterion):
     products with counts are off by 2^-52 of themselves and their sums correctly rounded in whatever order (math.fsum), as is
     the quotient: by 4 n 2^-53 max |v_j| / m in all. The sensitivity is at least max |v_j| / m, and a quarter of a grid step
     above 8 n 2^-53 of it for n up to 2^40 (`laplace_figure`).
+
+    Examples
+    --------
+    >>> judged = LogisticRegression(
+    ...     kind="logistic_regression", name="odds", threshold=0.1, epsilon="0.01", target="hospital",
+    ...     positive=["yes"], features=["age"], representation={"hospital": "all", "age": "fine"}
+    ... )
+    >>> judged.charge.epsilon
+    Fraction(1, 100)
     """
 
     no_sensitivity: ClassVar[str] = (

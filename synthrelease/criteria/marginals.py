@@ -39,6 +39,14 @@ class AbsoluteMarginalError(MarginalCriterion):
     -------
     Sensitivity 1/n: replacing one record changes each cell's count by at most 1, and the sensitivity of a maximum is the
     maximum of the sensitivities (Proposition 3).
+
+    Examples
+    --------
+    >>> judged = AbsoluteMarginalError(
+    ...     kind="absolute_marginal_error", name="all tables", threshold=0.01, epsilon="0.02", largest=3
+    ... )
+    >>> judged.least_sensitivity(10_000)
+    0.0001
     """
 
     counts_rows: ClassVar[bool] = True
@@ -128,6 +136,14 @@ class RelativeMarginalError(Criterion):
     tighter than Proposition 5).
     Slack: how many records each r is inside [s / threshold, threshold s], the least over all bins: sensitivity 1, because
     every r moves by at most 1.
+
+    Examples
+    --------
+    >>> judged = RelativeMarginalError(
+    ...     kind="relative_marginal_error", name="single columns", threshold=2, epsilon="0.1", clip=10
+    ... )
+    >>> judged.figure_range
+    (1.0, 10.0)
     """
 
     asks_single_columns: ClassVar[bool] = True

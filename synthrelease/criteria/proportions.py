@@ -22,6 +22,7 @@ from synthrelease.criteria.facts import Group, PublicFacts
 from synthrelease.criteria.fitted import Fitted
 from synthrelease.criteria.groupings import (
     Grouping,
+    excess_of_shares,
     groupings,
     public_groupings,
     public_sizes,
@@ -41,8 +42,6 @@ from synthrelease.domain.synthetic_table import SyntheticTable
 
 _MOST_BY = 6
 """Groupings of a draft."""
-_PRODUCTS = 2**30
-"""Counts of which 64 bits hold the difference of two products."""
 
 
 class DifferenceInProportions(Criterion):
@@ -69,6 +68,15 @@ class DifferenceInProportions(Criterion):
     divides, so no margin is needed and no group is filled up. a_g m_g - (p_g m_g) n_g is a whole number, exact whatever its
     size, over m_g^2; the quotient, at most n / m_g, is rounded to 2^-51 of itself: by 4 n 2^-53 of the sensitivity, which is
     below a quarter of a grid step up to 2^40 rows (`laplace_figure`).
+
+    Examples
+    --------
+    >>> judged = DifferenceInProportions(
+    ...     kind="difference_in_proportions", name="hospital", threshold=0.03, epsilon="0.01",
+    ...     column="hospital", bins=["yes"], by=["age"]
+    ... )
+    >>> judged.least_sensitivity(10_000)
+    0.0001
     """
 
     kind: Literal["difference_in_proportions"]
@@ -238,12 +246,9 @@ class _Shares:
         return sizes(table, groups, values, n_groups), sizes(table, groups, values & self.meets[bins], n_groups)
 
     def excess(self, table: Counts) -> np.ndarray:
-        """(n_groups,) m_g (a_g - p_g n_g): whole numbers, Python's own where 64 bits might not hold the products."""
+        """(n_groups,) m_g (a_g - p_g n_g): exact whole numbers."""
         rows, hits = self.of(table)
-        ours = self.rows
-        if max(table.total, int(ours.max(initial=0))) > _PRODUCTS:
-            rows, hits, ours = rows.astype(object), hits.astype(object), ours.astype(object)
-        return np.asarray(hits * ours - self.hits * rows)
+        return excess_of_shares(hits, rows, self.hits, self.rows)
 
     def errors(self, table: Counts) -> np.ndarray:
         """(n_groups,) |a_g - p_g n_g| / m_g: each the quotient of two whole numbers below 2^81, rounded to 2^-51 of itself."""

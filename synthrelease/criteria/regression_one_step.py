@@ -59,6 +59,15 @@ class RegressionOneStep(RegressionCoefficients):
     most, and their sums are correctly rounded in whatever order (math.fsum), as are the sum over the slopes and the quotient:
     by 5 n 2^-53 max || v ||_1 / m in all, less than 3 n 2^-53 of the sensitivity. That is below a quarter of a grid step for n
     up to 2^40, which is above 8 n 2^-53 of it (`laplace_figure`).
+
+    Examples
+    --------
+    >>> judged = RegressionOneStep(
+    ...     kind="regression_one_step", name="line", threshold=0.1, epsilon="0.4", target="income",
+    ...     features=["age"], representation={"income": "fine", "age": "fine"}, range=[0, 900]
+    ... )
+    >>> judged.charge.epsilon
+    Fraction(2, 5)
     """
 
     figure_gets_noise: ClassVar[bool] = True

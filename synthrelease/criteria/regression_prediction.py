@@ -47,6 +47,15 @@ class RegressionPrediction(Criterion):
     looked at; its products with counts are off by 2^-53 of themselves and their sum is correctly rounded in whatever order
     (math.fsum). So the figure is off by less than n 2^-51 / m of the largest gap: less than a quarter of a grid step, because
     the sensitivity is at least n 2^(b - 47) / m of that gap, and a step above 2^-(b + 1) of the sensitivity (`grid_bits`).
+
+    Examples
+    --------
+    >>> judged = RegressionPrediction(
+    ...     kind="regression_prediction", name="errors", threshold=5, epsilon="0.01",
+    ...     coefficients="line", range=[0, 900]
+    ... )
+    >>> judged.charge.epsilon
+    Fraction(1, 100)
     """
 
     no_sensitivity: ClassVar[str] = (

@@ -83,6 +83,15 @@ class MeanMarginalError(TypicalMarginalError):
     -------
     Sensitivity 1/n: one replaced record moves two cells of a table by 1 at most, so its sum by 2 and its distance by 1/n; the
     mean of numbers that each move by at most 1/n moves by no more. The sums are whole numbers; the mean is rounded once.
+
+    Examples
+    --------
+    >>> judged = MeanMarginalError(
+    ...     kind="mean_marginal_error", name="typical tables", threshold=0.05, epsilon="0.01",
+    ...     tables=["all 2-way"]
+    ... )
+    >>> judged.least_sensitivity(10_000)
+    0.0001
     """
 
     no_bounds: ClassVar[str] = "A mean over tables says nothing about a single one of them."
@@ -131,6 +140,15 @@ class QuantileMarginalError(TypicalMarginalError):
     Sensitivity 1/n: each table's distance moves by at most 1/n (`MeanMarginalError`), and so does the k-th smallest of them.
     Which tables count is fixed beforehand. A share of tables above a limit, on the other hand, could move by 1: it is never
     released.
+
+    Examples
+    --------
+    >>> judged = QuantileMarginalError(
+    ...     kind="quantile_marginal_error", name="most tables", threshold=0.05, epsilon="0.01",
+    ...     quantile=0.9
+    ... )
+    >>> judged.least_sensitivity(10_000)
+    0.0001
     """
 
     no_draft: ClassVar[str] = "The mean is drafted; which share of the tables matters is a decision about the table at hand."

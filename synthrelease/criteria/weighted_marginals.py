@@ -47,6 +47,15 @@ class WeightedMarginalError(MarginalCriterion):
 
     Rounding: weights count as the nearest multiples of w_max / 2^20, before anything is counted, so that the w of the proof are
     whole numbers and all sums are exact.
+
+    Examples
+    --------
+    >>> judged = WeightedMarginalError(
+    ...     kind="weighted_marginal_error", name="weighted", threshold=0.05, epsilon="0.01",
+    ...     weight="weight"
+    ... )
+    >>> judged.charge.epsilon
+    Fraction(1, 100)
     """
 
     no_bounds: ClassVar[str] = "It is about weighted shares, and bounds are about numbers of rows."

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
-from math import comb
 from typing import Any
 
 import numpy as np
@@ -13,15 +12,14 @@ import pytest
 
 from synthrelease import randomness
 from synthrelease.audit import model_sensitivity, sensitivity
-from synthrelease.audit.criterion_cases import FURTHEST
 from synthrelease.audit.model_sensitivity import enumerate_models
-from synthrelease.audit.sensitivity import CodeFigures, Recording, Sweep, criterion, enumerate_sweep, neighbour_pairs
+from synthrelease.audit.sensitivity import CodeFigures, Recording, enumerate_sweep, neighbour_pairs
+from synthrelease.audit.sweep import Sweep, criterion
 from synthrelease.audit.sweeps import MOST_RECORDS, sweeps
 from synthrelease.audit.worlds import World
 from synthrelease.candidates.generators import Background
 from synthrelease.candidates.generators.privbayes import PrivBayes
 from synthrelease.criteria import (
-    CRITERIA,
     conditional_means,
     conditional_medians,
     faithfulness,
@@ -38,41 +36,14 @@ from synthrelease.criteria.functional_mechanism import least_squares
 from synthrelease.criteria.records import records_of_cells
 from synthrelease.criteria.typical_marginals import MeanMarginalError
 from synthrelease.domain.plausibility import Plausibility
+from tests.criteria.test_sensitivity import triples
 
 SWEEPS = {sweep.name: sweep for sweep in sweeps()}
-FREE = {"face_privacy"}
-BY_MOMENTS = {"regression_coefficients"}
 
 
-def triples(cells: int, most_records: int) -> int:
-    """Unordered neighbours share n - 1 records and have two different cells for the last; times every synthetic table."""
-    return sum(
-        comb(n - 1 + cells - 1, cells - 1) * comb(cells, 2) * comb(n + cells - 1, cells - 1) for n in range(1, most_records + 1)
-    )
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", SWEEPS)
-def test_no_change_is_larger_than_the_noise_pays_for(name: str) -> None:
-    """All tables of at most three records; two where figures take longer; four in a world of four cells for a logistic fit.
-
-    Fewer records determine no logistic regression: in larger worlds its bound is not attained by tables this small.
-    """
-    sweep = SWEEPS[name]
-    cells = sweep.world.layout.n_cells
-    records = 3 if sweep.kind in ("absolute_marginal_error", "relative_marginal_error", "conditional_mean") else 2
-    if sweep.kind == "logistic_regression":
-        records, sweep = (4, sweep) if cells == 4 else (2, replace(sweep, tight=False))
-    found = enumerate_sweep(sweep, records)
-    assert found.sound
-    assert found.triples == triples(cells, records)
-    assert found.largest == 1 or not sweep.tight
-
-
-def test_the_whole_enumeration_has_more_than_ten_million_triples_and_every_criterion_that_spends() -> None:
+def test_the_whole_enumeration_has_more_than_ten_million_triples() -> None:
     sizes = {name: sweep.world.layout.n_cells for name, sweep in SWEEPS.items()}
     assert sum(triples(cells, MOST_RECORDS) for cells in sizes.values()) > 10**7
-    assert {sweep.kind for sweep in SWEEPS.values()} == (set(CRITERIA) - FREE - BY_MOMENTS) | {"joint test"}
 
 
 def test_neighbours_are_all_pairs_that_differ_in_one_record() -> None:
@@ -264,7 +235,8 @@ def test_the_criterion_adds_noise_to_the_moments_that_are_enumerated(fit: str) -
 )
 def test_the_audited_neighbours_are_the_furthest(name: str) -> None:
     """No neighbours of three records, beside no synthetic table, are further apart in units of the noise."""
-    sweep, tables = SWEEPS[name], FURTHEST[name]
+    sweep, tables = SWEEPS[name], SWEEPS[name].furthest
+    assert tables is not None
     world = sweep.world
     codes = world.all_tables(len(tables.synthetic))
     first, second = neighbour_pairs(world.dense(codes))
@@ -283,7 +255,7 @@ def test_the_audited_neighbours_are_the_furthest(name: str) -> None:
 
 
 def test_every_audited_pair_differs_in_one_record() -> None:
-    for tables in FURTHEST.values():
+    for tables in (sweep.furthest for sweep in SWEEPS.values() if sweep.furthest):
         assert 3 <= len(tables.left) == len(tables.right) == len(tables.synthetic) <= 4
         assert tables.right in set(World(SWEEPS["absolute, 6, all tables"].highs).neighbours(tuple(sorted(tables.left))))
 

@@ -7,9 +7,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from synthrelease.audit.sensitivity import Recording, criterion
+from synthrelease.audit.examples import COLUMNS, criterion_sweeps, examples
+from synthrelease.audit.sensitivity import Recording
+from synthrelease.audit.sweep import criterion
 from synthrelease.candidates.generators.privbayes import dependence_score, score_sensitivity
-from synthrelease.criteria import Criterion, Fitted, Query
+from synthrelease.criteria import CRITERIA, Criterion, Fitted, Query
 from synthrelease.criteria.scoring import fitted_before
 from synthrelease.domain.counts import Counts
 from synthrelease.enclave.door import Meter, PrivateCounts
@@ -17,21 +19,12 @@ from synthrelease.noise_grids import noise_grid
 from synthrelease.randomness import laplace_figure
 from tests.helpers.small import World
 
-WORLD = World({"a": 5, "b": 4})
+WORLD = World(COLUMNS)
 CELLS = WORLD.layout.n_cells
-LINE = {"features": ("a",), "representation": {"a": "single", "b": "single"}, "target": "b"}
 KINDS: dict[str, dict[str, object]] = {
-    "absolute_marginal_error": {"largest": 2},
-    "mean_marginal_error": {"largest": 2},
-    "quantile_marginal_error": {"largest": 2, "quantile": 0.5},
-    "weighted_marginal_error": {"largest": 1, "weight": "a"},
-    "relative_marginal_error": {"clip": 3},
-    "faithfulness": {"exact": ["b"], "within_one_bin": ["a"]},
-    "difference_in_proportions": {"column": "a", "bins": ["0", "3"], "by": ["b"]},
-    "conditional_mean": {"column": "a", "by": ["b"], "range": [0.1, 4.3], "size_margin": 0.0},
-    "conditional_median": {"column": "a", "by": ["b"]},
-    "regression_one_step": {**LINE, "range": (0, 4)},
-    "logistic_regression": {**LINE, "positive": ["0", "1"]},
+    kind: examples("criteria", kind)[0][-1]
+    for kind in CRITERIA
+    if criterion_sweeps(kind) and len(examples("criteria", kind)[0]) == 1  # it asks something, and refers to no other criterion
 }
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synthrelease.audit.sensitivity import criterion
+from synthrelease.audit.sweep import criterion
 from synthrelease.criteria import CRITERIA, Fitted, Query, matching
 from synthrelease.criteria.matching import Step, maximum_matching
 from synthrelease.domain.counts import Counts

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from synthrelease.audit.sensitivity import criterion
+from synthrelease.audit.sweep import criterion
 from synthrelease.cli.planning import warnings_without_data
 from synthrelease.criteria import Fitted, Query
 from synthrelease.criteria.guarding import LostPair

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression as Reference
 
-from synthrelease.audit.sensitivity import criterion
+from synthrelease.audit.sweep import criterion
 from synthrelease.criteria import Fitted, Query
 from synthrelease.criteria.logistic_regression import _Steps
 from synthrelease.criteria.records import records_of_cells

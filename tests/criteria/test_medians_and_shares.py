@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synthrelease.audit.sensitivity import criterion
+from synthrelease.audit.sweep import criterion
 from synthrelease.criteria import Criterion, Fitted, PublicCounts, Query
 from tests.helpers.small import World
 

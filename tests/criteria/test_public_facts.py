@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from synthrelease.criteria import CRITERIA, Criterion, PublicFacts, published_criterion
-from synthrelease.criteria.known_errors import CellError, MeanError, RatioError, Unmatched
+from synthrelease.audit.examples import criterion_sweeps
+from synthrelease.audit.sweep import Sweep
+from synthrelease.criteria import CRITERIA, Criterion, Fitted, PublicFacts, Query, published_criterion
+from synthrelease.criteria.known_errors import CellError, MeanError, RatioError, SumErrors, Unmatched
 from tests.helpers.facts import facts_of
 from tests.helpers.small import World
 
@@ -33,6 +35,34 @@ def test_a_ratio_at_its_clip_says_nothing() -> None:
     assert ratio.known_error(2.99, facts()) == RatioError(factor=2.99, criterion="it")
     assert ratio.known_error(3.0, facts()) is None
     assert ratio.known_error(5.0, facts()) is None
+
+
+BOUNDS_SUMS = [kind for kind in CRITERIA if CRITERIA[kind].known_error.__annotations__["return"] == "SumErrors"]
+
+
+@pytest.mark.parametrize(
+    "sweep",
+    [sweep for kind in BOUNDS_SUMS for sweep in criterion_sweeps(kind)],
+    ids=lambda each: f"{each.kind}: {each.name}",
+)
+def test_sums_that_a_figure_bounds_are_within_it_for_every_original_table(sweep: Sweep) -> None:
+    """At the exact figure as limit; some sum attains it."""
+    world, judged, widest = sweep.world, sweep.criteria[-1], -np.inf
+    tables = world.all_tables(3)
+    for synthetic in tables[:: len(tables) // 12]:
+        candidate, setting = world.candidate(synthetic), world.setting(*sweep.criteria)
+        public = facts_of(candidate, setting)
+        query = judged.query(3, candidate, setting, Fitted())
+        assert isinstance(query, Query)
+        for counts in map(world.counts, tables if not query.void else ()):
+            known = judged.known_error(query.figure(counts), public)
+            assert isinstance(known, SumErrors)
+            for one in known.sums:
+                found = counts.marginal([world.layout.index(name) for name in one.columns]).reshape(one.weights[0].shape)
+                over = [float((weights * found).sum()) - most for weights, most in zip(one.weights, one.most, strict=True)]
+                assert max(over) <= 1e-9
+                widest = max(widest, *over)
+    assert widest > -1e-9
 
 
 def test_a_mean_says_what_it_is_taken_over() -> None:

@@ -20,7 +20,8 @@ from hypothesis import strategies as st
 from sklearn.linear_model import LinearRegression
 
 from synthrelease.audit.exact_figures import ExactFigures, exact_figures
-from synthrelease.audit.sensitivity import GRID_SHARE, criterion
+from synthrelease.audit.sensitivity import GRID_SHARE
+from synthrelease.audit.sweep import criterion
 from synthrelease.criteria import CRITERIA, Criterion, Fitted, Score, fitted_before, scores_of
 from synthrelease.criteria.fitted import Regression
 from synthrelease.criteria.functional_mechanism import Design, LinearModel, least_squares, private_least_squares

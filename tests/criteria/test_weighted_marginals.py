@@ -9,7 +9,8 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from synthrelease.audit.sensitivity import GRID_SHARE, criterion
+from synthrelease.audit.sensitivity import GRID_SHARE
+from synthrelease.audit.sweep import criterion
 from synthrelease.criteria import Fitted, Setting
 from synthrelease.criteria.weighted_marginals import whole_weights
 from synthrelease.domain.plausibility import Plausibility

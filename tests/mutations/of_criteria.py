@@ -7,6 +7,8 @@ from tests.mutations.machinery import Mutation
 NEIGHBOURS = "tests/criteria/test_sensitivity.py::test_no_neighbour_moves_a_figure_by_more_than_its_sensitivity"
 MOMENTS = "tests/criteria/test_sensitivity.py::test_moments_of_records_that_may_lack_a_column"
 GROUPED = "tests/criteria/test_medians_and_shares.py"
+DISTRIBUTIONS = "tests/criteria/test_kolmogorov_distance.py"
+FACTS = "tests/criteria/test_public_facts.py"
 LOGISTIC = "tests/criteria/test_logistic_regression.py"
 NAMED = "tests/criteria/test_tables_by_name.py"
 FAITHFUL = "tests/criteria/test_faithfulness.py"
@@ -20,7 +22,7 @@ OF_CRITERIA = (
         place="criteria.typical_marginals:MeanMarginalError.query",
         old="sensitivity=1 / n",
         new="sensitivity=0.5 / n",
-        tests=(f"{NEIGHBOURS}[mean_marginal_error-n3-case1]",),
+        tests=(f"{NEIGHBOURS}[mean_marginal_error: mean of tables, 2 x 3]",),
         core=True,
     ),
     Mutation(
@@ -29,7 +31,7 @@ OF_CRITERIA = (
         place="criteria.typical_marginals:MeanMarginalError.query",
         old="2 * n * tables",
         new="2 * n",
-        tests=(f"{NEIGHBOURS}[mean_marginal_error-n3-case1]",),
+        tests=(f"{NEIGHBOURS}[mean_marginal_error: mean of tables, 2 x 3]",),
     ),
     Mutation(
         name="quantile of tables: sensitivity halved",
@@ -37,7 +39,7 @@ OF_CRITERIA = (
         place="criteria.typical_marginals:QuantileMarginalError.query",
         old="sensitivity=1 / n",
         new="sensitivity=0.5 / n",
-        tests=(f"{NEIGHBOURS}[quantile_marginal_error-n3-case1]",),
+        tests=(f"{NEIGHBOURS}[quantile_marginal_error: quantile 0.5 of tables, 2 x 3]",),
     ),
     Mutation(
         name="quantile of tables: one table too low",
@@ -45,7 +47,7 @@ OF_CRITERIA = (
         place="criteria.typical_marginals:QuantileMarginalError.query",
         old="math.ceil(Fraction(str(self.quantile)) * self.n_tables(candidate.counts.layout)) - 1",
         new="max(0, math.ceil(Fraction(str(self.quantile)) * self.n_tables(candidate.counts.layout)) - 2)",
-        tests=(f"{NEIGHBOURS}[quantile_marginal_error-n3-case1]",),
+        tests=(f"{NEIGHBOURS}[quantile_marginal_error: quantile 0.5 of tables, 2 x 3]",),
     ),
     Mutation(
         name="tables by name: left out",
@@ -53,7 +55,7 @@ OF_CRITERIA = (
         place="criteria.marginals:AbsoluteMarginalError.query",
         old="self.named(layout)",
         new="()",
-        tests=(f"{NEIGHBOURS}[absolute_marginal_error-n3-case3]",),
+        tests=(f"{NEIGHBOURS}[absolute_marginal_error: absolute, 2 x 3, named tables]",),
     ),
     Mutation(
         name="tables by name: bounds take them for all tables of their width",
@@ -70,7 +72,7 @@ OF_CRITERIA = (
         place="criteria.conditional_medians:ConditionalMedian.query",
         old="sensitivity=1 / n",
         new="sensitivity=0.5 / n",
-        tests=(f"{NEIGHBOURS}[conditional_median-n3-case1]",),
+        tests=(f"{NEIGHBOURS}[conditional_median: median of b by a, 2 x 3]",),
     ),
     Mutation(
         name="medians: rows above the window are not looked at",
@@ -94,7 +96,7 @@ OF_CRITERIA = (
         place="criteria.conditional_medians:_Windows.excess",
         old="bins < self.present",
         new="bins <= self.present",
-        tests=(f"{NEIGHBOURS}[conditional_median-n2-case4]",),
+        tests=(f"{NEIGHBOURS}[conditional_median: median of b, with missing values, 2 x 2]",),
     ),
     # --- Shares
     Mutation(
@@ -103,15 +105,15 @@ OF_CRITERIA = (
         place="criteria.proportions:DifferenceInProportions.query",
         old="min(int(share.rows.min()) for share in shares)",
         new="max(int(share.rows.max()) for share in shares)",
-        tests=(f"{NEIGHBOURS}[difference_in_proportions-n3-case1]",),
+        tests=(f"{NEIGHBOURS}[difference_in_proportions: proportion of b by a, 2 x 3]",),
     ),
     Mutation(
         name="proportions: the share of the private group itself",
         breaks="a group of one record moves by as much as a share can",
-        place="criteria.proportions:_Shares.excess",
-        old="hits * ours - self.hits * rows",
-        new="(hits * ours - self.hits * rows) * ours // np.maximum(rows, 1)",
-        tests=(f"{NEIGHBOURS}[difference_in_proportions-n3-case1]",),
+        place="criteria.groupings:excess_of_shares",
+        old="hits * ours - our_hits * rows",
+        new="(hits * ours - our_hits * rows) * ours // np.maximum(rows, 1)",
+        tests=(f"{NEIGHBOURS}[difference_in_proportions: proportion of b by a, 2 x 3]",),
     ),
     Mutation(
         name="groups: rows without a group are in the first",
@@ -119,7 +121,40 @@ OF_CRITERIA = (
         place="criteria.groupings:groupings",
         old="np.where(present(binning), binning.map_to(coarser), -1)",
         new="np.where(present(binning), binning.map_to(coarser), 0)",
-        tests=(f"{NEIGHBOURS}[difference_in_proportions-n2-case3]",),
+        tests=(f"{NEIGHBOURS}[difference_in_proportions: proportion of b by a, with missing values, 2 x 2]",),
+    ),
+    # --- Distributions
+    Mutation(
+        name="Kolmogorov distance: sensitivity of the largest group",
+        breaks="too little noise for small groups",
+        place="criteria.kolmogorov_distance:KolmogorovDistance.query",
+        old="min(int(each.released[:, -1].min()) for each in found)",
+        new="max(int(each.released[:, -1].max()) for each in found)",
+        tests=(f"{NEIGHBOURS}[kolmogorov_distance: distribution of b by a, 2 x 3]",),
+    ),
+    Mutation(
+        name="Kolmogorov distance: missing values count as the highest",
+        breaks="rows without a value in the figure",
+        place="criteria.kolmogorov_distance:_Distributions.cumulated",
+        old="rows[:, : self.present]",
+        new="rows",
+        tests=(f"{NEIGHBOURS}[kolmogorov_distance: distribution of b, with missing values, 2 x 2]",),
+    ),
+    Mutation(
+        name="Kolmogorov distance: only the share up to the last bin is compared",
+        breaks="a distribution that is wrong everywhere passes",
+        place="criteria.kolmogorov_distance:_Distributions.errors",
+        old="np.abs(excess)",
+        new="np.abs(excess[:, -1:])",
+        tests=(DISTRIBUTIONS,),
+    ),
+    Mutation(
+        name="Kolmogorov distance: bounds of half the error",
+        breaks="a bound that some original table is outside of",
+        place="criteria.kolmogorov_distance:KolmogorovDistance.known_error",
+        old="(limit * most,)",
+        new="(limit * most / 2,)",
+        tests=(f"{FACTS}::test_sums_that_a_figure_bounds_are_within_it_for_every_original_table",),
     ),
     # --- Logistic steps
     Mutation(
@@ -136,7 +171,7 @@ OF_CRITERIA = (
         place="criteria.logistic_regression:_Steps.sensitivity",
         old="max(widest, _SMALLEST) / self.rows",
         new="max(widest / 2, _SMALLEST) / self.rows",
-        tests=(f"{NEIGHBOURS}[logistic_regression-n4-case1]",),
+        tests=(f"{NEIGHBOURS}[logistic_regression: logistic step, 1, 2 x 2]",),
     ),
     Mutation(
         name="logistic step: a table without a fit is none the less scored",
@@ -153,7 +188,7 @@ OF_CRITERIA = (
         place="criteria.conditional_means:_sums",
         old="np.isfinite(numbers)[bins]",
         new="np.ones(len(bins), dtype=bool)",
-        tests=(f"{NEIGHBOURS}[conditional_mean-n2-case5]",),
+        tests=(f"{NEIGHBOURS}[conditional_mean: mean of b, with missing values, 2 x 2]",),
     ),
     Mutation(
         name="functional mechanism: the records with all columns are not counted with noise",
@@ -169,7 +204,7 @@ OF_CRITERIA = (
         place="criteria.regression_one_step:_Step.of",
         old="rows=max(1, released.rows)",
         new="rows=max(1, released.rows + 1)",
-        tests=(f"{NEIGHBOURS}[regression_one_step-n2-case1]",),
+        tests=(f"{NEIGHBOURS}[regression_one_step: one step, with missing values, 2 x 2]",),
     ),
     Mutation(
         name="faithfulness: a missing value is near the highest bin",

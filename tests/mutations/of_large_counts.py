@@ -51,8 +51,8 @@ OF_LARGE_COUNTS = (
     Mutation(
         name="trillion: products of counts in 64 bits",
         breaks="the error of a share wraps around",
-        place="criteria.proportions:_Shares.excess",
-        old="max(table.total, int(ours.max(initial=0))) > _PRODUCTS",
+        place="criteria.groupings:excess_of_shares",
+        old="max(int(rows.max(initial=0)), int(ours.max(initial=0))) > _PRODUCTS",
         new="False",
         tests=(f"{LARGE}::test_a_million_rows_each_a_million_times_have_their_figure",),
     ),

@@ -68,7 +68,7 @@ OF_THE_THEORY = (
         place="criteria.marginals:AbsoluteMarginalError.query",
         old="sensitivity=1 / n",
         new="sensitivity=0.5 / n",
-        tests=(f"{NEIGHBOURS}[absolute_marginal_error-n3-case1]",),
+        tests=(f"{NEIGHBOURS}[absolute_marginal_error: absolute, 2 x 3, all tables]",),
         core=True,
     ),
     Mutation(

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from synthrelease.audit.examples import examples
 from synthrelease.bundle import write_bundle
 from synthrelease.bundle.planned import parameters
 from synthrelease.bundle.rewriting import OtherRelease, rewritten
@@ -25,7 +26,6 @@ from synthrelease.verification.stated import _same
 from synthrelease.verification.verify import verify_bundle
 from tests.conftest import ROOT
 from tests.helpers.tiny import MEASURED, write_config, write_data
-from tests.test_contracts import CRITERION_EXAMPLES
 
 CONFIGS = sorted(path for path in (ROOT / "configs").glob("*.toml"))
 
@@ -198,13 +198,11 @@ def test_a_codelist_that_is_only_named_is_refused(tmp_path: Path) -> None:
         read_specification(json.dumps(tables).encode())
 
 
-@pytest.mark.parametrize("kind", CRITERION_EXAMPLES)
+@pytest.mark.parametrize("kind", CRITERIA)
 def test_what_is_published_of_a_criterion_says_the_same_as_the_file(kind: str) -> None:
     """`stated` compares both without asking the class: whatever a class makes of a setting must still mean the same."""
-    for tables in CRITERION_EXAMPLES[kind]:
+    for tables in examples("criteria", kind):
         stated = {"name": "x", "kind": kind, "threshold": 1, "epsilon": "1/2", **tables[-1]}
-        if kind == "face_privacy":
-            del stated["epsilon"]
         found = parameters(CRITERIA[kind].model_validate(stated))
         wrong = [name for name in tables[-1] if name in found and not _same(stated[name], found[name])]
         assert wrong == []

@@ -165,7 +165,13 @@ class AdaptiveGenerator(Generator):
 
 
 class Adaptive(AdaptiveGenerator):
-    """Tables are chosen and measured where the model is worst: zero-concentrated."""
+    """Tables are chosen and measured where the model is worst: zero-concentrated.
+
+    Examples
+    --------
+    >>> Adaptive().guarantee
+    'zCDP'
+    """
 
     words: ClassVar[str] = (
         "Adaptive measurement (after AIM: McKenna, Mullins, Sheldon and Miklau, PVLDB 2022): again and again the small table "
@@ -195,7 +201,13 @@ class Adaptive(AdaptiveGenerator):
 
 
 class AdaptivePure(AdaptiveGenerator):
-    """Tables are chosen and measured where the model is worst: pure differential privacy."""
+    """Tables are chosen and measured where the model is worst: pure differential privacy.
+
+    Examples
+    --------
+    >>> AdaptivePure(tables="0.5 all 1-way + all 2-way").guarantee
+    'pure'
+    """
 
     words: ClassVar[str] = (
         "Adaptive measurement under pure differential privacy (after AIM: McKenna, Mullins, Sheldon and Miklau, PVLDB 2022): "

@@ -32,6 +32,11 @@ class AIM(LibraryGenerator):
         there are columns: with fewer the library would spend more than its budget on the columns alone.
         Example: `rounds = [16, 96]`.
     max_model_size : megabytes of the model's junction tree, at most. Example: `max_model_size = 20`.
+
+    Examples
+    --------
+    >>> AIM(rounds=3).guarantee
+    'zCDP'
     """
 
     words: ClassVar[str] = (

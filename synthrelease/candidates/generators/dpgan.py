@@ -52,7 +52,13 @@ class GradientGenerator(AdversarialGenerator):
 
 
 class DPGAN(GradientGenerator):
-    """DPGAN: a generative adversarial network whose critic is trained with noisy gradients."""
+    """DPGAN: a generative adversarial network whose critic is trained with noisy gradients.
+
+    Examples
+    --------
+    >>> DPGAN(steps=100, batch=100, generator_width=16, latent=4, critic_width=8, generator_rate=0.003).guarantee
+    'zCDP'
+    """
 
     words: ClassVar[str] = (
         "DPGAN (Xie, Lin, Wang, Wang and Zhou 2018): two neural networks are trained against each other, one makes rows, the "

@@ -59,6 +59,11 @@ class Marginals(MeasuringGenerator):
         it that matches the measurements. A wrong one costs accuracy, never privacy. Example: `prior = "../public.csv"`.
     prior_weight : how many records the prior (the uniform table, where none is named) is worth against the noise.
         Example: `prior_weight = [100, 1000]`.
+
+    Examples
+    --------
+    >>> Marginals(tables="all 3-way").guarantee
+    'pure'
     """
 
     words: ClassVar[str] = (

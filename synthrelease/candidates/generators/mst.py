@@ -21,7 +21,13 @@ from synthrelease.randomness import SystemEntropy
 
 
 class MST(LibraryGenerator):
-    """MST: all tables of one column, and pairs along a privately chosen tree (smartnoise-synth)."""
+    """MST: all tables of one column, and pairs along a privately chosen tree (smartnoise-synth).
+
+    Examples
+    --------
+    >>> MST().guarantee
+    'zCDP'
+    """
 
     words: ClassVar[str] = (
         "MST (McKenna, Miklau and Sheldon 2021): all single columns and, along a privately chosen tree, pairs of columns are "

@@ -30,7 +30,13 @@ from synthrelease.randomness import choose, discrete_laplace
 
 
 class MWEM(CountingQueries):
-    """MWEM: multiplicative weights, corrected by cells that the exponential mechanism chooses."""
+    """MWEM: multiplicative weights, corrected by cells that the exponential mechanism chooses.
+
+    Examples
+    --------
+    >>> MWEM(queries=30, iterations=30, inner_updates=60).guarantee
+    'pure'
+    """
 
     words: ClassVar[str] = (
         "MWEM (Hardt, Ligett and McSherry, NIPS 2012): again and again the count that the model gets most wrong is chosen "

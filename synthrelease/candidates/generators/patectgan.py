@@ -44,6 +44,11 @@ class PATECTGAN(AdversarialGenerator):
     teachers : how many; a row of the table belongs to one of them. Example: `teachers = [300, 1000]`.
     labels : generated rows that are voted on in each step. Example: `labels = 100`.
     measured : share of the budget for the frequencies of all bins, in (0, 1). Example: `measured = [0.05, 0.2]`.
+
+    Examples
+    --------
+    >>> PATECTGAN(steps=60, batch=50, generator_width=16, latent=4, critic_width=8, teachers=50, labels=40).guarantee
+    'zCDP'
     """
 
     words: ClassVar[str] = (

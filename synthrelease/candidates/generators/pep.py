@@ -35,7 +35,13 @@ _LARGEST = 100.0
 
 
 class PEP(CountingQueries):
-    """PEP: private entropy projection, corrected by cells that a zero-concentrated choice finds."""
+    """PEP: private entropy projection, corrected by cells that a zero-concentrated choice finds.
+
+    Examples
+    --------
+    >>> PEP(queries=30, iterations=20).guarantee
+    'zCDP'
+    """
 
     words: ClassVar[str] = (
         "Private entropy projection (Liu, Vietri and Wu, NeurIPS 2021): again and again the count that the model gets most "

@@ -51,6 +51,11 @@ class PrivBayes(Generator):
     epsilon_split : share of the budget for the structure, in (0, 1); the rest is for the tables.
         Example: `epsilon_split = [0.1, 0.3]`.
     selector : the private choice mechanism for the structure. Example: `selector = "exponential"`.
+
+    Examples
+    --------
+    >>> PrivBayes(flavour="theta", theta=0.5, epsilon_split="0.3").guarantee
+    'pure'
     """
 
     words: ClassVar[str] = (

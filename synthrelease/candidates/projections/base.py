@@ -14,8 +14,8 @@ from synthrelease.toml.fields import SpecTable
 class Projection(SpecTable):
     """Settings of one projection, validated as they stand in the configuration file.
 
-    Adding one takes one file with a subclass and one line in `PROJECTIONS`. Its words, what it promises and how `init` drafts
-    it stand on the class, and tests/test_contracts.py demands them.
+    Adding one takes one file with a subclass, one line in `PROJECTIONS`, and examples in audit/examples/projections. Its
+    words, what it promises and how `init` drafts it stand on the class, and tests/test_contracts.py demands them.
 
     Attributes
     ----------

@@ -25,6 +25,11 @@ class FrequentCombinations(Projection):
     columns : of so many columns at a time; combinations of fewer are then no rarer. With many columns few rows are left: try it
         in a rehearsal. Example: `columns = 2`.
     minimum_count : how often each combination that occurs must occur at least. Example: `minimum_count = 5`.
+
+    Examples
+    --------
+    >>> FrequentCombinations(kind="frequent_combinations", columns=2, minimum_count=3).in_short
+    'each combination of 2 columns at least 3 times'
     """
 
     no_draft: ClassVar[str] = "How rare a combination of few columns may look is a decision; whole rows are what is drafted."

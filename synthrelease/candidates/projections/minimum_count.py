@@ -28,6 +28,11 @@ class MinimumCount(Projection):
     keep : how the rows to keep are drawn: "random" as in the paper, "spread" at equal distances along an order in which the
         rows of rare bins stand together, which keeps the totals of rare bins, or "nested" in steps, as for the published births
         of 2014. Each row is as likely to be kept each way. Example: `keep = "spread"`.
+
+    Examples
+    --------
+    >>> MinimumCount(kind="minimum_count", minimum_count=2).in_short
+    'each row at least 2 times'
     """
 
     draft: ClassVar[Mapping[str, object]] = {"minimum_count": 2}

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synthrelease.audit.sensitivity import criterion
+from synthrelease.audit.sweep import criterion
 from synthrelease.candidates.projections.frequent_combinations import FrequentCombinations
 from synthrelease.criteria import Fitted, Score
 from synthrelease.domain.counts import Counts

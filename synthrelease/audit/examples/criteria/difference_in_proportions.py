@@ -1,0 +1,27 @@
+"""Shares of one bin and of several, by group and of all rows."""
+
+from functools import partial
+
+from synthrelease.audit.sweep import FLAT, HALVES, SMALL, WIDE, Neighbours, sweep
+
+EXAMPLES = (
+    [{"column": "c", "bins": ["0", "3"], "by": ["a", "b"]}],
+    [{"column": "a", "bins": ["1"], "overall": True}],
+)
+
+_sweep = partial(sweep, "difference_in_proportions")
+_BY_A = {"column": "b", "by": ["a"]}
+_FIRST = Neighbours((0, 0, 3), (0, 0, 0), (0, 0, 4))
+SWEEPS = (
+    _sweep("proportion of b by a, 2 x 3", WIDE, _BY_A | {"bins": ["0", "2"]}, furthest=_FIRST),
+    _sweep("proportion of grouped b by a and of all, 2 x 3", WIDE, _BY_A | {"bins": ["1-2"]}, groups=HALVES, furthest=_FIRST),
+    _sweep("proportion of all, 6", FLAT, {"column": "a", "bins": ["5"]}),
+    _sweep(
+        "proportion of b by a, with missing values, 2 x 2",
+        SMALL,
+        _BY_A | {"bins": ["1"]},
+        missing=("a",),
+        furthest=Neighbours((0, 0, 2), (0, 0, 3), (0, 0, 4)),
+    ),
+    _sweep("proportion of b, with missing values, 2 x 2", SMALL, {"column": "b", "bins": ["1"]}, missing=("b",)),
+)

@@ -1,0 +1,3 @@
+"""As the library has it."""
+
+EXAMPLES: tuple[dict[str, object], ...] = ({},)

@@ -1,0 +1,3 @@
+"""Single columns, and pairs."""
+
+EXAMPLES = ({"columns": 1, "minimum_count": 4}, {"columns": 2, "minimum_count": 3})

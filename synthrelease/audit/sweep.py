@@ -1,0 +1,111 @@
+"""A criterion in a tiny world, in which every table and every neighbour can be looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from synthrelease.audit.exact_values import ExactFigures
+from synthrelease.audit.worlds import World
+from synthrelease.criteria import CRITERIA, Criterion
+from synthrelease.criteria.functional_mechanism import LinearModel
+
+WIDE = {"a": 1, "b": 2}
+TALL = {"a": 2, "b": 1}
+FLAT = {"a": 5}
+SMALL = {"a": 1, "b": 1}
+"""Worlds: columns -> the highest of their whole numbers, the lowest is 0."""
+HALVES = {"b": ["0", "1-2"]}
+"""[groups] of `WIDE`."""
+
+Table = tuple[int, ...]
+"""A table by the codes of its records' cells."""
+
+
+class Neighbours(NamedTuple):
+    """A synthetic table and two private ones that differ in one record."""
+
+    synthetic: Table
+    left: Table
+    right: Table
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sweep:
+    """One criterion over one tiny world.
+
+    Attributes
+    ----------
+    highs, groups, missing : of the `World`.
+    criteria : the last one is enumerated, those before it are criteria that it refers to; with `joint` the least slack of all
+        `asked` is.
+    fitted : the private line, for a criterion that uses one: it is public when the criterion is scored.
+    tight : whether the bound is claimed to be attained by some triple.
+    attained : how many records the tables of such a triple have.
+    reference : (criterion, world, tables, synthetic) -> figures of all private tables against one synthetic table, from their
+        definition in whole numbers. None where `exact_figures` has them.
+    furthest : a triple that moves the figure furthest, of which the statistical audit draws.
+    """
+
+    name: str
+    highs: Mapping[str, int]
+    criteria: tuple[Criterion, ...]
+    groups: Mapping[str, list[str]] = field(default_factory=dict)
+    missing: tuple[str, ...] = ()
+    fitted: LinearModel | None = None
+    tight: bool = True
+    attained: int = 2
+    joint: bool = False
+    reference: Callable[..., ExactFigures] | None = None
+    furthest: Neighbours | None = None
+
+    @property
+    def world(self) -> World:
+        return World(self.highs, self.groups, self.missing)
+
+    @property
+    def kind(self) -> str:
+        return "joint test" if self.joint else self.criteria[-1].kind
+
+    @property
+    def asked(self) -> tuple[Criterion, ...]:
+        """Criteria whose query is part of what is enumerated."""
+        if not self.joint:
+            return self.criteria[-1:]
+        return tuple(criterion for criterion in self.criteria if criterion.figure_gets_noise)
+
+
+def criterion(kind: str, **fields: object) -> Criterion:
+    """A criterion with a budget of 1, for enumeration and audit."""
+    return CRITERIA[kind].model_validate({"name": kind, "kind": kind, "threshold": 1.5, "epsilon": 1, **fields})
+
+
+def sweep(
+    kind: str,
+    name: str,
+    highs: Mapping[str, int],
+    settings: Mapping[str, object],
+    *,
+    before: tuple[Criterion, ...] = (),
+    groups: Mapping[str, list[str]] | None = None,
+    missing: tuple[str, ...] = (),
+    fitted: LinearModel | None = None,
+    tight: bool = True,
+    attained: int = 2,
+    reference: Callable[..., ExactFigures] | None = None,
+    furthest: Neighbours | None = None,
+) -> Sweep:
+    """A `Sweep` of one kind from its settings in an acceptance file; `before` are criteria that it refers to."""
+    return Sweep(
+        name=name,
+        highs=highs,
+        criteria=(*before, criterion(kind, **settings)),
+        groups=groups or {},
+        missing=missing,
+        fitted=fitted,
+        tight=tight,
+        attained=attained,
+        reference=reference,
+        furthest=furthest,
+    )
