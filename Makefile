@@ -21,12 +21,12 @@ demo: $(CORE)
 	@out=demo-release; i=2; while [ -e $$out ]; do out=demo-release-$$i; i=$$((i+1)); done; \
 	$(BIN)/synthrelease demo --out $$out
 
-# While writing: no torch, no libraries beside the core's, and no test that is marked slow
+# While writing: no torch, no libraries beside the core's, no test that is marked slow, and one process, which imports once
 quick: $(QUICK)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/pytest -n $(WORKERS) -m "not slow"
+	$(BIN)/pytest -m "not slow"
 
 # The tests of one criterion, all neighbours of small tables among them: make criterion NAME=faithfulness
 KINDS := $(addprefix tests/criteria/test_,sensitivity.py joint.py measured_bounds.py public_facts.py a_trillion_rows.py)

@@ -17,6 +17,13 @@ NEEDS = {
 """Markers of tests that need something from outside: the variable that names it, and why they are skipped without."""
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """A file that is slow as a whole is not even imported where slow tests are left out."""
+    if config.option.markexpr != "not slow" or not collection_path.name.startswith("test_"):
+        return None
+    return "\npytestmark = pytest.mark.slow\n" in collection_path.read_text(encoding="utf-8") or None
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for marker, (variable, reason) in NEEDS.items():
         if not os.environ.get(variable):

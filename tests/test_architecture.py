@@ -19,6 +19,8 @@ from synthrelease.candidates.projections import PROJECTIONS
 from synthrelease.criteria import CRITERIA
 from tests.conftest import ROOT
 
+pytestmark = pytest.mark.slow
+
 PACKAGE = ROOT / "synthrelease"
 YAML = "bundle/yaml_text.py"
 TREES = {path.relative_to(PACKAGE).as_posix(): ast.parse(path.read_text()) for path in sorted(PACKAGE.rglob("*.py"))}
@@ -552,7 +554,6 @@ def test_what_stands_alone_of_a_verification_imports_no_writer_and_can_be_read()
     assert lines <= MOST_LINES
 
 
-@pytest.mark.slow
 def test_it_runs_on_what_it_imports(tmp_path: Path) -> None:
     """In a process of its own: nothing else of the package was loaded when it had checked a release."""
     from tests.helpers.cards import rich_bundle, write_files
@@ -592,7 +593,6 @@ def loaded_by(code: str) -> set[str]:
 BOUND, ESTIMATE = "face == 'head' and year < 5", "share face == 'head' by year"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("code", "most"),
     [

@@ -48,6 +48,7 @@ def database(folder: Path, header: str = "face,year") -> Path:
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("data", "hidden", "library"),
     [
@@ -69,6 +70,7 @@ def test_a_library_that_is_missing_is_found_before_the_charge(tmp_path, ledger, 
     assert f"expected {library}" in refused(tmp_path, where, table="coins")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["{}", "sqlite+pysqlite:///{}", "adbc+sqlite:///{}"])
 def test_a_database_without_the_table_or_a_column_is_found_before_the_charge(tmp_path, ledger, way):
     pytest.importorskip("sqlalchemy", reason="needs the extra: pip install 'synthrelease[database]'")
@@ -87,6 +89,7 @@ def test_a_database_that_does_not_answer_is_found_before_the_charge(tmp_path, le
     assert "expected a database that answers, found none" in said
 
 
+@pytest.mark.slow
 def test_no_file_but_a_database_is_opened_before_the_charge(tmp_path, ledger, monkeypatch):
     """Its first line could be a row."""
     config, data, opened = write_config(tmp_path), write_data(tmp_path), []
@@ -149,6 +152,7 @@ def test_of_releases_into_one_folder_at_once_one_is_charged(tmp_path, ledger):
     assert (tmp_path / "out" / "release.json").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["out", "archive"])
 def test_the_names_are_taken_when_the_charge_is_made_and_given_back_when_it_is_refused(tmp_path, ledger, monkeypatch, what):
     config, data = write_config(tmp_path), write_data(tmp_path)
@@ -179,6 +183,7 @@ def test_a_disk_that_is_too_small_is_found_before_the_charge(tmp_path, ledger, m
     assert "MB of free space" in refused(tmp_path, data, OutputError, archive=tmp_path / "out.zip")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "changes", [{}, {"rows = 400": ""}, MEASURED, {"[selection]": "[bundle]\nformats = ['stata', 'spss']\n[selection]"}]
 )

@@ -70,6 +70,7 @@ def test_there_are_the_forms_that_once_leaked_and_more():
     assert all(SECRET in form for form in FORMS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
 def test_a_connection_string_is_not_quoted(form, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -77,6 +78,7 @@ def test_a_connection_string_is_not_quoted(form, tmp_path, monkeypatch):
         assert SECRET not in said_of(text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", FORMS)
 def test_the_command_line_quotes_none_wherever_it_stands(form, tmp_path, monkeypatch, capsys):
     """Also where an argument is one too many, or stands for another one."""
@@ -99,6 +101,7 @@ COMMANDS = (
 )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("form", ["u:HUNTER2@h/db", "DSN=x;PWD=HUNTER2"])
 def test_no_command_quotes_one(command, form, tmp_path, monkeypatch, capsys):

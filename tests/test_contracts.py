@@ -43,6 +43,8 @@ from synthrelease.errors import BudgetError, RejectedRound
 from tests.helpers.facts import facts_of
 from tests.helpers.small import World, layout_of
 
+pytestmark = pytest.mark.slow
+
 WORLD = World(COLUMNS)
 RULES_FREE = Plausibility(layout=WORLD.layout, masks=())
 ROWS = [int(code) for code in np.random.default_rng(7).choice(24, size=300, p=np.arange(24, 0, -1) / 300)]
@@ -233,7 +235,7 @@ def test_a_generator_is_found_under_its_family_name(name: str, number: int) -> N
 
 
 @each_generator
-@pytest.mark.parametrize("epsilon", ["0.25", pytest.param("4", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("epsilon", ["0.25", pytest.param("4")])
 def test_a_generator_charges_what_it_was_given_and_spends_it_once(name: str, number: int, epsilon: str) -> None:
     generator = make_generator(name, number)
     charge = generator.charge(exact(epsilon))
@@ -280,7 +282,6 @@ def test_sampling_is_free_and_gives_exactly_the_rows_asked_for_inside_the_layout
     assert len(witness.spent) == 1
 
 
-@pytest.mark.slow
 @each_generator
 def test_samples_differ_between_draws_and_repeat_with_the_generator(name: str, number: int) -> None:
     model = fitted(make_generator(name, number), WORLD, ROWS, RULES_FREE, BUDGET)
@@ -290,7 +291,6 @@ def test_samples_differ_between_draws_and_repeat_with_the_generator(name: str, n
     assert any(not np.array_equal(tables[0], table) for table in tables[1:4])
 
 
-@pytest.mark.slow
 @each_generator
 def test_two_fits_of_the_same_table_differ(name: str, number: int) -> None:
     """There is noise: at a small budget no two fits give the same sample."""

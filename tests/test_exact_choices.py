@@ -116,6 +116,7 @@ def alternating(x: Fraction) -> tuple[Fraction, Fraction]:
     return min(sum(terms), sum(terms[:-1])), max(sum(terms), sum(terms[:-1]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("x", [Fraction(0), Fraction(1, 2), Fraction(2, 3), Fraction(1, 7), Fraction(3, 4), Fraction(1)])
 def test_a_coin_of_a_fraction_is_exact(x: Fraction) -> None:
     law, unknown = enumerated(lambda entropy: heads(x.numerator, x.denominator, entropy), None, Fraction(1, 10**9))
@@ -157,6 +158,7 @@ def test_many_coins_of_one_are_decided_at_exactly_the_right_integers() -> None:
     assert found[0] is True
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("scores", "rate"),
     [
@@ -250,6 +252,7 @@ def test_the_two_mechanisms_are_not_the_same() -> None:
     assert stats.chisquare(DRAWS * laws[0], DRAWS * laws[1]).pvalue < LEVEL
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", [case for case in CASES if case != "many hopeless ones"])
 def test_diffprivlib_has_the_same_laws_but_for_rounding(case: str) -> None:
     """An independent implementation: the exponential mechanism's probabilities, and samples of permute-and-flip."""

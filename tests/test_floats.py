@@ -36,6 +36,8 @@ from synthrelease.enclave.door import Meter, PrivateCounts
 from synthrelease.noise_grids import noise_grid
 from synthrelease.randomness import discrete_gaussian, discrete_laplace, laplace_figure
 
+pytestmark = pytest.mark.slow
+
 LOWEST = np.iinfo(np.int64).min
 
 

@@ -34,6 +34,8 @@ from synthrelease.specification.shortlist import RehearsedTable, shortlist_text
 from synthrelease.specification.spec import load_spec
 from tests.helpers.tiny import EPSILON, write_config, write_data
 
+pytestmark = pytest.mark.slow
+
 SECRET = "SECRET-7461"
 PRIVBAYES = 'family = "privbayes"\nflavour = "degree"\ndegree = 1\nepsilon_split = 0.5'
 PRIOR = {PRIVBAYES: 'family = "marginals"\ntables = "face + year + 0 face:year"\nprior = "public.csv"'}
@@ -122,7 +124,6 @@ def test_the_private_file_is_opened_before_the_charge_only_where_its_size_is_tha
         assert (tmp_path / f"out{read}").exists()  # another file of the same size is no reason to refuse
 
 
-@pytest.mark.slow
 def test_a_shortlist_that_was_rehearsed_on_the_private_file_is_refused(tmp_path: Path) -> None:
     config, data = write_config(tmp_path), write_data(tmp_path)
     synthrelease.rehearse(config, data, tmp_path / "trial", keep=1, copies=0, target=0.5, seed=1)

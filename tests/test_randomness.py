@@ -28,6 +28,8 @@ from synthrelease.randomness import (
     truncated_negative_binomial,
 )
 
+pytestmark = pytest.mark.slow
+
 DRAWS = 60_000
 # A correct sampler fails a test at this level once in a million runs.
 LEVEL = 1e-6
@@ -73,7 +75,6 @@ def test_a_scale_or_a_size_beyond_the_tables_is_drawn_by_opendp(monkeypatch: pyt
         assert len(randomness.SYSTEM.add_gaussian(np.zeros(size, dtype=int), scale)) == size
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("wrong", [1.9, 2.1])
 def test_the_test_above_detects_a_scale_that_is_off_by_five_percent(wrong: float) -> None:
     noise = discrete_laplace(np.zeros(DRAWS, dtype=int), sensitivity=4, epsilon=Fraction(2))
@@ -208,7 +209,6 @@ def choice_p_value(chosen: np.ndarray, mechanism: str, epsilon: float) -> float:
     return float(stats.chisquare(observed, len(chosen) * np.array([1 - law, law])).pvalue)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("mechanism", ["permute_and_flip", "exponential"])
 def test_private_choices_have_their_epsilon_to_within_a_tenth(mechanism: str) -> None:
     draws = [choose([0, -20], sensitivity=10, epsilon=Fraction(2), mechanism=mechanism) for _ in range(30_000)]
@@ -223,7 +223,6 @@ def figure_p_value(figures: np.ndarray, scale: float) -> float:
     return float(2 * stats.norm.sf(abs(deviations)))
 
 
-@pytest.mark.slow
 def test_the_noise_of_figures_has_its_scale_to_within_a_tenth() -> None:
     figures = np.array([laplace_figure(0.0, sensitivity=0.5, epsilon=Fraction(1, 4)).value for _ in range(8_000)])
     assert figure_p_value(figures, 2.0) > LEVEL
@@ -276,7 +275,6 @@ def gaussian_p_value(noise: np.ndarray, scale: float) -> float:
     return float(stats.chisquare(observed, len(noise) * np.array([tail, *probabilities[inside], tail])).pvalue)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("entropy", [randomness.SYSTEM, SeededEntropy(1)], ids=["system", "seeded"])
 @pytest.mark.parametrize(("squared", "rho", "scale"), [(2, "1/9", 3.0), (4, "8", 0.5)])
 def test_discrete_gaussian_has_variance_sensitivity_over_two_rho(
@@ -316,7 +314,7 @@ def test_impossible_gaussian_noise_is_refused(wrong: dict[str, Fraction]) -> Non
 
 
 @pytest.mark.parametrize("gamma", ["1/2", "1/40"])
-@pytest.mark.parametrize("shape", ["-1/2", "0", "1/3", "1", "5", pytest.param("300", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("shape", ["-1/2", "0", "1/3", "1", "5", pytest.param("300")])
 def test_the_hidden_number_of_rounds_is_truncated_negative_binomial(
     shape: str, gamma: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

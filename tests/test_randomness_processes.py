@@ -104,6 +104,7 @@ def test_threads_do_not_repeat_draws(source: str) -> None:
     assert all_different([number for numbers in draws for number in numbers])
 
 
+@pytest.mark.slow
 def test_worker_processes_do_not_repeat_draws() -> None:
     from joblib import Parallel, delayed
 

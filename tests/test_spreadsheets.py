@@ -55,6 +55,7 @@ def test_what_is_no_formula_stays_possible(text: str) -> None:
     assert not is_executable(text)
 
 
+@pytest.mark.slow
 @settings(max_examples=400, deadline=None)
 @given(st.lists(st.sampled_from(PIECES), max_size=6).map("".join))
 def test_no_delimiter_makes_a_cell_of_a_text_that_passed_start_like_a_formula(text: str) -> None:

@@ -103,6 +103,7 @@ def test_pages_count_the_generators_with_a_delta() -> None:
     assert f"{number.capitalize()} generators are zero-concentrated" in (ROOT / "docs/known-limitations.md").read_text()
 
 
+@pytest.mark.slow
 def test_no_page_gives_the_price_of_a_search_without_end_as_that_of_the_births() -> None:
     """births.toml once ran rounds without end, at twice their epsilon: who names that figure says what it is the price of."""
     twice = up(2 * a_round(BIRTHS), 2)

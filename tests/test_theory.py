@@ -78,11 +78,13 @@ def texts() -> list[Path]:
     return sorted([*pages, *code, ROOT / "README.md"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", texts(), ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_every_citation_names_a_statement(path: Path) -> None:
     assert wrong_citations(path.read_text(encoding="utf-8")) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "path",
     [path for path in texts() if not path.is_relative_to(ROOT / "tests")],
@@ -97,6 +99,7 @@ def test_every_paper_of_the_theory_is_listed() -> None:
     assert wrong_citations(REFERENCES) == []
 
 
+@pytest.mark.slow
 def test_every_listed_paper_is_named_somewhere() -> None:
     everything = plain("\n".join([THEORY, *(path.read_text(encoding="utf-8") for path in texts())]))
     for author, year in listed():
@@ -141,6 +144,7 @@ def test_every_statement_is_proved_or_cited() -> None:
         assert "∎" in body or papers(body) or "Proposition 1.2" in body or "bounds.md" in body, part[:60]
 
 
+@pytest.mark.slow
 def test_code_that_is_named_exists() -> None:
     for line in [plain(match) for match in _CODE.findall(THEORY)]:
         for path, names in re.findall(r"`([\w/]+\.py)`(?: \(((?:`[\w.]+`(?:, )?)+))?", line):

@@ -129,6 +129,7 @@ def losses(pairs: Sequence[Pair], releases: Releases, reads: Reads) -> dict[str,
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("releases", RELEASES)
 def test_a_record_whose_number_stays_pays_for_its_piece_alone(releases: Releases) -> None:
     found = losses(list(same_number()), releases, of_piece)
@@ -136,6 +137,7 @@ def test_a_record_whose_number_stays_pays_for_its_piece_alone(releases: Releases
     assert 1 < found["worst"] <= 2 ** spent(releases).most
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("releases", RELEASES)
 def test_a_record_of_another_number_pays_for_two_pieces(releases: Releases) -> None:
     """For releases of one piece each it pays all of it: what the record's own piece is charged is not enough."""

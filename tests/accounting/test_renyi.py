@@ -95,6 +95,7 @@ def test_the_middle_term_is_the_least_over_the_second_order() -> None:
         assert curve.constant <= Fraction(2 * searched) + Fraction(1, 10**12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("delta", [Fraction(1, 10**3), Fraction(1, 10**6), Fraction(1, 10**12)])
 @pytest.mark.parametrize("rho", [Fraction(1, 10**4), Fraction(1, 10), Fraction(5)])
 def test_the_conversion_lies_between_the_gaussian_truth_and_the_textbook_bound(rho: Fraction, delta: Fraction) -> None:

@@ -65,6 +65,7 @@ def searched(law: StoppingLaw, epsilon: float) -> float:
     return best
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LAWS)
 @pytest.mark.parametrize("epsilon", ["0.05", "1", "4.56"])
 def test_the_price_is_the_largest_ratio_and_less_than_a_millionth_above_it(name: str, epsilon: str) -> None:
@@ -91,6 +92,7 @@ def pairs_of_rounds(law: FiniteLaw, ratio: Fraction) -> Iterator[tuple[list[Frac
         yield [rare, acceptance - rare], [rare / ratio, other - rare / ratio]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["births", "one or two", "two or nine"])
 @pytest.mark.parametrize("ratio", [Fraction(3, 2), Fraction(4)])
 def test_written_out_pairs_of_rounds_come_up_to_the_price_and_never_above(name: str, ratio: Fraction) -> None:
@@ -119,6 +121,7 @@ def test_at_the_best_acceptance_probability_the_price_is_attained_to_a_millionth
     assert 0 <= price - Fraction(math.log(max(nothing, accepted))) < Fraction(1, 10**6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name, law in LAWS.items() if isinstance(law, NegativeBinomial | StopCoin)])
 def test_the_closed_forms_agree_with_the_search_that_proves_its_bound(name: str) -> None:
     """The law is cut off where what is left cannot matter; the search knows nothing of the closed forms."""

@@ -25,6 +25,8 @@ from synthrelease.enclave.resizing import FillerRows
 from synthrelease.randomness import SystemEntropy
 from tests.enclave.test_resizing import coupled
 
+pytestmark = pytest.mark.slow
+
 HIGHS = (("a", 1), ("b", 1))
 SWEEPS = {sweep.name: sweep for sweep in sweeps()}
 

@@ -273,6 +273,7 @@ def test_a_claim_of_one_epsilon_would_be_found_wrong() -> None:
     assert selection_law._checked(pairs, Fraction(1, 1000), None, "eps1", Fraction(2)).exceeded > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("law", HIDDEN, ids=lambda law: law.words)
 def test_no_pair_of_rounds_is_above_the_price_of_a_law_and_some_pair_is_at_it(law: FiniteLaw) -> None:
     """All pairs on a small grid with acceptance 1/5 and 4/5, the worst pair for short laws: there a claim of 1% less is found
@@ -302,6 +303,7 @@ def test_a_number_of_rounds_that_is_shown_costs_more_than_the_price() -> None:
     assert hidden_law((here,), law).nothing / hidden_law((there,), law).nothing <= allowed(law, ratio)
 
 
+@pytest.mark.slow
 def test_a_cap_that_is_too_small_is_found() -> None:
     """With four rounds where theory 2.8, capped loop, asks for 153, 2 eps1 + eps0 does not hold."""
     pairs, stop, spare = FinitePairs.of(40, 2, Fraction(4)), Fraction(1, 50), Fraction(11, 10)

@@ -134,6 +134,7 @@ def test_the_code_and_the_second_implementation_must_agree(monkeypatch: pytest.M
     assert found.violations == 0
 
 
+@pytest.mark.slow
 def test_a_bound_that_is_claimed_tight_must_be_attained() -> None:
     sweep = SWEEPS["prediction, rising line, 2 x 3"]
     loose = Sweep(**{**vars(sweep), "tight": True})
@@ -156,6 +157,7 @@ def test_a_sensitivity_that_depends_on_the_private_table_is_refused(monkeypatch:
 # --- What models measure
 
 
+@pytest.mark.slow
 def test_scores_tables_and_moments_move_by_at_most_their_sensitivity() -> None:
     found = list(enumerate_models(3))
     assert all(part.sound for part in found)
@@ -209,6 +211,7 @@ def test_a_fit_adds_noise_to_the_tables_that_are_enumerated() -> None:
         assert recorder.scales[-1] == 2.0  # 2 d = 4 counts, half of epsilon 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fit", ["once", "every_round"])
 def test_the_criterion_adds_noise_to_the_moments_that_are_enumerated(fit: str) -> None:
     """Before the loop or in a round: the moments of the private table, and noise for the design's sensitivity."""
@@ -230,6 +233,7 @@ def test_the_criterion_adds_noise_to_the_moments_that_are_enumerated(fit: str) -
 # --- The tables that the statistical audit uses
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["absolute, 2 x 3, all tables", "mean of b by a, clipped, 2 x 3", "prediction, flat line, 2 x 3"]
 )

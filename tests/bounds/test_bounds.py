@@ -272,6 +272,7 @@ def charnes_cooper(release: PublishedRelease, asked: dict[str, str], sign: float
     return float(-sign * solved.fun)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limits", WORLDS[:4], ids=str)
 @pytest.mark.parametrize("query", QUERIES[7:9] + QUERIES[10:12], ids=str)
 def test_ratios_are_those_of_one_linear_program(limits: dict[str, float], query: dict[str, str]) -> None:

@@ -49,6 +49,7 @@ def test_what_is_too_much_is_refused_in_a_readable_message(release, query, probl
         assert len(str(caught.value)) < 700
 
 
+@pytest.mark.slow
 def test_a_condition_of_many_comparisons_is_answered_in_the_memory_of_one(release):
     """All of them at once took as many tables as there are comparisons."""
     columns = tuple(release.schema)

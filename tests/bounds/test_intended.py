@@ -26,6 +26,8 @@ from tests.helpers.cards import rich_release, write_files
 from tests.helpers.published import category_column, integer_column, published, score
 from tests.helpers.tiny import write_config, write_measured_release
 
+pytestmark = pytest.mark.slow
+
 CELLS = (score("cells", "absolute_marginal_error", 0.01), {"name": "cells", "kind": "absolute_marginal_error"})
 MEAN = (
     score("mean year", "conditional_mean", 0.1),

@@ -122,6 +122,7 @@ def test_an_acceptance_probability_gives_a_second_limit_and_the_smaller_one_coun
         assert (without == math.inf) == (figure is near)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("share", [0.3, 0.02])
 def test_with_an_acceptance_probability_accepted_limits_are_missed_with_at_most_the_risk(share: float) -> None:
     """A mixture of good and hopeless candidates, in which the acceptance probability is known."""

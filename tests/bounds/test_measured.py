@@ -44,6 +44,7 @@ def tails(scale: float, count: int) -> np.ndarray:
     return np.asarray(1 - np.cumsum(both))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", [0.3, 1.0, 2.5, 17.5])
 @pytest.mark.parametrize("count", [1, 2, 5, 20])
 @pytest.mark.parametrize("risk", [0.2, 0.01, 1e-4])
@@ -157,6 +158,7 @@ def test_counts_are_bounded_no_wider_than_a_measured_cell_says() -> None:
     assert found.low_steps[0].each == "the published noisy table of a x b and the law of its noise"
 
 
+@pytest.mark.slow
 def test_all_bounds_hold_together_as_often_as_stated_and_single_limits_do_not() -> None:
     """Draws of the noise at confidence 0.8: the bounds of all queries hold in at least 80 of 100; naive limits do not."""
     random, covered, naive, draws = np.random.default_rng(5), 0, 0, 120

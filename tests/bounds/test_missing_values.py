@@ -14,6 +14,8 @@ from synthrelease.bounds import bound
 from synthrelease.published import PublishedColumn, PublishedRelease
 from tests.helpers.published import integer_column, published, score
 
+pytestmark = pytest.mark.slow
+
 Row = tuple[int, int]
 Table = tuple[Row, ...]
 

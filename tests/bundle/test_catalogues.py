@@ -229,6 +229,7 @@ def test_every_document_says_first_that_the_data_are_synthetic() -> None:
     assert files_of()["ddi.xml"].split(b"\n")[1] == b"<!-- " + notice + b" -->"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_any_edit_is_found_also_when_the_checksums_are_made_anew(name: str) -> None:
     assert problems(files_of()) == ""

@@ -25,6 +25,8 @@ from tests.conftest import ROOT
 from tests.helpers.cards import TITLE, rich_bundle, rich_release, write_files
 from tests.helpers.tiny import write_config, write_data
 
+pytestmark = pytest.mark.slow
+
 yaml = pytest.importorskip("yaml")
 
 

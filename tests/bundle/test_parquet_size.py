@@ -50,6 +50,7 @@ def repeated(n_rows: int, times: int) -> bytes:
     return sink.getvalue()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stated", [400, None])
 def test_forty_million_equal_rows_in_a_small_file(allocated, stated):
     """Read whole they took 4.3 GB."""
@@ -64,6 +65,7 @@ def test_forty_million_equal_rows_in_a_small_file(allocated, stated):
     assert allocated.max_memory() - before < 2**22
 
 
+@pytest.mark.slow
 def test_a_label_that_is_a_book_is_not_read(allocated):
     sink = io.BytesIO()
     pq.write_table(columns(400, [["0", "1" * 50_000_000], ["x"]]), sink, compression="zstd")
@@ -83,6 +85,7 @@ def test_texts_in_place_of_dictionaries_are_refused_before_they_are_read(allocat
     assert allocated.max_memory() - before < 2**22
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_rows", [1, 3, 70_000, 2_000_000])
 def test_what_the_program_writes_is_read_whatever_its_size(n_rows):
     """The bytes that a table may take are an upper bound."""

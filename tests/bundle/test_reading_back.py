@@ -82,6 +82,7 @@ def test_another_header_is_refused() -> None:
     assert "header" in str(found)
 
 
+@pytest.mark.slow
 def test_no_table_is_written_with_pandas() -> None:
     """Importing it takes half a second of a release. A new process, because others have imported it here."""
     code = (

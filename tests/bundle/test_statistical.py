@@ -30,6 +30,8 @@ from synthrelease.verification.verify import verify_files
 from tests.helpers.cards import CARD, write_files
 from tests.helpers.tiny import write_config, write_data
 
+pytestmark = pytest.mark.slow
+
 pyreadstat = pytest.importorskip("pyreadstat", reason='needs the extra: pip install "synthrelease[formats]"')
 
 ALL = BundleTable(formats=("stata", "spss", "r"), synthetic_column=True, synthetic_names=True)

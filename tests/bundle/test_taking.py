@@ -51,6 +51,7 @@ def killed(out: Path) -> Path:
     return place
 
 
+@pytest.mark.slow
 def test_a_name_that_another_run_has_taken_is_refused_and_its_files_stay(tmp_path: Path) -> None:
     run = started(tmp_path / "out")
     place = tmp_path / ".out.partial"
@@ -66,6 +67,7 @@ def test_a_name_that_another_run_has_taken_is_refused_and_its_files_stay(tmp_pat
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("following", ["out", "another"])
 def test_what_a_killed_run_left_is_removed_by_the_next_one(tmp_path: Path, following: str) -> None:
     place = killed(tmp_path / "out")
@@ -75,6 +77,7 @@ def test_what_a_killed_run_left_is_removed_by_the_next_one(tmp_path: Path, follo
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["another machine", "another program", "without a mark", "a file", "a link"])
 def test_what_is_not_surely_that_of_a_dead_run_stays(tmp_path: Path, how: str, monkeypatch: pytest.MonkeyPatch) -> None:
     place = tmp_path / ".out.partial"

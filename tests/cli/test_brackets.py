@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
-import click
 import pytest
 import typer
 from typer.testing import CliRunner
@@ -23,17 +23,18 @@ def without_spaces(text: str) -> str:
     return "".join(text.split())
 
 
-def commands(of: click.Command, *names: str) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+def commands(of: Any, *names: str) -> Iterator[tuple[tuple[str, ...], Any]]:
     """Every command, and those below it."""
     yield names, of
     for name, below in getattr(of, "commands", {}).items():
         yield from commands(below, *names, name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("names", "command"), [pytest.param(*each, id=" ".join(each[0])) for each in commands(typer.main.get_command(app))]
 )
-def test_help_shows_every_word_of_a_command(names: tuple[str, ...], command: click.Command) -> None:
+def test_help_shows_every_word_of_a_command(names: tuple[str, ...], command: Any) -> None:
     printed = without_spaces(CliRunner().invoke(app, [*names, "--help"], terminal_width=100).output)
     texts = [command.help or "", *(getattr(each, "help", None) or "" for each in command.params)]
     assert texts != [""]

@@ -54,6 +54,7 @@ INPUTS = {"coins.toml", "acceptance.toml", "coins.csv"}
 LEDGER = {"out.ledger", "out.ledger.head"}
 
 
+@pytest.mark.slow
 def test_schema_prints_or_writes_a_schema_and_nothing_heavy_is_loaded(tmp_path: Path) -> None:
     printed = json.loads(run("schema").stdout)
     assert "columns" in printed["properties"]
@@ -63,6 +64,7 @@ def test_schema_prints_or_writes_a_schema_and_nothing_heavy_is_loaded(tmp_path: 
     assert loaded("schema", "--out", tmp_path / "configuration.json", among=EXTRAS) == set()
 
 
+@pytest.mark.slow
 def test_schema_writes_over_no_file_of_another_kind_and_says_what_is_wrong(tmp_path: Path) -> None:
     (tmp_path / "mine.toml").write_text("mine")
     for options in (["--out", tmp_path / "mine.toml"], ["--markdown", "--out", tmp_path / "page.json"]):
@@ -91,6 +93,7 @@ def test_plan_prints_a_tree_that_names_every_criterion() -> None:
         assert name in printed
 
 
+@pytest.mark.slow
 def test_plan_loads_no_heavy_library() -> None:
     for options in ((), ("--json",)):
         assert loaded("plan", "configs/births.toml", *options, among=HEAVY | EXTRAS) == set()
@@ -101,6 +104,7 @@ def test_help_loads_nothing_that_a_command_works_with() -> None:
     assert loaded("--help", among=among) == set()
 
 
+@pytest.mark.slow
 def test_a_release_ends_with_0_and_writes_the_files(tmp_path: Path) -> None:
     result = released(tmp_path)
     assert result.returncode == 0
@@ -163,12 +167,14 @@ def test_a_second_release_beyond_the_limit_of_its_ledger_ends_with_4_and_spends_
     )
 
 
+@pytest.mark.slow
 def test_the_budget_is_in_the_ledger_before_a_private_byte_is_read(tmp_path: Path) -> None:
     stopped = "import synthrelease.releasing.release as r\ndef stop(*_):\n    raise KeyboardInterrupt\nr.ingest = stop"
     assert released(tmp_path, before=stopped).returncode == 1
     assert f"Spent epsilon {SPENT} of 25" in words(run("ledger", "show", tmp_path / "out.ledger").stdout)
 
 
+@pytest.mark.slow
 def test_a_file_that_is_not_there_costs_nothing(tmp_path: Path) -> None:
     result = run("release", write_config(tmp_path), "--data", tmp_path / "absent.csv", "--out", tmp_path / "out")
     assert result.returncode == 2

@@ -17,6 +17,8 @@ from synthrelease.specification.spec import load_spec
 from tests.helpers.facts import facts_of
 from tests.helpers.small import World, layout_of
 
+pytestmark = pytest.mark.slow
+
 LAYOUT = layout_of(2, 4, 3)
 
 

@@ -52,6 +52,7 @@ KINDS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "settings"), KINDS, ids=str)
 @pytest.mark.parametrize("share", [0.6, 0.8, 1.0])
 @pytest.mark.parametrize("threshold", [0.01, 0.08, 0.2, 0.4])

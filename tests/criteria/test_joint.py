@@ -60,6 +60,7 @@ def records(sweep: Sweep) -> int:
 each_case = pytest.mark.parametrize("sweep", list(cases()), ids=lambda sweep: f"{sweep.kind}: {sweep.name}")
 
 
+@pytest.mark.slow
 @each_case
 def test_no_neighbour_moves_a_slack_by_more_than_one(sweep: Sweep) -> None:
     """All private tables, all neighbours, all synthetic tables; somewhere the 1 is attained."""
@@ -79,6 +80,7 @@ def test_no_neighbour_moves_a_slack_by_more_than_one(sweep: Sweep) -> None:
     assert worst > 0.9
 
 
+@pytest.mark.slow
 @each_case
 def test_the_slack_is_not_negative_just_when_the_figure_meets_the_threshold(sweep: Sweep) -> None:
     n, world = records(sweep), sweep.world
@@ -97,6 +99,7 @@ def test_the_slack_is_not_negative_just_when_the_figure_meets_the_threshold(swee
     assert min(slacks) < 0 < max(slacks)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("threshold", ["1.4", "1.15", "2", "1.01", "3.7"])
 def test_records_inside_against_exact_fractions(threshold: str) -> None:
     """One bin: every r up to 60 against every s. At a tie the float may be off in its last digits, which no noise shows."""

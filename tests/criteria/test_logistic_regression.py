@@ -53,6 +53,7 @@ def test_the_fit_of_the_synthetic_rows_is_that_of_scikit_learn(seed: int) -> Non
     assert not steps.void
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_one_step_leads_to_the_fit_of_the_original_rows_when_the_tables_are_near(seed: int) -> None:
     """And is 0 for the very rows. The largest of the slopes, per standard deviation of the synthetic feature."""

@@ -174,6 +174,7 @@ def test_limits_cover_with_at_least_their_confidence_every_noise_enumerated(risk
     assert covered <= 1 - risk / 8  # and not for nothing: limits of twice the width would cover far more
 
 
+@pytest.mark.slow
 def test_limits_of_several_tables_cover_by_simulation() -> None:
     """Cells of three overlapping tables, their margins and a weighted sum, combined: 400 measurements with the real noise."""
     layout, generator = Layout(columns=("a", "b", "c"), sizes=(2, 3, 4)), np.random.default_rng(5)

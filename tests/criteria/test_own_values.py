@@ -174,6 +174,7 @@ def neighbours_of(rows: tuple[tuple[int, int], ...]) -> Iterator[tuple[tuple[int
         yield (*rows[:-1], cell)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_no_own_value_moves_a_figure_by_more_than_its_sensitivity(name: str) -> None:
     """Every row replaced by every other one, values within bins included, in tables of three rows; four released tables."""

@@ -40,6 +40,7 @@ def test_a_ratio_at_its_clip_says_nothing() -> None:
 BOUNDS_SUMS = [kind for kind in CRITERIA if CRITERIA[kind].known_error.__annotations__["return"] == "SumErrors"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "sweep",
     [sweep for kind in BOUNDS_SUMS for sweep in criterion_sweeps(kind)],

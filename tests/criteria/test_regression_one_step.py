@@ -63,6 +63,7 @@ def query(
 # --- Sensitivity
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("range_", [(0, 2), (0.5, 1.5), (-3, 5)], ids=str)
 @pytest.mark.parametrize("n", [2, 3])
 def test_no_neighbour_moves_the_figure_by_more_than_its_sensitivity(range_: tuple[float, float], n: int) -> None:

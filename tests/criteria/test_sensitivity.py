@@ -70,6 +70,7 @@ def each_sweep() -> Iterator[object]:
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("sweep", "records"), list(each_sweep()))
 def test_no_neighbour_moves_a_figure_by_more_than_its_sensitivity(sweep: Sweep, records: int) -> None:
     """In the integers that get the noise and in the audit's exact fractions, which the code's figures also equal.
@@ -105,6 +106,7 @@ def furthest(sweep: Sweep) -> Neighbours:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [kind for kind in CRITERIA if criterion_sweeps(kind)])
 def test_a_tenth_of_its_sensitivity_is_noticed(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of every kind that there is: what stands in its query, the figures staying as they are."""

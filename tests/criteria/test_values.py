@@ -31,6 +31,8 @@ from synthrelease.randomness import SYSTEM, NoNoise
 from synthrelease.releasing.attempt import Attempt
 from tests.helpers.small import World
 
+pytestmark = pytest.mark.slow
+
 WORLD = World({"a": 1, "b": 2, "c": 3}, groups={"c": ["0", "1-2", "3"]})
 WIDE = World({"x": 3, "z": 2, "y": 5})
 Row = tuple[int, ...]

@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 from synthrelease.domain.bins import IntervalBin, parse_bins
 
+pytestmark = pytest.mark.slow
+
 INF = math.inf
 CUTS = st.lists(st.integers(-1000, 1000), min_size=1, max_size=8, unique=True).map(sorted)
 

@@ -45,6 +45,7 @@ def allowed(row: Row, others: Counter[Row], gaps: Gaps) -> set[Row]:
     return {tuple(other[c] if c in lacking else row[c] for c in range(len(row))) for other in agreeing}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize(("match", "donors"), [((0, 2, 1), 1), ((0, 2), 15), ((0,), 60), ((), 1), ((2, 0), 10_000)])
 def test_every_completed_row_is_one_that_the_definition_allows(seed: int, match: tuple[int, ...], donors: int) -> None:

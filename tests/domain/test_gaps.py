@@ -47,6 +47,7 @@ def fillable(table: Counts) -> np.ndarray:
     return found
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(RULES, st.booleans())
 def test_what_could_be_filled_in_is_a_gap(rules: list[str], apart: bool) -> None:

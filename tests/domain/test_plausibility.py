@@ -20,6 +20,8 @@ from synthrelease.toml.columns import ColumnTable, InputTable
 from tests.helpers.plain_rules import DOMAINS, Tree, evaluated, rendered, trees
 from tests.helpers.small import integer_column
 
+pytestmark = pytest.mark.slow
+
 TABLES = {
     "age": ColumnTable(
         kind="integer", bounds=(0, 9), alternatives={"years": ["0..9"], "three": ["<4", "4-6", ">6"], "two": ["<=4", ">=5"]}

@@ -45,6 +45,7 @@ def fitted_slowly(counts: np.ndarray, margins: list[tuple[np.ndarray, dict[str, 
     return cells
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(5))
 def test_three_margins_of_groups_give_what_a_slow_fit_of_the_full_array_gives(seed: int) -> None:
     generator = np.random.default_rng(seed)

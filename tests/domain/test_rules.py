@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 from synthrelease.domain.rules import All, Any, Comparison, Domain, Not, Rule, RuleError, edges, parse_rule
 from tests.helpers.plain_rules import DOMAINS, Tree, evaluated, rendered, trees
 
+pytestmark = pytest.mark.slow
+
 
 def read(text: str) -> Rule:
     return parse_rule(text, DOMAINS)

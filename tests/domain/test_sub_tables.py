@@ -41,6 +41,7 @@ def slow_differences(left: list[tuple[int, ...]], right: list[tuple[int, ...]], 
     return found
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(SHAPES, st.integers(0, 10**6), st.integers(1, 7), LIMITS, st.sampled_from([2, 16, 200]))
 def test_every_difference_of_every_table_is_there_once(
@@ -114,6 +115,7 @@ def test_groups_cover_every_column_once_and_are_small_together() -> None:
     assert len(groups) < 15
 
 
+@pytest.mark.slow
 def test_sixty_columns_are_looked_at_in_threes() -> None:
     """Far more than can be summed out from each other; one table of one cell differs from nothing by its rows."""
     layout = layout_of(*[2] * 60)

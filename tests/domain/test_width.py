@@ -23,6 +23,8 @@ from synthrelease.domain.lattice import difference, lattice
 from synthrelease.domain.schema import Layout
 from tests.helpers.small import layout_of
 
+pytestmark = pytest.mark.slow
+
 Row = tuple[int, ...]
 SHAPES = st.lists(st.integers(1, 5), min_size=1, max_size=5)
 CODED = st.sampled_from([1, 5, 12, 2**62])

@@ -57,6 +57,7 @@ def test_debts_lie_below_a_limit_at_zero() -> None:
     assert 0 in found.fine
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(
     st.lists(st.integers(-400, 4000), min_size=2, max_size=60, unique=True),

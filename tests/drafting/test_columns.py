@@ -11,6 +11,8 @@ from synthrelease.drafting.codebook import CodebookEntry
 from synthrelease.drafting.column_draft import Answers, ColumnDraft, LeftOut
 from synthrelease.drafting.columns import draft_column
 
+pytestmark = pytest.mark.slow
+
 RANDOM = np.random.default_rng(7)
 
 

@@ -96,6 +96,7 @@ def test_a_few_months_are_told_by_weeks_and_one_month_not_at_all() -> None:
     assert isinstance(once, LeftOut)
 
 
+@pytest.mark.slow
 def test_a_draft_reads_the_dates_as_python_does(tmp_path) -> None:  # type: ignore[no-untyped-def]
     """Days between two dates, and the quarter, of every row: by the draft, and by pandas."""
     start = pd.Timestamp("2019-01-01") + pd.to_timedelta(RANDOM.integers(0, 1000, 1500), unit="D")

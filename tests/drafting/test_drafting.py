@@ -28,6 +28,8 @@ from synthrelease.specification.spec import load_spec
 from tests.conftest import ROOT
 from tests.helpers.labour_force import simulated
 
+pytestmark = pytest.mark.slow
+
 
 def clinic(n: int = 3000, seed: int = 3) -> pd.DataFrame:
     """A public table with a bit of everything: older patients stay longer, are in other wards and seldom smoke; stays cost."""
@@ -160,7 +162,6 @@ def test_every_bin_of_numbers_holds_a_share_of_the_rows(folder: Path, spec: Rele
         assert coarse <= fine
 
 
-@pytest.mark.slow
 def test_the_noise_of_every_figure_is_small_beside_its_threshold(folder: Path, spec: ReleaseSpec) -> None:
     private = read_private(spec, folder / "public.csv")
     assert 0.9 * len(clinic()) < private.n <= len(clinic())
@@ -292,7 +293,6 @@ def test_budgets_are_round_and_never_below_what_is_wanted() -> None:
         )
 
 
-@pytest.mark.slow
 def test_the_command_writes_both_files_and_shows_what_became_of_each_column(folder: Path, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "synthrelease", "init", "clinic", "--from", str(folder / "public.csv")]
     found = subprocess.run(

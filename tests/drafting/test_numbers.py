@@ -22,6 +22,8 @@ from synthrelease.enclave.ingest import read_public
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.spec import load_spec
 
+pytestmark = pytest.mark.slow
+
 RANDOM = np.random.default_rng(17)
 N = 4000
 VALUES = {

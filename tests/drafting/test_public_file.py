@@ -19,6 +19,8 @@ from synthrelease.errors import InputError
 from synthrelease.specification.spec import load_spec
 from tests.conftest import ROOT
 
+pytestmark = pytest.mark.slow
+
 TEXT = "größe,ort\n1,Köln\n2,München\n"
 
 

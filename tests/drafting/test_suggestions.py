@@ -62,6 +62,7 @@ def broken(frame: pd.DataFrame, never: str) -> int:
     return int(frame.eval(never, engine="python").sum())
 
 
+@pytest.mark.slow
 def test_no_public_row_breaks_a_suggested_rule_and_by_chance_many_would(
     found: tuple[list[Suggestion], pd.DataFrame, Path],
 ) -> None:

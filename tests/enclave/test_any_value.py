@@ -40,6 +40,7 @@ def write(path: Path, rows: list[tuple[str, ...]]) -> Path:
     return path
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(st.tuples(*[CELLS] * 4))
 @example(("abc",) * 4)

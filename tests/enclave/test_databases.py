@@ -17,6 +17,8 @@ from synthrelease.enclave.source import PASSWORD, USER, Source
 from synthrelease.enclave.sql import chosen_table, quoted, value_text
 from synthrelease.errors import InputError
 
+pytestmark = pytest.mark.slow
+
 duckdb = pytest.importorskip("duckdb", reason="needs the extra: pip install 'synthrelease[database]'")
 sqlalchemy = pytest.importorskip("sqlalchemy", reason="needs the extra: pip install 'synthrelease[database]'")
 pytest.importorskip("adbc_driver_sqlite", reason="needs the tools of the tests: requirements/test.txt")

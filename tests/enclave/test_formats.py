@@ -114,6 +114,7 @@ def schema_for(suffix: str, policy: InputTable) -> Schema:
     return Schema(columns=tuple(columns))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", WRITERS)
 def test_one_table_is_read_the_same_from_every_format(tmp_path, monkeypatch, suffix):
     path = tmp_path / f"people.{suffix}"
@@ -127,6 +128,7 @@ def test_one_table_is_read_the_same_from_every_format(tmp_path, monkeypatch, suf
     assert sum(len(next(iter(columns.values())).codes) for _, columns in parts) == len(PEOPLE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", WRITERS)
 def test_a_whole_number_has_no_point_and_a_date_is_iso(tmp_path, suffix):
     path = tmp_path / f"people.{suffix}"

@@ -42,6 +42,8 @@ from tests.helpers.people import (
     write_parquet,
 )
 
+pytestmark = pytest.mark.slow
+
 LENIENT = InputTable(missing="error", outside="drop")
 
 
@@ -384,7 +386,6 @@ def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("formats")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("rows_per_piece", [3, 100_000])
 @pytest.mark.parametrize("write", FORMATS.values(), ids=list(FORMATS))
 @given(people=PEOPLE, data=st.data())

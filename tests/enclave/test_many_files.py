@@ -212,6 +212,7 @@ def cluster(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[tuple[st
             process.wait()
 
 
+@pytest.mark.slow
 def test_a_cluster_has_the_counts_of_one_process(cluster, register):
     from synthrelease.enclave.cluster import counting_cluster
 

@@ -6,6 +6,7 @@ from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import numpy as np
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -20,6 +21,7 @@ def slowly(number: Decimal) -> str:
     return "0" if text == "-0" else text
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(st.decimals(allow_nan=False, allow_infinity=False).filter(lambda number: abs(number.adjusted()) < 300))
 @example(Decimal("-0.00"))

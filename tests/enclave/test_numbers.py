@@ -27,6 +27,7 @@ WRITTEN = (
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(texts=st.lists(WRITTEN, min_size=1, max_size=30), decimal=st.sampled_from(".,"))
 @example(texts=["", "+", ".", "-.", "5.", ".5", "1..2", "+-1", "1-2", "999999999999999", "1000000000000000", "-0"], decimal=".")
@@ -46,6 +47,7 @@ def test_a_number_of_many_is_what_python_reads(texts, decimal):
 MISSING = InputTable(missing_values=["", "-9", "97.0", "1,5", " 12", "1e1", "NA"], missing="drop")
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(
     texts=st.lists(WRITTEN | st.sampled_from(["-9", "-9.0", "97", "97.0", "1.5", "12", "12.", "10", "120.0"]), max_size=12),

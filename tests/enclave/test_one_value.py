@@ -77,6 +77,7 @@ def bins(rows: Rows) -> tuple[int, ...]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mark", [".", ","])
 @pytest.mark.parametrize("number", NUMBERS)
 def test_a_number_is_the_same_from_every_format(tmp_path, number, mark):
@@ -88,6 +89,7 @@ def test_a_number_is_the_same_from_every_format(tmp_path, number, mark):
             assert bins(rows) == bins(typed[0]), written
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mark", [".", ","])
 @pytest.mark.parametrize("word", WORDS)
 def test_a_text_is_the_same_from_every_format(tmp_path, word, mark):

@@ -81,6 +81,7 @@ def cpu_seconds(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / 100
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
 def test_a_view_that_gives_no_row_in_time_is_refused_and_its_thread_ends(tmp_path, way, monkeypatch):
     monkeypatch.setattr(patience, "PATIENCE", 0.6)
@@ -106,6 +107,7 @@ def test_rows_come_as_they_are_and_a_reader_that_stops_early_leaves_nothing(tmp_
     assert threading.active_count() == before
 
 
+@pytest.mark.slow
 def test_one_piece_is_made_ahead_and_no_more():
     made = []
 

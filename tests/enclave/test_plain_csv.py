@@ -34,6 +34,7 @@ def rows_or_message(path: Path, needed: list[str], policy: InputTable | None = N
     return rows
 
 
+@pytest.mark.slow
 @settings(max_examples=400, deadline=None)
 @given(lines=LINES, needed=st.sampled_from([["x", "y"], ["y"]]))
 @example(lines="".join(f"{i % 3},{i}\n" for i in range(60)) + '1,"2\n3"\n' + "4,5\n" * 60 + "6\n", needed=["x", "y"])
@@ -85,6 +86,7 @@ def test_other_lines_are_left_to_csv(text, width):
     assert PlainReader(",", width, [0], 100).columns(text.encode()) is None
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(
     lines=st.lists(st.tuples(st.sampled_from(["é,1", "a,ü", '"b",2', '"c\nd",3', "x", "1,2"]), ENDS).map("".join), max_size=40),

@@ -47,6 +47,7 @@ def message(path: Path) -> str:
     return str(caught.value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", sorted(BAD.glob("*.csv")), ids=lambda path: path.stem)
 def test_a_bad_file_is_refused_with_its_message(path):
     expected = path.with_suffix(".txt").read_text(encoding="utf-8").strip()
@@ -153,6 +154,7 @@ TWO = {(3, 1, 3, 2): 1, (4, 0, 11, 0): 1}
 OTHER = "41,M,1980-12-31,0.2\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -286,6 +288,7 @@ def test_a_file_without_an_end_is_refused_after_its_first_part(tmp_path, monkeyp
     assert expected in message(path)
 
 
+@pytest.mark.slow
 def test_a_small_file_of_very_many_blank_lines_is_refused_with_the_limits_as_they_are(tmp_path):
     path = tmp_path / "people.csv"
     path.write_bytes(gzip.compress(HEAD + b"\n" * 30_000_000))

@@ -144,6 +144,7 @@ def one_replaced(rows: tuple[int, ...], other: tuple[int, ...]) -> bool:
     return sum((Counter(rows) - Counter(other)).values()) <= 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [1, 2, 3, 4])
 def test_neighbouring_files_lead_to_tables_that_differ_in_one_replaced_row(size: int) -> None:
     """All files of at most four rows over four cells, a row kept (0 to 3) or left out (4), and all their neighbours."""
@@ -199,6 +200,7 @@ def test_the_margin_is_the_least_that_keeps_the_shortfall(epsilon: str) -> None:
     assert margin == 0 or above(margin - 1) > float(SHORTFALL)
 
 
+@pytest.mark.slow
 def test_the_counted_number_has_the_noise_of_its_charge_and_is_clamped() -> None:
     rule = RowsRule(way="counted", epsilon=Fraction(1, 2))
     assert rule.charge is not None
@@ -225,6 +227,7 @@ def test_a_stated_number_costs_nothing_and_is_met_whatever_the_file_holds(tmp_pa
         read_private(spec, tmp_path / "short.csv")
 
 
+@pytest.mark.slow
 def test_what_a_row_does_to_the_published_number_is_paid_for(tmp_path: Path) -> None:
     """A person who is replaced by one with a missing value changed n with certainty; now only a noisy count depends on it."""
     changes = {"[input]\nrows = 400": '[input]\nmissing = "drop"', 'never = "face': NEVER_RAW}

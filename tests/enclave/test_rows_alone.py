@@ -33,6 +33,8 @@ from synthrelease.enclave import csv_files, reading, values
 from synthrelease.enclave.sql import batches_of_rows
 from tests.helpers.rows import POLICIES, Rows, rows_of, rows_of_pieces
 
+pytestmark = pytest.mark.slow
+
 pyreadstat = pytest.importorskip("pyreadstat", reason="needs the extra: pip install 'synthrelease[formats]'")
 duckdb = pytest.importorskip("duckdb", reason="needs the extra: pip install 'synthrelease[database]'")
 pytest.importorskip("sqlalchemy", reason="needs the extra: pip install 'synthrelease[database]'")
@@ -262,7 +264,6 @@ DUCKDB = {
 }  # fmt: skip
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", DUCKDB)
 def test_rows_of_duckdb(tmp_path, kind):
     def read(some: Values, mark: str) -> Rows:

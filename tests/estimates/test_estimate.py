@@ -107,6 +107,7 @@ ASKED: list[tuple[str, list[float]]] = [
 MEASURED = ("ab", "bc", "ac", "abd", "cg", "a")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("asked", "truth"), ASKED)
 def test_without_noise_the_estimate_is_the_number_of_the_table(asked: str, truth: list[float]) -> None:
     """Only the correction for the bias of slopes, which noise of this scale would have, is left."""
@@ -120,6 +121,7 @@ def test_without_noise_the_estimate_is_the_number_of_the_table(asked: str, truth
 RUNS = 60
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("place", [1, 4, 8, 10])
 def test_intervals_hold_the_number_of_the_table(place: int) -> None:
     """At a confidence of 80% in 60 runs: fewer than 38 or all 60 would each happen less often than once in 2,000."""
@@ -134,6 +136,7 @@ def test_intervals_hold_the_number_of_the_table(place: int) -> None:
     assert 38 <= held < RUNS
 
 
+@pytest.mark.slow
 def test_an_interval_holds_the_true_ratio_in_the_stated_share_of_all_outcomes_of_the_noise() -> None:
     """Three noisy cells, every outcome with its probability: a share within a group of two of them, n known."""
     counts, epsilon, n = (30, 25, 45), Fraction(2), 100
@@ -220,6 +223,7 @@ def test_a_slope_s_population_interval_has_the_robust_error() -> None:
     assert population_half(found) == pytest.approx(half, rel=0.05)
 
 
+@pytest.mark.slow
 def test_the_standard_error_of_a_slope_is_the_spread_of_its_estimates() -> None:
     """For b = a, where the noise in X'X counts for more than that in X'y. Of 80 draws the spread is 8% off or so."""
     table = np.column_stack([a, a, c, d, g])

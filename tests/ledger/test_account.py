@@ -30,6 +30,8 @@ from synthrelease.ledger.account import Ledger, ledger_beside, load_ledger, open
 from synthrelease.ledger.entries import FORMAT, Entry, Head, Statement, from_text, shown
 from synthrelease.ledger.storage import LedgerError, head_path
 
+pytestmark = pytest.mark.slow
+
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX")
 
 
@@ -261,7 +263,6 @@ def test_every_change_of_a_ledger_is_refused(coins: Ledger, change: str, forged:
         assert refused.value.exit_code == 4
 
 
-@pytest.mark.slow
 def test_changing_any_byte_is_refused_or_changes_nothing(coins: Ledger) -> None:
     """Every byte of the file that is in use, with one bit or all bits turned; every byte of the head file."""
     expected, file, head = coins.statement(), coins.path.read_bytes(), head_path(coins.path)
@@ -294,7 +295,6 @@ def refuses(ledger: Ledger, expected: Statement) -> bool:
     return False
 
 
-@pytest.mark.slow
 def test_cutting_the_file_anywhere_is_refused(coins: Ledger) -> None:
     file, head = coins.path.read_bytes(), head_path(coins.path).read_bytes()
     for length in range(0, len(file), 7):
@@ -462,7 +462,6 @@ def test_a_read_only_ledger_can_be_shown_and_not_be_charged() -> None:
         assert load_ledger(folder / "ledger").statement().logbook_line() == line
 
 
-@pytest.mark.slow
 @POSIX
 def test_a_full_disk_never_undercharges(tmp_path: Path) -> None:
     """Files may grow to this many bytes and no more, for every size at which something can go wrong."""
@@ -540,7 +539,6 @@ class Race:
         (self.path.parent / f"won{os.getpid()}").write_text(str(won))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("charges", [1, 8])
 def test_processes_that_race_for_the_rest_of_the_budget_never_pass_the_limit(tmp_path: Path, charges: int) -> None:
     ledger = open_ledger(tmp_path / "ledger", "coins", Fraction(charges, 8))
@@ -723,7 +721,6 @@ def test_charges_whose_sum_would_be_an_endless_fraction_are_refused_before_they_
     ledger.reserve(cost(1), "a decimal")
 
 
-@pytest.mark.slow
 def test_a_long_ledger_is_verified_in_linear_time(coins: Ledger) -> None:
     with edited(coins.path) as database:
         database.execute("BEGIN")  # each row alone would wait for the disk

@@ -22,6 +22,7 @@ def copy() -> Iterator[Path]:
         yield folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda mutation: mutation.name)
 def test_every_mutation_still_has_its_place(mutation: Mutation) -> None:
     assert not same(ast.parse(mutated(mutation)), ast.parse(mutation.file().read_text(encoding="utf-8")))

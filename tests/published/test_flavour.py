@@ -74,6 +74,7 @@ CHANGES: dict[str, Callable[[dict[str, Any]], object]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("message", CHANGES)
 def test_verify_finds_a_flavour_that_does_not_follow(message: str) -> None:
     files = weighted_bundle()

@@ -28,6 +28,8 @@ from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.spec import load_spec
 from tests.helpers.tiny import write_config, write_data
 
+pytestmark = pytest.mark.slow
+
 NUMBERS = {'categories = ["head", "tail"]': 'categories = ["head", "tail"]\nnumbers = { head = 0, tail = 1 }'}
 FITTED = {
     **NUMBERS,
@@ -81,7 +83,6 @@ def reference(fitted: Setup) -> dict[tuple[int, int], AttemptResult]:
     return {(result.configuration, result.number): result for result in run(fitted, 7, ATTEMPTS)}
 
 
-@pytest.mark.slow
 @settings(max_examples=8, deadline=None)
 @given(order=st.randoms(use_true_random=False), cut=st.integers(0, 12))
 def test_attempts_give_the_same_results_in_any_order_and_grouping(
@@ -132,7 +133,6 @@ def test_figures_are_those_before_noise_and_decisions_those_after_it(tmp_path: P
     assert all(result.accepted == all(result.passed) for result in small)
 
 
-@pytest.mark.slow
 def test_rehearsed_attempts_are_accepted_as_often_as_those_of_a_release(noisy: Setup) -> None:
     """Fisher's exact test of the two shares errs with a probability of at most 1e-6."""
     spec, public = noisy
@@ -144,7 +144,6 @@ def test_rehearsed_attempts_are_accepted_as_often_as_those_of_a_release(noisy: S
     assert 0.4 < there / n < 0.8  # so a law that always or never accepts would be noticed
 
 
-@pytest.mark.slow
 def test_chances_add_up_to_the_attempts_that_were_accepted(noisy: Setup) -> None:
     """By Hoeffding the two differ by more than sqrt(n log(2e6) / 2) with a probability below 1e-6."""
     found = run(noisy, 12, [(0, number) for number in range(200)], Fraction(1, 10))
@@ -167,7 +166,6 @@ def joint(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     return setup(tmp_path_factory.mktemp("joint"), request.param)
 
 
-@pytest.mark.slow
 def test_under_a_joint_test_rehearsed_attempts_are_accepted_as_often_as_those_of_a_release(joint: Setup) -> None:
     """Fisher's exact test as above, and by Hoeffding the chances agree with the release's share: each fails once in 10^6."""
     spec, public = joint
@@ -184,7 +182,6 @@ def test_under_a_joint_test_rehearsed_attempts_are_accepted_as_often_as_those_of
     assert 0.15 < there / n < 0.85
 
 
-@pytest.mark.slow
 def test_under_a_joint_test_a_criterion_passes_when_its_slack_alone_reaches_the_margin(joint: Setup) -> None:
     """By hand from the exact figures; the chance is that of the least slack, and face privacy is public."""
     spec, _ = joint

@@ -29,6 +29,8 @@ from synthrelease.specification.spec import load_spec
 from tests.helpers.tiny import MEASURED as SHARED
 from tests.helpers.tiny import write_config, write_data
 
+pytestmark = pytest.mark.slow
+
 MEASURED = {
     'family = "privbayes"\nflavour = "degree"\ndegree = 1\nepsilon_split = 0.5': 'family = "marginals"\ntables = "face + year"'
 }

@@ -77,6 +77,7 @@ def test_a_rehearsal_survives_the_death_of_a_worker_with_the_same_report(
     assert document(there) == document(here)
 
 
+@pytest.mark.slow
 def test_a_cluster_that_is_not_there_is_a_clear_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("synthrelease.enclave.cluster.CONNECT_SECONDS", 1)
     with (

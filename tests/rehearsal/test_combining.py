@@ -64,6 +64,7 @@ def test_copies_that_hardly_differ_have_infinitely_many_degrees_of_freedom() -> 
     assert math.isinf(combined.degrees_of_freedom)
 
 
+@pytest.mark.slow
 @given(st.lists(st.lists(estimate_and_variance, min_size=3, max_size=3), min_size=2, max_size=6))
 def test_every_quantity_is_combined_by_the_formulas_of_the_source(copies: list[list[tuple[float, float]]]) -> None:
     combined = combine(np.array([[q for q, _ in copy] for copy in copies]), np.array([[v for _, v in copy] for copy in copies]))
@@ -252,6 +253,7 @@ COVERED = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("make", "ratio", "right", "wrong"), COVERED)
 def test_intervals_hold_the_truth_where_the_rule_belongs_to_the_copies_and_else_not(make, ratio, right, wrong) -> None:
     """300 samples; 95% is within four standard errors, 5%. All kinds and rules: tests/benchmarks/combining.py."""
@@ -267,6 +269,7 @@ def test_intervals_hold_the_truth_where_the_rule_belongs_to_the_copies_and_else_
     assert wrong is None or held[wrong] < 0.88 * 300
 
 
+@pytest.mark.slow
 def test_nested_intervals_hold_the_truth() -> None:
     random = np.random.default_rng(12)
     found = [nested(*twice(3)(Sample.draw(200, random), 3, random)).interval() for _ in range(300)]

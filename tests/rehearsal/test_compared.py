@@ -49,6 +49,7 @@ def every(spec: ReleaseSpec, survey: Counts) -> dict[str, tuple[BaselineFigures,
     return {method: figures(spec, survey, method) for method in METHODS}
 
 
+@pytest.mark.slow
 def test_every_method_has_the_figures_of_a_configuration(spec: ReleaseSpec, every: dict) -> None:
     made = [one for found in every.values() for one in found]
     assert [one.method for one in made] == ["swapping", *["sequential"] * 3, "dami", "independent"]
@@ -87,6 +88,7 @@ def test_a_key_that_is_chosen_does_not_tell_the_swapped_value(
     assert "among records with the same 'education'" in one.notes[0]
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_figures(spec: ReleaseSpec, survey: Counts, every: dict) -> None:
     def text(found: tuple[BaselineFigures, ...]) -> str:
         return repr(found)  # NaN is not equal to itself
@@ -145,6 +147,7 @@ def rehearsed(tmp_path_factory: pytest.TempPathFactory) -> Rehearsal:
         return rehearse(spec, data, folder / "out", goal=goal, workers=Workers(jobs=1), seed=4, copies=2, baselines=wanted)
 
 
+@pytest.mark.slow
 def test_report_document_and_terminal_show_them_beside_the_shortlist(
     rehearsed: Rehearsal, monkeypatch: pytest.MonkeyPatch
 ) -> None:

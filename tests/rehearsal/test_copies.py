@@ -47,6 +47,7 @@ def test_a_copy_that_is_the_original_is_perfect_and_as_risky(
     assert found.risk["mean_risk"] == pytest.approx(found.risk["mean_risk_of_original"])
 
 
+@pytest.mark.slow
 def test_less_budget_makes_worse_copies_and_the_same_seed_the_same_ones(spec: ReleaseSpec, survey: Counts) -> None:
     poor = figures(replace(spec, generation_budget=spec.generation_budget / 10_000), survey)
     good = figures(spec, survey)

@@ -69,6 +69,7 @@ def test_the_frontier_of_the_births(price: float, nothing: float) -> None:
     assert len(best.atoms) <= 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("epsilon", "chances"), [(4.56, [0.73]), (1.0, [0.4]), (0.3, [0.95, 0.9, 0.5, 0.99])])
 def test_the_cheapest_law_ends_seldom_enough_and_no_pair_of_numbers_is_cheaper(epsilon: float, chances: list[float]) -> None:
     """Pairs 1 and k, 1 with the largest probability that ends so seldom with nothing."""

@@ -37,6 +37,7 @@ def separated(matrix: np.ndarray, no: Sequence[int], yes: Sequence[int]) -> bool
     return bool(-found.fun > 1e-9)
 
 
+@pytest.mark.slow
 @given(GROUPS)
 @example([(0, 0), (0, 0), (0, 0), (0, 1), (1, 1), (1, 1)])  # the likelihood is flat to the last bit before the steps are small
 @settings(max_examples=60, deadline=None)

@@ -96,6 +96,7 @@ def rising(generation: Fraction) -> float:
     return 1 - math.exp(-float(generation) / 2)
 
 
+@pytest.mark.slow
 def test_the_advice_minimises_the_total_over_budgets_and_laws(coins: ReleaseSpec) -> None:
     """Against the total of every eighth of the planned budget; a round costs generation + 0.5."""
     found = advised(coins, Runs(lambda generation, c, number: rising(generation)), ("1/4", "1/2", "3/4", "1"))
@@ -121,6 +122,7 @@ def test_the_advice_minimises_the_total_over_budgets_and_laws(coins: ReleaseSpec
     assert found.frontier[0].law == ONCE
 
 
+@pytest.mark.slow
 def test_a_flattered_budget_is_left_and_what_is_stated_rests_on_attempts_that_nothing_was_chosen_by(coins: ReleaseSpec) -> None:
     """The first attempts at half the budget were lucky; fresh ones are hardly ever accepted. Those that judge have a chance of
     their own: the law is that of the others, the statement is about these."""
@@ -173,6 +175,7 @@ def test_with_a_shared_fit_the_luck_of_fits_is_what_counts() -> None:
     assert (found.attempts, found.fits) == (4, 2)
 
 
+@pytest.mark.slow
 def test_unlucky_fits_are_a_part_of_nothing_that_no_law_removes(shared: ReleaseSpec) -> None:
     """With shared measurements: at small budgets a quarter of the fits pass nothing, so more has to be measured."""
     assert shares_luck(shared)
@@ -193,6 +196,7 @@ def test_unlucky_fits_are_a_part_of_nothing_that_no_law_removes(shared: ReleaseS
     assert found.chosen.total == 3 + found.chosen.law.price(Fraction(1, 2)) + after
 
 
+@pytest.mark.slow
 def test_without_time_the_advice_says_that_it_is_not_confirmed(coins: ReleaseSpec) -> None:
     found = advised(coins, Runs(lambda generation, c, number: rising(generation), most=3 * 36 + 10), ["1/2"])
     assert found.chosen is not None

@@ -139,6 +139,7 @@ def test_the_race_is_a_function_of_the_results(small: tuple[Race, list[tuple[int
     assert Race.of(SMALL.full(), THRESHOLDS, SMALL_GOAL) == small[0]
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(order=st.randoms(use_true_random=False))
 def test_the_order_in_which_results_arrive_does_not_matter(order: random.Random) -> None:
@@ -153,6 +154,7 @@ def test_the_order_in_which_results_arrive_does_not_matter(order: random.Random)
     assert Race.of(there, THRESHOLDS, SMALL_GOAL) == Race.of(ordered, THRESHOLDS, SMALL_GOAL)
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(order=st.randoms(use_true_random=False), share=st.floats(0, 1))
 def test_an_interrupted_race_goes_on_with_exactly_the_missing_attempts(
@@ -304,6 +306,7 @@ def plain_upper_bound(rows: Sequence[tuple[float | None, ...]], thresholds: Sequ
     return bound
 
 
+@pytest.mark.slow
 @given(rows=rows, thresholds=st.tuples(st.floats(0.01, 10), st.sampled_from([0.0, 0.5])),
        scatter=st.tuples(st.sampled_from([math.nan, 0.0, 0.1, 1.0]), st.sampled_from([math.nan, 0.3])))  # fmt: skip
 def test_the_upper_bound_is_that_of_its_description(
@@ -318,6 +321,7 @@ def test_the_upper_bound_by_hand() -> None:
     assert upper_bound(attempts_of([(math.e,)] * 4), (1.0,), np.array([0.5])) == pytest.approx(0.308538, abs=1e-6)
 
 
+@pytest.mark.slow
 @given(groups=st.lists(rows, min_size=1, max_size=8))
 def test_the_scatter_is_the_pooled_deviation_of_logarithms(groups: list[list[tuple[float | None, ...]]]) -> None:
     found = pooled_scatter([attempts_of(rows) for rows in groups])

@@ -174,6 +174,7 @@ def test_the_document_says_what_the_rehearsal_found(coins: tuple[Rehearsal, Path
     assert [entry["index"] for entry in read_back["copies"]["figures"]] == list(found.shortlist)
 
 
+@pytest.mark.slow
 def test_the_shortlist_is_one_that_a_release_can_use(coins: tuple[Rehearsal, Path]) -> None:
     found, out = coins
     assert len(found.shortlist) == 2
@@ -308,6 +309,7 @@ def test_a_rehearsal_that_is_stopped_keeps_what_it_has_and_goes_on_to_the_same_e
     assert document(finished) == document(coins[0])
 
 
+@pytest.mark.slow
 def test_an_empty_shortlist_removes_an_old_file_and_says_which_criterion_binds(hopeless: tuple[Rehearsal, Path]) -> None:
     found, out = hopeless
     (out / "shortlist.toml").write_text("of an earlier rehearsal with a lower target")
@@ -324,6 +326,7 @@ def test_an_empty_shortlist_removes_an_old_file_and_says_which_criterion_binds(h
     assert entry["rejected_by"] == {"marginals": entry["trials"]}
 
 
+@pytest.mark.slow
 def test_a_space_without_any_candidate_has_a_report_too(tmp_path: Path) -> None:
     found, out = rehearsed(tmp_path, IMPOSSIBLE)
     write_report(found, out, NOISE_LEVEL)

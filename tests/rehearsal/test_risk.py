@@ -226,6 +226,7 @@ def group_by_pairs(rows: Sequence[Sequence[int]], person: int, distance: float, 
     return 0 if len(near) >= least else 1 if len(alike) >= least else 2
 
 
+@pytest.mark.slow
 @given(ROWS, st.integers(1, 4), st.integers(0, 2))
 def test_groups_of_risk_are_those_of_a_search_over_pairs(rows: list[tuple[int, int, int]], least: int, distance: int) -> None:
     found = risk_groups(public(rows), ["age", "sex"], {"age": float(distance)}, least)

@@ -64,6 +64,7 @@ attempts = st.builds(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(results=st.lists(attempts, max_size=12, unique_by=lambda r: (r.generation, r.configuration, r.number)))
 def test_what_was_added_is_read_back(results: list[AttemptResult], tmp_path_factory: pytest.TempPathFactory) -> None:

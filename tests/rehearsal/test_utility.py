@@ -26,6 +26,8 @@ from synthrelease.rehearsal.utility import UtilityReport, utility_report
 from tests.conftest import ROOT
 from tests.helpers.small import World
 
+pytestmark = pytest.mark.slow
+
 WORLD = World({"x": 3, "y": 3})
 THREE = World({"x": 2, "y": 2, "z": 3})
 
@@ -365,7 +367,6 @@ def test_a_product_that_is_zero_in_every_cell_counts_nothing() -> None:
     assert score.pmse == pytest.approx(0, abs=1e-12)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("times", [1, 2])
 def test_rows_drawn_from_the_original_have_a_ratio_of_one(times: int) -> None:
     """Mean of 200 ratios, each about chi2(k - 1)/(k - 1) with k = 11: standard error sqrt(2/10/200) = 0.03.

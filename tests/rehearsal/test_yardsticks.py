@@ -18,6 +18,8 @@ from synthrelease.rehearsal.yardsticks import halves, independent_columns, once_
 from synthrelease.specification.spec import load_spec
 from tests.helpers.tiny import write_config, write_data
 
+pytestmark = pytest.mark.slow
+
 LAYOUT = Layout(columns=("a", "b"), sizes=(3, 4))
 tables = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 3)), min_size=2, max_size=40)
 

@@ -21,6 +21,8 @@ from synthrelease.specification.spec import load_spec
 from tests.conftest import ROOT
 from tests.helpers.tiny import ACCEPTANCE, CONFIG, write_config, write_data
 
+pytestmark = pytest.mark.slow
+
 PRIVBAYES = 'family = "privbayes"\nflavour = "degree"\ndegree = 1\nepsilon_split = 0.5'
 JOINT = {
     'kind = "absolute_marginal_error"\nthreshold = 0.9\nepsilon = 0.5': 'kind = "absolute_marginal_error"\nthreshold = 0.9\n'
@@ -195,7 +197,6 @@ def test_every_family_says_how_much_work_it_is(tmp_path: Path) -> None:
         assert efforts[0] < efforts[1], family
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["births", "births-public-prior"])
 def test_the_births_pass(name: str) -> None:
     spec = load_spec(ROOT / "configs" / f"{name}.toml")

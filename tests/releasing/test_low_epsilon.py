@@ -40,6 +40,8 @@ from tests.criteria.test_joint import chance_of_passing
 from tests.helpers.small import World
 from tests.helpers.tiny import write_config, write_data
 
+pytestmark = pytest.mark.slow
+
 STOP = "stop_probability = 0.001"
 JOINT = f'{STOP}\ntest = "joint"\ntest_epsilon = 0.7\nfalse_acceptance = 0.01'
 PRIVBAYES = 'family = "privbayes"\nflavour = "degree"\ndegree = 1\nepsilon_split = 0.5'

@@ -28,6 +28,8 @@ from tests.helpers.rounds import (
     third_is_accepted,
 )
 
+pytestmark = pytest.mark.slow
+
 Law = dict[str | None, Fraction]
 BROKEN = "broken"
 

@@ -41,6 +41,7 @@ print(os.read(reading, 100).decode(), len(os.read(reading, 100)))  # the second 
 """
 
 
+@pytest.mark.slow
 @POSIX
 @pytest.mark.parametrize("delay", ["0", "1.5"], ids=["watching before", "with its first task after"])
 def test_a_worker_ends_soon_after_its_parent(delay: str) -> None:
@@ -61,6 +62,7 @@ def test_children_do_not_hear_ctrl_c_and_their_parent_does_again() -> None:
     assert signal.getsignal(signal.SIGINT) is before
 
 
+@pytest.mark.slow
 def test_workers_get_private_counts_through_pipes_and_not_through_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

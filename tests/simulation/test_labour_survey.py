@@ -40,6 +40,7 @@ def given(survey: pd.DataFrame, name: str) -> pd.Series:
     return survey[name] != ""
 
 
+@pytest.mark.slow
 def test_the_same_seed_and_year_give_the_same_rows_and_others_do_not(survey: pd.DataFrame) -> None:
     again, other, later = (SCRIPT["simulate"](FACTS, 500, seed, year) for seed, year in ((3, 2024), (4, 2024), (3, 2025)))
     assert SCRIPT["simulate"](FACTS, 500, 3).equals(again)
@@ -138,6 +139,7 @@ def test_high_wages_are_refused_more_often_and_wages_rise_with_education(survey:
     assert told["wage"].nunique() > 1000
 
 
+@pytest.mark.slow
 def test_the_next_year_is_another_survey_of_the_same_kind() -> None:
     """More unemployed, and higher wages, by about what the facts say."""
     before, after = (SCRIPT["simulate"](FACTS, N, 5, year) for year in (2024, 2025))

@@ -44,6 +44,7 @@ def test_the_specification_without_a_mistake_loads(specification: Path) -> None:
     assert len(load_spec(specification / "release.toml").space) == 2 * 2 * 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
 def test_a_mistake_is_told_in_these_words(path: Path, specification: Path) -> None:
     case = tomllib.loads(path.read_text(encoding="utf-8"))

@@ -39,6 +39,7 @@ def settings(value: Any) -> Any:
     return None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
 def test_the_plan_the_space_and_the_text_follow_from_the_text_alone(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Read back in an empty folder, where nothing could be opened that a configuration names."""

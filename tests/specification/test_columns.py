@@ -15,6 +15,8 @@ from synthrelease.specification.categories import ColumnError
 from synthrelease.specification.columns import build_column, group_binning
 from synthrelease.toml.columns import ColumnTable, InputTable
 
+pytestmark = pytest.mark.slow
+
 CUTS = st.lists(st.integers(1, 19), min_size=1, max_size=5, unique=True).map(sorted)
 
 
@@ -173,7 +175,6 @@ def test_a_negative_number_is_a_label_and_any_text_of_the_file_a_category() -> N
     assert category(categories={"-1": ["-"], "none": ["=1+1"]}).atoms.labels == ("-1", "none")
 
 
-@pytest.mark.slow
 def test_columns_of_very_many_bins_or_categories_are_refused_before_they_fill_the_memory() -> None:
     def build(**fields: object) -> None:
         table = ColumnTable(kind="integer", bounds=(1, 19_999), **fields)

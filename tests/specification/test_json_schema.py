@@ -15,6 +15,8 @@ from synthrelease.specification.json_schema import acceptance_schema, configurat
 from synthrelease.specification.settings import FAMILIES
 from tests.conftest import ROOT
 
+pytestmark = pytest.mark.slow
+
 SPECS = ROOT / "tests" / "helpers" / "specs"
 BAD = Path(__file__).parent / "bad_specs"
 CONFIGURATIONS = [*(ROOT / "configs").glob("*.toml"), SPECS / "labour_force.toml", BAD / "base" / "release.toml"]

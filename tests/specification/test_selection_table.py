@@ -29,6 +29,8 @@ from synthrelease.verification.charges import charges
 from synthrelease.verification.verify import verify_bundle
 from tests.helpers.tiny import write_config, write_data
 
+pytestmark = pytest.mark.slow
+
 BEST_OF_K = 'mode = "truncated_negative_binomial"\nstop_probability = 0.05\nshape = 0'
 STOP = "stop_probability = 0.001"
 HIDDEN = 'mode = "hidden_number"\nrounds = { 1 = 0.2, 2 = 0.8 }'
@@ -216,7 +218,7 @@ def test_a_rehearsal_without_a_guarantee_is_refused_before_its_folder_is_made(tm
 
 @pytest.mark.parametrize(
     "family",
-    ['family = "pep"\nqueries = 10\niterations = 8', pytest.param('family = "mst"', marks=pytest.mark.slow)],
+    ['family = "pep"\nqueries = 10\niterations = 8', pytest.param('family = "mst"')],
 )
 def test_a_zero_concentrated_release_states_its_curves_and_verify_adds_them_up(family: str, tmp_path: Path) -> None:
     """From the two files to the bundle; then a rho that somebody lowers in release.json is found."""

@@ -77,6 +77,7 @@ def section(model: type[BaseModel]) -> str:
     return PAGE[start : PAGE.find("\n#", start + 1)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("item", FIELDS, ids=named)
 def test_every_field_of_every_model_stands_on_the_page_with_all_its_words(item: tuple[type[BaseModel], str]) -> None:
     model, name = item
@@ -143,6 +144,7 @@ def completed_inside(model: type[BaseModel], table: dict[str, Any]) -> dict[str,
     return table
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("item", [item for item in FIELDS if item[1] not in KEYS and not refused(*item)], ids=named)
 def test_every_example_validates_by_the_schema_and_by_the_model(item: tuple[type[BaseModel], str]) -> None:
     model, name = item

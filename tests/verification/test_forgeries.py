@@ -146,6 +146,7 @@ FORGERIES: dict[str, tuple[str, Callable[[Mapping[str, bytes], Tables], Tables]]
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FORGERIES)
 def test_a_forgery_is_found_by_the_part_that_stands_alone_and_by_the_whole(
     name: str, bundles: Mapping[str, Mapping[str, bytes]]

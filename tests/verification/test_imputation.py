@@ -34,6 +34,8 @@ from tests.helpers.cards import write_files
 from tests.helpers.tiny import write_config, write_data
 from tests.verification.test_verify import check, problems, resealed
 
+pytestmark = pytest.mark.slow
+
 CHANGES = {
     "bounds = [1, 8]": 'bounds = [1, 8]\nmissing = "bin"',
     "[budget]\n": '[imputation]\ncopies = 3\nmatch = ["face"]\n\n[budget]\n',

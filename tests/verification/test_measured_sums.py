@@ -119,6 +119,7 @@ def with_sum(value: int, epsilon: str) -> Any:
     return replace(made(table), measurements=Measurements(tables=(table,), times=1.0, sums=(one,)))
 
 
+@pytest.mark.slow
 def test_bounds_hold_for_every_table_that_a_sum_allows_and_are_narrower_than_without() -> None:
     """With a noiseless table and a precise sum only tables with this very sum are left: enumerate them."""
     exact = sum(int(STEPS[row]) for row in ORIGINAL)

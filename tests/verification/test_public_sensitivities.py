@@ -66,6 +66,7 @@ def with_sensitivity(document: ReleaseDocument, name: str, factor: float) -> Rel
     return document.model_copy(update={"criteria": changed})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [rich_release, one_step_release], ids=["coefficients", "one step"])
 @pytest.mark.parametrize("factor", [0.5, 1.001])
 def test_another_sensitivity_is_found_for_every_figure_with_noise(make: Callable[[], Release], factor: float) -> None:

@@ -32,6 +32,8 @@ from synthrelease.verification.verify import verify_bundle, verify_files
 from tests.helpers.cards import rich_bundle, rich_release, write_files
 from tests.helpers.tiny import EPSILON, write_config, write_data
 
+pytestmark = pytest.mark.slow
+
 EARLIER = rich_bundle()["release.json"]
 
 

@@ -27,6 +27,8 @@ from synthrelease.verification.schema import rebuild
 from synthrelease.verification.verify import verify_files
 from tests.helpers.cards import rich_bundle, rich_release, write_files
 
+pytestmark = pytest.mark.slow
+
 SEALS = ("SHA256SUMS", "SHA256SUMS.sig", "public-key.pem")
 
 
@@ -144,7 +146,6 @@ FILES = ("data.csv", "data.parquet", "release.json", "datapackage.json", "deploy
          "README.he.html", "README.md", "SHA256SUMS")  # fmt: skip
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", FILES)
 def test_a_bit_that_is_turned_around_anywhere_is_found(name: str) -> None:
     files = rich_bundle()
@@ -158,7 +159,6 @@ def test_a_bit_that_is_turned_around_anywhere_is_found(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["datapackage.json", "deployment.yaml", "CITATION.cff", "README.html", "README.he.html",
                                   "README.md"])  # fmt: skip
-@pytest.mark.slow
 def test_an_edit_of_a_document_is_found_although_the_checksums_were_made_anew(name: str) -> None:
     files = rich_bundle()
     content = files[name]
@@ -185,7 +185,6 @@ def test_the_report_says_which_figure_differs() -> None:
 PARTS = ({"criteria"}, {"schema", "groups", "rules"}, {"card"}, {"charges", "guarantee"})
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("part", [*PARTS, None], ids=["criteria", "schema", "card", "charges", "rest"])
 def test_every_value_of_release_json_is_guarded(part: set[str] | None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Edited alone, with checksums made anew, every value is found. Where even a forger who writes all documents anew is not
@@ -271,7 +270,6 @@ EDITS = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", EDITS)
 def test_a_forger_with_this_program_is_found(name: str) -> None:
     """All documents are written anew from the edit, and all checksums."""
@@ -316,7 +314,6 @@ def test_rows_that_are_no_longer_sorted_or_no_longer_the_same_as_in_parquet_are_
     assert "data.csv: expected 400 rows, found 399" in problems(verify_files(forged_rows(rows[:-1])))
 
 
-@pytest.mark.slow
 def test_files_that_are_missing_or_too_many_are_found() -> None:
     files = rich_bundle()
     for name in files:
@@ -361,7 +358,6 @@ def test_an_epsilon_of_a_billion_digits_is_refused_before_it_is_computed() -> No
     assert "charges.epsilon_exact" in problems(report)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("value", ["x", None, [], -1])
 def test_values_of_another_kind_are_problems_and_never_a_crash(value: object) -> None:
     """Parameters and hyperparameters may be anything that JSON can say."""

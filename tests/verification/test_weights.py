@@ -81,6 +81,7 @@ def test_a_weight_that_is_no_number_is_found() -> None:
     assert "expected a number of at least 0 as 'weight' in line 2" in problems(forged(nothing, data_csv=text))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "change",
     [

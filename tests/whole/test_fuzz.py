@@ -73,6 +73,7 @@ def test_tables_that_differ_in_more_than_a_row_are_told_apart() -> None:
     assert replaced([a, a, b], [c, c, b]) is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "other", [[(0,), (1,), (3,)], [(0,), (1,)], [(0,), (1,), (2,), (3,)]], ids=["replaced", "less", "more"]
 )

@@ -66,6 +66,7 @@ def usable_survey_rows() -> pd.DataFrame:
     return survey[~implausible]
 
 
+@pytest.mark.slow
 def test_nearly_as_many_rows_are_released_as_the_survey_has_usable_ones(rows: pd.DataFrame) -> None:
     """A noisy count of them minus a margin of 124: within 300, but for a chance of one in a thousand or so."""
     kept = usable_survey_rows()
@@ -139,6 +140,7 @@ def test_four_configurations_are_drawn_from(spec: ReleaseSpec, released: Release
     assert chosen.projection.minimum_count == 3
 
 
+@pytest.mark.slow
 def test_the_bundle_fits_together_with_real_numbers_and_groups_of_categories(folder: Path) -> None:
     report = verify_bundle(folder)
     assert [problem for check in report.checks for problem in check.problems] == []

@@ -20,6 +20,8 @@ from synthrelease.enclave.ingest import read_public
 from synthrelease.specification.spec import load_spec
 from tests.conftest import ROOT
 
+pytestmark = pytest.mark.slow
+
 pyreadstat = pytest.importorskip("pyreadstat", reason="needs the extra formats")
 TEXTS = ("municipality", "occupation", "industry")
 DATES = ("interview_date", "job_started")
@@ -82,7 +84,6 @@ def test_the_same_rows_are_counted_from_every_format(survey: pd.DataFrame, tmp_p
     np.testing.assert_array_equal(ours.counts, theirs.counts)
 
 
-@pytest.mark.slow
 def test_a_release_from_an_spss_file_has_the_labels_of_the_codelists_and_verifies(survey: pd.DataFrame, tmp_path: Path) -> None:
     """Labels that stand in the private file are never read."""
     for name in ("configs", "acceptance"):

@@ -97,6 +97,7 @@ def test_calibration_totals_are_those_of_the_facts(spec: ReleaseSpec) -> None:
         np.testing.assert_allclose(by_person.table[sex], groups, atol=300)  # printed in hundreds
 
 
+@pytest.mark.slow
 def test_the_surrogate_breaks_no_rule_and_fits(spec: ReleaseSpec) -> None:
     counts = read_public(ROOT / "public_data" / "labour_surrogate.csv.gz", spec.schema, spec.input, spec.raw)
     assert counts.total == 80_000

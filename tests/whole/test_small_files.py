@@ -24,6 +24,7 @@ def test_a_small_file_costs_little(made: list[Case], number: int) -> None:
     assert wrong(made[number], outcome(made[number])) == ""
 
 
+@pytest.mark.slow
 def test_the_page_has_a_line_for_each(made: list[Case]) -> None:
     page = (ROOT / "docs" / "audit.md").read_text(encoding="utf-8")
     lines = [line for line in page.splitlines() if line.startswith("| ")]

@@ -91,6 +91,7 @@ def document(years: Path) -> ReleaseDocument:
     return read_strictly((years / "year2" / "release.json").read_bytes())
 
 
+@pytest.mark.slow
 def test_two_years_spend_on_different_records(years: Path, said: dict[str, str]) -> None:
     """Each release alone nearly spends the limit."""
     statement = load_ledger(years / "coins.ledger").statement()
@@ -268,6 +269,7 @@ def too_many(office: ReleaseRequest) -> dict[str, Any]:
     return {"config": config_of(office.config.parent, rows="[input]\nrows = 201\n")}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "error", "found"),
     [

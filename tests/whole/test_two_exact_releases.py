@@ -68,6 +68,7 @@ def law_of_number(kept: int, n_file: int) -> dict[int, float]:
     return dict(law)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_file", [16, 18])
 def test_two_counted_numbers_stay_within_their_sum(n_file: int) -> None:
     """A row is kept under both rules, under the first alone, or under neither; all files up to order, and their neighbours."""

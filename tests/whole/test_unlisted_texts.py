@@ -173,6 +173,7 @@ def problems(folder: Path) -> str:
     return " ".join(problem for check in verify_bundle(folder).checks for problem in check.problems)
 
 
+@pytest.mark.slow
 def test_the_release_has_them_follows_its_rules_and_says_so(folder: Path) -> None:
     assert problems(folder / "release") == ""
     table = pd.read_csv(folder / "release/data.csv")

@@ -33,6 +33,8 @@ from synthrelease.enclave.door import Meter, PrivateCounts
 from synthrelease.randomness import SeededEntropy, SystemEntropy
 from tests.helpers.small import layout_of
 
+pytestmark = pytest.mark.slow
+
 BOTH = pytest.mark.parametrize("family", [Adaptive, AdaptivePure])
 SIZES = (3, 4, 2, 3)
 

@@ -112,6 +112,7 @@ def test_multiplicative_weights_move_by_half_the_error() -> None:
     assert model.of(query) == pytest.approx(0.5 * factor / (0.5 * factor + 0.5))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("update", [weighed, projected])
 @pytest.mark.parametrize("share", [-1e6, -1.0, 0.0, 1.0, 2.0, 1e6])
 def test_corrections_are_total(update: counting_queries.Update, share: float) -> None:

@@ -137,6 +137,7 @@ class Watched(SystemEntropy):
         return np.array(values)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wanted", [None, Wanted(column=1, weights=np.array([0.2, 1.0, 40.0]))], ids=["alike", "weighted"])
 @pytest.mark.parametrize("clip", [0.1, 1.0, 50.0])
 def test_no_neighbour_moves_a_gradient_by_more_than_is_paid_for(clip: float, wanted: Wanted | None) -> None:

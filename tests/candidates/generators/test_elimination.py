@@ -101,6 +101,7 @@ def test_parents_that_are_too_many_for_an_exact_law_are_estimated(monkeypatch: p
         assert bayesian_network._parent_marginal(families, (7, 2), drawn) == pytest.approx(exact_law, abs=off)
 
 
+@pytest.mark.slow
 def test_ninety_columns_beyond_any_code_keep_their_dependence_and_their_zeros() -> None:
     """4^90 cells: each column is its predecessor plus 0 or 1, and parents of six earlier ones make exact laws impossible."""
     d, n = 90, 5000

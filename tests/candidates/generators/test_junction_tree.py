@@ -40,6 +40,7 @@ def whole_domain(tree: JunctionTree, potentials: list[np.ndarray]) -> np.ndarray
     return masses
 
 
+@pytest.mark.slow
 @settings(max_examples=120, deadline=None)
 @given(domain=domains(), seed=st.integers(0, 10**6), impossible=st.sampled_from([0.0, 0.15, 0.4]))
 def test_shares_and_total_are_those_of_the_whole_domain(domain: Drawn, seed: int, impossible: float) -> None:

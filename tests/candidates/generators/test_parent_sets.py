@@ -32,6 +32,7 @@ def test_parent_sets_are_all_the_maximal_ones(sizes: list[int], bound: float, mo
     assert set(found) == brute_force_parent_sets(sizes, placed, bound, min(most, len(sizes)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("most", [2, 4])
 def test_parent_sets_of_four_columns_are_the_maximal_ones_at_every_bound(most: int) -> None:
     for sizes in combinations_with_replacement(range(1, 7), 4):

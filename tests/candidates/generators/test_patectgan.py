@@ -94,6 +94,7 @@ def test_pairs_have_places_of_their_own(sizes: tuple[int, ...]) -> None:
 # --- What a record can change
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("expected", [0.0, 0.4, 1.5])
 def test_no_neighbour_moves_votes_by_more_than_is_paid_for(expected: float) -> None:
     """All pairs of tables of three records, all ways to deal them out: the replaced row has the same owner in both."""

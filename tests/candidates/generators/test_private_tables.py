@@ -122,6 +122,7 @@ def slow_permute_and_flip(scores: Sequence[int], rate: float) -> np.ndarray:
     return np.array(found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "law"), [(Gaussian, slow_exponential), (Laplace, slow_permute_and_flip)])
 def test_a_choice_has_the_law_of_its_mechanism(kind: type[PrivateTables], law: object) -> None:
     """At a part of 1/2 the epsilon is 2 for the exponential mechanism (epsilon^2 / 8) and 1/2 for permute-and-flip."""

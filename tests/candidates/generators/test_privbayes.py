@@ -34,6 +34,8 @@ from synthrelease.domain.plausibility import Mask, Plausibility
 from synthrelease.errors import PrivateFailure
 from tests.helpers.small import World, layout_of
 
+pytestmark = pytest.mark.slow
+
 
 def no_rules(layout) -> Plausibility:
     return Plausibility(layout=layout, masks=())

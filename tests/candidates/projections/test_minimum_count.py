@@ -19,6 +19,7 @@ LAYOUT = layout_of(40)
 KEEP = st.sampled_from(["random", "spread", "nested"])
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(st.lists(st.integers(0, 6), min_size=40, max_size=40), st.integers(1, 5), st.integers(0, 1000), KEEP)
 def test_proposition_11(counts: list[int], m: int, seed: int, keep: str) -> None:
@@ -134,6 +135,7 @@ class Offset:
         return cells[np.zeros(size, dtype=int)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("m", "ones", "twos"), [(2, 8, 0), (2, 7, 0), (3, 6, 9), (3, 10, 5), (4, 12, 6)])
 def test_spread_keeps_every_row_with_the_same_probability(m: int, ones: int, twos: int) -> None:
     """All offsets in [0, 1) in steps of 1/2520, which every number of kept rows up to 10 divides: shares are exact."""

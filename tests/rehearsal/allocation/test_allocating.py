@@ -169,6 +169,7 @@ def test_populations_have_other_shares_and_no_row_of_the_public_table(public: Co
     assert priors["b"].same_as(plain.of(1)[0])
 
 
+@pytest.mark.slow
 def test_a_bad_allocation_is_bettered_and_the_judgement_chose_nothing(
     spec: ReleaseSpec, public: Counts, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -82,6 +82,7 @@ def unclamped(of: ImputedAnswers, name: str, table: GappedTable) -> float:
     return float(values[(left if name == "mean" else rich)(table.cells, values)].sum()) / QUERIES[name][3]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [1, 2])
 @pytest.mark.parametrize("neighbours", KINDS)
 def test_no_neighbour_moves_a_figure_by_more_than_the_bound_which_is_smooth(

@@ -174,6 +174,7 @@ def moved(file: File, stratum: int, place: int, step: int) -> File:
     return tuple(counts[0]), tuple(counts[1])
 
 
+@pytest.mark.slow
 def test_a_weighted_count_moves_by_at_most_the_largest_weight_and_twice_when_a_record_is_replaced() -> None:
     """All files, all records that go or come, and all rules of who counts."""
     single, double = 0.0, 0.0

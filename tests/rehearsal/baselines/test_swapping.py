@@ -23,6 +23,8 @@ from tests.helpers.massachusetts import COUNTIES, TOTALS, counties_table, expect
 from tests.helpers.small import layout_of
 from tests.helpers.tiny import write_config
 
+pytestmark = pytest.mark.slow
+
 MASSACHUSETTS = 264_331
 """All two-person households of the state in 1940: the largest stratum (Bailie et al. 2023)."""
 
