@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from synthrelease.criteria import Group, PublicColumn, PublicFacts
+from synthrelease.criteria import Group, PublicFacts
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.plausibility import Plausibility
-from synthrelease.published.columns import BinPart, ColumnPart
 from synthrelease.published.document import ReleaseDocument
 
 
@@ -19,28 +18,16 @@ def public_facts(document: ReleaseDocument, counts: Counts | None = None, raw: P
     read = {part.name: part.criterion() for part in document.criteria}
     return PublicFacts(
         n=document.n_rows,
-        columns=tuple(_column(part, document.groups.get(part.name)) for part in document.columns),
+        columns=tuple(part.published() for part in document.columns),
+        groups={
+            part.name: tuple(
+                Group(label=group.label, inside=tuple(group.holds(one) for one in part.bins))
+                for group in document.groups[part.name]
+            )
+            for part in document.columns
+            if part.name in document.groups
+        },
         criteria={name: criterion for name, criterion in read.items() if criterion is not None},
         counts=counts,
         raw=raw,
-    )
-
-
-def _column(part: ColumnPart, groups: list[BinPart] | None) -> PublicColumn:
-    edges = [one.edges for one in part.bins if not one.missing] if part.kind != "category" else []
-    return PublicColumn(
-        name=part.name,
-        kind=part.kind,
-        unit=part.unit,
-        binning=part.binning,
-        labels=part.labels,
-        numbers=tuple(one.number for one in part.bins),
-        lower=tuple(low for low, _ in edges),
-        upper=tuple(high for _, high in edges),
-        missing=next((index for index, one in enumerate(part.bins) if one.missing), None),
-        bounds=part.limits,
-        step=None if part.step is None else float(part.step),
-        groups=None
-        if groups is None
-        else tuple(Group(label=group.label, inside=tuple(group.holds(one) for one in part.bins)) for group in groups),
     )

@@ -10,7 +10,7 @@ from synthrelease.loading import Kinds, at_first_use
 
 if TYPE_CHECKING:
     from synthrelease.criteria.base import Criterion, Setting
-    from synthrelease.criteria.facts import Group, PublicColumn, PublicFacts
+    from synthrelease.criteria.facts import Group, PublicFacts
     from synthrelease.criteria.fitted import Fitted, MeasuredAnswers
     from synthrelease.criteria.joint import JointTest
     from synthrelease.criteria.offenders import Offender, PublicCounts
@@ -21,7 +21,7 @@ else:
         __name__,
         {
             "base": ("Criterion", "Setting"),
-            "facts": ("Group", "PublicColumn", "PublicFacts"),
+            "facts": ("Group", "PublicFacts"),
             "fitted": ("Fitted", "MeasuredAnswers"),
             "joint": ("JointTest",),
             "offenders": ("Offender", "PublicCounts"),
@@ -74,7 +74,6 @@ __all__ = [
     "JointTest",
     "MeasuredAnswers",
     "Offender",
-    "PublicColumn",
     "PublicFacts",
     "PublicCounts",
     "Query",

@@ -12,10 +12,11 @@ import numpy as np
 from pydantic import Field, ValidationInfo, field_validator
 
 from synthrelease.accounting.charges import Charge, mechanism
-from synthrelease.criteria.facts import Group, PublicColumn, PublicFacts
+from synthrelease.criteria.facts import Group, PublicFacts
 from synthrelease.criteria.scores import ANSWERED, Query, Score, outward
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.plausibility import Plausibility
+from synthrelease.domain.published_column import PublishedColumn
 from synthrelease.domain.schema import Binning, Layout, Schema, Transformation
 from synthrelease.errors import Unexpected
 from synthrelease.toml.fields import Line, Mistake, Reason, SpecTable
@@ -65,23 +66,12 @@ class Setting:
         """What is public about a table on these bins, as it is told from a released one."""
         return PublicFacts(
             n=0 if counts is None else counts.total,
-            columns=tuple(
-                PublicColumn(
-                    name=column.name,
-                    kind=column.kind,
-                    unit=column.unit,
-                    binning=binning.name,
-                    labels=binning.labels,
-                    numbers=binning.numbers,
-                    missing=binning.missing,
-                    lower=binning.lower,
-                    upper=binning.upper,
-                    bounds=column.bounds,
-                    step=column.step,
-                    groups=_groups(binning, self.groups.get(column.name)),
-                )
+            columns=tuple(map(PublishedColumn.of, transformation.schema.columns, transformation.binnings)),
+            groups={
+                column.name: found
                 for column, binning in zip(transformation.schema.columns, transformation.binnings, strict=True)
-            ),
+                if (found := _groups(binning, self.groups.get(column.name)))
+            },
             criteria=self.criteria,
             counts=counts,
         )

@@ -14,7 +14,7 @@ import numpy as np
 
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.plausibility import Plausibility
-from synthrelease.domain.value_grid import value_limits
+from synthrelease.domain.published_column import PublishedColumn
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,65 +26,27 @@ class Group:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PublicColumn:
-    """A column of the released table, on the released bins.
-
-    Attributes
-    ----------
-    kind : "integer", "real" or "category".
-    binning : the name of the alternative that was released; empty where it is not known.
-    numbers : the number that stands for each bin, or None.
-    lower, upper : each bin is [lower, upper); empty for categories.
-    missing : the index of the bin of missing values, the last one; None where the column has none.
-    bounds : public bounds of the values of a numeric column; None where they are not known.
-    step : of the grid on which own values of rows are counted; None where no criterion computes with them.
-    groups : what the acceptance file groups the bins to; None where it names no groups of this column.
-    """
-
-    name: str
-    kind: str
-    unit: str
-    binning: str
-    labels: tuple[str, ...]
-    numbers: tuple[float | None, ...]
-    lower: tuple[float, ...] = ()
-    upper: tuple[float, ...] = ()
-    groups: tuple[Group, ...] | None = None
-    missing: int | None = None
-    bounds: tuple[float, float] | None = None
-    step: float | None = None
-
-    @property
-    def present(self) -> int:
-        """Number of bins that hold values."""
-        return len(self.labels) - (self.missing is not None)
-
-    @property
-    def value_limits(self) -> tuple[np.ndarray, np.ndarray]:
-        """(n_present,) the lowest and the highest value that a row of each bin can have; of categories their numbers."""
-        return value_limits(self.kind, self.numbers[: self.present], self.lower, self.upper, self.bounds)
-
-
-@dataclass(frozen=True, kw_only=True)
 class PublicFacts:
     """What is public about a released table.
 
     Attributes
     ----------
     n : its number of rows.
+    groups : what the acceptance file groups the bins of columns to, by column.
     criteria : the criteria that can be read, by name.
     counts : the released table; None where only words are asked for.
     raw : the rules for private rows on the released bins; None where they are not asked for.
     """
 
     n: int
-    columns: tuple[PublicColumn, ...]
+    columns: tuple[PublishedColumn, ...]
+    groups: Mapping[str, tuple[Group, ...]]
     criteria: Mapping[str, object]
     counts: Counts | None = None
     raw: Plausibility | None = None
 
     @cached_property
-    def by_name(self) -> dict[str, PublicColumn]:
+    def by_name(self) -> dict[str, PublishedColumn]:
         return {column.name: column for column in self.columns}
 
     def unit(self, name: str) -> str:

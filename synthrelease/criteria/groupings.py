@@ -151,7 +151,7 @@ def _public_groups(name: str, facts: PublicFacts) -> np.ndarray:
     """(n_groups, n_bins) which released bins lie in each group of a column; those of missing values in none."""
     column = facts.by_name[name]
     groups = (
-        np.eye(len(column.labels), dtype=bool) if column.groups is None else np.array([one.inside for one in column.groups])
+        np.array([one.inside for one in facts.groups[name]]) if name in facts.groups else np.eye(len(column.labels), dtype=bool)
     )
     values = np.arange(len(column.labels)) < column.present
     return (groups & values)[(groups & values).any(axis=1)]

@@ -193,7 +193,7 @@ class DifferenceInProportions(Criterion):
     def _meets(self, facts: PublicFacts) -> np.ndarray:
         """(n_bins,) which released bins meet the condition."""
         column = facts.by_name[self.column]
-        groups = column.groups or [
+        groups = facts.groups.get(self.column) or [
             Group(label=label, inside=tuple(label == one for one in column.labels)) for label in column.labels
         ]
         named = [group.inside for group in groups if group.label in self.bins]

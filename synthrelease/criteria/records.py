@@ -12,10 +12,10 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field
 
-from synthrelease.criteria.facts import PublicColumn
 from synthrelease.criteria.intervals import Interval
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.own_values import BinnedCounts, atoms_of
+from synthrelease.domain.published_column import PublishedColumn
 from synthrelease.domain.schema import Binning, Layout, Schema, Transformation
 from synthrelease.domain.value_grid import value_limits
 from synthrelease.errors import listing
@@ -122,7 +122,7 @@ def records_of_cells(rows: np.ndarray, numbers: Sequence[np.ndarray]) -> Records
 
 
 def public_axes(
-    columns: Sequence[PublicColumn], ranges: Ranges, own: Collection[str]
+    columns: Sequence[PublishedColumn], ranges: Ranges, own: Collection[str]
 ) -> tuple[list[np.ndarray], list[Interval]]:
     """As `RegressionColumns.numbers` and `limits`, for bins that were released."""
     numbers = [clipped(each.name, np.array(each.numbers[: each.present], dtype=float), ranges) for each in columns]

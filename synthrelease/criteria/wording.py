@@ -43,7 +43,7 @@ def grouped(by: Sequence[str], overall: bool, facts: PublicFacts) -> str:
     """What a figure is taken over: groups of columns, with the labels of [groups] where they have some, and all rows."""
 
     def column(name: str) -> str:
-        groups = facts.by_name[name].groups if name in facts.by_name else None
+        groups = facts.groups.get(name)
         return words(name) if groups is None else f"{words(name)} ({', '.join(group.label for group in groups)})"
 
     parts = [f"over groups by {'; by '.join(map(column, by))}"] if by else []

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Annotated, Any, Literal, cast
 
 from pydantic import AliasChoices, Field, SerializerFunctionWrapHandler, model_serializer
 
 from synthrelease.domain.dates import ISO
+from synthrelease.domain.published_column import PublishedColumn
 from synthrelease.domain.schema import Binning, Column
 from synthrelease.published.parts import Number, Part, number
 
@@ -17,45 +17,6 @@ Kind = Literal["integer", "real", "category"]
 DatePart = Literal["year", "quarter", "month", "week", "day", "weekday"] | None
 MissingPolicy = Literal["drop", "bin", "error"]
 OutsidePolicy = Literal["drop", "clip", "bin", "error"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class PublishedColumn:
-    """A column of the released table.
-
-    Attributes
-    ----------
-    kind : "integer", "real" or "category".
-    ordered : whether neighbouring bins are one step apart.
-    labels : the values that stand in the table, one per bin, in order.
-    numbers : the number that stands for each bin in means and regressions, or None.
-    lower, upper : each bin is [lower, upper), infinite where it is open; without the missing bin; empty for categories.
-    categories : for a category column, the categories that each bin holds: none in the missing bin.
-    missing : the index of the bin of missing values, the last one; None where the column has none.
-    bounds : public bounds of the values behind the bins of a numeric column.
-    step : of the grid on which own values of rows were counted; None where no criterion computed with them.
-    clipped : whether values beyond the bounds were counted as the nearest bound.
-    """
-
-    name: str
-    kind: str
-    description: str
-    unit: str
-    ordered: bool
-    labels: tuple[str, ...]
-    numbers: tuple[float | None, ...]
-    lower: tuple[float, ...] = ()
-    upper: tuple[float, ...] = ()
-    categories: tuple[tuple[str, ...], ...] = ()
-    missing: int | None = None
-    bounds: tuple[float, float] | None = None
-    step: float | None = None
-    clipped: bool = False
-
-    @property
-    def present(self) -> int:
-        """Number of bins that hold values: all but the missing bin."""
-        return len(self.labels) - (self.missing is not None)
 
 
 class BinPart(Part):
@@ -197,6 +158,7 @@ class ColumnPart(Part):
             description=self.description,
             unit=self.unit,
             ordered=self.ordered,
+            binning=self.binning,
             labels=self.labels,
             numbers=tuple(None if one.number is None else float(one.number) for one in self.bins),
             lower=tuple(low for low, _ in edges),

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from synthrelease.criteria import Criterion, Group, PublicColumn, PublicFacts, published_criterion
+from synthrelease.criteria import Criterion, Group, PublicFacts, published_criterion
 from synthrelease.errors import InputError
-from synthrelease.published.release import PublishedColumn, PublishedRelease
+from synthrelease.published.release import PublishedRelease
 
 
 def public_facts(release: PublishedRelease) -> PublicFacts:
-    """What a loaded release says. The names of its bins and its rules for private rows are not among it."""
+    """What a loaded release says. Its rules for private rows are not among it."""
     return PublicFacts(
         n=release.n_rows,
-        columns=tuple(_column(release, column) for column in release.schema),
+        columns=release.schema,
+        groups=dict(_groups(release)),
         criteria={},
         counts=release.counts,
     )
@@ -37,27 +38,16 @@ def criterion_of(release: PublishedRelease, index: int) -> Criterion | None:
     raise InputError(f"{release.folder}: criterion {score.name!r}: expected the parameters of a {score.kind}, found others.")
 
 
-def _column(release: PublishedRelease, column: PublishedColumn) -> PublicColumn:
-    groups = release.evaluation.groups.get(column.name)
-    return PublicColumn(
-        name=column.name,
-        kind=column.kind,
-        unit=column.unit,
-        binning="",
-        labels=column.labels,
-        numbers=column.numbers,
-        lower=column.lower,
-        upper=column.upper,
-        missing=column.missing,
-        bounds=column.bounds,
-        step=column.step,
-        groups=None
-        if groups is None
-        else tuple(
-            Group(label=label, inside=tuple(one in group for one in column.labels))
-            for label, group in zip(_labels(release, column.name, groups), groups, strict=True)
-        ),
-    )
+def _groups(release: PublishedRelease) -> Iterator[tuple[str, tuple[Group, ...]]]:
+    for column in release.schema:
+        if (groups := release.evaluation.groups.get(column.name)) is not None:
+            yield (
+                column.name,
+                tuple(
+                    Group(label=label, inside=tuple(one in group for one in column.labels))
+                    for label, group in zip(_labels(release, column.name, groups), groups, strict=True)
+                ),
+            )
 
 
 def _labels(release: PublishedRelease, name: str, groups: Sequence[Sequence[str]]) -> Sequence[str]:

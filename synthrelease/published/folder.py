@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from synthrelease.connections import checked_path
+from synthrelease.domain.published_column import PublishedColumn
 from synthrelease.errors import BudgetError, InputError, Unexpected, cut, listing
-from synthrelease.published.columns import PublishedColumn
 from synthrelease.published.document import ReleaseDocument, SelectionPart, read_leniently
 from synthrelease.published.lines import TableError, csv_lines, rows_of_table
 from synthrelease.published.measurements import NAME, on_released_bins, read_measurements, sum_on_released_bins

@@ -13,8 +13,9 @@ import numpy as np
 from synthrelease.accounting.charges import Charge, decimal_text
 from synthrelease.accounting.guarantee import Guarantee
 from synthrelease.domain.counts import Counts
+from synthrelease.domain.published_column import PublishedColumn
 from synthrelease.domain.schema import Layout
-from synthrelease.published.columns import PublishedColumn, RulePart
+from synthrelease.published.columns import RulePart
 from synthrelease.published.costs import DomainPart
 from synthrelease.published.estimates import EstimatesPart
 from synthrelease.published.measurements import PublishedMeasurement, PublishedSum

@@ -276,9 +276,7 @@ def test_every_kind_is_answered_or_says_why_not(kind: str) -> None:
 
 def test_facts_of_a_candidate_have_its_groups() -> None:
     facts: PublicFacts = WORLD.setting().facts(WORLD.transformation, Counts(WORLD.layout, np.array([0, 5])))
-    groups = facts.by_name["b"].groups
-    assert groups is not None
-    assert [group.inside for group in groups] == [(True, False, False), (False, True, True)]
+    assert [group.inside for group in facts.groups["b"]] == [(True, False, False), (False, True, True)]
 
 
 def test_the_line_of_measurements_without_noise_is_that_of_least_squares() -> None:
