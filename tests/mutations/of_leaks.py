@@ -70,7 +70,7 @@ OF_LEAKS = (
         old="_problem(schema.columns[place], kind, policy.decimal)",
         new=(
             "_problem(schema.columns[place], kind, policy.decimal) + "
-            "repr([list(x.texts) for _, y in pieces(path, schema, policy) for x in y.values()])"
+            "repr([list(x.texts) for _, y in batches(path, schema, policy) for x in y.values()])"
         ),
         tests=(f"{VALUES}::test_no_message_about_a_csv_file_holds_a_value",),
         core=True,
@@ -186,9 +186,9 @@ OF_LEAKS = (
     Mutation(
         name="noise: the grid of a figure depends on its value",
         breaks="low bits tell on which side of a value the exact figure was",
-        place="noise_grids:noise_grid",
-        old="math.floor(math.log2(sensitivity)) - grid_bits(rows)",
-        new="math.floor(math.log2(sensitivity)) - grid_bits(rows) - (value > 0.2)",
+        place="randomness:laplace_figure",
+        old="noise_grid(sensitivity, rows)",
+        new="noise_grid(sensitivity / (1 + (value > 0.2)), rows)",
         tests=("tests/test_randomness.py::test_a_figure_lies_on_its_public_grid",),
     ),
     Mutation(

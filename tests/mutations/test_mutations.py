@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -26,6 +28,20 @@ def copy() -> Iterator[Path]:
 @pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda mutation: mutation.name)
 def test_every_mutation_still_has_its_place(mutation: Mutation) -> None:
     assert not same(ast.parse(mutated(mutation)), ast.parse(mutation.file().read_text(encoding="utf-8")))
+
+
+@pytest.mark.slow
+def test_no_mutation_names_what_is_not_there(tmp_path: Path) -> None:
+    """A mistake that ends in a NameError is caught by any test, and shows nothing of those that it is for."""
+    for number, mutation in enumerate(MUTATIONS):
+        (tmp_path / f"{number}.py").write_text(mutated(mutation), encoding="utf-8")
+    found = subprocess.run(
+        [sys.executable, "-m", "ruff", "check", "--isolated", "--select", "F821", "--output-format", "concise", str(tmp_path)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert found.returncode == 0, found.stdout
 
 
 def test_names_of_mutations_differ() -> None:
