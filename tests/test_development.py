@@ -38,7 +38,7 @@ def test_the_hooks_before_a_commit_are_what_make_test_checks_beside_the_tests() 
 
 def test_make_test_leaves_nothing_out_and_quick_what_is_slow() -> None:
     assert recipe("test")[-1] == ".venv/bin/pytest -n $(WORKERS)"
-    assert recipe("quick")[-1] == '.venv/bin/pytest -n $(WORKERS) -m "not slow"'
+    assert recipe("quick")[-1] == '.venv/bin/pytest -m "not slow"'
 
 
 def test_the_makefile_and_the_documents_name_tests_that_are_there() -> None:
