@@ -55,6 +55,7 @@ def test_some_help_has_brackets() -> None:
 
 def said(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *arguments: object) -> str:
     monkeypatch.setattr(sys, "argv", ["synthrelease", *map(str, arguments)])
+    monkeypatch.setattr("synthrelease.cli.be_quiet", lambda: None)  # it is for good, and other tests share this process
     with pytest.raises(SystemExit):
         main()
     printed = capsys.readouterr()
