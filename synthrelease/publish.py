@@ -192,6 +192,7 @@ def check_before_spending(spec: ReleaseSpec, request: ReleaseRequest) -> Checked
 
     Raises
     ------
+    SpecError : when the criteria accept every table, or the specification is of an erratum.
     OutputError : when the output exists, or cannot be made.
     BudgetError : when the plan costs more than the limit, a delta that no number of rows allows, or more stated rows than the
         specification takes.
@@ -217,6 +218,7 @@ def check_before_spending(spec: ReleaseSpec, request: ReleaseRequest) -> Checked
                 )
             ]
         )
+    spec.check_can_fail()
     documents = preview(spec)
     spec.plan.check_limit(spec.limit)
     check_delta(spec.plan.total.delta, 1)

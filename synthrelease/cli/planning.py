@@ -43,7 +43,8 @@ def plan(
 ) -> None:
     """Show what a release would cost: privacy, number of configurations, time and memory. Reads no data.
 
-    Ends with exit code 2 when no table of so many rows can meet a criterion, and with 4 when it costs more than its limit.
+    Ends with exit code 2 when no table of so many rows can meet a criterion or when every table meets them all, and with 4 when
+    it costs more than its limit.
     """
     from synthrelease.releasing.memory import check_memory, peak_megabytes
     from synthrelease.specification.spec import load_spec
@@ -62,6 +63,7 @@ def plan(
     else:
         print_plans([(config.name, spec.plan.total) for config, spec in zip(configs, specs, strict=True)])
     for spec in specs:
+        spec.check_can_fail()
         spec.plan.check_limit(spec.limit)
         check_memory(spec, jobs, rows)
         _check_possible(spec, rows)
@@ -198,6 +200,7 @@ def check(
     from synthrelease.specification.spec import load_spec
 
     spec = load_spec(config)
+    spec.check_can_fail()
     out.print(
         f"{spec.title}: the specification is valid: {len(spec.schema.columns)} columns, {len(spec.rules)} rules, "
         f"{len(spec.space)} configurations, {len(spec.criteria)} criteria, {loss_text(spec.plan.total)}."

@@ -181,6 +181,11 @@ class Criterion(SpecTable):
         return self.best_figure, math.inf
 
     @property
+    def worst_figure(self) -> float:
+        """What no exact figure is above, whatever the two tables; infinity where the settings do not tell."""
+        return self.figure_range[1]
+
+    @property
     def promised_count(self) -> int:
         """How often each row of a candidate that passes occurs at least."""
         return 1

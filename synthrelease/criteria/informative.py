@@ -7,7 +7,7 @@ rehearsal knows more.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from synthrelease.criteria.base import Criterion
 from synthrelease.criteria.joint import JointTest
@@ -23,6 +23,25 @@ class NobodyPasses(str):
     __slots__ = ()
 
 
+def none_can_fail(criteria: Iterable[Criterion]) -> str:
+    """Why none of these criteria can refuse a table for being unlike the original one; empty where one can.
+
+    A criterion can when its threshold is below the worst figure that is possible, or when that is not known
+    (`Criterion.worst_figure` is infinite). One that looks at released rows alone says nothing about likeness. An answer
+    from measurements may lie above the worst figure; a threshold there promises nothing either.
+    """
+    told = []
+    for each in criteria:
+        worst = each.worst_figure
+        if not each.compares:
+            told.append(f"{each.name!r}, which looks at released rows alone")
+        elif each.threshold >= worst:
+            told.append(f"{each.name!r} with a threshold of {figure(each.threshold)}, where {figure(worst)} is the worst")
+        else:
+            return ""
+    return "; ".join(told)
+
+
 def uninformative(criterion: Criterion, joint_test: JointTest | None, sensitivity: float | None) -> Iterator[str]:
     """Why a criterion can refuse nothing, accept nothing, or decides by luck; nothing for a criterion that can say something.
 
@@ -31,7 +50,7 @@ def uninformative(criterion: Criterion, joint_test: JointTest | None, sensitivit
     joint_test : of the release, or None where every figure decides by itself.
     sensitivity : of the figure, or what it is at least; None where it is not known.
     """
-    threshold, (best, worst) = criterion.threshold, criterion.figure_range
+    threshold, best, worst = criterion.threshold, criterion.best_figure, criterion.worst_figure
     if not criterion.compares:
         return
     if threshold >= worst:

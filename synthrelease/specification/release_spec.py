@@ -19,10 +19,11 @@ from synthrelease.accounting.selection import SelectionRule
 from synthrelease.accounting.stopping_laws import FiniteLaw
 from synthrelease.candidates.configuration import Configuration, ConfigurationSpace
 from synthrelease.criteria import Criterion, JointTest, MeasuredAnswers, Setting
+from synthrelease.criteria.informative import none_can_fail
 from synthrelease.domain.margins import Calibration
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.domain.schema import Schema
-from synthrelease.errors import InputError
+from synthrelease.errors import InputError, Problem, SpecError
 from synthrelease.measurements.noisy_tables import NoisyMarginals
 from synthrelease.specification.canonical import canonical_text, with_digests
 from synthrelease.specification.series import Series
@@ -170,6 +171,12 @@ class ReleaseSpec:
         """Raises InputError for a file of more rows, a public number, than the population that it is said to be a sample of."""
         if self.population is not None and n_file > self.population.size:
             raise InputError(f"expected a file of at most {self.population.size} rows, as [population] states, found {n_file}.")
+
+    def check_can_fail(self) -> None:
+        """Raises SpecError for criteria that accept every table, however unlike the original one: they are no acceptance."""
+        if found := none_can_fail(self.criteria):
+            expected = "one that compares with the original rows, at a threshold below the worst figure that is possible"
+            raise SpecError([Problem(file=self.path, path="criteria", expected=expected, found=found)])
 
     def scored_rows(self, n: int) -> int:
         """Of n rows that a release works with, those that criteria ask: as many as the released table has."""

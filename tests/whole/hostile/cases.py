@@ -57,7 +57,7 @@ minimum_count = 2
 [budget]
 generation = 1
 """
-ACCEPTANCE = '[[criteria]]\nname = "m"\nkind = "absolute_marginal_error"\nthreshold = 1\nepsilon = 1\n'
+ACCEPTANCE = '[[criteria]]\nname = "m"\nkind = "absolute_marginal_error"\nthreshold = 0.9\nepsilon = 1\n'
 
 SHORTLIST = "".join(
     f"""[[configurations]]

@@ -193,7 +193,7 @@ def _wide(draw: Random) -> str:
             "".join(f'[[projections]]\nkind = "minimum_count"\nminimum_count = {i + 4}\n' for i in range(many)),
             "".join(f"unknown{i} = 1\n" for i in range(many)),
             "".join(
-                f'[[criteria]]\nname = "c{i}"\nkind = "absolute_marginal_error"\nthreshold = 1\nepsilon = "1/{10**20 + i}"\n'
+                f'[[criteria]]\nname = "c{i}"\nkind = "absolute_marginal_error"\nthreshold = 0.9\nepsilon = "1/{10**20 + i}"\n'
                 for i in range(many)
             ),
             "[columns.many]\nkind = 'category'\ncategories = [" + ", ".join(f'"v{i}"' for i in range(2 * many)) + "]\n",
