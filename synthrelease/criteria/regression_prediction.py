@@ -70,15 +70,6 @@ class RegressionPrediction(Criterion):
     range: tuple[float, float]
     bound: Literal["range", "lines"] = "range"
 
-    @property
-    def figure_range(self) -> tuple[float, float]:
-        return 0.0, self.range[1] - self.range[0]
-
-    @property
-    def worst_figure(self) -> float:
-        """Original errors are summed over the number of released rows with values, of which there may be fewer."""
-        return math.inf
-
     def figure_unit(self, facts: PublicFacts) -> str:
         partner = facts.criteria.get(self.coefficients)
         return facts.unit(partner.target) if isinstance(partner, RegressionCoefficients) else ""
