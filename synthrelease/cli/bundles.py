@@ -152,7 +152,8 @@ def warn_of_gaps(spec: Any) -> None:
 
         for line in renamings(spec.schema.names, spec.bundle):
             out.print(line, style="yellow")
-    missing = gaps(spec.card, spec.schema.names)
+    described = spec.description.strip() or spec.card.texts(spec.card.language).summary
+    missing = [*([] if described else ["description"]), *gaps(spec.card, spec.schema.names)]
     if missing:
         shown = ", ".join(missing[:8]) + (f" and {len(missing) - 8} more" if len(missing) > 8 else "")
         out.print(f"The data card will lack: {shown}. It will say that these are not stated.", style="yellow")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -44,7 +45,10 @@ _WEIGHT = re.compile(
     re.IGNORECASE,
 )
 _BARE = re.compile(r"weights?|wt|peso|poids|gewicht", re.IGNORECASE)
-_BODY = re.compile(r"birth|body|baby|bab|kg|gram|newborn|born|infant|f[oe]et|geburts|körper|koerper|peso_?nac", re.IGNORECASE)
+_BODY = re.compile(
+    r"birth|body|baby|bab|kg|gram|newborn|born|infant|f[oe]et|geburts|körper|koerper|peso_?nac|gain|loss|lost|change",
+    re.IGNORECASE,
+)
 
 
 def draft_column(answers: Answers, taken: Collection[str]) -> ColumnDraft | LeftOut:
@@ -106,18 +110,26 @@ def _numeric(answers: Answers, taken: Collection[str]) -> ColumnDraft | LeftOut:
         return _grouped(answers, taken, f"{len(answers.texts)} codes, not numbers: {why}")
     if max(abs(values[0]), abs(values[-1])) > 1e14:
         return LeftOut(source=answers.source, because="its numbers are too large: it may be a code")
-    return numbers(answers, answers.source, taken, weight=weight)
+    found = numbers(answers, answers.source, taken, weight=weight)
+    if weight or isinstance(found, LeftOut) or not _WEIGHT.search(answers.source) or _BODY.search(answers.source):
+        return found
+    return replace(found, remark=f'{found.remark}; a number, but with role = "weight" a design weight')
 
 
 def _is_weight(answers: Answers, values: np.ndarray) -> bool:
-    """Whether it is named like a design weight; where that may be a body's, its numbers must not be kilograms or pounds."""
+    """Whether it is named like a design weight and adds up to the rows at least; where the name may be a body's, its numbers
+    must not be kilograms, pounds or, of the newborn, grams.
+    """
     if not _WEIGHT.search(answers.source) or _BODY.search(answers.source) or len(values) <= 20 or values[0] < 0:
+        return False
+    numbers, rows = _numbers_and_rows(answers.texts)
+    if numbers @ rows < 0.9 * rows.sum():  # scaled weights are 1 in the mean, others more
         return False
     if not _BARE.fullmatch(answers.source):
         return True
-    cumulated = np.cumsum(_numbers_and_rows(answers.texts)[1]) / answers.rows
+    cumulated = np.cumsum(rows) / answers.rows
     low, middle, high = (float(values[np.searchsorted(cumulated, share)]) for share in (0.1, 0.5, 0.9))
-    return not (40 <= middle <= 220 and high < 3 * low)
+    return not ((40 <= middle <= 220 or 1500 <= middle <= 5500) and high < 3 * low)
 
 
 def _why_codes(answers: Answers, values: np.ndarray, whole: bool) -> str:

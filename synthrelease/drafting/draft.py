@@ -53,6 +53,7 @@ from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.spec import load_spec
 from synthrelease.toml.columns import InputTable
 
+_NO_WEIGHT = 'named like a design weight, but not one that totals can be estimated by: if it is one, set role = "weight"'
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,60}", re.ASCII)
 _WINDOWS_DEVICES = {"con", "prn", "aux", "nul", *(f"{port}{i}" for port in ("com", "lpt") for i in range(1, 10))}
 _SEED = 2014
@@ -181,7 +182,13 @@ class _Drafting:
 
     def run(self) -> Draft:
         self.progress("counting the rows in the drafted bins")
-        spec, table = self._counted()
+        try:
+            spec, table = self._counted()
+        except SpecError:  # a role that a name suggested must not stop a draft
+            if not any(column.weight for column in self.columns):
+                raise
+            self.columns = [replace(each, weight=False, remark=_NO_WEIGHT) if each.weight else each for each in self.columns]
+            spec, table = self._counted()
         if twice := said_twice(self.columns, table):
             self.left_out = [*self.left_out, *twice.values()]
             self.columns = [column for column in self.columns if column.name not in twice]

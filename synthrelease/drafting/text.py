@@ -55,8 +55,7 @@ def configuration_text(
     lines = [
         *_marked(name, file, CONFIGURATION_NAME),
         f"title = {toml(name.replace('_', ' ').replace('-', ' ').capitalize())}",
-        'description = """',
-        'Say here what one row is, where the data come from, and which columns are released."""',
+        'description = ""                # what one row is and where the data come from: the card begins with it',
         f'acceptance = "../acceptance/{name}.toml"',
         "",
         "[input]",

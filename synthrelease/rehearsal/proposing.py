@@ -145,17 +145,17 @@ def propose(
 
     def fresh(generation: Fraction, start: int, phase: str) -> list[AttemptResult]:
         pairs = fresh_attempts(shortlist, start, attempts)
-        found = tried(generation, pairs, f"generation budget {float(generation):g}, {phase}")
+        found = tried(generation, pairs, f"{phase} generation budget {float(generation):g} by fresh attempts, done")
         return found if len(found) == len(pairs) else []  # the time was used up
 
     for _ in range(len(offers) + 1):
         best = cheapest_offer(offers.values())
-        results = [] if best is None or best.anew else fresh(best.generation, CHOOSING, "looked at anew")
+        results = [] if best is None or best.anew else fresh(best.generation, CHOOSING, "looking again at")
         if best is None or not results:
             break
         offers[best.generation] = offer(spec, best.generation, _chances(results, shared), wish, anew=True)
     chosen = cheapest_offer(each for each in offers.values() if each.anew) or cheapest_offer(offers.values())
-    judged = fresh(chosen.generation, JUDGING, "judged") if chosen is not None and chosen.anew else []
+    judged = fresh(chosen.generation, JUDGING, "judging") if chosen is not None and chosen.anew else []
     ordered = tuple(offers[generation] for generation in sorted(offers))
     if chosen is None or chosen.law is None:
         return Proposal(

@@ -1,0 +1,56 @@
+"""A design weight is told by its name and by what it adds up to; a name alone never stops a draft."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from synthrelease.drafting import Draft, columns, draft, write_draft
+from synthrelease.specification.spec import load_spec
+
+pytestmark = pytest.mark.slow
+
+RANDOM = np.random.default_rng(4)
+N = 400
+TABLE = {"sex": RANDOM.choice(["f", "m"], N), "age": RANDOM.integers(18, 90, N)}
+STAYS, GRAMS = RANDOM.lognormal(5, 1, N).round(), RANDOM.normal(3300, 500, N).round()
+
+
+def drafted(name: str, values: np.ndarray, folder: Path) -> Draft:
+    pd.DataFrame({**TABLE, name: values}).to_csv(folder / "public.csv", index=False)
+    return draft("register", folder / "public.csv")
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "role"),
+    [
+        ("weight", STAYS, True),
+        ("design_weight", STAYS / STAYS.mean(), True),
+        ("weight", GRAMS, False),
+        ("birth_weight", GRAMS, False),
+        ("weight_gain", STAYS, False),
+        ("wt", STAYS / 1e4, False),
+    ],
+    ids=["to a population", "scaled to the rows", "grams", "of the newborn", "a difference", "less than the rows"],
+)
+def test_a_weight_adds_up_to_the_rows_and_is_no_body_s(name: str, values: np.ndarray, role: bool, tmp_path: Path) -> None:
+    (found,) = [column for column in drafted(name, values, tmp_path).columns if column.name == name]
+    assert found.weight == role
+    assert ("design weight" in found.remark) == (not role and name in ("weight", "wt"))
+
+
+def test_what_a_name_suggested_is_given_up_where_it_cannot_be_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(columns, "_is_weight", lambda answers, values: answers.source == "wt")
+    found = drafted("wt", np.arange(N) % 60 - 30, tmp_path)
+    (column,) = [column for column in found.columns if column.name == "wt"]
+    assert not column.weight
+    assert 'set role = "weight"' in column.remark
+
+
+def test_a_draft_says_nothing_in_the_publisher_s_place(tmp_path: Path) -> None:
+    drafted("weight", STAYS, tmp_path)
+    configuration, _, _ = write_draft("register", tmp_path / "public.csv", tmp_path)
+    assert load_spec(configuration).description == ""
