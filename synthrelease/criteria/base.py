@@ -178,12 +178,12 @@ class Criterion(SpecTable):
     @property
     def figure_range(self) -> tuple[float, float]:
         """What the exact figure can be, from its best value to its worst."""
-        return self.best_figure, math.inf
+        return self.best_figure, self.worst_figure
 
     @property
     def worst_figure(self) -> float:
         """What no exact figure is above, whatever the two tables; infinity where the settings do not tell."""
-        return self.figure_range[1]
+        return math.inf
 
     @property
     def promised_count(self) -> int:

@@ -105,8 +105,8 @@ class ConditionalMean(Criterion):
         return (self.column,) if self.values == "own" else ()
 
     @property
-    def figure_range(self) -> tuple[float, float]:
-        return 0.0, self.range[1] - self.range[0]
+    def worst_figure(self) -> float:
+        return self.range[1] - self.range[0]
 
     def figure_unit(self, facts: PublicFacts) -> str:
         return facts.unit(self.column)

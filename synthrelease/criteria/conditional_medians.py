@@ -104,8 +104,8 @@ class ConditionalMedian(Criterion):
         return self
 
     @property
-    def figure_range(self) -> tuple[float, float]:
-        return self.best_figure, 1.0
+    def worst_figure(self) -> float:
+        return 1.0
 
     def figure_unit(self, facts: PublicFacts) -> str:
         return "share of the rows"

@@ -77,8 +77,8 @@ class Faithfulness(Criterion):
     exact_around: Mapping[str, float] = Field(default_factory=dict)
 
     @property
-    def figure_range(self) -> tuple[float, float]:
-        return 0.0, 1.0
+    def worst_figure(self) -> float:
+        return 1.0
 
     def figure_unit(self, facts: PublicFacts) -> str:
         return "share of the rows"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -35,7 +36,7 @@ from synthrelease.criteria.measured_sums import Limits, Sums
 from synthrelease.criteria.offenders import Offender, PublicCounts, share
 from synthrelease.criteria.wording import figure, grouped, words
 from synthrelease.domain.counts import Counts
-from synthrelease.domain.schema import Layout
+from synthrelease.domain.schema import Binning, Layout
 from synthrelease.domain.synthetic_table import SyntheticTable
 
 
@@ -188,30 +189,30 @@ class KolmogorovDistance(Criterion):
         transformation = candidate.transformation
         binning, column = transformation.binning(self.column), transformation.layout.index(self.column)
         return [
-            _Distributions.of(candidate.counts, grouping, column, len(binning), binning.present)
+            _Distributions(table=candidate.counts, grouping=grouping, column=column, binning=binning)
             for grouping in groupings(self.by, self.overall, transformation, setting)
         ]
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Distributions:
-    """The rows of every group of the candidate at or below every bin: `released`, (n_groups, n_present); the last are all."""
+    """The rows of every group of a candidate's table at or below every bin of a column."""
 
+    table: Counts
     grouping: Grouping
     column: int
-    bins: int
-    present: int
-    released: np.ndarray
+    binning: Binning
 
-    @classmethod
-    def of(cls, table: Counts, grouping: Grouping, column: int, bins: int, present: int) -> _Distributions:
-        bare = cls(grouping=grouping, column=column, bins=bins, present=present, released=np.zeros((0, 0)))
-        return cls(grouping=grouping, column=column, bins=bins, present=present, released=bare.cumulated(table))
+    @cached_property
+    def released(self) -> np.ndarray:
+        """(n_groups, n_present) those of the candidate; the last are all."""
+        return self.cumulated(self.table)
 
     def cumulated(self, table: Counts) -> np.ndarray:
         """(n_groups, n_present) rows of every group of a table at or below every bin, exact."""
-        rows = rows_of_bins(table, self.column, self.grouping, self.bins).dense().reshape(len(self.grouping), self.bins)
-        return np.cumsum(rows[:, : self.present], axis=1)
+        bins = len(self.binning)
+        rows = rows_of_bins(table, self.column, self.grouping, bins).dense().reshape(len(self.grouping), bins)
+        return np.cumsum(rows[:, : self.binning.present], axis=1)
 
     def errors(self, table: Counts) -> np.ndarray:
         """(n_groups, n_present) |a_gt - p_gt n_g| / m_g, each the quotient of two whole numbers below 2^81."""

@@ -54,8 +54,8 @@ class AbsoluteMarginalError(MarginalCriterion):
     kind: Literal["absolute_marginal_error"]
 
     @property
-    def figure_range(self) -> tuple[float, float]:
-        return 0.0, 1.0
+    def worst_figure(self) -> float:
+        return 1.0
 
     def figure_unit(self, facts: PublicFacts) -> str:
         return "share of the rows"
@@ -152,8 +152,8 @@ class RelativeMarginalError(Criterion):
     clip: float = Field(gt=1, allow_inf_nan=False)
 
     @property
-    def figure_range(self) -> tuple[float, float]:
-        return self.best_figure, self.clip
+    def worst_figure(self) -> float:
+        return self.clip
 
     def figure_unit(self, facts: PublicFacts) -> str:
         return "ratio"

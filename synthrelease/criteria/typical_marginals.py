@@ -39,8 +39,8 @@ class TypicalMarginalError(MarginalCriterion):
     counts_rows: ClassVar[bool] = True
 
     @property
-    def figure_range(self) -> tuple[float, float]:
-        return 0.0, 1.0
+    def worst_figure(self) -> float:
+        return 1.0
 
     def figure_unit(self, facts: PublicFacts) -> str:
         return "share of the rows"

@@ -45,6 +45,7 @@ _WEIGHT = re.compile(
     re.IGNORECASE,
 )
 _BARE = re.compile(r"weights?|wt|peso|poids|gewicht", re.IGNORECASE)
+_AS_WEIGHT = "a weight, in classes; "
 _BODY = re.compile(
     r"birth|body|baby|bab|kg|gram|newborn|born|infant|f[oe]et|geburts|körper|koerper|peso_?nac|gain|loss|lost|change",
     re.IGNORECASE,
@@ -113,7 +114,13 @@ def _numeric(answers: Answers, taken: Collection[str]) -> ColumnDraft | LeftOut:
     found = numbers(answers, answers.source, taken, weight=weight)
     if weight or isinstance(found, LeftOut) or not _WEIGHT.search(answers.source) or _BODY.search(answers.source):
         return found
-    return replace(found, remark=f'{found.remark}; a number, but with role = "weight" a design weight')
+    return without_role(found)
+
+
+def without_role(column: ColumnDraft) -> ColumnDraft:
+    """The column as a number, with the reason, where its name suggested a design weight."""
+    remark = column.remark.removeprefix(_AS_WEIGHT)
+    return replace(column, weight=False, remark=f'{remark}; taken for a number: set role = "weight" if it is a design weight')
 
 
 def _is_weight(answers: Answers, values: np.ndarray) -> bool:
@@ -211,7 +218,7 @@ def numbers(
         name=plain_name(wanted, taken),
         source=answers.source,
         kind="integer" if whole else "real",
-        remark=f"a weight, in classes; {remark}" if weight else remark,
+        remark=f"{_AS_WEIGHT}{remark}" if weight else remark,
         description=answers.entry.description,
         bins=bins,
         facts=number_facts(values, counts, alternatives, (bins.low, bins.high), whole=whole, weight=weight),

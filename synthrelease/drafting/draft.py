@@ -23,7 +23,7 @@ from synthrelease.criteria.drafts import MOST_UNIQUE, CriterionDraft
 from synthrelease.domain.counts import Counts
 from synthrelease.drafting.codebook import CodebookEntry, no_answers, read_codebook
 from synthrelease.drafting.column_draft import Answers, ColumnDraft, LeftOut
-from synthrelease.drafting.columns import draft_column
+from synthrelease.drafting.columns import draft_column, without_role
 from synthrelease.drafting.criteria import AcceptanceDraft, draft_acceptance, settle
 from synthrelease.drafting.dates import DateColumn, date_column, date_format, draft_dates
 from synthrelease.drafting.public_file import PublicFile, read_public_file
@@ -53,7 +53,6 @@ from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.spec import load_spec
 from synthrelease.toml.columns import InputTable
 
-_NO_WEIGHT = 'named like a design weight, but not one that totals can be estimated by: if it is one, set role = "weight"'
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,60}", re.ASCII)
 _WINDOWS_DEVICES = {"con", "prn", "aux", "nul", *(f"{port}{i}" for port in ("com", "lpt") for i in range(1, 10))}
 _SEED = 2014
@@ -187,7 +186,7 @@ class _Drafting:
         except SpecError:  # a role that a name suggested must not stop a draft
             if not any(column.weight for column in self.columns):
                 raise
-            self.columns = [replace(each, weight=False, remark=_NO_WEIGHT) if each.weight else each for each in self.columns]
+            self.columns = [without_role(each) if each.weight else each for each in self.columns]
             spec, table = self._counted()
         if twice := said_twice(self.columns, table):
             self.left_out = [*self.left_out, *twice.values()]

@@ -136,7 +136,7 @@ OF_CRITERIA = (
         name="Kolmogorov distance: missing values count as the highest",
         breaks="rows without a value in the figure",
         place="criteria.kolmogorov_distance:_Distributions.cumulated",
-        old="rows[:, : self.present]",
+        old="rows[:, : self.binning.present]",
         new="rows",
         tests=(f"{NEIGHBOURS}[kolmogorov_distance: distribution of b, with missing values, 2 x 2]",),
     ),
