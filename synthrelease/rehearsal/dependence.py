@@ -212,10 +212,13 @@ class _Search:
     def add_best(self, candidates: Iterable[Columns], errors: dict[Columns, float]) -> int:
         """Add tables, the most wrong for their price first, while they are worth it and a model can hold them; how many."""
         added: list[Columns] = []
-        order = sorted((each for each in candidates if each in errors), key=lambda each: self._price(each) - errors[each])
+        cells = self._cells(self.chosen)
+        order = sorted(
+            (each for each in candidates if each in errors), key=lambda each: self._price(each, cells) - errors[each]
+        )
         most = max(2, len(self.sizes) // 2) if self.chosen else len(self.sizes)
         for columns in order:
-            if len(added) == most or errors[columns] <= self._price(columns):
+            if len(added) == most or errors[columns] <= self._price(columns, self._cells(self.chosen)):
                 break
             close = sum(len(set(columns) & set(other)) > 1 for other in added)
             if not close and JunctionTree.of(self.sizes, [*self.chosen, *self.rules, columns]).largest <= MODEL_CELLS:
@@ -223,15 +226,18 @@ class _Search:
                 added.append(columns)
         return len(added)
 
-    def _price(self, columns: Columns) -> float:
+    def _price(self, columns: Columns, cells: int) -> float:
         """Half the expected noise, in rows, that measuring this table adds: its own, and that of the others for smaller shares.
 
         Half, because what is known of one table also mends others that share columns with it. On two registers of 15 and 34
         columns the distances of two and three columns were smallest at about that part, and rose on both sides of it.
+
+        Parameters
+        ----------
+        cells : of all tables that were chosen so far.
         """
         scale = _SHARE_OF_PRICE * 2 / self.epsilon
-        cells = self._cells(self.chosen)
         return scale * ((len(self.chosen) + 1) * (cells + self._cells([columns])) - len(self.chosen) * cells)
 
     def _cells(self, tables: Iterable[Columns]) -> int:
-        return sum(int(np.prod([self.sizes[column] for column in columns], dtype=np.int64)) for columns in tables)
+        return sum(math.prod(self.sizes[column] for column in columns) for columns in tables)
