@@ -24,6 +24,8 @@ from synthrelease.specification.release_spec import ReleaseSpec
 MOST_GROUPS = 6
 MOST_OFF = 0.1
 """Of the rows, by which the worst bin of a column may be off in a draft: more, and single columns mislead."""
+MOST_ERRORS = 0.75
+"""Of independent columns, that fits may have: of two columns, on average, a quarter of what these lose is kept at least."""
 ATTEMPTS = 3
 """Noisy fits that a threshold has to leave room for."""
 _ROOM = 1.25
@@ -35,11 +37,17 @@ _ROUND = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
 
 @dataclass(frozen=True, kw_only=True)
 class AcceptanceDraft:
-    """The criteria, the groups of columns of numbers, and what was left out and why."""
+    """The criteria, the groups of columns of numbers, and what was left out and why.
+
+    Attributes
+    ----------
+    lost : pairs of columns that hang together and that fits of the draft lose.
+    """
 
     criteria: tuple[CriterionDraft, ...]
     groups: Mapping[str, tuple[float, ...]]
     left_out: tuple[str, ...]
+    lost: tuple[tuple[str, str], ...] = ()
 
     @property
     def epsilon(self) -> Fraction:
@@ -67,9 +75,19 @@ class Standing:
     judged: bool
 
     @property
+    def errors(self) -> float:
+        """Of the fits, over those of independent columns; infinite where these have none."""
+        return self.fits / self.independent if self.independent else math.inf
+
+    @property
     def good(self) -> bool:
         """Whether its single columns are right, it promises more than independent columns keep, and its fits keep more."""
-        return self.bins <= MOST_OFF and (not self.tied or (self.judged and self.fits < self.independent))
+        return self.bins <= MOST_OFF and (not self.tied or (self.judged and self.errors <= MOST_ERRORS))
+
+    @property
+    def near(self) -> bool:
+        """Whether coarser bins alone might make it good."""
+        return self.errors <= 2 * MOST_ERRORS
 
 
 def ties(columns: Sequence[ColumnDraft], table: Counts) -> list[Pair]:

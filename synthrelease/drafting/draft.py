@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -24,11 +25,11 @@ from synthrelease.domain.counts import Counts
 from synthrelease.drafting.codebook import CodebookEntry, no_answers, read_codebook
 from synthrelease.drafting.column_draft import Answers, ColumnDraft, LeftOut
 from synthrelease.drafting.columns import draft_column, without_role
-from synthrelease.drafting.criteria import MOST_OFF, AcceptanceDraft, Standing, draft_acceptance, settle, ties
+from synthrelease.drafting.criteria import MOST_ERRORS, MOST_OFF, AcceptanceDraft, Standing, draft_acceptance, settle, ties
 from synthrelease.drafting.dates import DateColumn, date_column, date_format, draft_dates
 from synthrelease.drafting.public_file import PublicFile, read_public_file
 from synthrelease.drafting.said_twice import said_twice
-from synthrelease.drafting.smaller import coarser, fewer, in_order
+from synthrelease.drafting.smaller import coarser, fewer, in_order, sizes
 from synthrelease.drafting.suggestions import suggested_rules
 from synthrelease.drafting.text import (
     GENERATION,
@@ -178,10 +179,10 @@ def _too_many(n_columns: int, n_rows: int, standing: Standing) -> str:
     found = []
     if standing.bins > MOST_OFF:
         found.append(f"the worst bin of a column is off by {standing.bins:.0%} of all rows")
-    if standing.tied and not (standing.judged and standing.fits < standing.independent):
+    if standing.tied and not (standing.judged and standing.errors <= MOST_ERRORS):
         found.append(
             f"{standing.fits:.1%} of the rows are in a wrong cell of a table of two columns, on average, where independent "
-            f"columns have {standing.independent:.1%}, and no criterion on pairs tells the two apart"
+            f"columns have {standing.independent:.1%}"
         )
     return (
         f"Too many columns for so few rows at this epsilon: in fits to all {n_columns} columns ({n_rows:,} rows, generation "
@@ -231,7 +232,7 @@ class _Drafting:
         tried.drafting._loaded(choices, acceptance).plan.check_limit(choices.limit)
         return found
 
-    def _tried(self) -> _Tried:
+    def _tried(self, *, only_pairs: bool = False) -> _Tried:
         """The draft of these columns, with the thresholds that it reaches on the public file."""
         self.progress(f"counting the rows in the drafted bins of {len(self.columns)} columns")
         try:
@@ -253,11 +254,12 @@ class _Drafting:
         self.progress("looking for the tables in which the columns hang together")
         spec = self._loaded(choices, _FIRST)
         plausible = spec.synthetic.merge(spec.space[0].transformation)
-        tables = telling_tables(table, plausible, float(GENERATION), _SEED)
+        gaps = {column.name for column in self.columns if column.keeps_missing}
+        told = telling_tables(table, plausible, float(GENERATION), _SEED, gaps, only_pairs=only_pairs)
         names = table.layout.columns
-        choices = replace(choices, tables=tuple(tuple(names[column] for column in columns) for columns in tables))
+        choices = replace(choices, tables=tuple(tuple(names[column] for column in columns) for columns in told.tables))
         pairs = ties(self.columns, table)
-        acceptance = draft_acceptance(self.columns, table, pairs)
+        acceptance = replace(draft_acceptance(self.columns, table, pairs), lost=told.lost)
         self.progress("trying the draft on the public file")
         spec = self._loaded(choices, acceptance)
         rows = self._read(spec)  # read again: criteria use the rows' own values
@@ -265,7 +267,7 @@ class _Drafting:
         return _Tried(drafting=self, choices=choices, acceptance=acceptance, standing=standing, table=table, pairs=tuple(pairs))
 
     def _smaller(self, whole: _Tried) -> _Tried:
-        """The draft with as many columns as stand beside independent columns, found by halving; in its drafted bins if it can.
+        """The draft of as many columns as stand beside independent columns; in its drafted bins where it can.
 
         Raises
         ------
@@ -279,21 +281,21 @@ class _Drafting:
             self.progress(f"too many columns for so few rows: trying {kept} of {len(columns)} columns")
             stay, gone = fewer(drafted, order, kept)
             left_out = [*whole.drafting.left_out, *gone]
-            one = _Drafting(self.name, self.file, stay, left_out, lambda doing: None)._tried()
+            one = _Drafting(self.name, self.file, stay, left_out, lambda doing: None)._tried(only_pairs=True)
             smaller = f"{why} So this draft has {len(one.drafting.columns)} of the {len(columns)} columns{how}."
             return replace(one, choices=replace(one.choices, smaller=smaller))
 
-        best = tried(in_coarse_bins, len(columns), ", in coarser bins")
-        if best.standing.good:
-            return best
-        low, high, found = 1, len(columns), None
-        while high - low > max(1, low // 8):
-            middle = (low + high) // 2
-            one = tried(in_coarse_bins, middle, _KEPT_IN_COARSER)
-            low, high, found = (middle, high, one) if one.standing.good else (low, middle, found)
-        if found is None:
-            raise InputError(f"{why} Nor does a draft of the two columns that hang together most. No draft was written.")
-        in_drafted_bins = tried(columns, low, _KEPT)
+        if whole.standing.near and (one := tried(in_coarse_bins, len(columns), ", in coarser bins")).standing.good:
+            return one
+        steps = pairwise(sizes(len(columns), whole.standing.errors))
+        good = ((wide, n, one) for wide, n in steps if (one := tried(in_coarse_bins, n, _KEPT_IN_COARSER)).standing.good)
+        if (first := next(good, None)) is None:
+            raise InputError(f"{why} Nor is a draft of the two columns that hang together most better. No draft was written.")
+        wider, kept, found = first
+        if (between := (kept + wider) // 2) not in (kept, wider):
+            one = tried(in_coarse_bins, between, _KEPT_IN_COARSER)
+            kept, found = (between, one) if one.standing.good else (kept, found)
+        in_drafted_bins = tried(columns, kept, _KEPT)
         return in_drafted_bins if in_drafted_bins.standing.good else found
 
     def _first_choices(self) -> Choices:

@@ -6,7 +6,8 @@ columns hang together. Coarser bins put more rows into a cell; fewer columns nee
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -19,6 +20,8 @@ from synthrelease.rehearsal.dependence import Pair, tied_pairs
 FEW_CATEGORIES = 6
 FREQUENT = 0.05
 """Share of the rows of a category that stays by itself in coarser bins."""
+_NEXT = 0.7
+"""Part of the columns that is tried next."""
 
 
 def coarser(columns: Sequence[ColumnDraft], table: Counts) -> list[ColumnDraft]:
@@ -80,6 +83,21 @@ def in_order(columns: Sequence[ColumnDraft], pairs: Sequence[Pair]) -> list[Colu
     names += [name for pair in tied_pairs(pairs) for name in pair.columns]
     names += sorted(by_name, key=lambda name: by_name[name].n_bins)
     return [by_name[name] for name in dict.fromkeys(names)]
+
+
+def sizes(n_columns: int, errors: float) -> Iterator[int]:
+    """How many columns to try, fewer and fewer: all, what noise that grows with their square suggests, and on down to two.
+
+    Parameters
+    ----------
+    errors : of a fit to all columns, over those of independent columns.
+    """
+    yield n_columns
+    kept = n_columns * min(_NEXT, math.sqrt(1 / max(errors, 1.0)))
+    while kept > 2:
+        yield max(2, round(kept))
+        kept *= _NEXT
+    yield 2
 
 
 def fewer(columns: Sequence[ColumnDraft], order: Sequence[ColumnDraft], kept: int) -> tuple[list[ColumnDraft], list[LeftOut]]:

@@ -215,7 +215,26 @@ def acceptance_text(name: str, file: PublicFile, draft: AcceptanceDraft, columns
         ]
     for text in draft.left_out:
         lines += _comment(f"Not drafted: {text}.")
+    lines += _lost(draft)
     return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _lost(draft: AcceptanceDraft) -> list[str]:
+    """The pairs that fits lose, as lines that name them: in comments, because it is the publisher who must know it."""
+    if not draft.lost:
+        return []
+    return [
+        "",
+        *_comment(
+            "LOST: these pairs hang together in the public file, but a model cannot hold their tables beside those that are "
+            "measured. A rehearsal shows what becomes of them. Where one matters, measure it in place of other tables (in "
+            "`tables` of [[generators]]), or release coarser bins or fewer columns; where none does, take out the comment "
+            "marks: a shortlist that lost what is not named here is refused, and the card names what is."
+        ),
+        "# [not_promised]",
+        f"# pairs = {toml([':'.join(pair) for pair in draft.lost])}",
+        '# why = ""',
+    ]
 
 
 def toml(value: object) -> str:

@@ -6,14 +6,14 @@ Everything here looks at exact counts: of public data alone.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
 
-from synthrelease.candidates.generators.junction_tree import JunctionTree
+from synthrelease.candidates.generators.junction_tree import largest_clique
 from synthrelease.candidates.generators.maximum_entropy import maximum_entropy
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.lattice import Lattice, lattice
@@ -29,9 +29,17 @@ MODEL_CELLS = 2**18
 
 WEAKEST = 0.1
 """Cramer's V from which on two columns are said to hang together."""
+LEAST_MOVED = 0.01
+"""Distance from independence, a share of all rows, from which on such a pair is strong: V alone is large for a few odd rows."""
 
-MOST_ROUNDS = 5
+MOST_ROUNDS, FEW_ROUNDS = 8, 3
 _SHARE_OF_PRICE = 0.5
+_MOST_BLOCKED = 40
+"""Tables, the most wrong, of which it is asked whether a model can hold them."""
+_KEPT = 0.75
+"""Part of Cramer's V that a model must keep before noise, so that a release keeps half of it."""
+_BETTER = 0.75
+"""The error of the worst pair that does not fit falls to this part of itself, or tables are not exchanged again."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,6 +61,11 @@ class Pair:
     largest_cell: float
     cramers_v: float
     beyond_chance: float
+
+    @property
+    def strong(self) -> bool:
+        """Whether the two hang together, by Cramer's V and by the rows that would have to change."""
+        return self.cramers_v >= WEAKEST and self.distance >= LEAST_MOVED
 
     @classmethod
     def of(cls, columns: tuple[str, str], counts: np.ndarray, n_rows: int) -> Pair:
@@ -90,8 +103,8 @@ def strongest_pairs(table: Counts, covered: Iterable[Sequence[str]] = (), missin
 
 
 def tied_pairs(pairs: Iterable[Pair]) -> list[Pair]:
-    """Those that hang together, by Cramer's V of at least `WEAKEST`; first what is furthest from independence beyond chance."""
-    return sorted((pair for pair in pairs if pair.cramers_v >= WEAKEST), key=lambda pair: -pair.beyond_chance)
+    """The strong ones; first what is furthest from independence beyond chance."""
+    return sorted((pair for pair in pairs if pair.strong), key=lambda pair: -pair.beyond_chance)
 
 
 def pairs_off(original: Counts, other: Counts) -> float:
@@ -136,28 +149,68 @@ def cramers_v(counts: np.ndarray) -> float:
     return min(1.0, math.sqrt(squared / (fewest - 1))) if fewest > 1 else 0.0
 
 
-def telling_tables(table: Counts, plausibility: Plausibility, epsilon: float, seed: int = 0) -> tuple[Columns, ...]:
+@dataclass(frozen=True, kw_only=True)
+class TellingTables:
+    """What a model should be told.
+
+    Attributes
+    ----------
+    tables : columns of each table.
+    lost : strong pairs, by name, that a model of these tables loses, and whose own table it cannot hold beside them.
+    """
+
+    tables: tuple[Columns, ...]
+    lost: tuple[tuple[str, str], ...]
+
+
+def telling_tables(
+    table: Counts,
+    plausibility: Plausibility,
+    epsilon: float,
+    seed: int = 0,
+    missing: Collection[str] = (),
+    *,
+    only_pairs: bool = False,
+) -> TellingTables:
     """Sub-tables of two or three columns that a model of maximum entropy should be told, when telling costs accuracy.
 
     In rounds, after the adaptive selection of AIM (McKenna, Mullins, Sheldon & Miklau 2022), without noise because the table is
     public: a model is fitted to the tables so far; of the tables that it gets most wrong those are added whose error, in rows,
-    is above the noise that measuring one more table adds to all of them. The tables that a model can hold are limited by
-    `MODEL_CELLS`. Every column is in one of them.
+    is above the noise that measuring one more table adds to all of them. Pairs go first, then tables of three columns; last the
+    strong pairs that the model would still lose, where their own noise does not hide them. The tables that a model can hold are
+    limited by `MODEL_CELLS`: where a pair does not fit that the model gets more wrong than any, it takes the place of others.
+    Every column is in one of the tables.
 
     Parameters
     ----------
     epsilon : budget of all measurements together, under which each of T tables gets Laplace noise of scale 2 T / epsilon.
+    missing : columns whose last bin is no value.
+    only_pairs : whether tables of three columns are left out, and few rounds made: where rows are few, noise hides the rest.
     """
-    search = _Search(table, plausibility, epsilon)
-    search.add_best(_pairs(table), search.errors_of_independence())
-    for number in range(MOST_ROUNDS):
-        try:
-            model = search.modelled(seed + number)
-        except RejectedRound:
-            break
-        if not search.add_best([*_pairs(table), *search.triples()], search.errors_of(model)):
-            break
-    return search.tables()
+    search, lost = _Search(table, plausibility, epsilon), list[tuple[str, str]]()
+    pairs = _pairs(table)
+    search.add_best(pairs, search.errors_of_independence())
+    try:
+        worst = math.inf
+        for number in range(FEW_ROUNDS if only_pairs else MOST_ROUNDS):
+            errors = search.errors_of(search.modelled(seed + number), pairs)
+            if search.add_best(pairs, errors):
+                continue
+            blocked = search.blocked(pairs, errors)
+            if not blocked or errors[blocked[0]] > _BETTER * worst:
+                break
+            worst = errors[blocked[0]]
+            search.put_first(blocked[: max(2, len(table.layout.sizes) // 4)])
+        for number in range(0 if only_pairs else FEW_ROUNDS):
+            candidates = [*pairs, *search.triples()]
+            if not search.add_best(candidates, search.errors_of(search.modelled(seed + MOST_ROUNDS + number), candidates)):
+                break
+        losing = search.lost(search.modelled(seed), missing)
+        search.add(pair for pair in tied_pairs(losing) if search.shows(pair))
+        lost = [pair.columns for pair in tied_pairs(losing) if not search.knows(pair)]
+    except RejectedRound:
+        pass
+    return TellingTables(tables=search.tables(), lost=tuple(lost))
 
 
 def _beyond_chance(counts: np.ndarray, model: np.ndarray) -> float:
@@ -218,17 +271,64 @@ class _Search:
             for columns, values in ((columns, self.exact.get(columns)) for columns in self.tables())
         )
         measured = NoisyMarginals(layout=self.table.layout, n=self.table.total, tables=tables)
-        model = maximum_entropy(measured, self.tables(), self.plausibility, None, 1.0)
+        model = maximum_entropy(measured, self.tables(), self.plausibility, None, 1.0, exact=True)
         return model.sample(self.table.total, SeededEntropy(seed).generator())
 
-    def errors_of(self, model: Counts) -> dict[Columns, float]:
-        """Rows that the model has in wrong cells, beside those that chance explains, per table that is not chosen."""
+    def errors_of(self, model: Counts, candidates: Iterable[Columns]) -> dict[Columns, float]:
+        """Rows that the model has in wrong cells, beside those that chance explains, of each of these that is not chosen."""
         drawn = lattice(model)
-        found = {}
-        for columns in [*_pairs(self.table), *self.triples()]:
-            if not any(set(columns) <= set(other) for other in self.chosen):
-                found[columns] = _beyond_chance(self.exact.get(columns), drawn.get(columns))
-        return found
+        unknown = (columns for columns in candidates if not self._known(columns))
+        return {columns: _beyond_chance(self.exact.get(columns), drawn.get(columns)) for columns in unknown}
+
+    def lost(self, model: Counts, missing: Collection[str]) -> list[Pair]:
+        """Pairs that the model keeps less than `_KEPT` of, by Cramer's V."""
+        kept = {pair.columns: pair.cramers_v for pair in strongest_pairs(model, missing=missing)}
+        return [
+            pair
+            for pair in strongest_pairs(self.table, missing=missing)
+            if kept[pair.columns] < _KEPT * pair.cramers_v and not self.knows(pair)
+        ]
+
+    def shows(self, pair: Pair) -> bool:
+        """Whether the noise of its table would be smaller than its error without it."""
+        noise = 2 * (len(self.chosen) + 1) / self.epsilon * self._cells([self._places(pair)])
+        return noise < 2 * pair.beyond_chance * self.table.total
+
+    def knows(self, pair: Pair) -> bool:
+        """Whether its table, or one that contains it, was chosen."""
+        return self._known(self._places(pair))
+
+    def _places(self, pair: Pair) -> Columns:
+        first, second = sorted(self.table.layout.columns.index(name) for name in pair.columns)
+        return first, second
+
+    def blocked(self, candidates: Iterable[Columns], errors: Mapping[Columns, float]) -> list[Columns]:
+        """Tables that are worth their price, and that a model cannot hold beside those chosen so far; the most wrong first."""
+        cells = self._cells(self.chosen)
+        worth = [columns for columns in candidates if columns in errors and errors[columns] > self._price(columns, cells)]
+        worst = sorted(worth, key=lambda columns: -errors[columns])[:_MOST_BLOCKED]
+        return [columns for columns in worst if not self._fits(columns)]
+
+    def put_first(self, tables: Iterable[Columns]) -> None:
+        """Choose these, and of those chosen before what a model can hold beside them, in the order in which it was chosen."""
+        before, self.chosen = self.chosen, []
+        self._choose([*tables, *before])
+
+    def add(self, pairs: Iterable[Pair]) -> None:
+        """Choose these, too, as far as a model can hold them."""
+        self._choose(map(self._places, pairs))
+
+    def _choose(self, tables: Iterable[Columns]) -> None:
+        for columns in tables:
+            if not self._known(columns) and self._fits(columns):
+                self.chosen = [*(other for other in self.chosen if not set(other) < set(columns)), columns]
+
+    def _known(self, columns: Columns) -> bool:
+        return any(set(columns) <= set(other) for other in self.chosen)
+
+    def _fits(self, columns: Columns) -> bool:
+        """Whether a model can hold this table beside those that were chosen."""
+        return largest_clique(self.sizes, [*self.chosen, *self.rules, columns]) <= MODEL_CELLS
 
     def add_best(self, candidates: Iterable[Columns], errors: dict[Columns, float]) -> int:
         """Add tables, the most wrong for their price first, while they are worth it and a model can hold them; how many."""
@@ -242,7 +342,7 @@ class _Search:
             if len(added) == most or errors[columns] <= self._price(columns, self._cells(self.chosen)):
                 break
             close = sum(len(set(columns) & set(other)) > 1 for other in added)
-            if not close and JunctionTree.of(self.sizes, [*self.chosen, *self.rules, columns]).largest <= MODEL_CELLS:
+            if not close and self._fits(columns):
                 self.chosen = [*(other for other in self.chosen if not set(other) < set(columns)), columns]
                 added.append(columns)
         return len(added)

@@ -27,6 +27,7 @@ class UnguardedPair:
     Attributes
     ----------
     columns : their names.
+    strong : whether they hang together by the rows that would have to change, too, and not by a few odd rows alone.
     cramers_v : in the public file.
     candidates_v : median of the candidates; None without any.
     condition, outcome : the labels of the bins of the first and of the second column in whose cell the tie shows most.
@@ -35,6 +36,7 @@ class UnguardedPair:
     """
 
     columns: tuple[str, str]
+    strong: bool
     cramers_v: float
     candidates_v: float | None
     condition: str
@@ -45,8 +47,8 @@ class UnguardedPair:
 
     @property
     def lost(self) -> bool:
-        """Whether the candidates keep less than half of it."""
-        return self.candidates_v is not None and self.candidates_v < self.cramers_v / 2
+        """Whether it is strong, and the candidates keep less than half of it."""
+        return self.strong and self.candidates_v is not None and self.candidates_v < self.cramers_v / 2
 
 
 def unguarded_pairs(
@@ -90,6 +92,7 @@ def _told(pair: Pair, configuration: Configuration, original: Counts, candidates
     shares = [each[first, second] / each[first].sum() for each in tables if each[first].sum()]
     return UnguardedPair(
         columns=names,
+        strong=pair.strong,
         cramers_v=pair.cramers_v,
         candidates_v=float(np.median([cramers_v(each) for each in tables])) if tables else None,
         condition=labels[0][first],

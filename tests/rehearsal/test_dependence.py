@@ -32,7 +32,7 @@ def from_independence(left: np.ndarray, right: np.ndarray) -> float:
 
 
 def told_of(table: Counts, epsilon: float) -> tuple[tuple[int, ...], ...]:
-    return telling_tables(table, Plausibility(layout=table.layout, masks=()), epsilon)
+    return telling_tables(table, Plausibility(layout=table.layout, masks=()), epsilon).tables
 
 
 def made() -> dict[str, np.ndarray]:

@@ -7,16 +7,12 @@ nothing underflows.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 import numpy as np
-
-if TYPE_CHECKING:
-    import networkx as nx
 
 Columns = tuple[int, ...]
 
@@ -46,18 +42,7 @@ class JunctionTree:
         """
         import networkx as nx  # half a second to import: only when a model is fitted
 
-        graph = nx.Graph()
-        graph.add_nodes_from(range(len(sizes)))
-        for columns in sets:
-            graph.add_edges_from(combinations(columns, 2))
-        found: list[frozenset[int]] = []
-        while graph:
-            column = min(
-                graph, key=lambda each: (not _joined(graph, each), math.prod(sizes[i] for i in (each, *graph[each])), each)
-            )
-            found.append(frozenset((column, *graph[column])))
-            graph.add_edges_from(combinations(graph[column], 2))
-            graph.remove_node(column)
+        found = [frozenset(clique) for clique in _eliminated(sizes, sets)]
         maximal = sorted({tuple(sorted(c)) for c in found if not any(c < other for other in found)})
         links = nx.Graph()
         links.add_nodes_from(maximal)
@@ -122,10 +107,41 @@ class JunctionTree:
         return total, beliefs
 
 
-def _joined(graph: nx.Graph, column: int) -> bool:
-    """Whether the neighbours of a column are neighbours of each other."""
-    around = set(graph[column])
-    return all(around - {other} <= set(graph[other]) for other in around)
+def largest_clique(sizes: Sequence[int], sets: Iterable[Columns]) -> int:
+    """Cells of the largest clique of `JunctionTree.of`, without the tree."""
+    return max(math.prod(sizes[column] for column in clique) for clique in _eliminated(sizes, sets))
+
+
+def _eliminated(sizes: Sequence[int], sets: Iterable[Columns]) -> Iterator[Columns]:
+    """Each column, when it is eliminated, with its neighbours. Neighbours are bits of a number."""
+    around = [0] * len(sizes)
+    for columns in sets:
+        together = sum(1 << column for column in columns)
+        for column in columns:
+            around[column] |= together & ~(1 << column)
+    order: dict[int, tuple[bool, int, int]] = {}
+    changed = set(range(len(sizes)))
+    while len(order) + len(changed) > 0:
+        for column in changed:
+            near = tuple(_places(around[column]))
+            loose = any(around[column] & ~around[other] & ~(1 << other) for other in near)
+            order[column] = loose, math.prod(sizes[other] for other in near) * sizes[column], column
+        column = min(order, key=order.__getitem__)
+        near = tuple(_places(around[column]))
+        yield column, *near
+        changed = set()
+        for other in near:
+            before = around[other]
+            around[other] = (before | around[column]) & ~(1 << other) & ~(1 << column)
+            changed |= {other, *_places(around[other])}
+        del order[column]
+
+
+def _places(bits: int) -> Iterator[int]:
+    while bits:
+        low = bits & -bits
+        yield low.bit_length() - 1
+        bits ^= low
 
 
 def sum_out(table: np.ndarray, columns: Columns, onto: Columns) -> np.ndarray:

@@ -53,6 +53,8 @@ def maximum_entropy(
     plausibility: Plausibility,
     prior: Counts | None,
     weight: float,
+    *,
+    exact: bool = False,
 ) -> BayesianNetwork:
     """Fit the model and turn it into conditional tables to sample from.
 
@@ -61,6 +63,7 @@ def maximum_entropy(
     structure : column sets that the model keeps together, among them those of all measured tables.
     prior : a public table over the same layout; it enters through its marginals on the cliques of the junction tree.
     weight : how many records the prior is worth, > 0.
+    exact : whether the tables are those of **public** rows without noise, which agree as they are.
 
     Raises
     ------
@@ -70,7 +73,7 @@ def maximum_entropy(
     tree = JunctionTree.of(measured.layout.sizes, sets)
     base = base_potentials(tree, plausibility, prior)
     fit = ProportionalFit(tree, base, [target_of(table) for table in measured.tables], measured.n, weight, sums=measured.sums)
-    near = fit.solve(tolerances_of(fit.targets, _PRECISION, _FINEST), _SWEEPS)
+    near = fit.solve(tolerances_of(fit.targets, _PRECISION, _FINEST), _SWEEPS, agreed=exact)
     shares = fit.shares if near else _Dual(tree, base, measured, weight).solved(fit.original_parameters(), fit.sum_parameters())
     return BayesianNetwork(layout=measured.layout, families=tuple(families_of(tree, shares)), plausibility=plausibility)
 

@@ -95,22 +95,24 @@ class ProportionalFit:
         """The share of every cell of a table inside a clique."""
         return self._margin(self.tree.home(columns), columns)
 
-    def solve(self, tolerances: Sequence[np.ndarray], sweeps: int) -> bool:
+    def solve(self, tolerances: Sequence[np.ndarray], sweeps: int, *, agreed: bool = False) -> bool:
         """Sweep until steps move the cells by little: by their tolerances, or up to twice that where more sweeps do not help.
 
         Parameters
         ----------
         tolerances : in records, for every cell of every target.
         sweeps : how many, at most.
+        agreed : whether the targets agree as they are, as exact tables of the same rows do.
 
         Returns
         -------
         Whether that was reached.
         """
-        sums = [tilt.target for tilt in self._sums]
-        self.aims, of_sums = consistent(self.targets, self.possible, self.tree.sizes, self.n, sums)
-        for tilt, aim in zip(self._sums, of_sums, strict=True):
-            tilt.aim_at(aim)
+        if not agreed:
+            sums = [tilt.target for tilt in self._sums]
+            self.aims, of_sums = consistent(self.targets, self.possible, self.tree.sizes, self.n, sums)
+            for tilt, aim in zip(self._sums, of_sums, strict=True):
+                tilt.aim_at(aim)
         moved: list[float] = []
         for _ in range(sweeps):
             moved.append(self.sweep(tolerances))
