@@ -78,8 +78,7 @@ def configuration_text(
     lines += _unit(left_out)
     for column in columns:
         lines += [*_column(name, column), ""]
-    for column_left in left_out:
-        lines += _comment(f"Left out: {column_left.source!r}, because {column_left.because}.")
+    lines += _left_out(left_out)
     if gaps:
         lines += _comment(f"Rows without {', '.join(column.name for column in gaps)} are left out: the public file has few.")
     lines += ["", *_heading("Plausibility: what must never occur"), "", *_rules(choices.rules, columns, file.n_rows), ""]
@@ -96,7 +95,7 @@ def configuration_text(
         "[[generators]]",
         'family = "marginals"',
         'tables = """',
-        *_wrapped([":".join(columns) for columns in choices.tables]),
+        *wrapped([":".join(columns) for columns in choices.tables]),
         '"""',
         "prior_weight = 100",
         "",
@@ -116,6 +115,17 @@ def configuration_text(
         "stop_probability = 0.01         # a search that never finds anything ends after about 100 rounds",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _left_out(left_out: Sequence[LeftOut]) -> list[str]:
+    """The columns that are not drafted; several with the same reason together."""
+    lines, reasons = [], dict[str, list[str]]()
+    for column in left_out:
+        reasons.setdefault(column.because, []).append(repr(column.source))
+    for because, sources in reasons.items():
+        each = ", each" if len(sources) > 1 else ","
+        lines += _comment(f"Left out: {', '.join(sources)}{each} because {because}.")
+    return lines
 
 
 def _unit(left_out: Sequence[LeftOut]) -> list[str]:
@@ -179,7 +189,8 @@ def _projection(choices: Choices) -> list[str]:
     ]
 
 
-def _wrapped(terms: Sequence[str]) -> list[str]:
+def wrapped(terms: Sequence[str]) -> list[str]:
+    """The terms of a formula in lines."""
     lines = [""]
     for index, term in enumerate(terms):
         text = term if index == len(terms) - 1 else f"{term} + "
