@@ -40,10 +40,10 @@ def init(
     Bounds, bins and categories are read off the file and will be published without any protection: never give a private one.
     A release has at most 200 columns: of a file with more, those that hang together most are drafted, and the draft says which.
     """
-    from synthrelease.drafting import Wanted, write_draft
+    from synthrelease.drafting import AskedFor, write_draft
 
     with progress_bars() as progress:
-        wanted = Wanted(only=_names(only) if only is not None else None, leave_out=_names(leave_out or ""))
+        wanted = AskedFor(only=_names(only) if only is not None else None, leave_out=_names(leave_out or ""))
         configuration, acceptance, found = write_draft(
             name, public, into, table, codebook, lambda doing: progress(doing, 0, 0), wanted
         )

@@ -29,7 +29,7 @@ ORDER = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wanted:
+class AskedFor:
     """Which columns of the file a user asks for, by their names in it.
 
     Attributes
@@ -67,7 +67,7 @@ class Wanted:
         return kept, [LeftOut(source=name, because=because) for name in names if name not in kept]
 
 
-ALL = Wanted()
+ALL = AskedFor()
 
 
 def chosen_columns(

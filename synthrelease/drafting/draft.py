@@ -21,7 +21,7 @@ import numpy as np
 from synthrelease.accounting.rows import SHORTFALL
 from synthrelease.criteria.drafts import MOST_UNIQUE, CriterionDraft
 from synthrelease.domain.counts import Counts
-from synthrelease.drafting.choosing import ALL, MOST_COLUMNS, Wanted, chosen_columns
+from synthrelease.drafting.choosing import ALL, MOST_COLUMNS, AskedFor, chosen_columns
 from synthrelease.drafting.codebook import CodebookEntry, no_answers, read_codebook
 from synthrelease.drafting.column_draft import Answers, ColumnDraft, LeftOut
 from synthrelease.drafting.columns import draft_column, without_role
@@ -88,7 +88,7 @@ def draft(
     table: str | None = None,
     codebook: str | Path | None = None,
     progress: Progress = lambda doing: None,
-    wanted: Wanted = ALL,
+    wanted: AskedFor = ALL,
 ) -> Draft:
     """Draft a release from a **public** file.
 
@@ -309,7 +309,7 @@ def write_draft(
     table: str | None = None,
     codebook: str | Path | None = None,
     progress: Progress = lambda doing: None,
-    wanted: Wanted = ALL,
+    wanted: AskedFor = ALL,
 ) -> tuple[Path, Path, Draft]:
     """Write configs/NAME.toml and acceptance/NAME.toml under a folder; neither may be there already.
 

@@ -115,7 +115,7 @@ def _change(tables: Any, edit: Edit) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Block:
+class _Headed:
     """A table with a header, by its lines.
 
     Attributes
@@ -130,7 +130,7 @@ class _Block:
     last: int
 
 
-def _blocks(text: str) -> list[_Block]:
+def _blocks(text: str) -> list[_Headed]:
     """All tables with headers, in their order. A bracket within a text, a comment or a list begins none."""
     lines = text.split("\n")
     bare = _TEXT_OR_COMMENT.sub(lambda match: re.sub(r"[^\n]", " " if match[0][0] == "#" else "x", match[0]), text).split("\n")
@@ -140,7 +140,7 @@ def _blocks(text: str) -> list[_Block]:
             headers.append(number)
         else:
             depth += sum(line.count(mark) for mark in "[{") - sum(line.count(mark) for mark in "]}")
-    blocks, times = list[_Block](), dict[Path_, int]()
+    blocks, times = list[_Headed](), dict[Path_, int]()
     for number, following in zip(headers, [*headers, len(lines)][1:], strict=True):
         first, last = number, following - 1
         while first > 0 and lines[first - 1].lstrip().startswith("#") and not bare[first - 1].strip():
@@ -151,7 +151,7 @@ def _blocks(text: str) -> list[_Block]:
         if bare[number].lstrip().startswith("[["):
             times[names] = times.get(names, -1) + 1
         path = _numbered(names, times)
-        blocks.append(_Block(path=path, first=first, header=number, last=last))
+        blocks.append(_Headed(path=path, first=first, header=number, last=last))
     return blocks
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from synthrelease.domain.schema import Binning, Column, Schema
-from synthrelease.drafting.choosing import ALL, Wanted
+from synthrelease.drafting.choosing import ALL, AskedFor
 from synthrelease.drafting.column_draft import LeftOut
 from synthrelease.drafting.labels import ColumnNotes, notes_of
 from synthrelease.enclave.csv_blocks import open_text
@@ -74,7 +74,7 @@ class PublicFile:
             yield batch
 
 
-def read_public_file(path: str | Path, table: str | None = None, wanted: Wanted = ALL) -> PublicFile:
+def read_public_file(path: str | Path, table: str | None = None, wanted: AskedFor = ALL) -> PublicFile:
     """Read a public table of any format that a release can read.
 
     Parameters
@@ -96,7 +96,7 @@ def read_public_file(path: str | Path, table: str | None = None, wanted: Wanted 
     raise InputError(f"{source}: {problem}")
 
 
-def _read(source: Source, wanted: Wanted) -> PublicFile:
+def _read(source: Source, wanted: AskedFor) -> PublicFile:
     policy, names = _layout(source)
     unnamed, names = names.count(""), [name for name in names if name]
     repeated = [name for name, times in Counter(names).items() if times > 1]

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from synthrelease.drafting import Wanted, draft
+from synthrelease.drafting import AskedFor, draft
 from synthrelease.drafting.choosing import chosen_columns
 from synthrelease.drafting.column_draft import ColumnDraft
 from synthrelease.drafting.public_file import read_public_file
@@ -21,29 +21,29 @@ NAMES = ["age", "sex", "income", "net income", "remark, long"]
 
 
 def test_the_columns_that_were_asked_for_in_the_order_of_the_file_and_the_others_with_the_reason() -> None:
-    kept, others = Wanted(only=("income", "age")).of(NAMES)
+    kept, others = AskedFor(only=("income", "age")).of(NAMES)
     assert kept == ["age", "income"]
     assert [(each.source, "--only" in each.because) for each in others] == [
         ("sex", True),
         ("net income", True),
         ("remark, long", True),
     ]
-    kept, others = Wanted(leave_out=("sex",)).of(NAMES)
+    kept, others = AskedFor(leave_out=("sex",)).of(NAMES)
     assert kept == ["age", "income", "net income", "remark, long"]
     assert [each.source for each in others] == ["sex"]
-    assert Wanted().of(NAMES) == (NAMES, [])
+    assert AskedFor().of(NAMES) == (NAMES, [])
 
 
 @pytest.mark.parametrize(
     ("wanted", "said"),
     [
-        (Wanted(only=("agee", "sex")), ["--only: expected columns of the file", "'agee': did you mean 'age'?"]),
-        (Wanted(leave_out=("net_income",)), ["--leave-out", "did you mean 'net income'?"]),
-        (Wanted(leave_out=tuple(NAMES)), ["some column is left"]),
-        (Wanted(only=("age",), leave_out=("sex",)), ["found both"]),
+        (AskedFor(only=("agee", "sex")), ["--only: expected columns of the file", "'agee': did you mean 'age'?"]),
+        (AskedFor(leave_out=("net_income",)), ["--leave-out", "did you mean 'net income'?"]),
+        (AskedFor(leave_out=tuple(NAMES)), ["some column is left"]),
+        (AskedFor(only=("age",), leave_out=("sex",)), ["found both"]),
     ],
 )
-def test_names_that_the_file_has_not_are_told_with_the_nearest(wanted: Wanted, said: list[str]) -> None:
+def test_names_that_the_file_has_not_are_told_with_the_nearest(wanted: AskedFor, said: list[str]) -> None:
     with pytest.raises(InputError) as caught:
         wanted.of(NAMES)
     assert [text for text in said if text not in str(caught.value)] == []
@@ -53,9 +53,9 @@ def test_an_unknown_name_is_told_before_the_rows_are_read(tmp_path: Path) -> Non
     path = tmp_path / "public.csv"
     path.write_text("age,sex\n1,2,3,4\n")  # a row that cannot be read
     with pytest.raises(InputError, match="did you mean 'age'"):
-        read_public_file(path, wanted=Wanted(only=("agee",)))
+        read_public_file(path, wanted=AskedFor(only=("agee",)))
     with pytest.raises(InputError, match="line 2|row"):
-        read_public_file(path, wanted=Wanted(only=("age",)))
+        read_public_file(path, wanted=AskedFor(only=("age",)))
 
 
 def survey(n: int = 3000) -> pd.DataFrame:
