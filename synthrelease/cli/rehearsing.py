@@ -50,6 +50,9 @@ def rehearse(
     swap_rate: Annotated[float, typer.Option(help="Probability that a record is selected for swapping.")] = 0.05,
     backend: Annotated[str, typer.Option(help="loky (this machine), dask or ray.")] = "loky",
     address: Annotated[str | None, typer.Option(help="Of the Dask scheduler or Ray cluster.")] = None,
+    adopt: Annotated[
+        bool, typer.Option("--adopt", help="Write the proposed budget and rounds into CONFIG; its comments stay.")
+    ] = False,
 ) -> None:
     """Try the configurations on PUBLIC data: which pass, how often, how long it takes, which budget is enough.
 
@@ -65,6 +68,8 @@ def rehearse(
     from synthrelease.specification.spec import load_spec
 
     spec = load_spec(config)
+    if _adopted_before(config, spec, out, adopt):
+        return
     workers = Workers(backend=backend, jobs=jobs, address=address)
     wanted = WantedMethods.of(spec.schema.names, baseline or (), _names(swap), _names(swap_key), swap_rate)
     with progress_bars() as progress:
@@ -85,6 +90,8 @@ def rehearse(
         )
     write_report(found, out, noise_level)
     _print_rehearsal(found, out)
+    if adopt:
+        _adopt(config, found)
     if not found.complete:
         raise typer.Exit(STOPPED)
     if not found.shortlist:
@@ -160,6 +167,41 @@ def simulate(
     check_table_path(out)
     write_table(simulate(facts, rows, seed=seed), out)
     terminal.print(f"{rows} simulated rows are in {str(out)}. They follow the published figures; no row is a person.")
+
+
+def _adopted_before(config: Path, spec: Any, out: Path, adopt: bool) -> bool:
+    """Whether nothing is left to do; a folder whose proposal was adopted is of the configuration as it was."""
+    from synthrelease.drafting import adopted_before
+    from synthrelease.errors import InputError
+
+    if not adopted_before(spec, out):
+        return False
+    told = (
+        f"{out} is the rehearsal of {config} before its proposal was adopted: the configuration has that budget and those "
+        f"rounds now, and costs {loss_text(spec.plan.total)}. {out / 'shortlist.toml'} fits it. A rehearsal of the "
+        "configuration as it is now needs another folder (--out)."
+    )
+    if not adopt:
+        raise InputError(told)
+    terminal.print(told, highlight=False)
+    return True
+
+
+def _adopt(config: Path, found: Any) -> None:
+    """Write the proposal into the configuration and say what changed; or say why not."""
+    from synthrelease.drafting import adopt, why_not
+
+    reason = why_not(found)
+    if reason:
+        terminal.print(f"Nothing was adopted, and {config} is as it was: {reason}.", highlight=False)
+        return
+    done = adopt(config, found.spec, found.proposal.chosen)
+    terminal.print(
+        f"Adopted: {done.path} costs {loss_text(done.after)} now, before {loss_text(done.before)}. The shortlist fits it.",
+        highlight=False,
+    )
+    for text in done.changes:
+        terminal.print(f"- {text}", highlight=False)
 
 
 def _print_rehearsal(found: Any, out: Path) -> None:

@@ -8,6 +8,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 
 from synthrelease.drafting.bins import bin_texts
@@ -232,6 +233,8 @@ def toml(value: object) -> str:
         return str(value).lower()
     if isinstance(value, Fraction):
         return _number(float(value))
+    if isinstance(value, Decimal):
+        return format(value, "f")
     if isinstance(value, int | float):
         return _number(float(value))
     if isinstance(value, Mapping):

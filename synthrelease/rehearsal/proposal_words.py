@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import Any
 
@@ -9,8 +10,10 @@ from synthrelease.accounting.charges import decimal_text
 from synthrelease.accounting.stopping_laws import FiniteLaw, StopCoin, StoppingLaw
 from synthrelease.rehearsal.intervals import ShareEstimate
 from synthrelease.rehearsal.proposal import Offer, Proposal
+from synthrelease.rehearsal.proposing import with_law
 from synthrelease.rehearsal.rehearse import Rehearsal
 from synthrelease.rehearsal.words import percent
+from synthrelease.specification.shortlist import PlanTable, rounds_words
 
 
 def proposal_words(rehearsal: Rehearsal) -> list[str]:
@@ -106,6 +109,48 @@ def lines(chosen: Offer | None) -> str:
         f'[selection]                  # in place of stop_probability and shape\nmode = "hidden_number"\n'
         f"rounds = {rounds_text(chosen.law)}\n"
     )
+
+
+def rehearsed_plan(rehearsal: Rehearsal) -> PlanTable | None:
+    """What a release by the specification as it is costs, and how often it ends with nothing; None without an outlook."""
+    spec, found = rehearsal.spec, rehearsal.outlook
+    if found is None or not math.isfinite(found.nothing):
+        return None
+    total = spec.plan.total
+    return PlanTable(
+        epsilon=total.epsilon,
+        delta=total.delta,
+        generation=spec.generation_budget,
+        rounds=rounds_words(spec),
+        acceptance=_short(found.acceptance),
+        nothing=_short(found.nothing),
+    )
+
+
+def proposed_plan(rehearsal: Rehearsal) -> PlanTable | None:
+    """The same of what is proposed; None where it costs no less, or was not confirmed by fresh attempts."""
+    spec, proposal = rehearsal.spec, rehearsal.proposal
+    chosen, found = (proposal.chosen, proposal.judgement) if proposal else (None, None)
+    if chosen is None or chosen.law is None or chosen.total is None or found is None:
+        return None
+    if chosen.total >= spec.plan.total.epsilon:
+        return None
+    proposed = with_law(spec, chosen.generation, chosen.law)
+    return PlanTable(
+        epsilon=chosen.total,
+        delta=proposed.plan.total.delta,
+        generation=chosen.generation,
+        rounds=rounds_words(proposed),
+        acceptance=_short(found.acceptance),
+        nothing=_short(found.nothing),
+        nothing_high=_short(found.nothing_high),
+        lines=lines(chosen),
+    )
+
+
+def _short(share: float) -> float:
+    """Four digits, as of an estimate."""
+    return float(f"{share:.4g}")
 
 
 def offer_rows(rehearsal: Rehearsal) -> list[dict[str, Any]]:

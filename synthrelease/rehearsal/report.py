@@ -31,7 +31,14 @@ from synthrelease.rehearsal.copies import CopyFigures
 from synthrelease.rehearsal.intervals import ShareEstimate
 from synthrelease.rehearsal.look_report import criterion_row, look_document, pair_rows, projection_rows, yardstick_rows
 from synthrelease.rehearsal.pieces import partition_words
-from synthrelease.rehearsal.proposal_words import lines, offer_rows, proposal_document, proposal_words
+from synthrelease.rehearsal.proposal_words import (
+    lines,
+    offer_rows,
+    proposal_document,
+    proposal_words,
+    proposed_plan,
+    rehearsed_plan,
+)
 from synthrelease.rehearsal.rehearse import Rehearsal
 from synthrelease.rehearsal.unguarded import WEAKEST
 from synthrelease.rehearsal.words import binding, outlook_words, percent, projection_advice, warnings
@@ -53,7 +60,11 @@ def write_report(rehearsal: Rehearsal, out: Path, noise_level: float) -> None:
     }
     if rehearsal.shortlist:
         texts["shortlist.toml"] = shortlist_text(
-            rehearsal.spec.title, [_shortlisted(rehearsal, c) for c in rehearsal.shortlist], rehearsal.data
+            rehearsal.spec.title,
+            [_shortlisted(rehearsal, c) for c in rehearsal.shortlist],
+            rehearsal.data,
+            rehearsed_plan(rehearsal),
+            proposed_plan(rehearsal),
         )
     problem = None
     try:
