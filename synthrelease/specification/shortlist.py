@@ -240,8 +240,9 @@ def shortlist_text(
 def _plan_lines(name: str, remark: str, table: PlanTable | None) -> list[str]:
     if table is None:
         return []
-    values = {key: value for key, value in table if value is not None and value != ""}
-    return ["", f"[{name}]".ljust(14) + f"# {remark}", *(f"{key} = {_toml(value)}" for key, value in values.items())]
+    values = {key: value for key, value in table if value is not None and key != "lines"}
+    found = ["", f"[{name}]".ljust(14) + f"# {remark}", *(f"{key} = {_toml(value)}" for key, value in values.items())]
+    return [*found, f'lines = """\n{table.lines.rstrip()}\n"""'] if table.lines else found
 
 
 def _toml(value: Any) -> str:
