@@ -217,16 +217,17 @@ def _print_rehearsal(found: Any, out: Path) -> None:
         terminal.print(table)
     else:
         terminal.print("No configuration was accepted often enough; the report shows which criterion binds.")
-    if found.outlook and found.shortlist:
-        terminal.print(f"A release from this shortlist: {loss_text(found.spec.plan.total)}.")
-        for text in outlook_words(found):
-            terminal.print(text)
+    for text in outlook_words(found):
+        terminal.print(text, highlight=False)
     _print_proposal(found)
     _print_look(found)
     _print_baselines(found)
     if not found.complete:
         terminal.print("Not complete: the time was used up or the run was stopped. The same command goes on where it ended.")
-    terminal.print(f"{found.n_attempts} attempts. The report is {str(out / 'report.html')}.")
+    others = "; further ones compared budgets and judged the proposal" if found.proposal is not None else ""
+    terminal.print(
+        f"{found.n_attempts} attempts chose the shortlist{others}. The report is {out / 'report.html'}.", highlight=False
+    )
 
 
 def _print_proposal(found: Any) -> None:
@@ -239,7 +240,8 @@ def _print_proposal(found: Any) -> None:
     for text in told:
         terminal.print(f"- {text}", highlight=False)
     if found.proposal is not None and found.proposal.chosen is not None:
-        terminal.print("\n" + lines(found.proposal.chosen), highlight=False)
+        terminal.print("\nIn the configuration (the same command with --adopt writes it):\n", highlight=False)
+        terminal.print(lines(found.proposal.chosen), highlight=False)
 
 
 def _print_look(found: Any) -> None:

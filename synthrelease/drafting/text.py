@@ -208,7 +208,7 @@ def acceptance_text(name: str, file: PublicFile, draft: AcceptanceDraft, columns
     lines = [
         *_marked(name, file, ACCEPTANCE_NAME),
         *_comment("Agree on every threshold with the people who will use the data: they are promises about the release."),
-        'description = "What the release must be good for, in one sentence."',
+        'description = ""                # what the release must be good for, in one sentence; it is published',
         "",
     ]
     if draft.groups:

@@ -36,8 +36,8 @@ def proposal_words(rehearsal: Rehearsal) -> list[str]:
         else f"epsilon = {shown(chosen.total)} in all; this specification costs no more, {shown(now)}"
     )
     told = [
-        f"Least for a probability of nothing of at most {wanted}: a generation {spec.generation_unit} of "
-        f"{decimal_text(chosen.generation)}, and {law_text(chosen.law)}. That is {least}."
+        f"The cheapest plan found that ends with nothing in at most {wanted} of the releases: a generation "
+        f"{spec.generation_unit} of {decimal_text(chosen.generation)}, and {law_text(chosen.law)}. That is {least}."
     ]
     coin = "" if proposal.coin is None else _coin_words(proposal)
     never = "" if proposal.doubled is None else f"a search that never gives up costs {shown(proposal.doubled)}"
@@ -73,7 +73,7 @@ def _expected(proposal: Proposal) -> str:
         f"In {found.attempts} fresh attempts{once}, by which neither the budget nor the law was chosen, a round is accepted "
         f"with a probability of {percent(found.acceptance)} (95% interval {percent(found.acceptance_low)} to "
         f"{percent(found.acceptance_high)}). So nothing is released with a probability of {percent(found.nothing)}, and of "
-        f"{percent(found.nothing_high)} at the unlucky end of the interval; {found.rounds:.1f} rounds are run in the mean. All "
+        f"{percent(found.nothing_high)} at the unlucky end of its interval; {found.rounds:.1f} rounds are run in the mean. All "
         f"this is about the public file.{warning}"
     )
 

@@ -41,7 +41,7 @@ from synthrelease.rehearsal.proposal_words import (
 )
 from synthrelease.rehearsal.rehearse import Rehearsal
 from synthrelease.rehearsal.unguarded import WEAKEST
-from synthrelease.rehearsal.words import binding, outlook_words, percent, projection_advice, warnings
+from synthrelease.rehearsal.words import below_zero, binding, outlook_words, percent, projection_advice, units, warnings
 from synthrelease.specification.shortlist import shortlist_text
 
 _PICTURED = 30
@@ -195,6 +195,7 @@ def page(rehearsal: Rehearsal, noise_level: float) -> str:
         outlook_words=outlook_words(rehearsal),
         warnings=warnings(rehearsal),
         binding=binding(rehearsal),
+        below_zero=below_zero(rehearsal),
         look=rehearsal.look,
         looked_at=next((row["label"] for row, c in zip(rows, shown, strict=True) if _looked_at(rehearsal, c)), None),
         yardsticks=yardstick_rows(rehearsal),
@@ -286,9 +287,10 @@ def _looked_at(rehearsal: Rehearsal, c: int) -> bool:
 
 def _criterion_row(rehearsal: Rehearsal, place: int) -> dict[str, str]:
     advice = rehearsal.criteria[place]
+    unit = units(rehearsal)[advice.name]
     relative = None if advice.noise_sd is None else advice.noise_sd / advice.threshold
     return {
-        "name": advice.name,
+        "name": f"{advice.name} ({unit})" if unit else advice.name,
         "threshold": f"{advice.threshold:g}",
         "figure": _number(advice.figure),
         "fails": percent(advice.fails),
