@@ -252,7 +252,7 @@ def _print_look(found: Any) -> None:
         ("Where the errors are:", [text for text in [binding(found)] if text]),
         ("Thresholds to think about before anything is spent:", warnings(found)),
         (
-            "Pairs of columns that no criterion and no fixed table looks at:",
+            "Pairs of columns that no criterion and no fixed table looks at (LOST: the candidates keep less than half of it):",
             telling_pairs(found),
         ),
         ("Minimum count:", [text for text in [projection_advice(found)] if text]),

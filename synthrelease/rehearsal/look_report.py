@@ -93,7 +93,8 @@ def yardstick_rows(rehearsal: Rehearsal) -> list[dict[str, str]]:
             stick, kinds = look.yardstick, dict.fromkeys(verdict.kind for verdict in look.verdicts)
             found.append(
                 {
-                    "name": f"{criterion.name} ({unit})" if (unit := of_each[criterion.name]) else criterion.name,
+                    "name": criterion.name,
+                    "unit": of_each[criterion.name],
                     "threshold": f"{criterion.threshold:g}",
                     "halves": short(stick.perfect),
                     "projected": short(stick.projected),

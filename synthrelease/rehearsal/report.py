@@ -290,7 +290,8 @@ def _criterion_row(rehearsal: Rehearsal, place: int) -> dict[str, str]:
     unit = units(rehearsal)[advice.name]
     relative = None if advice.noise_sd is None else advice.noise_sd / advice.threshold
     return {
-        "name": f"{advice.name} ({unit})" if unit else advice.name,
+        "name": advice.name,
+        "unit": unit,
         "threshold": f"{advice.threshold:g}",
         "figure": _number(advice.figure),
         "fails": percent(advice.fails),
