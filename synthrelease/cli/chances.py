@@ -52,10 +52,14 @@ def chance_of_nothing(spec: Any, shortlist: Path | None) -> Iterator[str | Table
 
 def cheaper_text(spec: Any, proposal: Any, config: Path, shortlist: Path) -> str:
     """What a steward should know before a charge that a rehearsal found too large. Nothing is asked: the command goes on."""
+    from synthrelease.specification.shortlist import known_chances
+
     high = "" if proposal.nothing_high is None else f" (at most {share(proposal.nothing_high)}, by a 95% interval)"
+    known = known_chances(spec, shortlist)
+    present = "" if known is None else f", the present one with {share(known.nothing)}"
     return (
         f"A cheaper plan is known: epsilon = {decimal_text(proposal.epsilon)} in place of "
         f"{decimal_text(spec.plan.total.epsilon)}; on public data it ended with nothing with probability "
-        f"{share(proposal.nothing)}{high}. `synthrelease rehearse {config} --data PUBLIC_FILE --out {shortlist.parent} "
-        "--adopt` writes it into the configuration. This command goes on with the configuration as it is."
+        f"{share(proposal.nothing)}{high}{present}. `synthrelease rehearse {config} --data PUBLIC_FILE "
+        f"--out {shortlist.parent} --adopt` writes it into the configuration. This command goes on with the configuration as it is."
     )

@@ -190,6 +190,7 @@ def _adopted_before(config: Path, spec: Any, out: Path, adopt: bool) -> bool:
 def _adopt(config: Path, found: Any) -> None:
     """Write the proposal into the configuration and say what changed; or say why not."""
     from synthrelease.drafting import adopt, why_not
+    from synthrelease.rehearsal.proposal_words import nothing_words
 
     reason = why_not(found)
     if reason:
@@ -200,7 +201,7 @@ def _adopt(config: Path, found: Any) -> None:
         f"Adopted: {done.path} costs {loss_text(done.after)} now, before {loss_text(done.before)}. The shortlist fits it.",
         highlight=False,
     )
-    for text in done.changes:
+    for text in [*done.changes, *nothing_words(found)]:
         terminal.print(f"- {text}", highlight=False)
 
 

@@ -109,7 +109,7 @@ class _LogLines:
         if phase != self._phase:
             self._phase, self._began, self._told = phase, now, now
             print(f"{phase} ..." if not total else f"{phase}: {done} of {total} done", file=sys.stderr, flush=True)
-        elif done and total and now - self._told >= SECONDS_BETWEEN_LINES:
+        elif 0 < done < total and now - self._told >= SECONDS_BETWEEN_LINES:
             self._told = now
             left = (now - self._began) / done * (total - done)
             print(f"{phase}: {done} of {total} done, about {_duration(left)} left", file=sys.stderr, flush=True)

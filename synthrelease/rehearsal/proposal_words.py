@@ -47,6 +47,18 @@ def proposal_words(rehearsal: Rehearsal) -> list[str]:
     return [*told, _expected(proposal)]
 
 
+def nothing_words(rehearsal: Rehearsal) -> list[str]:
+    """How often the proposed plan ends with nothing, and the one that was rehearsed."""
+    found, before = proposed_plan(rehearsal), rehearsed_plan(rehearsal)
+    if found is None or found.nothing_high is None:
+        return []
+    earlier = "" if before is None else f", before {percent(before.nothing)}"
+    return [
+        f"nothing is released with probability {percent(found.nothing)} (at most {percent(found.nothing_high)}, by a 95% "
+        f"interval){earlier}"
+    ]
+
+
 def _coin_words(proposal: Proposal) -> str:
     coin = proposal.coin
     if coin is None or not isinstance(coin.law, StopCoin):
