@@ -61,5 +61,6 @@ def cheaper_text(spec: Any, proposal: Any, config: Path, shortlist: Path) -> str
         f"A cheaper plan is known: epsilon = {decimal_text(proposal.epsilon)} in place of "
         f"{decimal_text(spec.plan.total.epsilon)}; on public data it ended with nothing with probability "
         f"{share(proposal.nothing)}{high}{present}. `synthrelease rehearse {config} --data PUBLIC_FILE "
-        f"--out {shortlist.parent} --adopt` writes it into the configuration. This command goes on with the configuration as it is."
+        f"--out {shortlist.parent} --adopt` writes it into the configuration. This command goes on with the configuration as "
+        "it is."
     )

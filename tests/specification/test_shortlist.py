@@ -285,3 +285,12 @@ def test_a_shortlist_without_plans_or_with_a_dearer_one_warns_of_nothing(coins: 
     assert cheaper_plan(coins, with_plans(coins, tmp_path, None, None)) is None
     assert known_chances(coins, with_plans(coins, tmp_path, None, None)) is None
     assert cheaper_plan(coins, with_plans(coins, tmp_path, *plans_of(coins, cheaper=Fraction(100)))) is None
+
+
+def test_a_plan_is_known_by_its_budget_its_rounds_and_its_total(coins: ReleaseSpec) -> None:
+    """A criterion that got more epsilon since the rehearsal makes another plan, and so do other rounds at the same total."""
+    rehearsed, _ = plans_of(coins)
+    assert rehearsed.is_of(coins)
+    changes = {"epsilon": rehearsed.epsilon + 1, "generation": rehearsed.generation + 1, "rounds": "one round and no more"}
+    for field, value in changes.items():
+        assert not rehearsed.model_copy(update={field: value}).is_of(coins), field
