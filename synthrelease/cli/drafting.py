@@ -15,9 +15,6 @@ from synthrelease.cli.terminal import Config, TableName, progress_bars
 from synthrelease.cli.terminal import out as terminal
 from synthrelease.errors import listing
 
-_ROWS_OF_ONE_REASON = 3
-"""Columns that are left out for one reason, shown one by one; more are told in a sentence."""
-
 
 def init(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Of the release; the two files are named after it.")],
@@ -41,6 +38,7 @@ def init(
     A release has at most 200 columns: of a file with more, those that hang together most are drafted, and the draft says which.
     """
     from synthrelease.drafting import AskedFor, write_draft
+    from synthrelease.drafting.text import ONE_BY_ONE
 
     with progress_bars() as progress:
         wanted = AskedFor(only=_names(only) if only is not None else None, leave_out=_names(leave_out or ""))
@@ -53,11 +51,11 @@ def init(
         shown.add_row(column.name, column.kind, bins, column.source, column.remark)
     together = Counter(left.because for left in found.left_out)
     for left in found.left_out:
-        if together[left.because] <= _ROWS_OF_ONE_REASON:
+        if together[left.because] <= ONE_BY_ONE:
             shown.add_row("-", "left out", "", left.source, left.because)
     terminal.print(shown)
     for because, times in together.items():
-        if times > _ROWS_OF_ONE_REASON:
+        if times > ONE_BY_ONE:
             names = [left.source for left in found.left_out if left.because == because]
             terminal.print(f"Left out, each because {because}: {listing(names)}. The draft names them all.", highlight=False)
     terminal.print(

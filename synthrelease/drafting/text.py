@@ -23,6 +23,8 @@ TEST = Fraction(1, 4)
 """Epsilon of the test of a round."""
 INLINE_CODES = 40
 """A longer codelist gets a file of its own."""
+ONE_BY_ONE = 3
+"""Columns that are left out for one reason and told one by one; more are told together."""
 _WIDTH = 120
 
 
@@ -119,13 +121,15 @@ def configuration_text(
 
 
 def _left_out(left_out: Sequence[LeftOut]) -> list[str]:
-    """The columns that are not drafted; several with the same reason together."""
+    """The columns that are not drafted; many with the same reason together."""
     lines, reasons = [], dict[str, list[str]]()
     for column in left_out:
         reasons.setdefault(column.because, []).append(repr(column.source))
     for because, sources in reasons.items():
-        each = ", each" if len(sources) > 1 else ","
-        lines += _comment(f"Left out: {', '.join(sources)}{each} because {because}.")
+        if len(sources) > ONE_BY_ONE:
+            lines += _comment(f"Left out: {', '.join(sources)}, each because {because}.")
+        else:
+            lines += [line for source in sources for line in _comment(f"Left out: {source}, because {because}.")]
     return lines
 
 
