@@ -196,6 +196,9 @@ class _References:
         for name in self.acceptance.get("groups", {}):
             if name in self.gone:
                 self._take(("groups", name), f"groups.{name} of the acceptance file", acceptance=True)
+        for place, pair in enumerate(self.acceptance.get("not_promised", {}).get("pairs", ())):
+            if self.gone & {name.strip() for name in pair.split(":")}:
+                self._take(("not_promised", "pairs", place), f"{pair!r} in not_promised.pairs", acceptance=True)
         self._criteria()
 
     def _take(self, path: Path_, told: str, *, acceptance: bool = False, value: str | None = None) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from synthrelease.criteria import CRITERIA
 from synthrelease.drafting import leave_out
+from synthrelease.drafting.leaving_out import _References
 from synthrelease.errors import InputError, OutputError, SpecError
 from synthrelease.specification.spec import load_spec
 from tests.cli.test_cli import run, words
@@ -268,6 +269,13 @@ def test_a_file_that_could_not_be_loaded_afterwards_is_not_written(config: Path)
         leave_out(config, ["seen"])
     assert "nothing was written" in str(caught.value)
     assert texts(config) == before
+
+
+def test_a_pair_that_is_not_promised_goes_with_either_of_its_columns() -> None:
+    acceptance = {"criteria": [], "not_promised": {"pairs": ["age:ward", "age:days", " ward : sex"]}}
+    found = _References(["ward"], {"columns": {"ward": {}, "age": {}, "days": {}, "sex": {}}}, acceptance)
+    found.look()
+    assert [edit.path for edit in found.of_acceptance] == [("not_promised", "pairs", 0), ("not_promised", "pairs", 2)]
 
 
 def test_an_unknown_column_is_told_with_the_nearest(config: Path) -> None:
