@@ -170,7 +170,7 @@ def release(
 
     Warns
     -----
-    UserWarning : when no ledger is named, and there are some nearby.
+    UserWarning : when no ledger is named, and there are some nearby; and when the shortlist carries a cheaper plan.
 
     Privacy
     -------
@@ -184,10 +184,19 @@ def release(
     400
     """
     from synthrelease import publish as room
+    from synthrelease.accounting.charges import decimal_text
     from synthrelease.enclave.source import Source
     from synthrelease.published import load
 
     class Told(room.Listener):
+        def cheaper(self, spec: room.ReleaseSpec, proposal: room.PlanTable) -> None:
+            warnings.warn(
+                f"The shortlist carries a cheaper plan, of epsilon = {decimal_text(proposal.epsilon)} in place of "
+                f"{decimal_text(spec.plan.total.epsilon)}: `synthrelease rehearse ... --adopt` writes it into the "
+                "configuration. This release spends what the configuration says.",
+                stacklevel=5,
+            )
+
         def nearby(self, ledgers: tuple[Path, ...]) -> None:
             names = ", ".join(str(path) for path in ledgers[:5])
             warnings.warn(

@@ -45,7 +45,7 @@ from synthrelease.releasing.memory import check_memory
 from synthrelease.releasing.release import Release, release
 from synthrelease.releasing.row_limits import check_rows
 from synthrelease.specification.release_spec import ReleaseSpec
-from synthrelease.specification.shortlist import narrowed, rehearsed_on
+from synthrelease.specification.shortlist import PlanTable, cheaper_plan, narrowed, rehearsed_on
 from synthrelease.specification.spec import load_spec
 from synthrelease.splitting import KnownSplit, piece_to_read
 
@@ -110,6 +110,9 @@ class Listener:
     def chosen(self, spec: ReleaseSpec) -> None:
         """The specification, before anything is checked."""
 
+    def cheaper(self, spec: ReleaseSpec, proposal: PlanTable) -> None:
+        """The shortlist carries a plan that costs less than this release will spend. The release goes on."""
+
     def tried(self, found: DryRun) -> None:
         """All checks passed, and attempts on made-up rows."""
 
@@ -165,6 +168,9 @@ def publish(request: ReleaseRequest, listener: Listener | None = None) -> Publis
     listener = listener or Listener()
     spec = chosen(request)
     listener.chosen(spec)
+    proposal = None if request.shortlist is None else cheaper_plan(spec, request.shortlist)
+    if proposal is not None:
+        listener.cheaper(spec, proposal)
     checked = check_before_spending(spec, request)
     listener.tried(dry_run(spec, checked.priors, request.jobs))
     with ExitStack() as held:

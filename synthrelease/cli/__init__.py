@@ -20,7 +20,7 @@ from synthrelease.cli.bundles import card, keygen, verify
 from synthrelease.cli.committing import commit
 from synthrelease.cli.demonstrating import demo
 from synthrelease.cli.describing import schema
-from synthrelease.cli.drafting import init
+from synthrelease.cli.drafting import init, leave_out
 from synthrelease.cli.estimating import estimate
 from synthrelease.cli.planning import check, plan
 from synthrelease.cli.quiet import QuietCommand, QuietGroup, be_quiet
@@ -43,6 +43,7 @@ app = typer.Typer(
 )
 for command in (
     init,
+    leave_out,
     schema,
     plan,
     check,

@@ -157,3 +157,9 @@ def warn_of_gaps(spec: Any) -> None:
     if missing:
         shown = ", ".join(missing[:8]) + (f" and {len(missing) - 8} more" if len(missing) > 8 else "")
         out.print(f"The data card will lack: {shown}. It will say that these are not stated.", style="yellow")
+    if not str(spec.tables["acceptance"].get("description", "")).strip():
+        out.print(
+            "The acceptance file does not say what the release must be good for (its description). specification.json, which "
+            "is published, will not either.",
+            style="yellow",
+        )

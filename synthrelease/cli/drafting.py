@@ -1,15 +1,19 @@
-"""init: the files of a new release, drafted from a public file."""
+"""init and leave-out: the files of a new release, drafted from a public file, and a draft with fewer columns."""
 
 from __future__ import annotations
 
+import csv
+from collections import Counter
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.table import Table
 
-from synthrelease.cli.terminal import TableName, progress_bars
+from synthrelease.accounting.guarantee import loss_text
+from synthrelease.cli.terminal import Config, TableName, progress_bars
 from synthrelease.cli.terminal import out as terminal
+from synthrelease.errors import listing
 
 
 def init(
@@ -22,26 +26,74 @@ def init(
         typer.Option("--codebook", metavar="FILE", help="What columns and codes mean: JSON, or CSV column,code,label."),
     ] = None,
     table: TableName = None,
+    only: Annotated[str | None, typer.Option(metavar="A,B,...", help="Draft these columns of the file and no others.")] = None,
+    leave_out: Annotated[
+        str | None, typer.Option("--leave-out", metavar="A,B,...", help="Draft all columns of the file but these.")
+    ] = None,
     into: Annotated[Path, typer.Option("--into", metavar="DIR", help="Where configs and acceptance are.")] = Path("."),
 ) -> None:
     """Draft configs/NAME.toml and acceptance/NAME.toml from a PUBLIC file, for you to edit. Overwrites nothing.
 
     Bounds, bins and categories are read off the file and will be published without any protection: never give a private one.
+    A release has at most 200 columns: of a file with more, those that hang together most are drafted, and the draft says which.
     """
-    from synthrelease.drafting import write_draft
+    from synthrelease.drafting import AskedFor, write_draft
+    from synthrelease.drafting.text import ONE_BY_ONE
 
     with progress_bars() as progress:
-        configuration, acceptance, found = write_draft(name, public, into, table, codebook, lambda doing: progress(doing, 0, 0))
+        wanted = AskedFor(only=_names(only) if only is not None else None, leave_out=_names(leave_out or ""))
+        configuration, acceptance, found = write_draft(
+            name, public, into, table, codebook, lambda doing: progress(doing, 0, 0), wanted
+        )
     shown = Table("column", "kind", "bins", "from", "remark", title=f"Draft from {found.source}, {found.n_rows} rows")
     for column in found.columns:
         bins = f"{column.n_bins} + missing" if column.keeps_missing else str(column.n_bins)
         shown.add_row(column.name, column.kind, bins, column.source, column.remark)
+    together = Counter(left.because for left in found.left_out)
     for left in found.left_out:
-        shown.add_row("-", "left out", "", left.source, left.because)
+        if together[left.because] <= ONE_BY_ONE:
+            shown.add_row("-", "left out", "", left.source, left.because)
     terminal.print(shown)
     if found.smaller:
         terminal.print(found.smaller, style="yellow", highlight=False)
+    for because, times in together.items():
+        if times > ONE_BY_ONE:
+            names = [left.source for left in found.left_out if left.because == because]
+            terminal.print(f"Left out, each because {because}: {listing(names)}. The draft names them all.", highlight=False)
     terminal.print(
         f"Wrote {str(configuration)} and {str(acceptance)}. Go through every line of both, then try "
         f"`synthrelease plan {str(configuration)}`. An editor that knows the line `#:schema` explains their settings."
     )
+
+
+def leave_out(
+    config: Config,
+    columns: Annotated[list[str], typer.Argument(metavar="COLUMN...", help="Columns of the release, by their names in it.")],
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be changed.")] = False,
+) -> None:
+    """Take columns out of a configuration and its acceptance file, with all that names them. Reads no data.
+
+    Rules, criteria, intended queries and texts about a column go; tables, groups and lines that name it among others stay
+    without it. Comments and layout stay. Where something has to be decided it is said, and nothing is written.
+    """
+    from synthrelease.drafting import leave_out
+
+    found = leave_out(config, columns, dry_run=dry_run)
+    terminal.print("Would be taken out:" if dry_run else "Taken out:")
+    for text in found.taken:
+        terminal.print(f"- {text}", highlight=False)
+    if found.to_look_at:
+        terminal.print("Left to you:")
+    for text in found.to_look_at:
+        terminal.print(f"- {text}", highlight=False)
+    wrote = "Nothing was written." if dry_run else f"Wrote {found.paths[0]} and {found.paths[1]}."
+    terminal.print(
+        f"{wrote} The release costs {loss_text(found.after)}, as planned now; before {loss_text(found.before)}. Thresholds and "
+        "shortlists were found with the columns: rehearse anew.",
+        highlight=False,
+    )
+
+
+def _names(given: str) -> tuple[str, ...]:
+    """Names that are separated by commas; one that has a comma stands in double quotes."""
+    return tuple(name.strip() for name in next(csv.reader([given], skipinitialspace=True), []) if name.strip())

@@ -12,6 +12,7 @@ import typer
 from synthrelease.accounting.charges import decimal_text
 from synthrelease.accounting.guarantee import check_delta, loss_text
 from synthrelease.cli.bundles import warn_of_gaps
+from synthrelease.cli.chances import cheaper_text, nothing_where
 from synthrelease.cli.terminal import (
     Address,
     Backend,
@@ -19,13 +20,14 @@ from synthrelease.cli.terminal import (
     Jobs,
     TableName,
     cluster_address,
+    err,
     out,
     print_plan,
     print_plans,
     progress_line,
     refusals,
 )
-from synthrelease.errors import Problem, SpecError
+from synthrelease.errors import InputError, Problem, SpecError
 
 if TYPE_CHECKING:
     from synthrelease.specification.release_spec import ReleaseSpec
@@ -40,21 +42,38 @@ def plan(
     rows: Annotated[
         int | None, typer.Option(min=1, help="Rows of the file, for the estimates of time and memory. [default: 100000]")
     ] = None,
+    shortlist: Annotated[
+        Path | None,
+        typer.Option(
+            "--shortlist", metavar="FILE", help="Of a rehearsal: how often the plan ended with nothing, and a cheaper one."
+        ),
+    ] = None,
 ) -> None:
     """Show what a release would cost: privacy, number of configurations, time and memory. Reads no data.
+
+    Beside the price stands how likely it buys nothing: as it was rehearsed, or what the law of the number of rounds tells.
 
     Ends with exit code 2 when no table of so many rows can meet a criterion or when every table meets them all, and with 4 when
     it costs more than its limit.
     """
     from synthrelease.releasing.memory import check_memory, peak_megabytes
+    from synthrelease.specification.shortlist import cheaper_plan, narrowed
     from synthrelease.specification.spec import load_spec
 
     specs = [load_spec(config) for config in configs]
+    if shortlist is not None:
+        if len(specs) > 1:
+            raise InputError(
+                f"--shortlist: expected one configuration, found {len(specs)}. A shortlist belongs to one of them."
+            )
+        specs = [narrowed(specs[0], shortlist)]
     if as_json:
-        documents = [_document(spec, jobs, rows) for spec in specs]
+        documents = [_document(spec, jobs, rows, shortlist) for spec in specs]
         print(json.dumps(documents[0] if len(documents) == 1 else documents, indent=2))
     elif len(specs) == 1:
-        print_plan(specs[0])
+        print_plan(specs[0], shortlist)
+        if shortlist is not None and (proposal := cheaper_plan(specs[0], shortlist)) is not None:
+            err.print(cheaper_text(specs[0], proposal, configs[0], shortlist), style="yellow", highlight=False, soft_wrap=True)
         out.print(f"Configurations: {len(specs[0].space)}   Memory: about {peak_megabytes(specs[0], jobs, rows)} MB")
         _print_estimates(specs[0], rows)
         _print_population(specs[0], rows)
@@ -152,13 +171,16 @@ def warnings_without_data(spec: ReleaseSpec, rows: int | None) -> list[tuple[str
     ]
 
 
-def _document(spec: ReleaseSpec, jobs: int, rows: int | None) -> dict[str, Any]:
+def _document(spec: ReleaseSpec, jobs: int, rows: int | None, shortlist: Path | None) -> dict[str, Any]:
     from synthrelease.published.costs import ChargePart
     from synthrelease.releasing.attempt_costs import attempt_costs, usual_rows
     from synthrelease.releasing.memory import peak_megabytes
+    from synthrelease.specification.shortlist import cheaper_plan, known_chances
     from synthrelease.toml.card import gaps
 
-    total = spec.plan.total
+    total, law = spec.plan.total, spec.selection_rule.law
+    rehearsed = None if shortlist is None else known_chances(spec, shortlist)
+    cheaper = None if shortlist is None else cheaper_plan(spec, shortlist)
     return {
         "title": spec.title,
         "total": {"epsilon": float(decimal_text(total.epsilon)), "delta": float(total.delta)},
@@ -168,6 +190,9 @@ def _document(spec: ReleaseSpec, jobs: int, rows: int | None) -> dict[str, Any]:
         "rounds": None if spec.rounds is None else {str(rounds): float(share) for rounds, share in spec.rounds.atoms},
         "split": None if spec.split is None else {"by": spec.split.by, "piece": spec.split.piece, "of": spec.split.of},
         "stop_probability": None if spec.rounds is not None else float(spec.stop_probability),
+        "nothing_where_accepted": None if law is None else {f"1/{many}": chance for many, chance in nothing_where(law).items()},
+        "rehearsed": None if rehearsed is None else rehearsed.model_dump(mode="json"),
+        "cheaper": None if cheaper is None else cheaper.model_dump(mode="json"),
         "refuses": refusals(spec),
         "memory_mb": peak_megabytes(spec, jobs, rows),
         "attempt": {

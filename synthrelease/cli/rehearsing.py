@@ -50,6 +50,9 @@ def rehearse(
     swap_rate: Annotated[float, typer.Option(help="Probability that a record is selected for swapping.")] = 0.05,
     backend: Annotated[str, typer.Option(help="loky (this machine), dask or ray.")] = "loky",
     address: Annotated[str | None, typer.Option(help="Of the Dask scheduler or Ray cluster.")] = None,
+    adopt: Annotated[
+        bool, typer.Option("--adopt", help="Write the proposed budget and rounds into CONFIG; its comments stay.")
+    ] = False,
 ) -> None:
     """Try the configurations on PUBLIC data: which pass, how often, how long it takes, which budget is enough.
 
@@ -65,6 +68,8 @@ def rehearse(
     from synthrelease.specification.spec import load_spec
 
     spec = load_spec(config)
+    if _adopted_before(config, spec, out, adopt):
+        return
     workers = Workers(backend=backend, jobs=jobs, address=address)
     wanted = WantedMethods.of(spec.schema.names, baseline or (), _names(swap), _names(swap_key), swap_rate)
     with progress_bars() as progress:
@@ -85,6 +90,8 @@ def rehearse(
         )
     write_report(found, out, noise_level)
     _print_rehearsal(found, out)
+    if adopt:
+        _adopt(config, found)
     if not found.complete:
         raise typer.Exit(STOPPED)
     if not found.shortlist:
@@ -162,6 +169,42 @@ def simulate(
     terminal.print(f"{rows} simulated rows are in {str(out)}. They follow the published figures; no row is a person.")
 
 
+def _adopted_before(config: Path, spec: Any, out: Path, adopt: bool) -> bool:
+    """Whether nothing is left to do; a folder whose proposal was adopted is of the configuration as it was."""
+    from synthrelease.drafting import adopted_before
+    from synthrelease.errors import InputError
+
+    if not adopted_before(spec, out):
+        return False
+    told = (
+        f"{out} is the rehearsal of {config} before its proposal was adopted: the configuration has that budget and those "
+        f"rounds now, and costs {loss_text(spec.plan.total)}. {out / 'shortlist.toml'} fits it. A rehearsal of the "
+        "configuration as it is now needs another folder (--out)."
+    )
+    if not adopt:
+        raise InputError(told)
+    terminal.print(told, highlight=False)
+    return True
+
+
+def _adopt(config: Path, found: Any) -> None:
+    """Write the proposal into the configuration and say what changed; or say why not."""
+    from synthrelease.drafting import adopt, why_not
+    from synthrelease.rehearsal.proposal_words import nothing_words
+
+    reason = why_not(found)
+    if reason:
+        terminal.print(f"Nothing was adopted, and {config} is as it was: {reason}.", highlight=False)
+        return
+    done = adopt(config, found.spec, found.proposal.chosen)
+    terminal.print(
+        f"Adopted: {done.path} costs {loss_text(done.after)} now, before {loss_text(done.before)}. The shortlist fits it.",
+        highlight=False,
+    )
+    for text in [*done.changes, *nothing_words(found)]:
+        terminal.print(f"- {text}", highlight=False)
+
+
 def _print_rehearsal(found: Any, out: Path) -> None:
     from synthrelease.rehearsal.report import describe
     from synthrelease.rehearsal.words import outlook_words
@@ -175,16 +218,17 @@ def _print_rehearsal(found: Any, out: Path) -> None:
         terminal.print(table)
     else:
         terminal.print("No configuration was accepted often enough; the report shows which criterion binds.")
-    if found.outlook and found.shortlist:
-        terminal.print(f"A release from this shortlist: {loss_text(found.spec.plan.total)}.")
-        for text in outlook_words(found):
-            terminal.print(text)
+    for text in outlook_words(found):
+        terminal.print(text, highlight=False)
     _print_proposal(found)
     _print_look(found)
     _print_baselines(found)
     if not found.complete:
         terminal.print("Not complete: the time was used up or the run was stopped. The same command goes on where it ended.")
-    terminal.print(f"{found.n_attempts} attempts. The report is {str(out / 'report.html')}.")
+    others = "; further ones compared budgets and judged the proposal" if found.proposal is not None else ""
+    terminal.print(
+        f"{found.n_attempts} attempts chose the shortlist{others}. The report is {out / 'report.html'}.", highlight=False
+    )
 
 
 def _print_proposal(found: Any) -> None:
@@ -197,7 +241,8 @@ def _print_proposal(found: Any) -> None:
     for text in told:
         terminal.print(f"- {text}", highlight=False)
     if found.proposal is not None and found.proposal.chosen is not None:
-        terminal.print("\n" + lines(found.proposal.chosen), highlight=False)
+        terminal.print("\nIn the configuration (the same command with --adopt writes it):\n", highlight=False)
+        terminal.print(lines(found.proposal.chosen), highlight=False)
 
 
 def _print_look(found: Any) -> None:
@@ -208,7 +253,7 @@ def _print_look(found: Any) -> None:
         ("Where the errors are:", [text for text in [binding(found)] if text]),
         ("Thresholds to think about before anything is spent:", warnings(found)),
         (
-            "Pairs of columns that no criterion and no fixed table looks at:",
+            "Pairs of columns that no criterion and no fixed table looks at (LOST: the candidates keep less than half of it):",
             telling_pairs(found),
         ),
         ("How columns hang together:", verdict_words(found)),

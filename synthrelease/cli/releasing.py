@@ -12,6 +12,7 @@ from rich.table import Table
 
 from synthrelease.accounting.charges import decimal_text
 from synthrelease.cli.bundles import Password, Sign, print_weights, warn_of_gaps
+from synthrelease.cli.chances import cheaper_text
 from synthrelease.cli.terminal import (
     NOTHING_RELEASED,
     Address,
@@ -113,8 +114,12 @@ def _listener(request: ReleaseRequest, show: Callable[[str], None]) -> Listener:
 
     class Printing(room.Listener):
         def chosen(self, spec: room.ReleaseSpec) -> None:
-            print_plan(spec)
+            print_plan(spec, request.shortlist)
             warn_of_gaps(spec)
+
+        def cheaper(self, spec: room.ReleaseSpec, proposal: room.PlanTable) -> None:
+            told = cheaper_text(spec, proposal, request.config, request.shortlist or Path("shortlist.toml"))
+            err.print(told, style="yellow", highlight=False, soft_wrap=True)  # a line of a log
 
         def tried(self, found: room.DryRun) -> None:
             count = len(found.configurations)

@@ -6,7 +6,6 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -20,6 +19,7 @@ from synthrelease.accounting.charges import Charge, decimal_text
 from synthrelease.accounting.guarantee import loss_of_group
 from synthrelease.accounting.rows import NOT_COVERED
 from synthrelease.accounting.stopping_laws import StoppingLaw
+from synthrelease.cli.chances import chance_of_nothing
 from synthrelease.errors import InputError, Interrupted, listing
 
 NOTHING_RELEASED = 3
@@ -108,11 +108,11 @@ class _LogLines:
         now = time.monotonic()
         if phase != self._phase:
             self._phase, self._began, self._told = phase, now, now
-            print(f"{phase} ..." if not total else f"{phase}: {done} of {total}", file=sys.stderr, flush=True)
-        elif done and total and now - self._told >= SECONDS_BETWEEN_LINES:
+            print(f"{phase} ..." if not total else f"{phase}: {done} of {total} done", file=sys.stderr, flush=True)
+        elif 0 < done < total and now - self._told >= SECONDS_BETWEEN_LINES:
             self._told = now
             left = (now - self._began) / done * (total - done)
-            print(f"{phase}: {done} of {total}, about {_duration(left)} left", file=sys.stderr, flush=True)
+            print(f"{phase}: {done} of {total} done, about {_duration(left)} left", file=sys.stderr, flush=True)
 
 
 def _duration(seconds: float) -> str:
@@ -123,13 +123,16 @@ LARGE_DELTA = 1e-5
 """More is not small against one over the number of records of most tables."""
 
 
-def print_plan(spec: Any) -> None:
+def print_plan(spec: Any, shortlist: Path | None = None) -> None:
+    """The plan, and how likely it ends with nothing: as rehearsed, where the shortlist of a rehearsal says it."""
     total = spec.plan.total
     what = f": epsilon = {decimal_text(total.epsilon)}, delta = {float(total.delta):g}"
     tree = Tree(Text.assemble((spec.title, "bold"), what))
     for part in total.parts:
         _grow(tree, part)
     out.print(tree)
+    for told in chance_of_nothing(spec, shortlist):
+        out.print(told, highlight=False)
     kind = "pure" if total.delta == 0 else "approximate"
     out.print(f"Guarantee: {kind} differential privacy; neighbouring files differ in one {spec.unit.name} that is replaced.")
     if spec.unit.records_per_person > 1:
@@ -142,8 +145,7 @@ def print_plan(spec: Any) -> None:
         out.print(SPLIT_IN_WORDS.format(piece=spec.split.piece, of=spec.split.of, by=spec.split.by))
     if spec.partition is not None:
         out.print(PIECES_IN_WORDS.format(fit=float(spec.partition.fit), score=float(spec.partition.score)))
-    for line in rounds_in_words(spec.selection_rule.law):
-        out.print(line)
+    out.print(rounds_in_words(spec.selection_rule.law))
     if spec.generation_unit == "rho":
         out.print("The generation budget is rho, not epsilon: some generators are zero-concentrated (docs/accounting.md).")
     if total.delta > LARGE_DELTA:
@@ -195,19 +197,11 @@ PIECES_IN_WORDS = (
 """What [partition] does."""
 
 
-_ACCEPTED = (Fraction(1, 2), Fraction(3, 4), Fraction(9, 10))
-
-
-def rounds_in_words(law: StoppingLaw | None) -> list[str]:
-    """How rounds are repeated, and how likely nothing is released, in a steward's words."""
+def rounds_in_words(law: StoppingLaw | None) -> str:
+    """How rounds are repeated, in a steward's words."""
     if law is None:
-        return ["Rounds: until one is accepted, without end. A run that is stopped by hand is not covered by the guarantee."]
-    chances = ", ".join(f"{float(share):.0%}" for share in _ACCEPTED)
-    nothing = ", ".join(f"{float(law.nothing(1 - share)):.2g}" for share in _ACCEPTED)
-    return [
-        f"Rounds: {law.words}. How many there were is secret: nobody may learn it, or how long they took.",
-        f"  Where a round is accepted with probability {chances}, the release ends with nothing with probability {nothing}.",
-    ]
+        return "Rounds: until one is accepted, without end. A run that is stopped by hand is not covered by the guarantee."
+    return f"Rounds: {law.words}. How many there were is secret: nobody may learn it, or how long they took."
 
 
 def _person(spec: Any) -> str:

@@ -20,10 +20,10 @@ def figure(value: float | None, digits: int = 4) -> str:
     if float(value).is_integer() and abs(value) < 1e15:
         return f"{int(value):,}"
     text = f"{value:.{digits}g}"
+    if "e+" in text:  # 130 to two digits is no 1.3e+02
+        return f"{float(text):,.0f}"
     if abs(value) < 1000:
         return text
-    if "e" in text:
-        return f"{float(text):,.0f}"
     whole, point, rest = text.partition(".")
     return f"{int(whole):,}{point}{rest}"
 

@@ -1,5 +1,8 @@
-"""`synthrelease init`: drafts of the two files of a release, from a public file (docs/tutorial.md)."""
+"""`synthrelease init`: drafts of the two files of a release, from a public file (docs/tutorial.md); and changes in drafts."""
 
+from synthrelease.drafting.adopting import adopt, adopted_before, why_not
+from synthrelease.drafting.choosing import AskedFor
 from synthrelease.drafting.draft import Draft, draft, write_draft
+from synthrelease.drafting.leaving_out import leave_out
 
-__all__ = ["Draft", "draft", "write_draft"]
+__all__ = ["AskedFor", "Draft", "adopt", "adopted_before", "draft", "leave_out", "why_not", "write_draft"]

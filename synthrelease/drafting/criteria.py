@@ -204,7 +204,13 @@ def settle(
     found = yardsticks(spec, public, spec.space[0], seed)
     margin = spec.joint_test.margin if spec.joint_test else 0.0
     settled: list[CriterionDraft | str | None] = [
-        _settled(one, found[index], [_figure(attempt, index) for attempt in attempts], _sensitivity(attempts, index), margin)
+        _settled(
+            _measured_in(one, spec),
+            found[index],
+            [_figure(attempt, index) for attempt in attempts],
+            _sensitivity(attempts, index),
+            margin,
+        )
         for index, one in enumerate(draft.criteria)
     ]
     settled = one_of_each(draft.criteria, settled)
@@ -227,6 +233,15 @@ def settle(
         left_out=(*draft.left_out, *(each for each in settled if isinstance(each, str))),
     )
     return settled_draft, standing
+
+
+def _measured_in(draft: CriterionDraft, spec: ReleaseSpec) -> CriterionDraft:
+    """With the unit of its figures in the remark, where they have one."""
+    facts = spec.setting.facts(spec.space[0].transformation)
+    criterion = next(each for each in spec.criteria if each.name == draft.settings["name"])
+    unit = criterion.figure_unit(facts)
+    below = "; below 0 is room to spare" if criterion.best_figure < 0 else ""
+    return replace(draft, remark=f"{draft.remark} (in: {unit}{below})") if unit else draft
 
 
 def one_of_each(

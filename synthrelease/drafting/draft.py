@@ -22,6 +22,7 @@ import numpy as np
 from synthrelease.accounting.rows import SHORTFALL
 from synthrelease.criteria.drafts import MOST_UNIQUE, CriterionDraft
 from synthrelease.domain.counts import Counts
+from synthrelease.drafting.choosing import ALL, MOST_COLUMNS, AskedFor, chosen_columns
 from synthrelease.drafting.codebook import CodebookEntry, no_answers, read_codebook
 from synthrelease.drafting.column_draft import Answers, ColumnDraft, LeftOut
 from synthrelease.drafting.columns import draft_column, without_role
@@ -91,6 +92,7 @@ def draft(
     table: str | None = None,
     codebook: str | Path | None = None,
     progress: Progress = lambda doing: None,
+    wanted: AskedFor = ALL,
 ) -> Draft:
     """Draft a release from a **public** file.
 
@@ -99,10 +101,12 @@ def draft(
     name : of the release: letters, digits, - and _; the files are named after it.
     table : of a database.
     codebook : a JSON or CSV file that says what columns and codes mean (`codebook`).
+    wanted : the columns of the file that are drafted. Of more than a release can have some are chosen (`chosen_columns`).
 
     Raises
     ------
-    InputError : when the name cannot be used, a file cannot be read, or has fewer than two columns for a release.
+    InputError : when the name cannot be used, a file cannot be read, has not a column that is wanted, or has fewer than two
+        columns for a release.
     """
     if not _NAME.fullmatch(name) or name.lower() in _WINDOWS_DEVICES:
         raise InputError(
@@ -110,11 +114,15 @@ def draft(
         )
     book = read_codebook(codebook) if codebook else {}
     progress("reading the public file")
-    file = read_public_file(public, table)
+    file = read_public_file(public, table, wanted)
     columns, left_out = _columns(file, book)
     if len(columns) < 2:
         reasons = "; ".join(f"{column.source!r}: {column.because}" for column in left_out)
         raise InputError(f"{public}: expected at least two columns that a release can have, found {len(columns)} ({reasons}).")
+    if len(columns) > MOST_COLUMNS:
+        progress("choosing among the columns")
+        columns, others = chosen_columns(columns, file.batches(), file.n_rows)
+        left_out += others
     return _Drafting(name, file, columns, left_out, progress).run()
 
 
@@ -130,6 +138,7 @@ def _columns(file: PublicFile, book: Mapping[str, CodebookEntry]) -> tuple[list[
         for source, because in file.unreadable.items()
     ]
     left_out += [LeftOut(source="", because="it has no name in the header")] * file.unnamed
+    left_out += file.not_wanted
     for source, found in answers.items():
         taken = [column.name for column in columns]
         drafted = dated[source] if source in dated else draft_column(found, taken)
@@ -386,6 +395,7 @@ def write_draft(
     table: str | None = None,
     codebook: str | Path | None = None,
     progress: Progress = lambda doing: None,
+    wanted: AskedFor = ALL,
 ) -> tuple[Path, Path, Draft]:
     """Write configs/NAME.toml and acceptance/NAME.toml under a folder; neither may be there already.
 
@@ -405,7 +415,7 @@ def write_draft(
     for path in _paths(into, name):
         if os.path.lexists(path):
             raise OutputError(f"{path}: expected no such file, found one. Nothing was overwritten: choose another name.")
-    found = draft(name, public, table, codebook, progress)
+    found = draft(name, public, table, codebook, progress, wanted)
     problem = ""
     try:
         paths = _write(into, name, found)

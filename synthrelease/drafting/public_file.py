@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from synthrelease.domain.schema import Binning, Column, Schema
+from synthrelease.drafting.choosing import ALL, AskedFor
+from synthrelease.drafting.column_draft import LeftOut
 from synthrelease.drafting.labels import ColumnNotes, notes_of
 from synthrelease.enclave.csv_blocks import open_text
 from synthrelease.enclave.feather import FILE, STREAM
@@ -45,6 +47,7 @@ class PublicFile:
     notes : for each column what the file says about it; empty notes for formats that say nothing.
     unreadable : columns of lists, pictures and the like, which no release can have, and why.
     unnamed : how many columns have no name in the header, as the row numbers that R and pandas write.
+    not_wanted : the columns that were not read, because the user said so.
     """
 
     name: str
@@ -55,6 +58,7 @@ class PublicFile:
     notes: dict[str, ColumnNotes] = field(default_factory=dict)
     unreadable: dict[str, str] = field(default_factory=dict)
     unnamed: int = 0
+    not_wanted: tuple[LeftOut, ...] = ()
 
     @property
     def delimiter(self) -> str:
@@ -70,34 +74,36 @@ class PublicFile:
             yield batch
 
 
-def read_public_file(path: str | Path, table: str | None = None) -> PublicFile:
+def read_public_file(path: str | Path, table: str | None = None, wanted: AskedFor = ALL) -> PublicFile:
     """Read a public table of any format that a release can read.
 
     Parameters
     ----------
     path : a file, a folder of Parquet files, or the URI of a database.
     table : of a database.
+    wanted : the columns to read.
 
     Raises
     ------
-    InputError : when it cannot be read, has no rows, or names a column twice.
+    InputError : when it cannot be read, has no rows, or names a column twice; or has not a column that is wanted.
     """
     source = Source.of(path, table)
     problem = ""
     try:
-        return _read(source)
+        return _read(source, wanted)
     except InputError as error:
         problem = str(error)
     raise InputError(f"{source}: {problem}")
 
 
-def _read(source: Source) -> PublicFile:
+def _read(source: Source, wanted: AskedFor) -> PublicFile:
     policy, names = _layout(source)
     unnamed, names = names.count(""), [name for name in names if name]
     repeated = [name for name, times in Counter(names).items() if times > 1]
     if repeated or not names:
         found = f"{repeated[0]!r} twice" if repeated else "columns without a name"
         raise InputError(f"expected a header with different names, found {found}.")
+    names, not_wanted = wanted.of(names)
     unreadable = {}
     if _unreadable(source, names, policy):
         unreadable = {name: problem for name in names if (problem := _unreadable(source, [name], policy))}
@@ -112,7 +118,7 @@ def _read(source: Source) -> PublicFile:
             for code, times in used.items():  # a text may stand there twice
                 columns[name][texts.texts[code]] += times
             if len(columns[name]) > MAX_TEXTS:
-                raise InputError(f"column {name!r}: expected at most {MAX_TEXTS} different texts, found more.")
+                raise InputError(f"column {name!r}: expected at most {MAX_TEXTS} different texts, found more. Leave it out.")
             rows += len(texts.codes) if name == names[0] else 0
     if not rows:
         raise InputError("expected a header and rows, found no rows.")
@@ -134,6 +140,7 @@ def _read(source: Source) -> PublicFile:
         notes=notes,
         unreadable=unreadable,
         unnamed=unnamed,
+        not_wanted=tuple(not_wanted),
     )
 
 

@@ -8,6 +8,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 
 from synthrelease.drafting.bins import bin_texts
@@ -22,6 +23,8 @@ TEST = Fraction(1, 4)
 """Epsilon of the test of a round."""
 INLINE_CODES = 40
 """A longer codelist gets a file of its own."""
+ONE_BY_ONE = 3
+"""Columns that are left out for one reason and told one by one; more are told together."""
 _WIDTH = 120
 
 
@@ -81,8 +84,7 @@ def configuration_text(
     lines += _unit(left_out)
     for column in columns:
         lines += [*_column(name, column), ""]
-    for column_left in left_out:
-        lines += _comment(f"Left out: {column_left.source!r}, because {column_left.because}.")
+    lines += _left_out(left_out)
     if gaps:
         lines += _comment(f"Rows without {', '.join(column.name for column in gaps)} are left out: the public file has few.")
     lines += ["", *_heading("Plausibility: what must never occur"), "", *_rules(choices.rules, columns, file.n_rows), ""]
@@ -99,7 +101,7 @@ def configuration_text(
         "[[generators]]",
         'family = "marginals"',
         'tables = """',
-        *_wrapped([":".join(columns) for columns in choices.tables]),
+        *wrapped([":".join(columns) for columns in choices.tables]),
         '"""',
         "prior_weight = 100",
         "",
@@ -119,6 +121,19 @@ def configuration_text(
         "stop_probability = 0.01         # a search that never finds anything ends after about 100 rounds",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _left_out(left_out: Sequence[LeftOut]) -> list[str]:
+    """The columns that are not drafted; many with the same reason together."""
+    lines, reasons = [], dict[str, list[str]]()
+    for column in left_out:
+        reasons.setdefault(column.because, []).append(repr(column.source))
+    for because, sources in reasons.items():
+        if len(sources) > ONE_BY_ONE:
+            lines += _comment(f"Left out: {', '.join(sources)}, each because {because}.")
+        else:
+            lines += [line for source in sources for line in _comment(f"Left out: {source}, because {because}.")]
+    return lines
 
 
 def _unit(left_out: Sequence[LeftOut]) -> list[str]:
@@ -182,7 +197,8 @@ def _projection(choices: Choices) -> list[str]:
     ]
 
 
-def _wrapped(terms: Sequence[str]) -> list[str]:
+def wrapped(terms: Sequence[str]) -> list[str]:
+    """The terms of a formula in lines."""
     lines = [""]
     for index, term in enumerate(terms):
         text = term if index == len(terms) - 1 else f"{term} + "
@@ -199,7 +215,7 @@ def acceptance_text(name: str, file: PublicFile, draft: AcceptanceDraft, columns
     lines = [
         *_marked(name, file, ACCEPTANCE_NAME),
         *_comment("Agree on every threshold with the people who will use the data: they are promises about the release."),
-        'description = "What the release must be good for, in one sentence."',
+        'description = ""                # what the release must be good for, in one sentence; it is published',
         "",
     ]
     if draft.groups:
@@ -243,6 +259,8 @@ def toml(value: object) -> str:
         return str(value).lower()
     if isinstance(value, Fraction):
         return _number(float(value))
+    if isinstance(value, Decimal):
+        return format(value, "f")
     if isinstance(value, int | float):
         return _number(float(value))
     if isinstance(value, Mapping):

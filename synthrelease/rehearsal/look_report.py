@@ -8,7 +8,7 @@ from typing import Any
 from synthrelease.rehearsal.closer_look import CloserLook, CriterionLook
 from synthrelease.rehearsal.projecting import ProjectionEffect
 from synthrelease.rehearsal.rehearse import Rehearsal
-from synthrelease.rehearsal.words import percent, short
+from synthrelease.rehearsal.words import percent, short, units
 
 
 def look_document(rehearsal: Rehearsal) -> dict[str, Any] | None:
@@ -88,13 +88,14 @@ def yardstick_rows(rehearsal: Rehearsal) -> list[dict[str, str]]:
     """Threshold and candidates beside what can be reached, for criteria that compare with the original."""
     if rehearsal.look is None:
         return []
-    found = []
+    found, of_each = [], units(rehearsal)
     for criterion, look in zip(rehearsal.spec.criteria, rehearsal.look.criteria, strict=True):
         if criterion.compares:
             stick, kinds = look.yardstick, dict.fromkeys(verdict.kind for verdict in look.verdicts)
             found.append(
                 {
                     "name": criterion.name,
+                    "unit": of_each[criterion.name],
                     "threshold": f"{criterion.threshold:g}",
                     "halves": short(stick.perfect),
                     "projected": short(stick.projected),

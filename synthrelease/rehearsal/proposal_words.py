@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import Any
 
@@ -9,8 +10,10 @@ from synthrelease.accounting.charges import decimal_text
 from synthrelease.accounting.stopping_laws import FiniteLaw, StopCoin, StoppingLaw
 from synthrelease.rehearsal.intervals import ShareEstimate
 from synthrelease.rehearsal.proposal import Offer, Proposal
+from synthrelease.rehearsal.proposing import with_law
 from synthrelease.rehearsal.rehearse import Rehearsal
 from synthrelease.rehearsal.words import percent
+from synthrelease.specification.shortlist import PlanTable, rounds_words
 
 
 def proposal_words(rehearsal: Rehearsal) -> list[str]:
@@ -33,8 +36,8 @@ def proposal_words(rehearsal: Rehearsal) -> list[str]:
         else f"epsilon = {shown(chosen.total)} in all; this specification costs no more, {shown(now)}"
     )
     told = [
-        f"Least for a probability of nothing of at most {wanted}: a generation {spec.generation_unit} of "
-        f"{decimal_text(chosen.generation)}, and {law_text(chosen.law)}. That is {least}."
+        f"The cheapest plan found that ends with nothing in at most {wanted} of the releases: a generation "
+        f"{spec.generation_unit} of {decimal_text(chosen.generation)}, and {law_text(chosen.law)}. That is {least}."
     ]
     coin = "" if proposal.coin is None else _coin_words(proposal)
     never = "" if proposal.doubled is None else f"a search that never gives up costs {shown(proposal.doubled)}"
@@ -42,6 +45,18 @@ def proposal_words(rehearsal: Rehearsal) -> list[str]:
         compared = "; ".join(text for text in (coin, never) if text)
         told.append(f"For comparison, at the same generation budget: {compared}.")
     return [*told, _expected(proposal)]
+
+
+def nothing_words(rehearsal: Rehearsal) -> list[str]:
+    """How often the proposed plan ends with nothing, and the one that was rehearsed."""
+    found, before = proposed_plan(rehearsal), rehearsed_plan(rehearsal)
+    if found is None or found.nothing_high is None:
+        return []
+    earlier = "" if before is None else f", before {percent(before.nothing)}"
+    return [
+        f"nothing is released with probability {percent(found.nothing)} (at most {percent(found.nothing_high)}, by a 95% "
+        f"interval){earlier}"
+    ]
 
 
 def _coin_words(proposal: Proposal) -> str:
@@ -70,7 +85,7 @@ def _expected(proposal: Proposal) -> str:
         f"In {found.attempts} fresh attempts{once}, by which neither the budget nor the law was chosen, a round is accepted "
         f"with a probability of {percent(found.acceptance)} (95% interval {percent(found.acceptance_low)} to "
         f"{percent(found.acceptance_high)}). So nothing is released with a probability of {percent(found.nothing)}, and of "
-        f"{percent(found.nothing_high)} at the unlucky end of the interval; {found.rounds:.1f} rounds are run in the mean. All "
+        f"{percent(found.nothing_high)} at the unlucky end of its interval; {found.rounds:.1f} rounds are run in the mean. All "
         f"this is about the public file.{warning}"
     )
 
@@ -106,6 +121,48 @@ def lines(chosen: Offer | None) -> str:
         f'[selection]                  # in place of stop_probability and shape\nmode = "hidden_number"\n'
         f"rounds = {rounds_text(chosen.law)}\n"
     )
+
+
+def rehearsed_plan(rehearsal: Rehearsal) -> PlanTable | None:
+    """What a release by the specification as it is costs, and how often it ends with nothing; None without an outlook."""
+    spec, found = rehearsal.spec, rehearsal.outlook
+    if found is None or not math.isfinite(found.nothing):
+        return None
+    total = spec.plan.total
+    return PlanTable(
+        epsilon=total.epsilon,
+        delta=total.delta,
+        generation=spec.generation_budget,
+        rounds=rounds_words(spec),
+        acceptance=_short(found.acceptance),
+        nothing=_short(found.nothing),
+    )
+
+
+def proposed_plan(rehearsal: Rehearsal) -> PlanTable | None:
+    """The same of what is proposed; None where it costs no less, or was not confirmed by fresh attempts."""
+    spec, proposal = rehearsal.spec, rehearsal.proposal
+    chosen, found = (proposal.chosen, proposal.judgement) if proposal else (None, None)
+    if chosen is None or chosen.law is None or chosen.total is None or found is None:
+        return None
+    if chosen.total >= spec.plan.total.epsilon:
+        return None
+    proposed = with_law(spec, chosen.generation, chosen.law)
+    return PlanTable(
+        epsilon=chosen.total,
+        delta=proposed.plan.total.delta,
+        generation=chosen.generation,
+        rounds=rounds_words(proposed),
+        acceptance=_short(found.acceptance),
+        nothing=_short(found.nothing),
+        nothing_high=_short(found.nothing_high),
+        lines=lines(chosen),
+    )
+
+
+def _short(share: float) -> float:
+    """Four digits, as of an estimate."""
+    return float(f"{share:.4g}")
 
 
 def offer_rows(rehearsal: Rehearsal) -> list[dict[str, Any]]:

@@ -39,6 +39,10 @@ from synthrelease.specification.release_spec import ReleaseSpec
 CHOOSING, JUDGING = 1_000, 2_000
 """Numbers from which attempts on are kept for choosing a law, and for judging it. A race has none so high."""
 
+LOOKING_AGAIN = "generation budget {} again, by fresh attempts: those that made it look cheapest flatter it"
+JUDGING_IT = "judging generation budget {} by fresh attempts: those that chose the rounds flatter them"
+"""The phases, for the progress. They are as many attempts as the widest interval needs, and may take most of the time."""
+
 PER_FIT = 4
 """Attempts with the same private fit, of different configurations."""
 
@@ -145,17 +149,17 @@ def propose(
 
     def fresh(generation: Fraction, start: int, phase: str) -> list[AttemptResult]:
         pairs = fresh_attempts(shortlist, start, attempts)
-        found = tried(generation, pairs, f"{phase} generation budget {float(generation):g} by fresh attempts, done")
+        found = tried(generation, pairs, phase.format(f"{float(generation):g}"))
         return found if len(found) == len(pairs) else []  # the time was used up
 
     for _ in range(len(offers) + 1):
         best = cheapest_offer(offers.values())
-        results = [] if best is None or best.anew else fresh(best.generation, CHOOSING, "looking again at")
+        results = [] if best is None or best.anew else fresh(best.generation, CHOOSING, LOOKING_AGAIN)
         if best is None or not results:
             break
         offers[best.generation] = offer(spec, best.generation, _chances(results, shared), wish, anew=True)
     chosen = cheapest_offer(each for each in offers.values() if each.anew) or cheapest_offer(offers.values())
-    judged = fresh(chosen.generation, JUDGING, "judging") if chosen is not None and chosen.anew else []
+    judged = fresh(chosen.generation, JUDGING, JUDGING_IT) if chosen is not None and chosen.anew else []
     ordered = tuple(offers[generation] for generation in sorted(offers))
     if chosen is None or chosen.law is None:
         return Proposal(

@@ -32,9 +32,25 @@ from synthrelease.rehearsal.dependence import WEAKEST
 from synthrelease.rehearsal.intervals import ShareEstimate
 from synthrelease.rehearsal.look_report import criterion_row, look_document, pair_rows, projection_rows, yardstick_rows
 from synthrelease.rehearsal.pieces import partition_words
-from synthrelease.rehearsal.proposal_words import lines, offer_rows, proposal_document, proposal_words
+from synthrelease.rehearsal.proposal_words import (
+    lines,
+    offer_rows,
+    proposal_document,
+    proposal_words,
+    proposed_plan,
+    rehearsed_plan,
+)
 from synthrelease.rehearsal.rehearse import Rehearsal
-from synthrelease.rehearsal.words import binding, outlook_words, percent, projection_advice, verdict_words, warnings
+from synthrelease.rehearsal.words import (
+    below_zero,
+    binding,
+    outlook_words,
+    percent,
+    projection_advice,
+    units,
+    verdict_words,
+    warnings,
+)
 from synthrelease.specification.shortlist import VerdictTable, shortlist_text
 
 _PICTURED = 30
@@ -53,7 +69,12 @@ def write_report(rehearsal: Rehearsal, out: Path, noise_level: float) -> None:
     }
     if rehearsal.shortlist:
         texts["shortlist.toml"] = shortlist_text(
-            rehearsal.spec.title, [_shortlisted(rehearsal, c) for c in rehearsal.shortlist], rehearsal.data, _verdict(rehearsal)
+            rehearsal.spec.title,
+            [_shortlisted(rehearsal, c) for c in rehearsal.shortlist],
+            rehearsal.data,
+            rehearsed_plan(rehearsal),
+            proposed_plan(rehearsal),
+            _verdict(rehearsal),
         )
     problem = None
     try:
@@ -189,6 +210,7 @@ def page(rehearsal: Rehearsal, noise_level: float) -> str:
         warnings=warnings(rehearsal),
         verdict=verdict_words(rehearsal),
         binding=binding(rehearsal),
+        below_zero=below_zero(rehearsal),
         look=rehearsal.look,
         looked_at=next((row["label"] for row, c in zip(rows, shown, strict=True) if _looked_at(rehearsal, c)), None),
         yardsticks=yardstick_rows(rehearsal),
@@ -280,9 +302,11 @@ def _looked_at(rehearsal: Rehearsal, c: int) -> bool:
 
 def _criterion_row(rehearsal: Rehearsal, place: int) -> dict[str, str]:
     advice = rehearsal.criteria[place]
+    unit = units(rehearsal)[advice.name]
     relative = None if advice.noise_sd is None else advice.noise_sd / advice.threshold
     return {
         "name": advice.name,
+        "unit": unit,
         "threshold": f"{advice.threshold:g}",
         "figure": _number(advice.figure),
         "fails": percent(advice.fails),

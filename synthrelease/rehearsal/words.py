@@ -6,8 +6,10 @@ import math
 
 import numpy as np
 
+from synthrelease.accounting.guarantee import loss_text
 from synthrelease.criteria import CRITERIA
 from synthrelease.criteria.wording import figure, words
+from synthrelease.errors import listing
 from synthrelease.rehearsal.advice import CriterionAdvice
 from synthrelease.rehearsal.closer_look import CriterionLook
 from synthrelease.rehearsal.projecting import COSTLY, ProjectionEffect
@@ -20,6 +22,23 @@ def percent(value: float) -> str:
     return f"{value:.0%}" if value >= 0.1 or value == 0 else f"{value:.1%}" if value >= 0.001 else "under 0.1%"
 
 
+def units(rehearsal: Rehearsal) -> dict[str, str]:
+    """In what the figure and the threshold of each criterion are measured; empty for a plain number."""
+    facts = rehearsal.spec.setting.facts(rehearsal.spec.space[0].transformation)
+    return {criterion.name: criterion.figure_unit(facts) for criterion in rehearsal.spec.criteria}
+
+
+def below_zero(rehearsal: Rehearsal) -> str:
+    """What figures below 0 mean, of criteria that have them; empty where none has."""
+    names = [criterion.name for criterion in rehearsal.spec.criteria if criterion.best_figure < 0]
+    if not names:
+        return ""
+    return (
+        f"Figures of {listing(names)} below 0 are room to spare: at 0 or less every original quantile lies in the bins that "
+        "are allowed, and the figure says by what share of the rows."
+    )
+
+
 def short(value: float) -> str:
     """A figure to three digits; what there is not is said."""
     if math.isnan(value):
@@ -28,15 +47,16 @@ def short(value: float) -> str:
 
 
 def outlook_words(rehearsal: Rehearsal) -> list[str]:
-    """What the expected numbers of rounds mean, and what a steward can do about them; nothing without an outlook."""
+    """Price and chance of nothing, what the numbers of rounds mean, and what to do about them; nothing without an outlook."""
     found = rehearsal.outlook
     if found is None or not rehearsal.shortlist:
         return []
     typical, mean = map(_rounds, (found.typical_rounds, found.expected_rounds))
-    nothing = f"nothing is released with probability {found.nothing:.2g}"
+    price = loss_text(rehearsal.spec.plan.total)
+    told = [f"A release from this shortlist costs {price}, and spends it on nothing with probability {percent(found.nothing)}."]
     if found.expected_rounds < 1.5:
-        return [f"As a rule the first or second round is accepted; {nothing}."]
-    told = [f"Half of all releases need about {typical} rounds or fewer; the mean is {mean}; {nothing}."]
+        return [*told, "As a rule the first or second round is accepted."]
+    told.append(f"Half of all releases need about {typical} rounds or fewer; the mean is {mean}.")
     if not found.unlucky:
         return told
     spec = rehearsal.spec
@@ -76,8 +96,12 @@ def warnings(rehearsal: Rehearsal) -> list[str]:
     """What is wrong with thresholds, one sentence each."""
     if rehearsal.look is None:
         return []
-    looks = zip(rehearsal.spec.criteria, rehearsal.look.criteria, strict=True)
-    return [f"{criterion.name}: {verdict.text}" for criterion, look in looks for verdict in look.verdicts]
+    looks, of_each = zip(rehearsal.spec.criteria, rehearsal.look.criteria, strict=True), units(rehearsal)
+    found = []
+    for criterion, look in looks:
+        unit = f" (in: {of_each[criterion.name]})" if of_each[criterion.name] else ""
+        found += [f"{criterion.name}{unit}: {verdict.text}" for verdict in look.verdicts]
+    return found
 
 
 def binding(rehearsal: Rehearsal) -> str:

@@ -6,11 +6,13 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, Field
 
+from synthrelease.accounting.charges import decimal_text
 from synthrelease.candidates.configuration import Configuration, ConfigurationSpace
 from synthrelease.candidates.generators import GENERATORS
 from synthrelease.candidates.projections import PROJECTIONS
@@ -88,11 +90,50 @@ class VerdictTable(SpecTable):
             )
 
 
+class PlanTable(SpecTable):
+    """[rehearsed] and [proposal]: what a release from the shortlist costs, and how often it ended with nothing on public data.
+
+    Attributes
+    ----------
+    epsilon, delta : of the whole release.
+    generation, rounds : the generation budget, and the law of the number of rounds in words.
+    acceptance, nothing : probability that a round is accepted, and that nothing is released.
+    nothing_high : the upper end of the interval of the latter, where it is known.
+    lines : what makes a configuration cost this; empty for what it costs as it is.
+    """
+
+    epsilon: Fraction
+    delta: Fraction = Fraction(0)
+    generation: Fraction
+    rounds: str
+    acceptance: float
+    nothing: float
+    nothing_high: float | None = None
+    lines: str = ""
+
+    def is_of(self, spec: ReleaseSpec) -> bool:
+        """Whether this is what the specification costs, with its generation budget and rounds."""
+        same = (self.generation, self.rounds) == (spec.generation_budget, rounds_words(spec))
+        return same and abs(self.epsilon - spec.plan.total.epsilon) < _ROUNDING
+
+
+_ROUNDING = Fraction(1, 10**9)
+"""The file has ten places of an epsilon."""
+
+
+def rounds_words(spec: ReleaseSpec) -> str:
+    """The law of the number of rounds, in words."""
+    law = spec.selection_rule.law
+    return "rounds until one is accepted" if law is None else law.words
+
+
 class ShortlistFile(SpecTable):
     """shortlist.toml"""
 
     title: str = ""
     data: RehearsedTable | None = None
+    rehearsed: PlanTable | None = None
+    proposal: PlanTable | None = None
     verdict: VerdictTable | None = None
     configurations: list[ShortlistTable] = Field(min_length=1)
 
@@ -167,6 +208,23 @@ def rehearsed_on(path: str | Path) -> RehearsedTable | None:
     return _read(path).data
 
 
+def known_chances(spec: ReleaseSpec, path: str | Path) -> PlanTable | None:
+    """What was found out about the plan of this specification: as it was rehearsed, or as was proposed; None of another one.
+
+    Raises SpecError as `narrowed`.
+    """
+    file = _read(path)
+    return next((table for table in (file.rehearsed, file.proposal) if table is not None and table.is_of(spec)), None)
+
+
+def cheaper_plan(spec: ReleaseSpec, path: str | Path) -> PlanTable | None:
+    """The plan that the rehearsal proposed, where it costs less than this specification. Raises SpecError as `narrowed`."""
+    proposal, total = _read(path).proposal, spec.plan.total
+    if proposal is None or not (proposal.epsilon + _ROUNDING < total.epsilon and proposal.delta <= total.delta):
+        return None
+    return proposal
+
+
 def _read(path: str | Path) -> ShortlistFile:
     file = validated(ShortlistFile, read_toml(Path(path)), str(path))
     if isinstance(file, list):
@@ -213,6 +271,8 @@ def shortlist_text(
     title: str,
     configurations: Sequence[Mapping[str, Any]],
     data: RehearsedTable | None = None,
+    rehearsed: PlanTable | None = None,
+    proposal: PlanTable | None = None,
     verdict: VerdictTable | None = None,
 ) -> str:
     """The text of shortlist.toml; each configuration has the fields of `ShortlistTable`."""
@@ -223,6 +283,8 @@ def shortlist_text(
     ]
     if data is not None:
         lines.append(f"data = {_toml(data.model_dump())}  # the public file; releases of this very file are refused")
+    lines += _plan_lines("rehearsed", "the plan of the configuration as it was rehearsed", rehearsed)
+    lines += _plan_lines("proposal", "a cheaper plan: `synthrelease rehearse ... --adopt` writes it", proposal)
     if verdict is not None:
         lines += ["# On how columns hang together; `release` refuses what is lost and not known to the acceptance file"]
         lines.append(f"verdict = {_toml(verdict.model_dump(mode='json', exclude_none=True))}")
@@ -231,7 +293,17 @@ def shortlist_text(
     return "\n".join(lines) + "\n"
 
 
+def _plan_lines(name: str, remark: str, table: PlanTable | None) -> list[str]:
+    if table is None:
+        return []
+    values = {key: value for key, value in table if value is not None and key != "lines"}
+    found = ["", f"[{name}]".ljust(14) + f"# {remark}", *(f"{key} = {_toml(value)}" for key, value in values.items())]
+    return [*found, f'lines = """\n{table.lines.rstrip()}\n"""'] if table.lines else found
+
+
 def _toml(value: Any) -> str:
+    if isinstance(value, Fraction):
+        return decimal_text(value)
     if isinstance(value, Mapping):
         return "{ " + ", ".join(f"{_toml(key)} = {_toml(inner)}" for key, inner in value.items()) + " }"
     if isinstance(value, list | tuple):

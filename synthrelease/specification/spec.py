@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -41,7 +41,7 @@ from synthrelease.specification.space import build_space
 from synthrelease.specification.unlisted import unlisted_label
 from synthrelease.toml.columns import ColumnTable
 from synthrelease.toml.problems import Problems, located
-from synthrelease.toml.reading import ConfigurationFile, beside, read_configuration, read_toml
+from synthrelease.toml.reading import ConfigurationFile, beside, read_configuration, read_toml, toml_tables
 from synthrelease.toml.tables import AcceptanceFile, ReleaseFile
 from synthrelease.toml.validation import validated
 
@@ -53,14 +53,29 @@ def load_spec(path: str | Path) -> ReleaseSpec:
     ------
     SpecError : with all problems that can be found at once.
     """
-    file = with_codelists(read_configuration(checked_path(path)))
+    return _loaded(read_configuration(checked_path(path)), read_toml)
+
+
+def load_changed(path: Path, configuration: bytes, acceptance: bytes | None = None) -> ReleaseSpec:
+    """The specification that there would be if its files held this; what the acceptance file holds where nothing is given.
+
+    Raises
+    ------
+    SpecError : as `load_spec`.
+    """
+    file = read_configuration(path, configuration)
+    return _loaded(file, read_toml if acceptance is None else lambda named: toml_tables(acceptance, named))
+
+
+def _loaded(configuration: ConfigurationFile, read: Callable[[Path], dict[str, Any]]) -> ReleaseSpec:
+    file = with_codelists(configuration)
     release = validated(ReleaseFile, file.tables, str(file.path))
     problems = release if isinstance(release, list) else []
     named = file.tables.get("acceptance")
     if not isinstance(named, str):
         raise SpecError(located(problems, file))
     acceptance_path = beside(file.file_of("acceptance"), named)
-    acceptance = validated(AcceptanceFile, read_toml(acceptance_path), str(acceptance_path))
+    acceptance = validated(AcceptanceFile, read(acceptance_path), str(acceptance_path))
     if isinstance(release, list) or isinstance(acceptance, list):
         raise SpecError(located(problems, file) + (acceptance if isinstance(acceptance, list) else []))
     return _SpecBuilder(file, release, acceptance_path, acceptance).build()

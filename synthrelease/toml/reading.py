@@ -42,6 +42,11 @@ def read_toml(path: Path) -> dict[str, Any]:
         content = regular_file(path, ".toml", MAX_SPEC_BYTES, readable="a readable TOML file", named="a file")
     except Unexpected as error:
         raise SpecError([Problem(file=str(path), path="", expected=error.expected, found=error.found or "")]) from None
+    return toml_tables(content, path)
+
+
+def toml_tables(content: bytes, path: Path) -> dict[str, Any]:
+    """The same of the content of a file, which is named in messages. Raises SpecError as `read_toml`."""
     try:
         text = content.decode("utf-8-sig")
         if _LONG_KEY.search(text):
@@ -178,17 +183,21 @@ def beside(file: Path, named: str) -> Path:
     return file.parent / PureWindowsPath(named).as_posix()
 
 
-def read_configuration(path: Path) -> ConfigurationFile:
+def read_configuration(path: Path, content: bytes | None = None) -> ConfigurationFile:
     """A configuration with what it inherits.
 
     `extends = "births.toml"` takes every top-level key and table that is not in this file from that one, whole; it may not
     extend a third. Of [card] it takes every text that is not in this file, but for those that speak of the other release.
 
+    Parameters
+    ----------
+    content : what the file is to hold; None for what it holds.
+
     Raises
     ------
     SpecError : as `read_toml`, or when the other file extends a third.
     """
-    tables = read_toml(path)
+    tables = read_toml(path) if content is None else toml_tables(content, path)
     named = tables.get("extends")
     if not isinstance(named, str):
         return ConfigurationFile(path=path, tables=tables, inherited=frozenset(), base=None)

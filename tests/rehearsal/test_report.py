@@ -202,7 +202,7 @@ def test_the_tags_of_the_page_nest_and_every_table_is_rectangular(coins: tuple[R
     widths = {
         heading: {len(row) for h, row in zip(report.headings, report.cells, strict=True) if h == heading} for heading in tables
     }
-    assert widths == dict(zip(tables, [{6}, {7}, {8}, {7}, {6}, {8}, {8}, {6}, {10}], strict=True))
+    assert widths == dict(zip(tables, [{6}, {8}, {9}, {7}, {6}, {8}, {8}, {6}, {10}], strict=True))
     with pytest.raises(ValueError, match="closes something else"):
         Page("<p><b>text</p></b>")
 
@@ -435,7 +435,8 @@ def test_the_report_and_the_document_name_where_errors_are(coins: tuple[Rehearsa
     offender = look.criteria[0].offender
     assert offender is not None
     assert entry["largest_error"] == {"where": offender.where, "released": offender.released, "public": offender.original}
-    assert report.row(CRITERION, BINDS)[4:] == [offender.where, offender.released, offender.original]
+    units = "share of the rows"
+    assert report.row(CRITERION, BINDS)[4:] == [offender.where, offender.released, offender.original, units]
     assert entry["halves"] == look.criteria[0].yardstick.perfect
     assert "a table with independent columns passes it" in report.texts["li"]  # the threshold is 0.9
     assert [pair["columns"] for pair in json.loads((out / "rehearsal.json").read_text())["look"]["unguarded_pairs"]] == [
@@ -450,6 +451,7 @@ def test_the_words_say_why_a_mean_number_of_rounds_is_large(coins: tuple[Rehears
     assert "3 of the 12 such fits of this rehearsal were unlucky" in text
     assert "What to do about it" in text
     lucky = replace(unlucky, expected_rounds=1.2, unlucky=0)
-    assert outlook_words(replace(coins[0], outlook=lucky)) == [
-        "As a rule the first or second round is accepted; nothing is released with probability 0.2."
-    ]
+    price, rounds = outlook_words(replace(coins[0], outlook=lucky))
+    assert rounds == "As a rule the first or second round is accepted."
+    total = decimal_text(coins[0].spec.plan.total.epsilon)
+    assert price == f"A release from this shortlist costs epsilon = {total}, and spends it on nothing with probability 20%."

@@ -173,7 +173,7 @@ class Search:
         """
         left, per = list(path), 2 * _PER_POPULATION
         while len(left) > 1:
-            tries = self._compared(left, range(POPULATIONS), per, f"{len(left)} allocations looked at anew")
+            tries = self._compared(left, range(POPULATIONS), per, f"{len(left)} allocations compared on fresh noise")
             values = [
                 float(success(self._spec(allocation), one).mean() + smoothed(one, _SMOOTH).mean())
                 for allocation, one in zip(left, tries, strict=True)

@@ -1,0 +1,245 @@
+"""Changes in the text of a TOML file: everything that is not changed stays as it stands, comments and layout too.
+
+Values, and what stands inside of lists and inline tables, are changed by tomlkit. A table with a header of its own goes with
+its lines, and with the comment right above its header; comments that stand apart stay, because they are about what follows.
+Whether the text then says what it should is checked by reading it, not trusted.
+"""
+
+from __future__ import annotations
+
+import copy
+import os
+import re
+import shutil
+import tomllib
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import tomlkit
+
+from synthrelease.errors import OutputError
+
+Path_ = tuple[str | int, ...]
+"""Where a value stands in the tables: ("criteria", 2, "by", 0)."""
+
+_TEXT_OR_COMMENT = re.compile(r"\"\"\"(?:\\.|[^\\])*?\"\"\"|'''.*?'''|\"(?:\\.|[^\"\\\n])*\"|'[^'\n]*'|#[^\n]*", re.DOTALL)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Edit:
+    """One change.
+
+    Attributes
+    ----------
+    path : where.
+    toml : the new value as TOML writes it; None takes out what is there.
+    remark : a comment behind a key that is new.
+    """
+
+    path: Path_
+    toml: str | None = None
+    remark: str = ""
+
+
+def edited(text: str, edits: Sequence[Edit]) -> str:
+    """The text of a TOML file with these changes, which do not touch each other.
+
+    Raises
+    ------
+    ValueError : when the file is written in a way in which they cannot be made.
+    """
+    before, blocks, document = _tables(text), _blocks(text), tomlkit.parse(text)
+    wanted, later = copy.deepcopy(before), list[Edit]()
+    for edit in _from_behind(edits):
+        _change(wanted, edit)
+        under_header = edit.toml is None and any(block.path[: len(edit.path)] == edit.path for block in blocks)
+        if under_header or not _is_there(before, edit.path):
+            later.append(edit)
+        else:
+            _change(document, edit)
+    found = tomlkit.dumps(document)
+    for edit in later:
+        if isinstance(edit.path[-1], int) and _value(wanted, edit.path[:-2]).get(edit.path[-2]) == []:
+            del _value(wanted, edit.path[:-2])[edit.path[-2]]  # headers of a list without a table are none
+        found = _without_table(found, edit.path) if edit.toml is None else _with_key(found, edit)
+    if _tables(found) != wanted:
+        raise ValueError("a layout that cannot be changed line by line")
+    return found
+
+
+def _tables(text: str) -> dict[str, Any]:
+    return tomllib.loads(text, parse_float=Decimal)
+
+
+def _from_behind(edits: Sequence[Edit]) -> list[Edit]:
+    """Later places of lists first: what is taken out moves those behind it."""
+    return sorted(edits, key=lambda edit: [-step if isinstance(step, int) else 0 for step in edit.path])
+
+
+def _value(tables: Any, path: Path_) -> Any:
+    for step in path:
+        tables = tables[step]
+    return tables
+
+
+def _is_there(tables: Any, path: Path_) -> bool:
+    try:
+        _value(tables, path)
+    except (KeyError, IndexError):
+        return False
+    return True
+
+
+def _change(tables: Any, edit: Edit) -> None:
+    """Change plain tables, or those of tomlkit, in place."""
+    above = tables
+    for step in edit.path[:-1]:
+        if isinstance(tables, dict) and step not in tables:
+            tables[step] = {}
+        above, tables = tables, tables[step]
+    key = edit.path[-1]
+    if edit.toml is None and isinstance(tables, tomlkit.items.InlineTable):  # written anew: blanks would be left in it
+        parts = [(name, item) for name, item in tables.value.body if name is not None and name.key != key]
+        written = ", ".join(f"{name.as_string().strip()} = {item.as_string()}" for name, item in parts)
+        above[edit.path[-2]] = tomlkit.value(f"{{ {written} }}" if parts else "{}")
+    elif edit.toml is None:
+        del tables[key]
+    elif isinstance(tables, tomlkit.container.Container | tomlkit.items.Item):
+        tables[key] = tomlkit.value(edit.toml)  # type: ignore[index]
+    else:
+        tables[key] = tomllib.loads(f"value = {edit.toml}", parse_float=Decimal)["value"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Headed:
+    """A table with a header, by its lines.
+
+    Attributes
+    ----------
+    path : of the table; a table in a list of tables has its number.
+    first, header, last : the first line of the comment right above it, its header, and its last line with a key.
+    """
+
+    path: Path_
+    first: int
+    header: int
+    last: int
+
+
+def _blocks(text: str) -> list[_Headed]:
+    """All tables with headers, in their order. A bracket within a text, a comment or a list begins none."""
+    lines = text.split("\n")
+    bare = _TEXT_OR_COMMENT.sub(lambda match: re.sub(r"[^\n]", " " if match[0][0] == "#" else "x", match[0]), text).split("\n")
+    headers, depth = [], 0
+    for number, line in enumerate(bare):
+        if depth == 0 and line.lstrip().startswith("["):
+            headers.append(number)
+        else:
+            depth += sum(line.count(mark) for mark in "[{") - sum(line.count(mark) for mark in "]}")
+    blocks, times = list[_Headed](), dict[Path_, int]()
+    for number, following in zip(headers, [*headers, len(lines)][1:], strict=True):
+        first, last = number, following - 1
+        while first > 0 and lines[first - 1].lstrip().startswith("#") and not bare[first - 1].strip():
+            first -= 1
+        while last > number and not bare[last].strip():
+            last -= 1
+        names = _names(lines[number])
+        if bare[number].lstrip().startswith("[["):
+            times[names] = times.get(names, -1) + 1
+        path = _numbered(names, times)
+        blocks.append(_Headed(path=path, first=first, header=number, last=last))
+    return blocks
+
+
+def _names(header: str) -> Path_:
+    """The names in a header: [columns.age] is ("columns", "age")."""
+    table, names = tomllib.loads(header), list[str]()
+    while table:
+        (name,) = table
+        names.append(name)
+        inner = table[name]
+        table = inner[0] if isinstance(inner, list) else inner
+    return tuple(names)
+
+
+def _numbered(names: Path_, times: Mapping[Path_, int]) -> Path_:
+    """With the number behind the name of each list of tables on the way."""
+    found: list[str | int] = []
+    for length, name in enumerate(names, 1):
+        found.append(name)
+        if names[:length] in times:
+            found.append(times[names[:length]])
+    return tuple(found)
+
+
+def _without_table(text: str, path: Path_) -> str:
+    """The text without a table, and the tables in it: their lines, and what is said right above the header."""
+    for block in reversed(_blocks(text)):
+        if block.path[: len(path)] != path:
+            continue
+        lines = text.split("\n")
+        first, last = block.first, block.last
+        while last + 1 < len(lines) and not lines[last + 1].strip() and (first == 0 or not lines[first - 1].strip()):
+            last += 1  # one empty line between what is left, and not two
+        text = "\n".join([*lines[:first], *lines[last + 1 :]])
+    return text
+
+
+def _with_key(text: str, edit: Edit) -> str:
+    """The text with a new key in a table: behind its last one, not behind the comments about what follows."""
+    table, key = edit.path[:-1], str(edit.path[-1])
+    line = f"{key} = {edit.toml}" + (f"  # {edit.remark}" if edit.remark else "")
+    lines = text.split("\n")
+    for block in _blocks(text):
+        if block.path == table:
+            return "\n".join([*lines[: block.last + 1], line, *lines[block.last + 1 :]])
+    if _is_there(_tables(text), table):
+        document = tomlkit.parse(text)
+        _change(document, edit)
+        return tomlkit.dumps(document)
+    name = ".".join(str(step) for step in table)
+    return "\n".join([text.rstrip("\n"), "", f"[{name}]", line, ""])
+
+
+def replace_files(texts: Mapping[Path, tuple[bytes, bytes]]) -> None:
+    """Write new contents in the place of old ones, in this order: all of them, or none.
+
+    Parameters
+    ----------
+    texts : for each file what it held when it was read, and what it is to hold.
+
+    Raises
+    ------
+    OutputError : when a file was changed in between, or cannot be written.
+    """
+    real = {Path(os.path.realpath(path)): contents for path, contents in texts.items()}
+    ready: dict[Path, Path] = {}
+    written: list[Path] = []
+    problem = ""
+    try:
+        for path, (before, after) in real.items():
+            if path.read_bytes() != before:
+                raise OutputError(f"{path}: was changed while this command ran. Nothing was written: start it again.")
+            ready[path] = path.with_name(f".{path.name}.new")
+            with ready[path].open("wb") as file:
+                file.write(after)
+                file.flush()
+                os.fsync(file.fileno())
+            shutil.copymode(path, ready[path])
+        for path, new in ready.items():
+            os.replace(new, path)
+            written.append(path)
+    except OSError as error:
+        problem = f"{error.filename}: could not be written ({error.strerror}). Nothing was changed."
+        for path in written:
+            path.write_bytes(real[path][0])
+    finally:
+        for new in ready.values():
+            with suppress(OSError):
+                new.unlink(missing_ok=True)
+    if problem:
+        raise OutputError(problem)

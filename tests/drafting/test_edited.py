@@ -1,0 +1,131 @@
+"""Changes in the text of a TOML file: what is not changed stays letter by letter."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from synthrelease.drafting.edited import Edit, edited, replace_files
+from synthrelease.errors import OutputError
+
+TEXT = '''\
+title = "Births"   # of one year
+
+[columns.age]      # in years
+kind = "integer"
+
+# about what follows
+
+# of the mother
+[columns.sex]
+kind = "code"
+alternatives.a = { x = ["1"], y = ["2"] }  # both
+
+[columns.sex.more]
+deep = 1
+
+# --- Rules: [columns.sex] is named in this comment ---
+
+[[rules]]
+never = "age < 15"
+text = """
+[columns.age]
+"""
+
+# why this one
+[[rules]]
+never = "sex == 'F'"
+
+[selection]
+mode = "coin"
+stop = 0.01        # of the coin
+
+# --- the end ---
+'''
+
+
+def test_nothing_is_changed_without_an_edit() -> None:
+    assert edited(TEXT, []) == TEXT
+
+
+def test_a_table_goes_with_its_own_comment_and_its_tables_and_no_other_comment() -> None:
+    found = edited(TEXT, [Edit(path=("columns", "sex"))])
+    gone = TEXT[TEXT.index("# of the mother") : TEXT.index("# --- Rules")]
+    assert found == TEXT.replace(gone, "")
+
+
+def test_places_in_lists_are_those_before_the_change() -> None:
+    found = edited(TEXT, [Edit(path=("rules", 0)), Edit(path=("rules", 1))])
+    assert "[[rules]]" not in found
+    assert "# --- Rules" in found
+    assert edited(TEXT, [Edit(path=("rules", 1))]) == TEXT.replace("# why this one\n[[rules]]\nnever = \"sex == 'F'\"\n\n", "")
+
+
+def test_values_keep_their_comments_and_new_keys_stand_with_the_others() -> None:
+    edits = [
+        Edit(path=("title",), toml='"New"'),
+        Edit(path=("selection", "stop")),
+        Edit(path=("selection", "rounds"), toml="{ 1 = 0.5, 7 = 0.5 }", remark="by a rehearsal"),
+        Edit(path=("columns", "sex", "alternatives", "a", "x")),
+        Edit(path=("budget", "generation"), toml="2.5"),
+    ]
+    found = edited(TEXT, edits)
+    assert 'title = "New"   # of one year' in found
+    assert 'mode = "coin"\nrounds = { 1 = 0.5, 7 = 0.5 }  # by a rehearsal\n\n# --- the end ---' in found
+    assert 'alternatives.a = { y = ["2"] }  # both' in found
+    assert found.endswith("\n[budget]\ngeneration = 2.5\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "edit", "wanted"),
+    [
+        ("columns.a.k = 1\ncolumns.b.k = 2\n", Edit(path=("columns", "a")), "columns.b.k = 2\n"),
+        ("[columns]\na = { k = 1 }\nb = { k = 2 }\n", Edit(path=("columns", "a")), "[columns]\nb = { k = 2 }\n"),
+        ("r = [{ n = 1 }, { n = 2 }]\n", Edit(path=("r", 0)), "r = [{ n = 2 }]\n"),
+        ('by = [\n  "a",  # one\n  "b",  # two\n]\n', Edit(path=("by", 0)), 'by = [\n  "b",  # two\n]\n'),
+        ("[a]\nx = [\n[1],\n[2],\n]\n[b]\ny = 1\n", Edit(path=("b",)), "[a]\nx = [\n[1],\n[2],\n]\n"),
+        ("[selection]\n# nothing yet\n", Edit(path=("selection", "m"), toml="1"), "[selection]\nm = 1\n# nothing yet\n"),
+    ],
+)
+def test_other_ways_to_write_a_table(text: str, edit: Edit, wanted: str) -> None:
+    assert edited(text, [edit]) == wanted
+
+
+def test_files_are_replaced_together_or_not_at_all(tmp_path: Path) -> None:
+    one, two = tmp_path / "one.toml", tmp_path / "two.toml"
+    one.write_bytes(b"1")
+    two.write_bytes(b"2")
+    with pytest.raises(OutputError, match="was changed while"):
+        replace_files({one: (b"1", b"new"), two: (b"not what it was", b"new")})
+    assert (one.read_bytes(), two.read_bytes()) == (b"1", b"2")
+    (tmp_path / ".two.toml.new").mkdir()  # cannot be written
+    with pytest.raises(OutputError, match="Nothing was changed"):
+        replace_files({one: (b"1", b"new"), two: (b"2", b"new")})
+    assert (one.read_bytes(), two.read_bytes()) == (b"1", b"2")
+    (tmp_path / ".two.toml.new").rmdir()
+    replace_files({one: (b"1", b"new"), two: (b"2", b"newer")})
+    assert (one.read_bytes(), two.read_bytes()) == (b"new", b"newer")
+    assert {path.name for path in tmp_path.iterdir()} == {"one.toml", "two.toml"}
+
+
+def test_the_second_file_that_cannot_be_replaced_leaves_the_first_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import synthrelease.drafting.edited as room
+
+    one, two = tmp_path / "one.toml", tmp_path / "two.toml"
+    one.write_bytes(b"1")
+    two.write_bytes(b"2")
+    plain = room.os.replace
+
+    def full(source: Path, target: Path) -> None:
+        if Path(target).name == "two.toml":
+            raise OSError(28, "No space left on device", str(target))
+        plain(source, target)
+
+    monkeypatch.setattr(room.os, "replace", full)
+    with pytest.raises(OutputError, match="No space left"):
+        replace_files({one: (b"1", b"new"), two: (b"2", b"new")})
+    assert (one.read_bytes(), two.read_bytes()) == (b"1", b"2")
+    assert {path.name for path in tmp_path.iterdir()} == {"one.toml", "two.toml"}
