@@ -26,7 +26,8 @@ from synthrelease.drafting.column_draft import Answers, ColumnDraft, LeftOut
 from synthrelease.drafting.columns import draft_column, without_role
 from synthrelease.drafting.criteria import AcceptanceDraft, draft_acceptance, settle
 from synthrelease.drafting.dates import DateColumn, date_column, date_format, draft_dates
-from synthrelease.drafting.public_file import PublicFile, read_public_file
+from synthrelease.drafting.persons import AS_KEY, UnitAnswer
+from synthrelease.drafting.public_file import PublicFile, names_of, read_public_file
 from synthrelease.drafting.said_twice import said_twice
 from synthrelease.drafting.suggestions import suggested_rules
 from synthrelease.drafting.text import (
@@ -69,6 +70,7 @@ class Draft:
     Attributes
     ----------
     codelists : long codelists, by their path relative to the configuration.
+    answered : whether it is said how rows belong to persons.
     """
 
     configuration: str
@@ -79,6 +81,7 @@ class Draft:
     n_rows: int
     source: str
     codelists: Mapping[str, str] = field(default_factory=dict)
+    answered: bool = True
 
 
 def draft(
@@ -87,6 +90,7 @@ def draft(
     table: str | None = None,
     codebook: str | Path | None = None,
     progress: Progress = lambda doing: None,
+    unit: str | None = None,
 ) -> Draft:
     """Draft a release from a **public** file.
 
@@ -95,29 +99,37 @@ def draft(
     name : of the release: letters, digits, - and _; the files are named after it.
     table : of a database.
     codebook : a JSON or CSV file that says what columns and codes mean (`codebook`).
+    unit : how rows belong to persons: "row", "KEY" or "KEY:3" (`persons.UnitAnswer`). None leaves the question open.
 
     Raises
     ------
-    InputError : when the name cannot be used, a file cannot be read, or has fewer than two columns for a release.
+    InputError : when the name cannot be used, `unit` names no column, a file cannot be read, or has fewer than two columns for
+        a release.
     """
     if not _NAME.fullmatch(name) or name.lower() in _WINDOWS_DEVICES:
         raise InputError(
             f"expected a name of letters, digits, - and _ that starts with a letter (two files get it), found {name!r}."
         )
     book = read_codebook(codebook) if codebook else {}
+    answer = None if unit is None else UnitAnswer.of(unit, names_of(public, table))
     progress("reading the public file")
     file = read_public_file(public, table)
-    columns, left_out = _columns(file, book)
+    columns, left_out, dated = _columns(file, book, None if answer is None else answer.key)
+    answer = answer and answer.ordered(file, dated)
     if len(columns) < 2:
         reasons = "; ".join(f"{column.source!r}: {column.because}" for column in left_out)
         raise InputError(f"{public}: expected at least two columns that a release can have, found {len(columns)} ({reasons}).")
-    return _Drafting(name, file, columns, left_out, progress).run()
+    return _Drafting(name, file, columns, left_out, progress, answer).run()
 
 
-def _columns(file: PublicFile, book: Mapping[str, CodebookEntry]) -> tuple[list[ColumnDraft], list[LeftOut]]:
-    """Every column of the file, in its order."""
+def _columns(
+    file: PublicFile, book: Mapping[str, CodebookEntry], key: str | None = None
+) -> tuple[list[ColumnDraft], list[LeftOut], list[str]]:
+    """Every column of the file, in its order, without that of the key; and which hold dates."""
     answers = {
-        source: _answers(file, source, texts, book.get(source, CodebookEntry())) for source, texts in file.columns.items()
+        source: _answers(file, source, texts, book.get(source, CodebookEntry()))
+        for source, texts in file.columns.items()
+        if source != key
     }
     dated = draft_dates(_date_columns(file, answers), [])
     columns: list[ColumnDraft] = []
@@ -126,6 +138,7 @@ def _columns(file: PublicFile, book: Mapping[str, CodebookEntry]) -> tuple[list[
         for source, because in file.unreadable.items()
     ]
     left_out += [LeftOut(source="", because="it has no name in the header")] * file.unnamed
+    left_out += [LeftOut(source=key, because=AS_KEY)] if key is not None else []
     for source, found in answers.items():
         taken = [column.name for column in columns]
         drafted = dated[source] if source in dated else draft_column(found, taken)
@@ -133,7 +146,7 @@ def _columns(file: PublicFile, book: Mapping[str, CodebookEntry]) -> tuple[list[
             left_out.append(drafted)
         else:
             columns += drafted if isinstance(drafted, list) else [drafted]
-    return columns, left_out
+    return columns, left_out, list(dated)
 
 
 def _answers(file: PublicFile, source: str, texts: Mapping[str | None, int], entry: CodebookEntry) -> Answers:
@@ -176,8 +189,10 @@ class _Drafting:
         columns: Sequence[ColumnDraft],
         left_out: Sequence[LeftOut],
         progress: Progress,
+        unit: UnitAnswer | None = None,
     ):
         self.name, self.file, self.columns, self.left_out, self.progress = name, file, columns, left_out, progress
+        self.unit = unit
 
     def run(self) -> Draft:
         self.progress("counting the rows in the drafted bins")
@@ -196,6 +211,8 @@ class _Drafting:
         transformation = spec.space[0].transformation
         rules = suggested_rules(spec.schema, transformation.binnings, table, self._unruled())
         unique = once_only(table)
+        if self.unit is not None and self.unit.key is not None:
+            choices = replace(choices, rows=rows_budget(table.total))
         choices = replace(choices, rules=tuple(rules), unique=unique, minimum_count=1 if unique > MOST_UNIQUE else 2)
         self.progress("looking for the tables in which the columns hang together")
         spec = self._loaded(choices, _FIRST)
@@ -234,7 +251,7 @@ class _Drafting:
         return spec, public.merge(transformation.layout, transformation.maps)
 
     def _read(self, spec: ReleaseSpec) -> Counts:
-        return read_public(self.file.source, spec.schema, spec.input, spec.raw)
+        return read_public(self.file.source, spec.schema, spec.input, spec.raw, spec.unit)
 
     def _unruled(self) -> list[str]:
         """Columns that plausibility has nothing to say about."""
@@ -242,13 +259,14 @@ class _Drafting:
 
     def _draft(self, choices: Choices, acceptance: AcceptanceDraft) -> Draft:
         return Draft(
-            configuration=configuration_text(self.name, self.file, self.columns, self.left_out, choices),
+            configuration=configuration_text(self.name, self.file, self.columns, self.left_out, choices, self.unit),
             acceptance=acceptance_text(self.name, self.file, acceptance, self.columns),
             columns=tuple(self.columns),
             left_out=tuple(self.left_out),
             criteria=acceptance,
             n_rows=self.file.n_rows,
             source=self.file.name,
+            answered=self.unit is not None,
             codelists={path: codelist_text(column) for column in self.columns if (path := codelist_name(self.name, column))},
         )
 
@@ -300,6 +318,7 @@ def write_draft(
     table: str | None = None,
     codebook: str | Path | None = None,
     progress: Progress = lambda doing: None,
+    unit: str | None = None,
 ) -> tuple[Path, Path, Draft]:
     """Write configs/NAME.toml and acceptance/NAME.toml under a folder; neither may be there already.
 
@@ -319,7 +338,7 @@ def write_draft(
     for path in _paths(into, name):
         if os.path.lexists(path):
             raise OutputError(f"{path}: expected no such file, found one. Nothing was overwritten: choose another name.")
-    found = draft(name, public, table, codebook, progress)
+    found = draft(name, public, table, codebook, progress, unit)
     problem = ""
     try:
         paths = _write(into, name, found)
