@@ -97,7 +97,7 @@ def unit_lines(answer: UnitAnswer | None, left_out: Sequence[LeftOut]) -> list[s
             "# - each row is another person:",
             "#     records_per_person = 1",
             "# - a column tells whose row it is:",
-            f"#     key = {_text(keys[0].source if keys else 'COLUMN')}",
+            f"#     key = {_text(keys[0].source)}" if len(keys) == 1 else '#     key = "COLUMN"',
             "#     records_per_person = 1",
             *_comment(
                 "The first row of each person is then released, all others are left out, and all rows of a person are "

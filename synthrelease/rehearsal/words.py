@@ -72,12 +72,19 @@ def _rounds(value: float) -> str:
     return f"{value:,.0f}" if value >= 10 else f"{value:.1f}"
 
 
+_OPEN = (
+    "How many rows one person can have is not answered yet ([unit] in the configuration). Here each row counted as another; "
+    "`plan`, `check` and `release` refuse until it is said. With a key fewer rows are released: rehearse again then."
+)
+
+
 def warnings(rehearsal: Rehearsal) -> list[str]:
-    """What is wrong with thresholds, one sentence each."""
+    """The open question about persons, and what is wrong with thresholds, one sentence each."""
+    asked = [] if rehearsal.spec.unit.answered else [_OPEN]
     if rehearsal.look is None:
-        return []
+        return asked
     looks = zip(rehearsal.spec.criteria, rehearsal.look.criteria, strict=True)
-    return [f"{criterion.name}: {verdict.text}" for criterion, look in looks for verdict in look.verdicts]
+    return asked + [f"{criterion.name}: {verdict.text}" for criterion, look in looks for verdict in look.verdicts]
 
 
 def binding(rehearsal: Rehearsal) -> str:
