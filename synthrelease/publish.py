@@ -279,7 +279,7 @@ def reserve(spec: ReleaseSpec, request: ReleaseRequest, listener: Listener, piec
     statement = reserve_for_release(
         ledger,
         spec.plan,
-        spec.title,
+        _charged_for(spec),
         dataset=request.dataset,
         expect_head=request.expect_head,
         domain=spec.exact_domain,
@@ -287,6 +287,14 @@ def reserve(spec: ReleaseSpec, request: ReleaseRequest, listener: Listener, piec
         split=None if piece is None else Split(pieces=piece.rule.of, key=piece.key.digest, register=piece.register),
     )
     listener.reserved(ledger, statement)
+
+
+def _charged_for(spec: ReleaseSpec) -> str:
+    """What a ledger notes of a release: its title, and whose rows are a record where a key tells that."""
+    if spec.unit.key is None:
+        return spec.title
+    rows = "the first row" if spec.unit.records == 1 else f"up to {spec.unit.records} rows"
+    return f"{spec.title[:150]} (persons by a key, {rows} of each)"
 
 
 def ledgers_near(request: ReleaseRequest) -> tuple[Path, ...]:

@@ -104,13 +104,13 @@ def person_text(document: ReleaseDocument) -> str:
 def _of_a_key(document: ReleaseDocument) -> str:
     """What protects a person of whom the key of the file tells all rows."""
     person = document.guarantee.person
-    record = "record" if person.unit == "record" else f"record ({person.unit})"
-    first = (
-        f"the first {record}" if person.records == 1 else f"at most the first {person.records} records, each one {person.unit},"
+    named = "" if person.unit == "record" else f" (each a {person.unit})"
+    used = (
+        "The first row of each person was" if person.records == 1 else f"At most the first {person.records} rows of each were"
     )
     text = (
-        f"One person, with all rows of the original file that have the person's key. Used was, of each, {first} in an order "
-        "that depends on that person's rows alone; all others were left out. Neighbouring files have the same persons, and all "
+        f"One person, with all rows of the original file that have the person's key{named}. {used} used, in an order that "
+        "depends on that person's rows alone; all others were left out. Neighbouring files have the same persons, and all "
         "rows of one of them are replaced by any others"
     )
     why = f" ({person.why})" if person.why else ""
