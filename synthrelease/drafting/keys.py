@@ -104,8 +104,8 @@ def _number_of_something(answers: Answers) -> str:
     amounts that are rounded, that few values have most of, or that are dense at one end; and codes, which have many rows each.
     """
     by_value = Counter[int]()
-    for text, times in answers.texts.items():
-        by_value[int(text.partition(".")[0])] += times
+    for text, often in answers.texts.items():
+        by_value[int(text.partition(".")[0])] += often
     values = np.array(sorted(by_value), dtype=np.float64)
     times = np.array([by_value[value] for value in sorted(by_value)])
     rows, widths = answers.rows, _widths(answers)

@@ -1,4 +1,4 @@
-"""Mutations of the first rows of persons (theory 1.9) and of the question how rows belong to them."""
+"""Mutations of the first rows of persons (theory 1.9, first rows of a person), and of the question whose rows they are."""
 
 from __future__ import annotations
 

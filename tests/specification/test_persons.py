@@ -154,6 +154,11 @@ def test_a_release_tells_the_number_of_persons_and_never_that_of_rows(
     )
     assert not re.search(r"(?<![\d.])711(?!\d)", re.sub(r"\b[0-9a-f]{16,}\b", "", said))  # rows of the file
     assert "One person, with all rows of the original file" in (out / "README.html").read_text()
+    for place, value in {"persons": 401, "file_rows": 711}.items():
+        forged = document | {"domain": document["domain"] | {place: value}}
+        (out / "release.json").write_text(json.dumps(forged))
+        assert said_by(monkeypatch, capsys, "verify", str(out), "--no-documents", "--no-plan")[0] != 0, place
+    (out / "release.json").write_text(json.dumps(document))
     released = synthrelease.load(out).table
     if records == 1:  # the later rows, all of them heads of year 8, are in nobody's first row
         assert (released["year"] == "7-8").mean() < 0.2
