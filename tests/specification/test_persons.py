@@ -10,8 +10,10 @@ import pytest
 
 import synthrelease
 from synthrelease.errors import SpecError
+from synthrelease.published.document import ReleaseDocument
 from synthrelease.specification.spec import load_spec
 from synthrelease.toml.budget import NOT_ANSWERED
+from synthrelease.verification.charges import charges as check_charges
 from tests.helpers.command_line import said_by
 from tests.helpers.tiny import write_config
 
@@ -154,11 +156,9 @@ def test_a_release_tells_the_number_of_persons_and_never_that_of_rows(
     )
     assert not re.search(r"(?<![\d.])711(?!\d)", re.sub(r"\b[0-9a-f]{16,}\b", "", said))  # rows of the file
     assert "One person, with all rows of the original file" in (out / "README.html").read_text()
-    for place, value in {"persons": 401, "file_rows": 711}.items():
-        forged = document | {"domain": document["domain"] | {place: value}}
-        (out / "release.json").write_text(json.dumps(forged))
-        assert said_by(monkeypatch, capsys, "verify", str(out), "--no-documents", "--no-plan")[0] != 0, place
-    (out / "release.json").write_text(json.dumps(document))
+    forged = document | {"domain": document["domain"] | {"file_rows": 711}}  # as many as the file has
+    problems = check_charges(ReleaseDocument.model_validate_json(json.dumps(forged))).problems
+    assert any(f"expected {records} rows of each of 400 persons at most, found 711 in all" in problem for problem in problems)
     released = synthrelease.load(out).table
     if records == 1:  # the later rows, all of them heads of year 8, are in nobody's first row
         assert (released["year"] == "7-8").mean() < 0.2
