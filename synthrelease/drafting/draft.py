@@ -192,7 +192,7 @@ class _Drafting:
         unit: UnitAnswer | None = None,
     ):
         self.name, self.file, self.columns, self.left_out, self.progress = name, file, columns, left_out, progress
-        self.unit = unit
+        self.unit, self.n_kept = unit, 0
 
     def run(self) -> Draft:
         self.progress("counting the rows in the drafted bins")
@@ -211,8 +211,6 @@ class _Drafting:
         transformation = spec.space[0].transformation
         rules = suggested_rules(spec.schema, transformation.binnings, table, self._unruled())
         unique = once_only(table)
-        if self.unit is not None and self.unit.key is not None:
-            choices = replace(choices, rows=rows_budget(table.total))
         choices = replace(choices, rules=tuple(rules), unique=unique, minimum_count=1 if unique > MOST_UNIQUE else 2)
         self.progress("looking for the tables in which the columns hang together")
         spec = self._loaded(choices, _FIRST)
@@ -237,7 +235,7 @@ class _Drafting:
             rules=(),
             minimum_count=1,
             unique=0.0,
-            rows=rows_budget(self.file.n_rows),
+            rows=rows_budget(self.n_kept or self.file.n_rows),
             limit=Fraction(1000),
         )
 
@@ -247,6 +245,8 @@ class _Drafting:
         public = self._read(spec)
         if not public.total:
             raise InputError(f"{self.file.name}: every row has a gap in some column; nothing is left to draft from.")
+        if self.unit is not None and self.unit.key is not None:
+            self.n_kept = public.total
         transformation = spec.space[0].transformation
         return spec, public.merge(transformation.layout, transformation.maps)
 

@@ -73,10 +73,14 @@ class UnitAnswer:
                 numbers = known[name]
                 places = [numbers.setdefault((text or "").strip(), len(numbers)) for text in batch[name].texts]
                 found.append(np.array(places, dtype=np.int64)[batch[name].codes])
-        persons = np.concatenate(codes[self.key]) if dated else np.zeros(0)
+        if not dated:
+            return self
+        every = np.concatenate(codes[self.key])
+        with_key = every != known[self.key].get("", -1)
+        persons = every[with_key]
         for name in dated:
-            pairs = np.unique(np.stack([persons, np.concatenate(codes[name])]), axis=1)
-            if pairs.shape[1] > len(known[self.key]):
+            pairs = persons * len(known[name]) + np.concatenate(codes[name])[with_key]
+            if len(np.unique(pairs)) > len(np.unique(persons)):
                 return replace(self, first_by=(name,))
         return self
 
