@@ -42,7 +42,9 @@ def plan(config: str | Path) -> Plan:
     """
     from synthrelease.specification.spec import load_spec
 
-    return load_spec(config).plan
+    spec = load_spec(config)
+    spec.check_unit_answered()
+    return spec.plan
 
 
 def rehearse(

@@ -22,6 +22,7 @@ from synthrelease.bundle.preview import preview
 from synthrelease.bundle.size import released_bytes
 from synthrelease.domain.counts import Counts
 from synthrelease.enclave.cluster import counting_cluster
+from synthrelease.enclave.ingest import TOGETHER
 from synthrelease.enclave.many_files import Run
 from synthrelease.enclave.opening import check_opens
 from synthrelease.enclave.protection import protected
@@ -198,7 +199,7 @@ def check_before_spending(spec: ReleaseSpec, request: ReleaseRequest) -> Checked
 
     Raises
     ------
-    SpecError : when the criteria accept every table, or the specification is of an erratum.
+    SpecError : when [unit] is not answered, the criteria accept every table, or the specification is of an erratum.
     OutputError : when the output exists, or cannot be made.
     BudgetError : when the plan costs more than the limit, a delta that no number of rows allows, or more stated rows than the
         specification takes.
@@ -224,6 +225,7 @@ def check_before_spending(spec: ReleaseSpec, request: ReleaseRequest) -> Checked
                 )
             ]
         )
+    spec.check_unit_answered()
     spec.check_can_fail()
     documents = preview(spec)
     spec.plan.check_limit(spec.limit)
@@ -248,7 +250,10 @@ def check_before_spending(spec: ReleaseSpec, request: ReleaseRequest) -> Checked
             f"{data}: expected a folder, a pattern or an object store whose files a cluster counts, found one table. Nothing "
             "was spent."
         )
-    check_opens(data, spec.schema, spec.input, () if spec.split is None else (spec.split.by,))
+    if request.address is not None and spec.unit.key is not None:
+        raise InputError(f"expected no cluster with [unit] key: {TOGETHER} Nothing was spent.")
+    more = [] if spec.unit.key is None else [spec.unit.key, *spec.unit.first_by]
+    check_opens(data, spec.schema, spec.input, more if spec.split is None else [spec.split.by])
     check_not_public(data, public)
     known = KnownSplit(
         ledger=None if request.nobodys else request.ledger,
@@ -280,7 +285,7 @@ def reserve(spec: ReleaseSpec, request: ReleaseRequest, listener: Listener, piec
     statement = reserve_for_release(
         ledger,
         spec.plan,
-        spec.title,
+        _charged_for(spec),
         dataset=request.dataset,
         expect_head=request.expect_head,
         domain=spec.exact_domain,
@@ -288,6 +293,14 @@ def reserve(spec: ReleaseSpec, request: ReleaseRequest, listener: Listener, piec
         split=None if piece is None else Split(pieces=piece.rule.of, key=piece.key.digest, register=piece.register),
     )
     listener.reserved(ledger, statement)
+
+
+def _charged_for(spec: ReleaseSpec) -> str:
+    """What a ledger notes of a release: its title, and whose rows are a record where a key tells that."""
+    if spec.unit.key is None:
+        return spec.title
+    rows = "the first row" if spec.unit.records == 1 else f"up to {spec.unit.records} rows"
+    return f"{spec.title[:150]} (persons by a key, {rows} of each)"
 
 
 def ledgers_near(request: ReleaseRequest) -> tuple[Path, ...]:

@@ -67,14 +67,17 @@ NOT_COVERED = "whether a record is complete, in range and plausible is not prote
 """What `rows = "exact"` gives up, in plain words."""
 
 
-def invariants(way: str, n_file: int, n: int) -> tuple[str, ...]:
+def invariants(way: str, n_file: int, n: int, persons: int | None = None) -> tuple[str, ...]:
     """The facts that are published exactly and are the same for all neighbours (theory 10, statement of the guarantee).
 
     Parameters
     ----------
     n_file, n : rows of the file, and rows that the release works with.
+    persons : of the file, where a key tells their rows; how many rows it has is then no public fact.
     """
     schema = "the schema: columns, bounds, bins and categories"
     if way == "exact":
         return (f"the number of kept rows, n = {n}", schema, f"which rows are kept: {NOT_COVERED}")
+    if persons is not None:
+        return (f"the number of persons of the file (different values of the key), N = {persons}", schema)
     return (f"the number of rows of the file, N = {n_file}", schema)

@@ -40,6 +40,7 @@ class KeptRows:
     scale: float | None = None
     margin: int = 0
     few: bool = False
+    persons: int | None = None
 
     @classmethod
     def of(cls, release: PublishedRelease) -> KeptRows:
@@ -51,10 +52,10 @@ class KeptRows:
         drawn, domain = release.n_rows, release.domain
         worked = drawn if release.partition is None else release.partition.rows
         if domain.way in ("exact", "whole") or domain.file_rows is None:
-            return cls(way=domain.way, drawn=drawn, number=worked, most=worked)
+            return cls(way=domain.way, drawn=drawn, number=worked, most=worked, persons=domain.persons)
         charged = next((leaf.epsilon for leaf in release.charges.leaves() if leaf.name == NUMBER_OF_ROWS), None)
         if domain.way == "stated" or domain.margin is None or not charged:
-            return cls(way="stated", drawn=drawn, number=worked, most=domain.file_rows)
+            return cls(way="stated", drawn=drawn, number=worked, most=domain.file_rows, persons=domain.persons)
         return cls(
             way="counted",
             drawn=drawn,
@@ -63,6 +64,7 @@ class KeptRows:
             scale=float(1 / charged),
             margin=domain.margin,
             few=worked == 1,
+            persons=domain.persons,
         )
 
     @property
@@ -111,15 +113,18 @@ class KeptRows:
 
     def in_words(self, risk: float) -> str:
         """How many they are, in words that follow "the file:"."""
+        all_rows = f"{self.most:,} rows"
+        if self.persons is not None:
+            all_rows = f"rows, the first ones of each of {self.persons:,} persons,"
         if self.way == "whole":
-            return f"its {self.number:,} rows"
+            return f"its {all_rows}".rstrip(",")
         if self.way == "exact":
             return f"the {self.number:,} of its rows that the rules keep"
         if self.way == "stated":
             return (
-                f"those of its {self.most:,} rows that the rules keep, at least {self.number:,}, as is stated (if there are "
+                f"those of its {all_rows} that the rules keep, at least {self.number:,}, as is stated (if there are "
                 "fewer, public rows fill up, and nothing of this holds)"
             )
         low, high = self.limits(risk)
         about = "few" if self.few else f"about {self.number:,}"
-        return f"those of its {self.most:,} rows that the rules keep, {about} (between {low:,} and {high:,})"
+        return f"those of its {all_rows} that the rules keep, {about} (between {low:,} and {high:,})"

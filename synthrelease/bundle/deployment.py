@@ -66,13 +66,15 @@ def _variant(document: ReleaseDocument) -> dict[str, Any]:
 def _privacy_loss(document: ReleaseDocument) -> dict[str, Any]:
     guarantee = document.guarantee
     parameters = {"epsilon": float(guarantee.epsilon)}
+    persons = document.domain.persons
+    counted = "rows" if persons is None else "persons"
     if guarantee.delta_exact != "0":
         parameters["delta"] = float(guarantee.delta)
     return {
         "privacy_unit": guarantee.unit[:1].upper() + guarantee.unit[1:],
-        "privacy_unit_details": f"{person_text(document)} Adjacent files have the same, public number of rows (bounded "
+        "privacy_unit_details": f"{person_text(document)} Adjacent files have the same, public number of {counted} (bounded "
         "differential privacy); the bound on the input distance is one replaced record.",
-        "number_of_privacy_units": document.domain.file_rows or document.rows_worked_with,
+        "number_of_privacy_units": persons or document.domain.file_rows or document.rows_worked_with,
         "privacy_parameters": parameters,
         "privacy_parameters_details": f"Exactly {guarantee.epsilon_exact}; rounded up where a decimal cannot be exact. It "
         f"covers every file of the release together. The charges:\n{_tree(document.charges)}",

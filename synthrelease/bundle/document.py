@@ -59,6 +59,7 @@ def release_document(
             divided=spec.partition is not None,
             sampled=spec.population is not None,
             split=spec.split is not None,
+            persons=spec.unit.key is not None,
         ),
         bundle=spec.bundle,
         intended_queries=list(spec.intended_queries),

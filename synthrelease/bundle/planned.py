@@ -36,7 +36,7 @@ def planned_parts(
         "description": spec.description.strip(),
         "synthetic": True,
         "guarantee": GuaranteePart.of(guarantee),
-        "domain": DomainPart.of(spec.rows, n_file, spec.input.missing_values),
+        "domain": DomainPart.of(spec.rows, n_file, spec.input.missing_values, None if n_file is None else spec.persons(n_file)),
         "charges": ChargePart.of(spec.plan.total),
         "configuration": spec.described(configuration),
         "selection": selection_part(spec),

@@ -38,6 +38,7 @@ def preview(spec: ReleaseSpec) -> dict[str, bytes]:
     layout = configuration.transformation.layout
     rows = 1000 if spec.population is None else min(1000, spec.population.size)  # a sample is no larger than its population
     table = Counts.of(layout, [np.zeros(1, dtype=np.int64)] * len(layout.sizes), np.array([rows]))
+    most = table.total * (1 if spec.unit.key is None else spec.unit.records)
     scores = tuple(
         Score(
             name=criterion.name,
@@ -55,8 +56,8 @@ def preview(spec: ReleaseSpec) -> dict[str, bytes]:
     spec = replace(spec, card=spec.card.model_copy(update={"title": f"PREVIEW {spec.card.title or spec.title}"}))
     release = Release(
         spec=spec,
-        guarantee=stated_guarantee(spec, table.total, table.total),
-        n_file=None if spec.rows.way == "exact" else table.total,
+        guarantee=stated_guarantee(spec, most, table.total),
+        n_file=None if spec.rows.way == "exact" else most,
         charges=spec.plan.total,
         candidate=Candidate(configuration=configuration, counts=table),
         scores=scores,

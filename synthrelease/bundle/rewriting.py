@@ -80,8 +80,8 @@ def rewritten(files: Mapping[str, bytes], spec: ReleaseSpec) -> dict[str, bytes]
     written_by = {name: text for name, text in old.versions.items() if name not in writers(old.bundle)} | writers(spec.bundle)
     document = old.model_copy(update=changed | {"calibration": weighting, "bundle": spec.bundle, "versions": written_by})
     document = document.model_copy(update={"intended_queries": list(spec.intended_queries)})
-    stated = [part is not None for part in (document.calibration, document.partition, document.population, document.split)]
-    flavour = FlavourPart.of(document.guarantee.guarantee(), document.domain.way, *stated)
+    parts = document.calibration, document.partition, document.population, document.split, document.domain.persons
+    flavour = FlavourPart.of(document.guarantee.guarantee(), document.domain.way, *(part is not None for part in parts))
     document = document.model_copy(update={"flavour": flavour})
     document = document.model_copy(update={"series": _series(files["release.json"], spec, document)})
     kept = {canonical.NAME: files[canonical.NAME]}

@@ -31,6 +31,7 @@ def commit(
     from synthrelease.specification.spec import load_spec
 
     spec = load_spec(config)
+    spec.check_unit_answered()
     spec = spec if shortlist is None else narrowed(spec, shortlist)
     made = commitment(spec, ledger)
     check_free(file)

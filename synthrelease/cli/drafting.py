@@ -30,6 +30,14 @@ def init(
     leave_out: Annotated[
         str | None, typer.Option("--leave-out", metavar="A,B,...", help="Draft all columns of the file but these.")
     ] = None,
+    unit: Annotated[
+        str | None,
+        typer.Option(
+            "--unit",
+            metavar="row|KEY[:K]",
+            help="row: each row is another person. KEY: this column tells whose row it is; the first K (1) of each stay.",
+        ),
+    ] = None,
     into: Annotated[Path, typer.Option("--into", metavar="DIR", help="Where configs and acceptance are.")] = Path("."),
 ) -> None:
     """Draft configs/NAME.toml and acceptance/NAME.toml from a PUBLIC file, for you to edit. Overwrites nothing.
@@ -43,7 +51,7 @@ def init(
     with progress_bars() as progress:
         wanted = AskedFor(only=_names(only) if only is not None else None, leave_out=_names(leave_out or ""))
         configuration, acceptance, found = write_draft(
-            name, public, into, table, codebook, lambda doing: progress(doing, 0, 0), wanted
+            name, public, into, table, codebook, lambda doing: progress(doing, 0, 0), wanted, unit
         )
     shown = Table("column", "kind", "bins", "from", "remark", title=f"Draft from {found.source}, {found.n_rows} rows")
     for column in found.columns:
@@ -60,6 +68,15 @@ def init(
         if times > ONE_BY_ONE:
             names = [left.source for left in found.left_out if left.because == because]
             terminal.print(f"Left out, each because {because}: {listing(names)}. The draft names them all.", highlight=False)
+    if not found.answered:
+        keys = [f"{each.source!r}" for each in found.left_out if each.rows_of_one > 1]
+        shared = f" Rows share the values of {', '.join(keys[:6])}." if keys else ""
+        terminal.print(
+            f"A question is open: how many rows can one person have?{shared} Answer it under [unit] in {str(configuration)}, "
+            "or draft anew with --unit row (each row is another person) or --unit KEY (the first row of each is released). "
+            "Until then `plan`, `check` and `release` refuse.",
+            style="yellow",
+        )
     terminal.print(
         f"Wrote {str(configuration)} and {str(acceptance)}. Go through every line of both, then try "
         f"`synthrelease plan {str(configuration)}`. An editor that knows the line `#:schema` explains their settings."

@@ -53,8 +53,8 @@ def plan(
 
     Beside the price stands how likely it buys nothing: as it was rehearsed, or what the law of the number of rounds tells.
 
-    Ends with exit code 2 when no table of so many rows can meet a criterion or when every table meets them all, and with 4 when
-    it costs more than its limit.
+    Ends with exit code 2 when [unit] is not answered, when no table of so many rows can meet a criterion, or when every table
+    meets them all, and with 4 when it costs more than its limit.
     """
     from synthrelease.releasing.memory import check_memory, peak_megabytes
     from synthrelease.specification.shortlist import cheaper_plan, narrowed
@@ -82,6 +82,7 @@ def plan(
     else:
         print_plans([(config.name, spec.plan.total) for config, spec in zip(configs, specs, strict=True)])
     for spec in specs:
+        spec.check_unit_answered()
         spec.check_can_fail()
         spec.plan.check_limit(spec.limit)
         check_memory(spec, jobs, rows)
@@ -225,6 +226,7 @@ def check(
     from synthrelease.specification.spec import load_spec
 
     spec = load_spec(config)
+    spec.check_unit_answered()
     spec.check_can_fail()
     out.print(
         f"{spec.title}: the specification is valid: {len(spec.schema.columns)} columns, {len(spec.rules)} rules, "
@@ -240,8 +242,10 @@ def check(
             phase("reading the private file")
             scheduler = cluster_address(backend, address)
             with nullcontext() if scheduler is None else counting_cluster(scheduler) as run:
-                rows = check_fit(source, spec.schema, spec.input, spec.raw, run)
-        out.print(f"{source}: fits the specification; {rows.n_file} rows in the file. {TOLD}")
+                rows = check_fit(source, spec.schema, spec.input, spec.raw, run, spec.unit)
+        persons = spec.persons(rows.n_file)
+        counted = f"{rows.n_file} rows" if persons is None else f"{persons} persons (different values of {spec.unit.key!r})"
+        out.print(f"{source}: fits the specification; {counted} in the file. {TOLD}")
         for text in rows.unread:
             out.print(text, style="yellow")
         if rows.unread:

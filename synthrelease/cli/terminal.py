@@ -134,11 +134,18 @@ def print_plan(spec: Any, shortlist: Path | None = None) -> None:
     for told in chance_of_nothing(spec, shortlist):
         out.print(told, highlight=False)
     kind = "pure" if total.delta == 0 else "approximate"
-    out.print(f"Guarantee: {kind} differential privacy; neighbouring files differ in one {spec.unit.name} that is replaced.")
-    if spec.unit.records_per_person > 1:
+    differ = f"one {spec.unit.name} that is replaced"
+    if spec.unit.key is not None:
+        differ = "the rows of one person, which are replaced by any others"
+        differ += "" if spec.unit.records == 1 else f"; epsilon is for one {spec.unit.name} of them"
+    out.print(f"Guarantee: {kind} differential privacy; neighbouring files differ in {differ}.")
+    if spec.unit.key is not None or spec.unit.records > 1:
         out.print(_person(spec))
     style = "yellow" if spec.rows.way == "exact" else None
-    out.print(ROWS_IN_WORDS[spec.rows.way].format(stated=spec.rows.stated, margin=spec.rows.margin), style=style)
+    rows = ROWS_IN_WORDS[spec.rows.way].format(stated=spec.rows.stated, margin=spec.rows.margin)
+    if spec.unit.key is not None:
+        rows = rows.replace("number of rows of the file", "number of persons of the file")
+    out.print(rows, style=style)
     for line in refusals_in_words(spec):
         out.print(line)
     if spec.split is not None:
@@ -197,6 +204,12 @@ PIECES_IN_WORDS = (
 """What [partition] does."""
 
 
+FIRST_BY_VALUES = (
+    "ordered by their released values, column by column: they lean towards low ones. With first_by, say a date, the first "
+    "are those that happened first"
+)
+
+
 def rounds_in_words(law: StoppingLaw | None) -> str:
     """How rounds are repeated, in a steward's words."""
     if law is None:
@@ -207,11 +220,19 @@ def rounds_in_words(law: StoppingLaw | None) -> str:
 def _person(spec: Any) -> str:
     """What protects a person with several records."""
     unit, total = spec.unit, spec.plan.total
-    loss = loss_of_group(total.epsilon, total.delta, unit.records_per_person)
+    loss = loss_of_group(total.epsilon, total.delta, unit.records)
     protected = "by nothing: delta would be 1 or more" if loss is None else f"at epsilon = {decimal_text(loss.epsilon)}"
     protected += f", delta = {float(loss.delta):.3g}" if loss is not None and loss.delta else ""
     why = f" ({unit.why})" if unit.why else ""
-    return f"A person stands in at most {unit.records_per_person} records{why} and is protected {protected}."
+    if unit.key is None:
+        return f"A person stands in at most {unit.records} records{why} and is protected {protected}."
+    first = "first row" if unit.records == 1 else f"first {unit.records} rows"
+    order = f"ordered by {listing(unit.first_by)}, then by their released values" if unit.first_by else FIRST_BY_VALUES
+    return (
+        f"Persons: {unit.key!r} says whose row it is. Released: the {first} of each person that the rules keep ({order}). All "
+        f"others, and rows without a key, are left out{why}. All rows of a person are protected together {protected}. The key "
+        "itself is never released; the number of persons is public, that of their rows is not."
+    )
 
 
 def print_plans(plans: Sequence[tuple[str, Charge]]) -> None:

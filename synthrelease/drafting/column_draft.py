@@ -107,12 +107,14 @@ class LeftOut:
 
     Attributes
     ----------
-    rows_of_one : of a key whose values come again, the most rows of the public file that have the same one; 0 for all others.
+    rows_of_one, mean_rows : of a key whose values come again, the most rows of the public file that have the same one, and the
+        mean; 0 for all others.
     """
 
     source: str
     because: str
     rows_of_one: int = 0
+    mean_rows: float = 0.0
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -28,7 +28,8 @@ from synthrelease.drafting.column_draft import Answers, ColumnDraft, LeftOut
 from synthrelease.drafting.columns import draft_column, without_role
 from synthrelease.drafting.criteria import MOST_ERRORS, MOST_OFF, AcceptanceDraft, Standing, draft_acceptance, settle, ties
 from synthrelease.drafting.dates import DateColumn, date_column, date_format, draft_dates
-from synthrelease.drafting.public_file import PublicFile, read_public_file
+from synthrelease.drafting.persons import AS_KEY, UnitAnswer
+from synthrelease.drafting.public_file import PublicFile, names_of, read_public_file
 from synthrelease.drafting.said_twice import said_twice
 from synthrelease.drafting.smaller import coarser, fewer, in_order, sizes
 from synthrelease.drafting.suggestions import suggested_rules
@@ -73,6 +74,7 @@ class Draft:
     ----------
     codelists : long codelists, by their path relative to the configuration.
     smaller : why the draft has fewer columns, or coarser bins, than the file would give; empty where it has not.
+    answered : whether it is said how rows belong to persons.
     """
 
     configuration: str
@@ -84,6 +86,7 @@ class Draft:
     source: str
     codelists: Mapping[str, str] = field(default_factory=dict)
     smaller: str = ""
+    answered: bool = True
 
 
 def draft(
@@ -93,6 +96,7 @@ def draft(
     codebook: str | Path | None = None,
     progress: Progress = lambda doing: None,
     wanted: AskedFor = ALL,
+    unit: str | None = None,
 ) -> Draft:
     """Draft a release from a **public** file.
 
@@ -102,20 +106,23 @@ def draft(
     table : of a database.
     codebook : a JSON or CSV file that says what columns and codes mean (`codebook`).
     wanted : the columns of the file that are drafted. Of more than a release can have some are chosen (`chosen_columns`).
+    unit : how rows belong to persons: "row", "KEY" or "KEY:3" (`persons.UnitAnswer`). None leaves the question open.
 
     Raises
     ------
-    InputError : when the name cannot be used, a file cannot be read, has not a column that is wanted, or has fewer than two
-        columns for a release.
+    InputError : when the name cannot be used, `unit` names no column, a file cannot be read, lacks a column that is wanted, or
+        has fewer than two columns for a release.
     """
     if not _NAME.fullmatch(name) or name.lower() in _WINDOWS_DEVICES:
         raise InputError(
             f"expected a name of letters, digits, - and _ that starts with a letter (two files get it), found {name!r}."
         )
     book = read_codebook(codebook) if codebook else {}
+    answer = None if unit is None else UnitAnswer.of(unit, names_of(public, table))
     progress("reading the public file")
     file = read_public_file(public, table, wanted)
-    columns, left_out = _columns(file, book)
+    columns, left_out, dated = _columns(file, book, None if answer is None else answer.key)
+    answer = answer and answer.ordered(file, dated)
     if len(columns) < 2:
         reasons = "; ".join(f"{column.source!r}: {column.because}" for column in left_out)
         raise InputError(f"{public}: expected at least two columns that a release can have, found {len(columns)} ({reasons}).")
@@ -123,13 +130,17 @@ def draft(
         progress("choosing among the columns")
         columns, others = chosen_columns(columns, file.batches(), file.n_rows)
         left_out += others
-    return _Drafting(name, file, columns, left_out, progress).run()
+    return _Drafting(name, file, columns, left_out, progress, answer).run()
 
 
-def _columns(file: PublicFile, book: Mapping[str, CodebookEntry]) -> tuple[list[ColumnDraft], list[LeftOut]]:
-    """Every column of the file, in its order."""
+def _columns(
+    file: PublicFile, book: Mapping[str, CodebookEntry], key: str | None = None
+) -> tuple[list[ColumnDraft], list[LeftOut], list[str]]:
+    """Every column of the file, in its order, without that of the key; and which hold dates."""
     answers = {
-        source: _answers(file, source, texts, book.get(source, CodebookEntry())) for source, texts in file.columns.items()
+        source: _answers(file, source, texts, book.get(source, CodebookEntry()))
+        for source, texts in file.columns.items()
+        if source != key
     }
     dated = draft_dates(_date_columns(file, answers), [])
     columns: list[ColumnDraft] = []
@@ -139,6 +150,7 @@ def _columns(file: PublicFile, book: Mapping[str, CodebookEntry]) -> tuple[list[
     ]
     left_out += [LeftOut(source="", because="it has no name in the header")] * file.unnamed
     left_out += file.not_wanted
+    left_out += [LeftOut(source=key, because=AS_KEY)] if key is not None else []
     for source, found in answers.items():
         taken = [column.name for column in columns]
         drafted = dated[source] if source in dated else draft_column(found, taken)
@@ -146,7 +158,7 @@ def _columns(file: PublicFile, book: Mapping[str, CodebookEntry]) -> tuple[list[
             left_out.append(drafted)
         else:
             columns += drafted if isinstance(drafted, list) else [drafted]
-    return columns, left_out
+    return columns, left_out, list(dated)
 
 
 def _answers(file: PublicFile, source: str, texts: Mapping[str | None, int], entry: CodebookEntry) -> Answers:
@@ -227,8 +239,10 @@ class _Drafting:
         columns: Sequence[ColumnDraft],
         left_out: Sequence[LeftOut],
         progress: Progress,
+        unit: UnitAnswer | None = None,
     ):
         self.name, self.file, self.columns, self.left_out, self.progress = name, file, columns, left_out, progress
+        self.unit, self.n_kept = unit, 0
 
     def run(self) -> Draft:
         tried = self._tried()
@@ -290,7 +304,7 @@ class _Drafting:
             self.progress(f"too many columns for so few rows: trying {kept} of {len(columns)} columns")
             stay, gone = fewer(drafted, order, kept)
             left_out = [*whole.drafting.left_out, *gone]
-            one = _Drafting(self.name, self.file, stay, left_out, lambda doing: None)._tried(only_pairs=True)
+            one = _Drafting(self.name, self.file, stay, left_out, lambda doing: None, self.unit)._tried(only_pairs=True)
             smaller = f"{why} So this draft has {len(one.drafting.columns)} of the {len(columns)} columns{how}."
             return replace(one, choices=replace(one.choices, smaller=smaller))
 
@@ -314,7 +328,7 @@ class _Drafting:
             rules=(),
             minimum_count=1,
             unique=0.0,
-            rows=rows_budget(self.file.n_rows),
+            rows=rows_budget(self.n_kept or self.file.n_rows),
             limit=Fraction(1000),
         )
 
@@ -324,11 +338,13 @@ class _Drafting:
         public = self._read(spec)
         if not public.total:
             raise InputError(f"{self.file.name}: every row has a gap in some column; nothing is left to draft from.")
+        if self.unit is not None and self.unit.key is not None:
+            self.n_kept = public.total
         transformation = spec.space[0].transformation
         return spec, public.merge(transformation.layout, transformation.maps)
 
     def _read(self, spec: ReleaseSpec) -> Counts:
-        return read_public(self.file.source, spec.schema, spec.input, spec.raw)
+        return read_public(self.file.source, spec.schema, spec.input, spec.raw, spec.unit)
 
     def _unruled(self) -> list[str]:
         """Columns that plausibility has nothing to say about."""
@@ -336,7 +352,7 @@ class _Drafting:
 
     def _draft(self, choices: Choices, acceptance: AcceptanceDraft) -> Draft:
         return Draft(
-            configuration=configuration_text(self.name, self.file, self.columns, self.left_out, choices),
+            configuration=configuration_text(self.name, self.file, self.columns, self.left_out, choices, self.unit),
             acceptance=acceptance_text(self.name, self.file, acceptance, self.columns),
             columns=tuple(self.columns),
             left_out=tuple(self.left_out),
@@ -344,6 +360,7 @@ class _Drafting:
             n_rows=self.file.n_rows,
             source=self.file.name,
             smaller=choices.smaller,
+            answered=self.unit is not None,
             codelists={path: codelist_text(column) for column in self.columns if (path := codelist_name(self.name, column))},
         )
 
@@ -396,6 +413,7 @@ def write_draft(
     codebook: str | Path | None = None,
     progress: Progress = lambda doing: None,
     wanted: AskedFor = ALL,
+    unit: str | None = None,
 ) -> tuple[Path, Path, Draft]:
     """Write configs/NAME.toml and acceptance/NAME.toml under a folder; neither may be there already.
 
@@ -415,7 +433,7 @@ def write_draft(
     for path in _paths(into, name):
         if os.path.lexists(path):
             raise OutputError(f"{path}: expected no such file, found one. Nothing was overwritten: choose another name.")
-    found = draft(name, public, table, codebook, progress, wanted)
+    found = draft(name, public, table, codebook, progress, wanted, unit)
     problem = ""
     try:
         paths = _write(into, name, found)

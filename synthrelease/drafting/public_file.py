@@ -96,6 +96,23 @@ def read_public_file(path: str | Path, table: str | None = None, wanted: AskedFo
     raise InputError(f"{source}: {problem}")
 
 
+def names_of(path: str | Path, table: str | None = None) -> list[str]:
+    """The columns of a public file, before its rows are read; empty where nothing of a header can be read.
+
+    Raises
+    ------
+    InputError : when there is no such file or table.
+    """
+    source = Source.of(path, table)
+    problem = ""
+    try:
+        _, names = _layout(source)
+        return [] if names == ["?"] else [name for name in names if name]
+    except InputError as error:
+        problem = str(error)
+    raise InputError(f"{source}: {problem}")
+
+
 def _read(source: Source, wanted: AskedFor) -> PublicFile:
     policy, names = _layout(source)
     unnamed, names = names.count(""), [name for name in names if name]

@@ -14,6 +14,7 @@ from fractions import Fraction
 from synthrelease.drafting.bins import bin_texts
 from synthrelease.drafting.column_draft import ColumnDraft, LeftOut
 from synthrelease.drafting.criteria import OTHERS, AcceptanceDraft
+from synthrelease.drafting.persons import UnitAnswer, unit_lines
 from synthrelease.drafting.public_file import PublicFile
 from synthrelease.drafting.suggestions import Suggestion
 from synthrelease.specification.json_schema import ACCEPTANCE_NAME, CONFIGURATION_NAME
@@ -52,9 +53,14 @@ class Choices:
 
 
 def configuration_text(
-    name: str, file: PublicFile, columns: Sequence[ColumnDraft], left_out: Sequence[LeftOut], choices: Choices
+    name: str,
+    file: PublicFile,
+    columns: Sequence[ColumnDraft],
+    left_out: Sequence[LeftOut],
+    choices: Choices,
+    unit: UnitAnswer | None = None,
 ) -> str:
-    """configs/NAME.toml"""
+    """configs/NAME.toml; `unit` None where nobody has said how rows belong to persons."""
     weighted = any(column.weight for column in columns)
     gaps = [column for column in columns if column.missing_rows and not column.keeps_missing]
     lines = [
@@ -73,6 +79,10 @@ def configuration_text(
         'missing = "drop"                # a row with a missing value is left out, unless its column says "bin"',
         'outside = "clip"                # a number outside the bounds counts as the nearest bound; or "drop", "error"',
         "",
+        *_heading("Persons: whose rows are protected together"),
+        "",
+        *unit_lines(unit, left_out),
+        "",
         *_heading("Columns: public bounds and bins. Nothing here may be learned from the private file."),
         *_comment(
             "`numbers` stand for bins wherever somebody computes with the released table: the mean of the rows in the bin, as "
@@ -81,7 +91,6 @@ def configuration_text(
         ),
         "",
     ]
-    lines += _unit(left_out)
     for column in columns:
         lines += [*_column(name, column), ""]
     lines += _left_out(left_out)
@@ -134,26 +143,6 @@ def _left_out(left_out: Sequence[LeftOut]) -> list[str]:
         else:
             lines += [line for source in sources for line in _comment(f"Left out: {source}, because {because}.")]
     return lines
-
-
-def _unit(left_out: Sequence[LeftOut]) -> list[str]:
-    """What a key tells about persons in several rows, as a table to be decided about."""
-    keys = [column for column in left_out if column.rows_of_one > 1]
-    if not keys:
-        return []
-    named = ", ".join(f"{column.source!r} (up to {column.rows_of_one} rows)" for column in keys)
-    return [
-        *_comment(
-            f"The file has keys that several rows share: {named}. Where one stands for a person, all rows of the person have "
-            "to be protected together: say below in how many one can stand at most, and see to it, by a public rule, that "
-            "nobody stands in more; or prepare a file of one row per person. A person's guarantee is so many times epsilon."
-        ),
-        "# [unit]",
-        '# name = "record"',
-        f"# records_per_person = {max(column.rows_of_one for column in keys)}",
-        '# why = "..."',
-        "",
-    ]
 
 
 def _rules(rules: Sequence[Suggestion], columns: Sequence[ColumnDraft], n_rows: int) -> list[str]:

@@ -6,14 +6,14 @@ once for each cell that occurs, at the end.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from synthrelease.domain.counts import Counts, Tally
 from synthrelease.domain.schema import Column, Layout, Schema
-from synthrelease.enclave.texts import Batch
+from synthrelease.enclave.texts import Batch, Texts
 from synthrelease.enclave.values import MISSING, OUTSIDE, WRONG, Digits, Known, atomic_bins
 from synthrelease.errors import InputError
 from synthrelease.toml.columns import InputTable
@@ -32,7 +32,7 @@ class CountedRows:
     Attributes
     ----------
     cells : the rows with a bin in every column.
-    n_rows : the number of all rows.
+    n_rows : the number of all rows; where a key tells persons, the most records that so many persons can have.
     problems : (column, kind) of values that must not occur; the cells are then of no use.
     unread : columns with texts that are no number, or no date, and count as missing values.
     """
@@ -45,21 +45,44 @@ class CountedRows:
 
 def count_batches(batches: Iterable[Batch], schema: Schema, policy: InputTable) -> CountedRows:
     """Give every text of every batch its bin, and count. Raises InputError for too many rows."""
-    cells, n_rows, problems, unread = CellCount(schema.layout), 0, set[tuple[int, int]](), set[int]()
-    known: list[dict[str, Known]] = [{} for _ in schema.columns]
+    cells, rule = CellCount(schema.layout), BinRule(schema, policy)
     for _, columns in batches:
-        digits = [atomic_bins(columns, column, policy, each) for column, each in zip(schema.columns, known, strict=True)]
-        n_rows += len(digits[0].codes)
-        check_number_of_rows(n_rows)
+        digits = rule.bins(columns)
+        if not rule.problems:
+            cells.add(digits)
+    return CountedRows(
+        cells=cells.total(), n_rows=rule.n_rows, problems=frozenset(rule.problems), unread=frozenset(rule.unread)
+    )
+
+
+class BinRule:
+    """Gives every text its bin, a batch at a time, and notes what must not occur.
+
+    Attributes
+    ----------
+    n_rows, problems, unread : of all batches so far, as in `CountedRows`.
+    """
+
+    def __init__(self, schema: Schema, policy: InputTable):
+        self._schema, self._policy = schema, policy
+        self._known: list[dict[str, Known]] = [{} for _ in schema.columns]
+        self.n_rows, self.problems, self.unread = 0, set[tuple[int, int]](), set[int]()
+
+    def bins(self, columns: Mapping[str, Texts]) -> list[Digits]:
+        """The bins of each column of the schema. Raises InputError for too many rows."""
+        schema = self._schema
+        digits = [
+            atomic_bins(columns, column, self._policy, each) for column, each in zip(schema.columns, self._known, strict=True)
+        ]
+        self.n_rows += len(digits[0].codes)
+        check_number_of_rows(self.n_rows)
         for place, (column, found) in enumerate(zip(schema.columns, digits, strict=True)):
             kinds = found.kinds()
-            problems |= {(place, kind) for kind in kinds.intersection(_forbidden_kinds(column))}
+            self.problems |= {(place, kind) for kind in kinds.intersection(_forbidden_kinds(column))}
             if WRONG in kinds:
-                unread.add(place)
+                self.unread.add(place)
                 digits[place] = _as_missing(found, column)
-        if not problems:
-            cells.add(digits)
-    return CountedRows(cells=cells.total(), n_rows=n_rows, problems=frozenset(problems), unread=frozenset(unread))
+        return digits
 
 
 def _as_missing(digits: Digits, column: Column) -> Digits:
@@ -94,7 +117,7 @@ class CellCount:
 
     def add(self, digits: Sequence[Digits]) -> None:
         """Count the rows of a batch that have a bin in every column. The bins of one column each."""
-        kept = _rows_with_bins(digits)
+        kept = rows_with_bins(digits)
         if not self._layout.has_codes:
             self._others.add(Counts.of(self._layout, [_part(each, kept) for each in digits]))
             return
@@ -116,7 +139,7 @@ class CellCount:
         return Counts(self._layout, codes, self._dense[codes])
 
 
-def _rows_with_bins(digits: Sequence[Digits]) -> np.ndarray | None:
+def rows_with_bins(digits: Sequence[Digits]) -> np.ndarray | None:
     """(n_rows,) whether a row has a bin in every column; None where all have."""
     without = [each for each in digits if each.of_text.min(initial=0) < 0]
     return np.all([(each.of_text >= 0)[each.codes] for each in without], axis=0) if without else None

@@ -16,14 +16,19 @@ from synthrelease.domain.plausibility import Plausibility
 from synthrelease.domain.schema import Column, Schema
 from synthrelease.enclave.counting import count_batches
 from synthrelease.enclave.door import PrivateRows
+from synthrelease.enclave.first_rows import count_first_rows
 from synthrelease.enclave.many_files import UNFORESEEN, Run, count_files
 from synthrelease.enclave.reading import batches
 from synthrelease.enclave.record_numbers import PieceOfRegister, count_piece
 from synthrelease.enclave.source import Source
 from synthrelease.enclave.values import MISSING, OUTSIDE, WRONG
 from synthrelease.errors import InputError, listing
+from synthrelease.toml.budget import UnitTable
 from synthrelease.toml.columns import InputTable
 
+ROWS_ALONE = UnitTable()
+"""Each row is a record."""
+TOGETHER = "all rows of a person must be seen together."
 ADVICE = (
     "Neither rows nor values are shown, and how many rows it concerns is not told. What this message says comes from the "
     "private file and is not paid for: do not change bounds, bins or categories because of it. What works for any file, and is "
@@ -38,6 +43,7 @@ def ingest(
     raw: Plausibility,
     run: Run | None = None,
     piece: PieceOfRegister | None = None,
+    unit: UnitTable = ROWS_ALONE,
 ) -> PrivateRows:
     """Read the private file once and group the rows that the public rules keep to atomic cells.
 
@@ -45,6 +51,7 @@ def ingest(
     ----------
     run : where the files of a table are counted, when it has several: here, or on a cluster of the enclave (`cluster`).
     piece : of the register, whose rows alone are kept; None for all.
+    unit : how rows belong to persons: with a key, the first rows of each are kept alone (`first_rows`).
 
     Raises
     ------
@@ -56,10 +63,12 @@ def ingest(
     The result may be any table of kept rows: rows with a missing value, a value outside or against a raw rule are left out
     where the specification says so, and their number stays behind the door with the counts. `resizing.resize` makes of it the
     table that a release works with. Whether a row is in the piece is a rule for that row alone, too, once the key is there
-    (theory 11.12, pieces for ever). The number of rows of the file is public. Where the specification asks for "error", a value
-    that does not fit stops the run: files with such values are outside the domain of the guarantee.
+    (theory 11.12, pieces for ever). The number of rows of the file is public. With a key the number of persons is, in its
+    place, and which rows of a person are kept is a function of these alone (theory 1.9, first rows of a person). Where the
+    specification asks for "error", a value that does not fit stops the run: files with such values are outside the domain of
+    the guarantee.
     """
-    found = _counts_or_problem(path, schema, policy, raw, run, piece)
+    found = _counts_or_problem(path, schema, policy, raw, run, piece, unit)
     if isinstance(found, str):
         raise InputError(found)
     return PrivateRows(found.kept, found.n_file)
@@ -71,7 +80,7 @@ class Fit:
 
     Attributes
     ----------
-    n_file : the number of its rows, which is public.
+    n_file : the number of its rows, which is public; with a key, the most records that its persons can have.
     unread : what to say of each column with texts that are no number, or no date: exact facts about the file, for its steward.
     """
 
@@ -79,7 +88,14 @@ class Fit:
     unread: tuple[str, ...]
 
 
-def check_fit(path: str | Path | Source, schema: Schema, policy: InputTable, raw: Plausibility, run: Run | None = None) -> Fit:
+def check_fit(
+    path: str | Path | Source,
+    schema: Schema,
+    policy: InputTable,
+    raw: Plausibility,
+    run: Run | None = None,
+    unit: UnitTable = ROWS_ALONE,
+) -> Fit:
     """Read a private file as a release does, and keep nothing of it.
 
     Raises
@@ -91,20 +107,22 @@ def check_fit(path: str | Path | Source, schema: Schema, policy: InputTable, raw
     Not covered: that a column has texts that are no number may be due to one record. A wrong decimal mark or format of dates
     would otherwise be found after the charge, by a release of rows that are all left out. A release never says it.
     """
-    found = _counts_or_problem(path, schema, policy, raw, run)
+    found = _counts_or_problem(path, schema, policy, raw, run, unit=unit)
     if isinstance(found, str):
         raise InputError(found)
     return Fit(n_file=found.n_file, unread=found.unread)
 
 
-def read_public(path: str | Path | Source, schema: Schema, policy: InputTable, raw: Plausibility) -> Counts:
+def read_public(
+    path: str | Path | Source, schema: Schema, policy: InputTable, raw: Plausibility, unit: UnitTable = ROWS_ALONE
+) -> Counts:
     """The kept rows of a file that is public: counts that anybody may see. Only the rehearsal may call it.
 
     Raises
     ------
     InputError : as `ingest`, for texts that are no number or no date, and for a file of which no row is kept.
     """
-    found = _counts_or_problem(path, schema, policy, raw)
+    found = _counts_or_problem(path, schema, policy, raw, unit=unit)
     if isinstance(found, str):
         raise InputError(found)
     if found.unread:
@@ -136,11 +154,12 @@ def _counts_or_problem(
     raw: Plausibility,
     run: Run | None = None,
     piece: PieceOfRegister | None = None,
+    unit: UnitTable = ROWS_ALONE,
 ) -> _KeptRows | str:
     """The counts, or what is wrong: a text, so that no error carries a frame or cause that saw values."""
     path = Source.of(path)
     try:
-        return _read(path, schema, policy, raw, run, piece)
+        return _read(path, schema, policy, raw, run, piece, unit)
     except InputError as error:
         return f"{path}: {error}"
     except Exception:
@@ -148,9 +167,19 @@ def _counts_or_problem(
 
 
 def _read(
-    path: Source, schema: Schema, policy: InputTable, raw: Plausibility, run: Run | None, piece: PieceOfRegister | None
+    path: Source,
+    schema: Schema,
+    policy: InputTable,
+    raw: Plausibility,
+    run: Run | None,
+    piece: PieceOfRegister | None,
+    unit: UnitTable,
 ) -> _KeptRows:
-    if piece is not None:
+    if unit.key is not None and (piece is not None or run is not None):
+        raise InputError("expected no cluster and no piece of a register with [unit] key: " + TOGETHER)
+    if unit.key is not None:
+        found = count_first_rows(path, schema, policy, raw, unit)
+    elif piece is not None:
         found = count_piece(path, schema, policy, piece)
     elif path.holds_files():
         found = count_files(path.files, schema, policy, run)

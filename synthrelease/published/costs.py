@@ -94,6 +94,8 @@ class DomainPart(Part):
     margin, shortfall : of a counted number: what was taken off the noisy count, and the probability with which it may
         nevertheless lie above the number of kept rows; public rows then filled up.
     missing_values : the texts that count as missing.
+    persons : of the private file, where a key tells their rows: how many different keys it has. `file_rows` is then the most
+        records that they can have, so many times `records` of the guarantee's person: how many rows the file has is not told.
     """
 
     way: Way = Field(validation_alias=AliasChoices("rows", "way"), serialization_alias="rows")
@@ -101,9 +103,16 @@ class DomainPart(Part):
     margin: int | None
     shortfall: ExactText | None
     missing_values: list[str]
+    persons: int | None = None
+
+    @model_serializer(mode="wrap")
+    def _without_persons(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return {name: value for name, value in dump(self).items() if name != "persons" or value is not None}
 
     @classmethod
-    def of(cls, rule: RowsRule, file_rows: int | None, missing_values: tuple[str, ...]) -> DomainPart:
+    def of(
+        cls, rule: RowsRule, file_rows: int | None, missing_values: tuple[str, ...], persons: int | None = None
+    ) -> DomainPart:
         counted = rule.way == "counted"
         return cls(
             way=rule.way,
@@ -111,6 +120,7 @@ class DomainPart(Part):
             margin=rule.margin if counted else None,
             shortfall=str(SHORTFALL) if counted else None,
             missing_values=list(missing_values),
+            persons=persons,
         )
 
 

@@ -35,7 +35,15 @@ class ScopePart(Part):
     published_figures: list[str]
 
     @classmethod
-    def of(cls, way: Way, calibrated: bool, divided: bool = False, sampled: bool = False, split: bool = False) -> ScopePart:
+    def of(
+        cls,
+        way: Way,
+        calibrated: bool,
+        divided: bool = False,
+        sampled: bool = False,
+        split: bool = False,
+        persons: bool = False,
+    ) -> ScopePart:
         """What is published exactly.
 
         Parameters
@@ -45,9 +53,10 @@ class ScopePart(Part):
         divided : whether the rows were divided into pieces, whose sizes follow from the number of rows.
         sampled : whether the file is said to be a sample, of as many records as it has rows.
         split : whether a piece of a register was read; which one, the specification says.
+        persons : whether a key told the rows of a person, so that the number of persons is published.
         """
         sizes = ["partition"] if divided else []
-        known = ["population.sampled"] if sampled else []
+        known = [*(["population.sampled"] if sampled else []), *(["domain.persons"] if persons else [])]
         known_before = ["schema", "groups", "rules", "domain"]
         of_the_file = {
             "exact": ["n_rows", "domain.rows"],
@@ -94,12 +103,19 @@ class FlavourPart(Part):
 
     @classmethod
     def of(
-        cls, guarantee: Guarantee, way: Way, calibrated: bool, divided: bool = False, sampled: bool = False, split: bool = False
+        cls,
+        guarantee: Guarantee,
+        way: Way,
+        calibrated: bool,
+        divided: bool = False,
+        sampled: bool = False,
+        split: bool = False,
+        persons: bool = False,
     ) -> FlavourPart:
         """The building blocks of a guarantee; the others as for `ScopePart.of`."""
         return cls(
             domain=DOMAIN,
-            scope=ScopePart.of(way, calibrated, divided, sampled, split),
+            scope=ScopePart.of(way, calibrated, divided, sampled, split, persons),
             unit=REPLACED,
             standard="(epsilon, delta)" if guarantee.delta else "multiplicative",
             intensity=IntensityPart(epsilon_exact=str(guarantee.epsilon), delta_exact=str(guarantee.delta)),

@@ -132,7 +132,7 @@ def rehearse(
     _ = spec.plan.total  # what has no guarantee is refused before the folder is made
     progress("reading the public file", 0, 0)
     comparison = CopyComparison.of(spec, copies, quasi_identifiers)
-    public = read_public(data, spec.schema, spec.input, spec.raw)
+    public = read_public(data, spec.schema, spec.input, spec.raw, spec.unit)
     source = Source.of(data)
     known = RehearsedTable(bytes=source.size(), sha256=source.digest(), table=public.digest())
     about = {

@@ -92,16 +92,23 @@ def _rounds(value: float) -> str:
     return f"{value:,.0f}" if value >= 10 else f"{value:.1f}"
 
 
+_OPEN = (
+    "How many rows one person can have is not answered yet ([unit] in the configuration). Here each row counted as another; "
+    "`plan`, `check` and `release` refuse until it is said. With a key fewer rows are released: rehearse again then."
+)
+
+
 def warnings(rehearsal: Rehearsal) -> list[str]:
-    """What is wrong with thresholds, one sentence each."""
+    """The open question about persons, and what is wrong with thresholds, one sentence each."""
+    asked = [] if rehearsal.spec.unit.answered else [_OPEN]
     if rehearsal.look is None:
-        return []
+        return asked
     looks, of_each = zip(rehearsal.spec.criteria, rehearsal.look.criteria, strict=True), units(rehearsal)
     found = []
     for criterion, look in looks:
         unit = f" (in: {of_each[criterion.name]})" if of_each[criterion.name] else ""
         found += [f"{criterion.name}{unit}: {verdict.text}" for verdict in look.verdicts]
-    return found
+    return asked + found
 
 
 def binding(rehearsal: Rehearsal) -> str:

@@ -57,7 +57,7 @@ class Attempt:
 
 def read_priors(spec: ReleaseSpec) -> dict[str, Counts]:
     """The public tables that generators start from. Raises InputError when one does not fit the specification."""
-    return {name: read_public(path, spec.schema, spec.input, spec.raw) for name, path in spec.priors.items()}
+    return {name: read_public(path, spec.schema, spec.input, spec.raw, spec.unit) for name, path in spec.priors.items()}
 
 
 @one_thread

@@ -140,7 +140,7 @@ def read_private(
     """
     if (None if piece is None else piece.rule) != spec.split:
         raise BudgetError("Refused: expected the piece that [split] names, found another or none. No private count was read.")
-    rows = ingest(data, spec.schema, spec.input, spec.raw, run, piece)
+    rows = ingest(data, spec.schema, spec.input, spec.raw, run, piece, spec.unit)
     if rows.is_public(public) or (piece is not None and public and _whole_is_public(spec, data, public)):
         raise BudgetError(
             f"Refused: {data} holds the rows of a table that is said to be public: a prior, or what the shortlist was "
@@ -169,9 +169,9 @@ def stated_guarantee(spec: ReleaseSpec, n_file: int, n: int) -> Guarantee:
     return Guarantee(
         epsilon=spec.plan.total.epsilon,
         delta=spec.plan.total.delta,
-        invariants=invariants(spec.rows.way, n_file, n),
+        invariants=invariants(spec.rows.way, n_file, n, spec.persons(n_file)),
         unit_name=spec.unit.name,
-        records_per_person=spec.unit.records_per_person,
+        records_per_person=spec.unit.records,
         why=spec.unit.why,
     )
 

@@ -12,9 +12,12 @@ def check_population(release: ReleaseFile, problems: Problems) -> None:
     if release.population is None:
         return
     where = "population"
-    if release.unit.records_per_person > 1:
+    if release.unit.records > 1:
         expected = "no such table: a person in several records is a cluster, for which there is no such bound"
-        problems.add(where, expected, f"[unit] records_per_person = {release.unit.records_per_person}")
+        problems.add(where, expected, f"[unit] records_per_person = {release.unit.records}")
+    if release.unit.key is not None:
+        expected = "no such table: the rows of persons were drawn as clusters, for which there is no such bound"
+        problems.add(where, expected, f"[unit] key = {release.unit.key!r}")
     if weights := [name for name, table in release.columns.items() if table.role == WEIGHT]:
         expected = "no such table: design weights belong to unequal probabilities, for which there is no such bound"
         problems.add(where, expected, f"the weight {weights[0]!r}")

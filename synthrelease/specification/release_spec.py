@@ -26,6 +26,7 @@ from synthrelease.domain.schema import Schema
 from synthrelease.errors import InputError, Problem, SpecError
 from synthrelease.measurements.noisy_tables import NoisyMarginals
 from synthrelease.specification.canonical import canonical_text, with_digests
+from synthrelease.specification.persons import check_unit_answered
 from synthrelease.specification.series import Series
 from synthrelease.toml.budget import UnitTable
 from synthrelease.toml.bundle import BundleTable
@@ -62,7 +63,7 @@ class ReleaseSpec:
     split : which piece of the register is read; None where all rows are.
     exact_domain : where the number of kept rows is published exactly, a digest of all that decides which rows are kept;
         None otherwise. Exact releases of one dataset on different domains would give away an exact difference.
-    unit : what a record is, and in how many records a person can stand.
+    unit : what a record is, in how many records a person can stand, and the key that tells the rows of a person.
     budget_reason : the steward's words on the budget.
     population : what the file is a simple random sample of; None where nothing is said.
     calibration : what the accepted table is weighted to, over atomic bins; None where it gets no weights.
@@ -169,6 +170,14 @@ class ReleaseSpec:
             risk=self.bound_risk,
             transformations=len(self.space.transformations),
         )
+
+    def check_unit_answered(self) -> None:
+        """Raises SpecError where nobody has said how rows belong to persons: everything that promises or spends asks."""
+        check_unit_answered(self.unit, self.path)
+
+    def persons(self, n_file: int) -> int | None:
+        """Of n_file records that the persons of a file can have at most, how many persons that is; None without a key."""
+        return None if self.unit.key is None else n_file // self.unit.records
 
     def check_sampled(self, n_file: int) -> None:
         """Raises InputError for a file of more rows, a public number, than the population that it is said to be a sample of."""

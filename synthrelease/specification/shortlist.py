@@ -283,11 +283,11 @@ def shortlist_text(
     ]
     if data is not None:
         lines.append(f"data = {_toml(data.model_dump())}  # the public file; releases of this very file are refused")
-    lines += _plan_lines("rehearsed", "the plan of the configuration as it was rehearsed", rehearsed)
-    lines += _plan_lines("proposal", "a cheaper plan: `synthrelease rehearse ... --adopt` writes it", proposal)
     if verdict is not None:
         lines += ["# On how columns hang together; `release` refuses what is lost and not known to the acceptance file"]
         lines.append(f"verdict = {_toml(verdict.model_dump(mode='json', exclude_none=True))}")
+    lines += _plan_lines("rehearsed", "the plan of the configuration as it was rehearsed", rehearsed)
+    lines += _plan_lines("proposal", "a cheaper plan: `synthrelease rehearse ... --adopt` writes it", proposal)
     for table in configurations:
         lines += ["", "[[configurations]]"] + [f"{key} = {_toml(value)}" for key, value in table.items()]
     return "\n".join(lines) + "\n"

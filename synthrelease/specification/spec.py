@@ -31,6 +31,7 @@ from synthrelease.specification.categories import ColumnError
 from synthrelease.specification.codelists import with_codelists
 from synthrelease.specification.columns import build_column, group_binning
 from synthrelease.specification.level_rules import with_levels_written_out
+from synthrelease.specification.persons import check_unit
 from synthrelease.specification.pieces import check_partition, check_split, partition_rule, split_rule
 from synthrelease.specification.population import check_population
 from synthrelease.specification.queries import check_queries
@@ -177,6 +178,7 @@ class _SpecBuilder:
         check_answered(self.release.selection, space, criteria, setting, self.problems, self.acceptance_file)
         check_partition(self.release, criteria, self.problems, self.acceptance_file)
         check_split(self.release, schema, self.problems)
+        check_unit(self.release, schema, self.problems)
         rows = self._rows_rule(schema, raw)
         self._check_stated(rows, space, criteria)
         calibration = self._calibration(schema, groups, space, synthetic)
@@ -272,7 +274,8 @@ class _SpecBuilder:
         stated = self.release.input.rows
         if isinstance(stated, int):
             return RowsRule(way="stated", stated=stated)
-        every = not dropped and not raw.masks
+        several = self.release.unit.key is not None and self.release.unit.records > 1  # how many a person has is private
+        every = not dropped and not raw.masks and not several
         if every and self.release.split is None:
             return RowsRule(way="whole")
         if stated == "exact":

@@ -36,19 +36,50 @@ class BudgetTable(SpecTable):
     reason: Reason = ""
 
 
+NOT_ANSWERED = "not answered"
+"""Of [unit] records_per_person: nobody has said yet how rows belong to persons. What spends refuses it."""
+
+
 class UnitTable(SpecTable):
     """[unit]: how the records that the guarantee protects belong to persons.
 
     Attributes
     ----------
     name : what a record is, in one word or two. Example: `name = "hospital stay"`.
-    records_per_person : in how many records of the file one person can stand at most. Example: `records_per_person = 12`.
+    key : the column of the file that says whose row it is. Of each person the first records_per_person rows that the rules keep
+        are released, and all others left out; then all rows of a person are protected together, however many there are. The
+        key is used for this alone and never released. Without a key each row is a record, and nothing is left out.
+        Example: `key = "patient"`.
+    first_by : with a key, the columns of the file by which a person's rows are ordered: numbers by size, dates by time, other
+        texts by their first letters, rows without a value last. Rows that agree in them are ordered by what is released.
+        Example: `first_by = ["admitted"]`, `key = "patient"`.
+    records_per_person : with a key, how many rows of a person are released at most; without one, in how many rows of the file
+        one person can stand at most. "not answered", as in drafts, is refused by what spends.
+        Example: `records_per_person = 12`.
     why : where that number comes from. Example: `why = "One stay a month is counted"`.
     """
 
     name: Line = Field(default="record", min_length=1, max_length=60)
-    records_per_person: int = Field(default=1, ge=1, le=1000)
+    key: str | None = Field(default=None, min_length=1)
+    first_by: list[str] = Field(default_factory=list, max_length=20)
+    records_per_person: Annotated[int, Field(ge=1, le=1000)] | Literal["not answered"] = 1
     why: Reason = ""
+
+    @property
+    def answered(self) -> bool:
+        """Whether somebody has said how rows belong to persons."""
+        return self.records_per_person != NOT_ANSWERED
+
+    @property
+    def records(self) -> int:
+        """The most records of a person; 1 as long as nobody has said anything else."""
+        return self.records_per_person if isinstance(self.records_per_person, int) else 1
+
+    @model_validator(mode="after")
+    def _order_belongs_to_a_key(self) -> UnitTable:
+        if self.first_by and self.key is None:
+            raise ValueError("first_by orders the rows of a person, so it needs a key")
+        return self
 
 
 SMALLEST_LAW = Fraction(1, 10**6)

@@ -12,6 +12,9 @@ def beyond(document: ReleaseDocument) -> Iterator[str]:
     rows, in_file = document.rows_worked_with, document.domain.file_rows
     if in_file is None:
         yield f"that {rows} rows of a private file were kept and counted"
+    elif (persons := document.domain.persons) is not None:
+        yield f"that a private file of {persons} persons was counted, {rows} of whose rows were worked with"
+        yield "that one key in it is one person, and that the first rows of each were taken as the specification says"
     else:
         yield f"that a private file of {in_file} rows was counted, {rows} of which were worked with"
     yield "that noise was drawn as it should be: a released figure can be any number on the grid of its noise"
@@ -22,7 +25,8 @@ def beyond(document: ReleaseDocument) -> Iterator[str]:
     if document.imputation is not None:
         yield "that donors were drawn at random for the complete copies"
     records = document.guarantee.person.records
-    yield f"that no person stands in more than {records} record{'s' if records > 1 else ''} of the file"
+    if document.domain.persons is None:
+        yield f"that no person stands in more than {records} record{'s' if records > 1 else ''} of the file"
     if document.calibration is not None:
         yield f"that the totals of the weights were published, as is stated: {document.calibration.source}"
     if document.series is not None:

@@ -136,7 +136,10 @@ def _domain_problems(document: ReleaseDocument) -> Iterator[str]:
     in_file = rows if domain.file_rows is None else domain.file_rows
     if not (rows <= in_file and (domain.way != "whole" or rows == in_file)):
         yield f"domain: expected at most the {in_file} rows of the file (all, where none is left out), found {rows}"
-    expected = list(invariants(domain.way, in_file, rows))
+    records = document.guarantee.person.records
+    if domain.persons is not None and domain.file_rows != domain.persons * records:
+        yield f"domain: expected {records} rows of each of {domain.persons} persons at most, found {domain.file_rows} in all"
+    expected = list(invariants(domain.way, in_file, rows, domain.persons))
     if document.guarantee.invariants != expected:
         yield f"guarantee: expected the invariants {expected}, found {document.guarantee.invariants}"
     charged = next((leaf for leaf in document.charges.leaves() if leaf.name == NUMBER_OF_ROWS), None)
@@ -148,7 +151,10 @@ def _domain_problems(document: ReleaseDocument) -> Iterator[str]:
     shortfall = None if charged is None else str(SHORTFALL)
     if (domain.margin, domain.shortfall) != (margin, shortfall):
         yield f"domain: expected the margin {margin} and the shortfall {shortfall}, found {domain.margin}, {domain.shortfall}"
-    dropped = split or bool(document.raw_rules) or any("drop" in (one.missing, one.outside) for one in document.columns)
+    several = domain.persons is not None and records > 1
+    dropped = (
+        split or several or bool(document.raw_rules) or any("drop" in (one.missing, one.outside) for one in document.columns)
+    )
     if not dropped and domain.way in ("counted", "exact"):
         yield f"domain: nothing is left out, so the number of rows is that of the file; found {domain.way!r}"
     if dropped and domain.way == "whole":

@@ -12,10 +12,8 @@ from synthrelease.verification.checks import Check
 def flavour(document: ReleaseDocument) -> Check:
     """Compare what is stated with what follows from guarantee, domain and calibration."""
     stated = document.flavour
-    calibrated, divided, sampled, split = (
-        part is not None for part in (document.calibration, document.partition, document.population, document.split)
-    )
-    expected = FlavourPart.of(document.guarantee.guarantee(), document.domain.way, calibrated, divided, sampled, split)
+    parts = document.calibration, document.partition, document.population, document.split, document.domain.persons
+    expected = FlavourPart.of(document.guarantee.guarantee(), document.domain.way, *(part is not None for part in parts))
     found = f"{stated.standard}; places of exactly published facts: {', '.join(stated.scope.places())}"
     return Check(name="flavour", found=found, problems=tuple(_problems(expected, stated)))
 

@@ -169,15 +169,15 @@ def means(folder: Path, name: str) -> str:
     )
 
 
-def steward(source: Path, name: str, codebook: Path | None, folder: Path, jobs: int) -> str:
-    """The whole way; a section of the page."""
+def steward(source: Path, name: str, codebook: Path | None, folder: Path, jobs: int, unit: str = "row") -> str:
+    """The whole way; a section of the page. `unit` answers how rows belong to persons, as `init --unit` does."""
     folder.mkdir(parents=True)
     public, private = halves(source, folder, np.random.default_rng(_SEED))
     told = ("--codebook", str(codebook.resolve())) if codebook else ()
     configuration, ledger = f"configs/{name}.toml", "register.ledger"
     tried = ("--jobs", str(jobs))
     commands: Sequence[tuple[str, ...]] = (
-        ("init", name, "--from", public.name, *told),
+        ("init", name, "--from", public.name, "--unit", unit, *told),
         ("plan", configuration),
         ("rehearse", configuration, "--data", public.name, "--out", "rehearsal", *tried),
         ("ledger", "open", ledger, "--dataset", name, "--limit", "20"),
@@ -239,10 +239,12 @@ def main() -> None:
     parser.add_argument("--name", default="register", help="of the draft and of the section")
     parser.add_argument("--codebook", type=Path)
     parser.add_argument("--folder", type=Path, default=Path("registers"), help="where to work; a new folder of the name in it")
+    parser.add_argument("--unit", default="row", help="row, KEY or KEY:3")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--write", type=Path, help="a page to put the section into")
     arguments = parser.parse_args()
-    section = steward(arguments.file, arguments.name, arguments.codebook, arguments.folder / arguments.name, arguments.jobs)
+    folder = arguments.folder / arguments.name
+    section = steward(arguments.file, arguments.name, arguments.codebook, folder, arguments.jobs, arguments.unit)
     print(section)
     if arguments.write:
         write(arguments.write, arguments.name, section)

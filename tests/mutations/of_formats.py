@@ -78,7 +78,7 @@ OF_FORMATS = (
     Mutation(
         name="counting: a row without a bin is in the first one",
         breaks="rows that are left out are counted",
-        place="enclave.counting:_rows_with_bins",
+        place="enclave.counting:rows_with_bins",
         old="each.of_text.min(initial=0) < 0",
         new="False",
         tests=(f"{COUNTING}::test_cells_are_counted_like_rows",),

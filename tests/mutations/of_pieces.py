@@ -169,7 +169,7 @@ OF_PIECES = (
         name="population: clusters of a person's records pass for a simple random sample",
         breaks="a bound that does not hold",
         place="specification.population:check_population",
-        old="release.unit.records_per_person > 1",
+        old="release.unit.records > 1",
         new="False",
         tests=(REFUSED,),
     ),

@@ -33,6 +33,7 @@ from tests.mutations.of_ledger import OF_THE_LEDGER
 from tests.mutations.of_networks import OF_NETWORKS
 from tests.mutations.of_noise import OF_NOISE
 from tests.mutations.of_own_values import OF_OWN_VALUES
+from tests.mutations.of_persons import OF_PERSONS
 from tests.mutations.of_pieces import OF_PIECES
 from tests.mutations.of_prices import OF_PRICES
 from tests.mutations.of_public_facts import OF_PUBLIC_FACTS
@@ -1136,6 +1137,7 @@ MUTATIONS = (
     + OF_PRICES
     + OF_NOISE
     + OF_PIECES
+    + OF_PERSONS
     + OF_LARGE_COUNTS
     + OF_ESTIMATES
 )

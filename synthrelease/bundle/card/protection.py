@@ -22,8 +22,13 @@ def domain_text(document: ReleaseDocument) -> str:
             f"is protected among such rows alone: {NOT_COVERED}."
         )
     whole = f"Files of {figure(domain.file_rows)} rows with the columns and bounds above, whatever their rows hold"
+    if domain.persons is not None:
+        whole = (
+            f"Files of {figure(domain.persons)} persons with the columns and bounds above, whatever their rows hold, and "
+            "however many they are"
+        )
     if domain.way == "whole":
-        return f"{whole}. No row was left out."
+        return f"{whole}. {'No row' if domain.persons is None else 'No person'} was left out."
     chosen = f"Of the rows that were kept (below) the release worked with {n}, drawn at random"
     if domain.way == "stated":
         how = "a number that the publisher had stated beforehand"
@@ -57,6 +62,11 @@ def left_out_text(document: ReleaseDocument) -> str:
             _outside(document, "error"),
         ),
         ("Rows were left out in which one of these occurred: {}.", document.raw_rules),
+        (
+            "Of each person all rows were left out beyond the first that follow these rules (at most {} of each), and rows "
+            "without a key.",
+            [str(document.guarantee.person.records)] if document.domain.persons is not None else [],
+        ),
         ("Rows of other pieces of the register were left out ({}).", [f"{split.of - 1} of {split.of}"] if split else []),
     ]
     return " ".join(text.format("; ".join(names)) for text, names in sentences if names)
@@ -79,6 +89,8 @@ def person_text(document: ReleaseDocument) -> str:
     person, guarantee = document.guarantee.person, document.guarantee
     record = "One record" if person.unit == "record" else f"One record ({person.unit})"
     text = f"{record}; neighbouring files: {guarantee.neighbours}."
+    if document.domain.persons is not None:
+        return _of_a_key(document)
     if person.records == 1:
         return f"{text} A person with k records is protected at {loss_of_groups(Fraction(guarantee.delta_exact))}."
     why = f" ({person.why})" if person.why else ""
@@ -87,6 +99,25 @@ def person_text(document: ReleaseDocument) -> str:
         return f"{known} by nothing: delta would be 1 or more."
     delta = "" if person.delta_exact == "0" else f", delta = {float(Fraction(person.delta_exact)):.3g}"
     return f"{known} at epsilon = {exact_epsilon(person.epsilon_exact)}{delta}."
+
+
+def _of_a_key(document: ReleaseDocument) -> str:
+    """What protects a person of whom the key of the file tells all rows."""
+    person = document.guarantee.person
+    named = "" if person.unit == "record" else f" (each a {person.unit})"
+    used = (
+        "The first row of each person was" if person.records == 1 else f"At most the first {person.records} rows of each were"
+    )
+    text = (
+        f"One person, with all rows of the original file that have the person's key{named}. {used} used, in an order that "
+        "depends on that person's rows alone; all others were left out. Neighbouring files have the same persons, and all "
+        "rows of one of them are replaced by any others"
+    )
+    why = f" ({person.why})" if person.why else ""
+    if person.epsilon_exact is None or person.delta_exact is None:
+        return f"{text}; that is protected by nothing: delta would be 1 or more{why}."
+    delta = "" if person.delta_exact == "0" else f", delta = {float(Fraction(person.delta_exact)):.3g}"
+    return f"{text}: epsilon = {exact_epsilon(person.epsilon_exact)}{delta}{why}."
 
 
 def population_text(document: ReleaseDocument) -> str:

@@ -54,7 +54,7 @@ def choose_allocation(
             f"and figures of {spec.path} cost without the generation; found {float(divisible.total):g}."
         )
     progress("reading the public file", 0, 0)
-    public = read_public(data, spec.schema, spec.input, spec.raw)
+    public = read_public(data, spec.schema, spec.input, spec.raw, spec.unit)
     populations = Populations(public=public, priors=read_priors(spec), rows=rows, seed=seed)
     with running(workers or Workers()) as run:
         return Search(divisible, populations, run, seed=seed, deadline=deadline, progress=progress).found()

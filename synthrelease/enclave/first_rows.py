@@ -1,0 +1,225 @@
+"""The first rows of each person: of the rows that one key has, the first k that the rules keep, in a public order.
+
+Which rows of a person are kept is a function of that person's rows alone, so replacing all rows of one person changes at most k
+kept records (theory 1.9, first rows of a person). The order is that of the stated columns, and of rows that agree in them that
+of their bins in all released columns; rows that agree in these too add the same to every count. The order of the file has no
+effect, and nothing is drawn.
+
+Privacy
+-------
+A key says which rows belong together and is used for nothing else. Of its text a mark of 128 bits is held in memory, made with
+a secret that is new in every run and forgotten with it; nothing of it leaves this module. How many persons there are is public,
+the number of rows is not.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from synthrelease.domain.counts import Counts
+from synthrelease.domain.dates import ISO, DateFormat
+from synthrelease.domain.plausibility import Plausibility
+from synthrelease.domain.schema import Layout, Schema
+from synthrelease.enclave.counting import BinRule, CountedRows, rows_with_bins
+from synthrelease.enclave.files import state_of
+from synthrelease.enclave.many_files import CHANGED
+from synthrelease.enclave.reading import batches
+from synthrelease.enclave.source import Source
+from synthrelease.enclave.texts import Texts
+from synthrelease.errors import InputError
+from synthrelease.randomness import secret_bytes
+from synthrelease.toml.budget import UnitTable
+from synthrelease.toml.columns import InputTable
+
+_NUMBER = re.compile(r"[+-]?\d+(\.\d*)?([eE][+-]?\d{1,3})?", re.ASCII)
+_SIGN = np.uint64(2**63)
+_ROOM = 2**20
+"""Rows that are collected, at least, before those that cannot be the first ones are let go."""
+
+
+def count_first_rows(source: Source, schema: Schema, policy: InputTable, raw: Plausibility, unit: UnitTable) -> CountedRows:
+    """What the first rows of all persons add up to; `n_rows` is the number of persons times the rows that each can have.
+
+    Parameters
+    ----------
+    unit : with a key. Rows without one are left out.
+
+    Raises
+    ------
+    InputError : as `count_batches`; when no row has a key; for a file that was written meanwhile.
+    """
+    if unit.key is None:
+        raise ValueError("without a key nobody knows the rows of a person")
+    states = [state_of(file) for file in source.files()]
+    rule, persons = BinRule(schema, policy), Persons(schema.layout, unit.records, len(unit.first_by))
+    mark = _marker(unit.key, frozenset(policy.missing_values))
+    orders = [_order_of(_date_format(schema, name), policy) for name in unit.first_by]
+    for _, columns in batches(source, schema, policy, [unit.key, *unit.first_by]):
+        digits = rule.bins(columns)
+        marks, has_key = mark(columns[unit.key])
+        whole = rows_with_bins(digits)
+        kept = has_key if whole is None else has_key & whole
+        bins = [each.rows() for each in digits]
+        allowed = np.flatnonzero(kept)
+        if raw.masks:
+            allowed = allowed[~raw.forbidden([column[allowed] for column in bins])]
+        order = [word[allowed] for name, words in zip(unit.first_by, orders, strict=True) for word in words(columns[name])]
+        persons.add(marks[has_key], marks[allowed], order, [column[allowed] for column in bins])
+    if [state_of(file) for file in source.files()] != states:
+        raise InputError(CHANGED)
+    n_persons = persons.number()
+    if not n_persons:
+        raise InputError(f"column {unit.key!r}: expected the key of a person, as [unit] says, found rows without one alone.")
+    return CountedRows(
+        cells=persons.cells(),
+        n_rows=n_persons * unit.records,
+        problems=frozenset(rule.problems),
+        unread=frozenset(rule.unread),
+    )
+
+
+class Persons:
+    """The marks of all persons, and of each the first rows so far.
+
+    A row of a person that k other ones come before cannot become one of the first k. Such rows are let go from time to time, so
+    that the memory grows with the persons and not with the rows.
+
+    Parameters
+    ----------
+    most : rows of each, k.
+    n_orders : columns by which rows are ordered.
+    """
+
+    def __init__(self, layout: Layout, most: int, n_orders: int):
+        self._layout, self._most = layout, most
+        self._marks = [np.zeros((0, 2), dtype=np.uint64)]
+        kinds = [np.dtype(np.uint64)] * (2 + _WORDS * n_orders) + [np.min_scalar_type(max(n - 1, 0)) for n in layout.sizes]
+        self._n_before_bins = len(kinds) - len(layout.sizes)
+        self._rows = [[np.zeros(0, dtype=kind)] for kind in kinds]
+        self._collected, self._left = [0, 0], [0, 0]
+
+    def add(self, marks: np.ndarray, of_rows: np.ndarray, order: Sequence[np.ndarray], bins: Sequence[np.ndarray]) -> None:
+        """Some rows more.
+
+        Parameters
+        ----------
+        marks : (n, 2) of all rows with a key, kept or not.
+        of_rows, order, bins : of the kept rows: their marks, the words that order them, and for each column their bins.
+        """
+        self._marks.append(_different(marks))
+        for kept, more in zip(self._rows, [of_rows[:, 0], of_rows[:, 1], *order, *bins], strict=True):
+            kept.append(more.astype(kept[0].dtype, copy=False))
+        self._collected[0] += len(self._marks[-1])
+        self._collected[1] += len(of_rows)
+        if self._collected[0] > 2 * self._left[0] + _ROOM:
+            self.number()
+        if self._collected[1] > 2 * self._left[1] + _ROOM:
+            self._let_go()
+
+    def number(self) -> int:
+        """How many different keys there were."""
+        self._marks = [_different(np.concatenate(self._marks))]
+        self._collected[0] = self._left[0] = len(self._marks[0])
+        return self._left[0]
+
+    def cells(self) -> Counts:
+        """The first rows of each person."""
+        self._let_go()
+        return Counts.of(self._layout, [each[0] for each in self._rows[self._n_before_bins :]])
+
+    def _let_go(self) -> None:
+        """Keep of each person the first rows alone."""
+        rows = [np.concatenate(each) for each in self._rows]
+        by_mark = np.lexsort((rows[1], rows[0]))
+        same = _same_as_before([rows[0][by_mark], rows[1][by_mark]])
+        several = same.copy()
+        several[:-1] |= same[1:]
+        among = by_mark[several]  # the rows of persons with several; all others stay
+        words = self._layout.pack([column[among] for column in rows[self._n_before_bins :]])
+        keys = [*(word[among] for word in rows[: self._n_before_bins]), *words]  # the most telling one first
+        ordered = among[np.lexsort(keys[::-1])]
+        starts = ~_same_as_before([rows[0][ordered], rows[1][ordered]])
+        places = np.arange(len(ordered))
+        place = places - np.maximum.accumulate(np.where(starts, places, 0))
+        left = np.sort(np.concatenate([by_mark[~several], ordered[place < self._most]]))
+        self._rows = [[each[left]] for each in rows]
+        self._collected[1] = self._left[1] = len(left)
+
+
+def _same_as_before(words: Sequence[np.ndarray]) -> np.ndarray:
+    """(n,) whether each row has the same words as the one before."""
+    same = np.zeros(len(words[0]), dtype=bool)
+    same[1:] = np.all([word[1:] == word[:-1] for word in words], axis=0)
+    return same
+
+
+def _different(marks: np.ndarray) -> np.ndarray:
+    """(n, 2) each mark once."""
+    ordered = marks[np.lexsort((marks[:, 1], marks[:, 0]))]
+    return ordered[~_same_as_before([ordered[:, 0], ordered[:, 1]])]
+
+
+def _marker(name: str, missing: frozenset[str]) -> Callable[[Texts], tuple[np.ndarray, np.ndarray]]:
+    """Gives (n_rows, 2) marks of keys, and (n_rows,) whether each row has one; spaces around it do not count."""
+    secret = secret_bytes(32)
+
+    def marks(texts: Texts) -> tuple[np.ndarray, np.ndarray]:
+        made, has = bytearray(), np.zeros(len(texts.texts), dtype=bool)
+        for place, text in enumerate(texts.texts):
+            plain = "" if text is None else text.strip()
+            has[place] = bool(plain) and plain not in missing
+            made += hashlib.blake2b(plain.encode("utf-8", "surrogatepass"), digest_size=16, key=secret).digest()
+        found = np.frombuffer(bytes(made), dtype=np.uint64).reshape(-1, 2)
+        return found[texts.codes], has[texts.codes]
+
+    return marks
+
+
+_WORDS = 3
+"""Words that order the rows by one column: what kind of value it is, and 16 bytes of it."""
+
+
+def _date_format(schema: Schema, name: str) -> DateFormat | None:
+    """How the dates of a column of the file are written, where the specification says so."""
+    known = (column.dates for column in schema.columns if name in column.sources and column.dates is not None)
+    return next(known, None)
+
+
+def _order_of(dates: DateFormat | None, policy: InputTable) -> Callable[[Texts], list[np.ndarray]]:
+    """Gives for a column the words by which its rows are ordered, each a function of the text of the row alone.
+
+    Dates come by time, numbers by size, other texts by the first 16 bytes of their UTF-8, and rows without a value last. Dates
+    as 2020-01-31, with a time behind them or not, are in order as texts.
+    """
+    missing = frozenset(policy.missing_values)
+
+    def of_text(text: str | None, typed: bool) -> tuple[int, bytes]:
+        plain = "" if text is None else text.strip()
+        if not plain or plain in missing:
+            return 2, bytes(16)
+        if dates is not None and dates.text != ISO and (day := dates.read(plain)) is not None:
+            return 0, _of_number(day.toordinal())
+        number = plain if typed or policy.decimal == "." else plain.replace(".", "?").replace(policy.decimal, ".")
+        if _NUMBER.fullmatch(number):
+            return 0, _of_number(float(number))
+        return 1, plain.encode("utf-8", "surrogatepass")[:16].ljust(16, b"\0")
+
+    def words(texts: Texts) -> list[np.ndarray]:
+        typed = np.broadcast_to(np.asarray(texts.typed, dtype=bool), len(texts.texts)).tolist()
+        found = [of_text(text, each) for text, each in zip(texts.texts, typed, strict=True)]
+        kinds = np.array([kind for kind, _ in found], dtype=np.uint64)
+        both = np.frombuffer(b"".join(value for _, value in found), dtype=">u8").astype(np.uint64).reshape(-1, 2)
+        return [kinds[texts.codes], both[texts.codes, 0], both[texts.codes, 1]]
+
+    return words
+
+
+def _of_number(number: float) -> bytes:
+    """16 bytes that are in order as the numbers are."""
+    bits = np.array([number + 0.0], dtype=np.float64).view(np.uint64)[0]  # -0 and 0 are one
+    ordered = ~bits if bits & _SIGN else bits | _SIGN
+    return int(ordered).to_bytes(8, "big") + bytes(8)

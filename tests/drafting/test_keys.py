@@ -1,0 +1,107 @@
+"""Keys by shape: what no quantity would look like, in any language, and the true words about it."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+
+import numpy as np
+import pytest
+
+from synthrelease.drafting.codebook import CodebookEntry
+from synthrelease.drafting.column_draft import Answers, LeftOut
+from synthrelease.drafting.keys import left_out_as_key
+
+RANDOM = np.random.default_rng(11)
+N = 5000
+
+
+def key_of(values: Iterable[object], source: str = "kolonne") -> LeftOut | None:
+    return left_out_as_key(Answers.of(source, dict(Counter(map(str, values))), 0, CodebookEntry()))
+
+
+def shared(low: int, high: int, n: int = N, rows: float = 1.25) -> np.ndarray:
+    """Numbers drawn once each, of which every one has a row, and some more."""
+    numbers = RANDOM.choice(np.arange(low, high), int(n / rows), replace=False)
+    return np.repeat(numbers, 1 + RANDOM.poisson(rows - 1, len(numbers)))
+
+
+def incomes(n: int = N) -> np.ndarray:
+    return np.round(RANDOM.lognormal(10, 0.8, n)).astype(int)
+
+
+def partly_rounded(values: np.ndarray, to: int, share: float) -> np.ndarray:
+    return np.where(RANDOM.random(len(values)) < share, np.round(values / to) * to, values).astype(int)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        shared(1, 4001),  # running numbers, four for five rows
+        shared(70_000, 70_000 + 2000, rows=2.5),
+        shared(1, 10**6),  # a sample of a register's numbers
+        shared(10**5, 10**6),
+        shared(10**7, 10**8),
+        shared(2 * 10**10, 2 * 10**10 + 9000, rows=1.7),
+        [f"{number:08d}" for number in shared(1, 60_000)],
+        [f"{number}.0" for number in shared(10**5, 10**6)],  # as a column with gaps is written
+        [f"P{number}" for number in shared(10**5, 10**6)],
+        [f"{number:08x}" for number in shared(0, 2**24)],
+        shared(1, 241, 300),  # a small register
+    ],
+)
+def test_numbers_that_were_given_to_somebody_are_a_question(values: Iterable[object]) -> None:
+    found = key_of(values)
+    assert found is not None
+    times = Counter(map(str, values))
+    assert (found.rows_of_one, found.mean_rows) == (max(times.values()), pytest.approx(times.total() / len(times), rel=0.01))
+
+
+MINUTES = RANDOM.integers(0, 525_600, N).tolist()
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        incomes(),
+        partly_rounded(incomes(), 500, 0.4),
+        np.round(incomes() / 10) * 10,
+        np.where(RANDOM.random(N) < 0.4, 12_345, incomes()),  # an amount that many have
+        np.round(RANDOM.normal(3300, 500, 50_000)).astype(int),  # grams
+        partly_rounded(RANDOM.normal(3300, 500, N), 10, 0.5),
+        RANDOM.integers(1_546_300_800, 1_577_836_800, N),  # seconds of a year
+        RANDOM.integers(25_771_680, 26_297_280, 20_000) * 60,
+        [(datetime(2019, 1, 1) + timedelta(minutes=minute)).strftime("%Y%m%d%H%M") for minute in MINUTES],
+        [f"{degrees:.4f}" for degrees in RANDOM.normal(48, 0.1, N)],
+        np.repeat(RANDOM.integers(400_000, 500_000, N // 2), 2) / 10,  # metres with decimals, two rows at each place
+        RANDOM.integers(300_000, 700_000, N),
+        RANDOM.integers(0, 30_000, 9000),
+        RANDOM.binomial(1000, 0.6, N),
+        np.round(RANDOM.exponential(20_000, N)).astype(int),  # durations
+        (np.round(RANDOM.gamma(2, 80_000, N // 2)).astype(int) + 12_000)[RANDOM.integers(0, N // 2, N)],  # weights of cells
+        RANDOM.choice(10**6 + np.arange(300) * 7, N),  # codes
+    ],
+)
+def test_quantities_with_many_values_are_no_keys(values: Iterable[object]) -> None:
+    assert key_of(values) is None
+
+
+def test_only_what_is_so_in_nearly_every_row_is_said_of_nearly_every_row() -> None:
+    """38% of the rows have a number of an event of their own; 97% a name of their own."""
+    events = np.concatenate([np.arange(1900), np.repeat(np.arange(1900, 2900), 3), [2900] * 100])
+    found = key_of(events + 200_000, "tapaus_no")
+    assert found is not None
+    assert found.because.startswith(
+        "it has 2901 different values, up to 100 rows each, as a key of persons, events or places has"
+    )
+    assert "(38% of the rows have one of their own)" in found.because
+    assert found.rows_of_one == 100
+    names = key_of([f"name of {'x' * (number % 7)}{number}" for number in [*range(4900), *range(75), *range(75)]])
+    assert names is not None
+    assert re.match("nearly every row has a value of its own", names.because)
+    assert names.rows_of_one == 0  # hardly a row shares it: no key of persons who come again
+    texts = key_of([f"remark {chr(97 + number % 26)}{number}" for number in [*range(2000), *range(1000)]])
+    assert texts is not None
+    assert "(33% of the rows have one of their own)" in texts.because

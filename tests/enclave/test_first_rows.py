@@ -1,0 +1,212 @@
+"""The first rows of each person: all replacements of a person's rows on tiny files, any order of the file, every format."""
+
+from __future__ import annotations
+
+import random
+import sqlite3
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import closing
+from itertools import combinations_with_replacement, permutations
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from synthrelease.domain.plausibility import Mask, Plausibility
+from synthrelease.domain.schema import Schema
+from synthrelease.enclave import first_rows, reading
+from synthrelease.enclave.first_rows import count_first_rows
+from synthrelease.enclave.ingest import check_fit, ingest
+from synthrelease.enclave.many_files import one_by_one
+from synthrelease.enclave.source import Source
+from synthrelease.errors import InputError
+from synthrelease.specification.columns import build_column
+from synthrelease.toml.budget import UnitTable
+from synthrelease.toml.columns import ColumnTable, InputTable
+
+Row = tuple[str, str, str]
+"""When, and what of two columns is released; "" is a missing value."""
+POLICY = InputTable()
+TABLES = {
+    "age": ColumnTable(kind="integer", bounds=(0, 3), alternatives={"every": ["0..3"]}),
+    "ward": ColumnTable(kind="category", categories=["a", "b"]),
+}
+SCHEMA = Schema(columns=tuple(build_column(name, table, POLICY, [], None) for name, table in TABLES.items()))
+FORBIDDEN = np.array([[False, False], [False, False], [False, False], [False, True]])
+RULE = Plausibility(layout=SCHEMA.layout, masks=(Mask(columns=(0, 1), forbidden=FORBIDDEN),))
+"""Nobody of 3 is in ward b."""
+ROWS: Sequence[Row] = (("2", "0", "a"), ("2", "1", "a"), ("10", "0", "a"), ("1", "", "b"), ("1", "3", "b"), ("", "2", "b"))
+CONTENTS = tuple(content for size in (1, 2, 3) for content in combinations_with_replacement(ROWS, size))
+
+
+def unit(records: int = 1, first_by: Sequence[str] = ("t",)) -> UnitTable:
+    return UnitTable(key="key", records_per_person=records, first_by=list(first_by))
+
+
+def counted(path: Path, asked: UnitTable, policy: InputTable = POLICY) -> Counter[tuple[int, int]]:
+    """The bins of the kept rows."""
+    found = count_first_rows(Source.of(path), SCHEMA, policy, RULE, asked).cells
+    cells = zip(*(bins.tolist() for bins in found.bins), strict=True)
+    return Counter(dict(zip(cells, found.counts.tolist(), strict=True)))
+
+
+def written(path: Path, rows: Sequence[tuple[str, ...]], header: str = "key,t,age,ward") -> Path:
+    path.write_text("\n".join([header, *(",".join(row) for row in rows)]) + "\n", encoding="utf-8")
+    return path
+
+
+def slowly(content: Sequence[Row], records: int) -> Counter[tuple[int, int]]:
+    """What is kept of one person: by when, then age, then ward."""
+    kept = [(float(t or "inf"), int(age), "ab".index(ward)) for t, age, ward in content if age and (age, ward) != ("3", "b")]
+    return Counter((age, ward) for _, age, ward in sorted(kept)[:records])
+
+
+@pytest.mark.parametrize("records", [1, 2])
+def test_of_every_content_the_first_rows_that_the_rules_keep_are_kept(records: int, tmp_path: Path) -> None:
+    """Each by itself, so that no other person has an effect: no content leaves more than k records."""
+    for content in CONTENTS:
+        found = counted(written(tmp_path / "one.csv", [("p", *row) for row in content]), unit(records))
+        assert found == slowly(content, records), content
+        assert found.total() <= records
+
+
+@pytest.mark.parametrize("records", [1, 2])
+def test_replacing_all_rows_of_a_person_changes_at_most_k_records(records: int, tmp_path: Path) -> None:
+    """The kept records of a file are those of its persons added up, so only one person's part of at most k records changes."""
+    rng = random.Random(5)
+    others = [rng.choice(CONTENTS) for _ in range(4)]
+    rest = sum((slowly(content, records) for content in others), Counter[tuple[int, int]]())
+    for content in CONTENTS:
+        rows = [(f"p{place}", *row) for place, each in enumerate([content, *others]) for row in each]
+        rng.shuffle(rows)
+        found = counted(written(tmp_path / "file.csv", rows), unit(records))
+        assert found == rest + slowly(content, records), content
+        assert (found - rest).total() <= records
+
+
+def test_the_order_of_the_file_and_its_batches_have_no_effect(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [("p", "2", "1", "a"), ("q", "1", "0", "a"), ("p", "2", "0", "b"), ("p", "10", "0", "a"), ("q", "1", "2", "a")]
+    monkeypatch.setattr(first_rows, "_ROOM", 0)  # rows that cannot be first any more are let go after every batch
+    for size in (1, 2, 100):
+        monkeypatch.setattr(reading, "ROWS_PER_BATCH", size)
+        for order in random.Random(size).sample(list(permutations(rows)), 8):
+            assert counted(written(tmp_path / "file.csv", order), unit(first_by=())) == {(0, 0): 2}
+            assert counted(written(tmp_path / "file.csv", order), unit()) == {(0, 1): 1, (0, 0): 1}
+
+
+def test_rows_in_many_files_are_those_of_one_person(tmp_path: Path) -> None:
+    written(tmp_path / "a.csv", [("p", "2", "1", "a"), ("q", "1", "0", "a")])
+    written(tmp_path / "b.csv", [("p", "1", "2", "b")])
+    found = count_first_rows(Source.of(tmp_path / "*.csv"), SCHEMA, POLICY, RULE, unit())
+    assert (found.cells.total, found.n_rows) == (2, 2)
+    with pytest.raises(InputError, match="all rows of a person must be seen together"):
+        ingest(Source.of(tmp_path / "*.csv"), SCHEMA, POLICY, RULE, one_by_one, unit=unit())
+
+
+def test_keys_are_texts_without_spaces_around_and_rows_without_one_are_left_out(tmp_path: Path) -> None:
+    rows = [("7", "1", "0", "a"), (" 7 ", "2", "1", "a"), ("07", "1", "2", "a"), ("", "1", "3", "a"), ("NA", "1", "3", "a")]
+    path = written(tmp_path / "file.csv", rows)
+    found = count_first_rows(Source.of(path), SCHEMA, POLICY, RULE, unit())
+    assert (counted(path, unit()), found.n_rows) == ({(0, 0): 1, (2, 0): 1}, 2)
+    nobody = written(tmp_path / "nobody.csv", [("", "1", "0", "a")])
+    with pytest.raises(InputError, match="the key of a person, as \\[unit\\] says"):
+        check_fit(nobody, SCHEMA, POLICY, RULE, unit=unit())
+
+
+@pytest.mark.parametrize("records", [1, 3])
+def test_only_the_number_of_persons_is_told(records: int, tmp_path: Path) -> None:
+    """Files of the same persons, with one row each or with many, kept or not, have one public number."""
+    few = written(tmp_path / "few.csv", [(f"p{i}", "1", "0", "a") for i in range(5)])
+    many = written(tmp_path / "many.csv", [(f"p{i}", "1", age, "b") for i in range(5) for age in ("", "3", "1") * i or ("",)])
+    numbers = {check_fit(path, SCHEMA, POLICY, RULE, unit=unit(records)).n_file for path in (few, many)}
+    assert numbers == {5 * records}
+    assert {ingest(path, SCHEMA, POLICY, RULE, unit=unit(records)).n_file for path in (few, many)} == {5 * records}
+
+
+@pytest.mark.parametrize(
+    ("in_order", "policy"),
+    [
+        (["-10", "-9", "-0.5", "0", "2", "10", "1e3", "apple", "pear", ""], POLICY),
+        (["-1,5", "0,5", "2", "10,25", "1.000", "NA"], InputTable(decimal=",", delimiter=";")),
+        (["2019-12-31", "2020-01-01", "2020-01-01T08:30", "2020-02-01", "NA"], POLICY),
+    ],
+)
+def test_numbers_come_by_size_dates_by_time_and_nothing_last(in_order: list[str], policy: InputTable, tmp_path: Path) -> None:
+    """Of every pair the first is kept, whichever stands first in the file."""
+    for early, late in zip(in_order, in_order[1:], strict=False):
+        for rows in permutations([("p", early, "1", "a"), ("p", late, "0", "a")]):
+            path = tmp_path / "file.csv"
+            path.write_text("\n".join(policy.delimiter.join(row) for row in [("key", "t", "age", "ward"), *rows]) + "\n")
+            assert counted(path, unit(), policy) == {(1, 0): 1}, (early, late)
+
+
+def test_dates_come_by_time_where_the_specification_says_how_they_are_written(tmp_path: Path) -> None:
+    table = ColumnTable(
+        kind="integer", source="t", part="year", format="%d.%m.%Y", bounds=(2000, 2030), alternatives={"all": ["2000..2030"]}
+    )
+    schema = Schema(columns=(build_column("year", table, POLICY, [], None),))
+    for rows in permutations([("p", "31.01.2021"), ("p", "01.02.2020"), ("p", "02.02.2022")]):
+        path = written(tmp_path / "file.csv", rows, "key,t")
+        found = count_first_rows(Source.of(path), schema, POLICY, Plausibility(layout=schema.layout, masks=()), unit())
+        assert found.cells.digits(0).tolist() == [20]
+
+
+def test_every_format_keeps_the_same_rows(tmp_path: Path) -> None:
+    rng = np.random.default_rng(2)
+    table = pd.DataFrame(
+        {
+            "key": rng.integers(1, 60, 200),
+            "t": rng.integers(1, 4, 200),
+            "age": rng.integers(0, 4, 200),
+            "ward": rng.choice(["a", "b"], 200),
+        }
+    )
+    table.to_csv(tmp_path / "file.csv", index=False)
+    pq.write_table(pa.Table.from_pandas(table), tmp_path / "file.parquet")
+    table.to_feather(tmp_path / "file.feather")
+    with closing(sqlite3.connect(tmp_path / "file.db")) as opened:
+        table.to_sql("stays", opened, index=False)
+    expected = counted(tmp_path / "file.csv", unit(2))
+    groups = [[tuple(map(str, row)) for row in rows[["t", "age", "ward"]].to_numpy()] for _, rows in table.groupby("key")]
+    assert expected == sum((slowly(rows, 2) for rows in groups), Counter[tuple[int, int]]())  # type: ignore[arg-type]
+    for name in ("file.parquet", "file.feather"):
+        assert counted(tmp_path / name, unit(2)) == expected, name
+    found = count_first_rows(Source.of(tmp_path / "file.db", "stays"), SCHEMA, POLICY, RULE, unit(2))
+    assert (found.cells.total, found.n_rows) == (expected.total(), 2 * len(groups))
+
+
+@pytest.mark.parametrize("ending", [".dta", ".sav", ".duckdb"])
+def test_statistical_files_and_duckdb_keep_the_same_rows(ending: str, tmp_path: Path) -> None:
+    rows = [
+        (1.0, 2.0, 0.0, "a"),
+        (1.0, 1.0, 1.0, "b"),
+        (2.0, 1.0, 2.0, "a"),
+        (float("nan"), 1.0, 3.0, "a"),
+        (2.0, 9.0, 0.0, "a"),
+    ]
+    table = pd.DataFrame(rows, columns=["key", "t", "age", "ward"])
+    path = tmp_path / f"file{ending}"
+    if ending == ".duckdb":
+        duckdb = pytest.importorskip("duckdb")
+        with duckdb.connect(str(path)) as opened:
+            opened.register("given", table)
+            opened.execute(
+                "CREATE TABLE stays AS SELECT CASE WHEN isnan(key) THEN NULL ELSE key END AS key, t, age, ward FROM given"
+            )
+    else:
+        pyreadstat = pytest.importorskip("pyreadstat")
+        {".dta": pyreadstat.write_dta, ".sav": pyreadstat.write_sav}[ending](table, str(path))
+    assert counted(path, unit()) == {(1, 1): 1, (2, 0): 1}
+
+
+def test_no_key_is_in_a_message(tmp_path: Path) -> None:
+    path = written(tmp_path / "file.csv", [("SECRETKEY", "1", "0", "a")])
+    path.write_text(path.read_text() + "SECRETKEY,1\n")
+    with pytest.raises(InputError) as error:
+        check_fit(path, SCHEMA, POLICY, RULE, unit=unit())
+    assert "SECRETKEY" not in str(error.value)
+    assert error.value.__cause__ is None

@@ -1,0 +1,85 @@
+"""Mutations of the first rows of persons (theory 1.9, first rows of a person), and of the question whose rows they are."""
+
+from __future__ import annotations
+
+from tests.mutations.machinery import Mutation
+
+ROWS = "tests/enclave/test_first_rows.py"
+ASKED = "tests/specification/test_persons.py"
+
+OF_PERSONS = (
+    Mutation(
+        name="persons: a row more than is said",
+        breaks="a person changes more records than the guarantee is for",
+        place="enclave.first_rows:Persons._let_go",
+        old="place < self._most",
+        new="place <= self._most",
+        tests=(f"{ROWS}::test_replacing_all_rows_of_a_person_changes_at_most_k_records",),
+        core=True,
+    ),
+    Mutation(
+        name="persons: the first rows in the order of the file",
+        breaks="which record of a person is kept depends on how the file was sorted",
+        place="enclave.first_rows:Persons._let_go",
+        old="keys = [*(word[among] for word in rows[: self._n_before_bins]), *words]",
+        new="keys = [word[among] for word in rows[:2]]",
+        tests=(f"{ROWS}::test_the_order_of_the_file_and_its_batches_have_no_effect",),
+    ),
+    Mutation(
+        name="persons: rows that agree in the stated columns stay in the order of the file",
+        breaks="of a person's rows of one day the file decides which is kept",
+        place="enclave.first_rows:Persons._let_go",
+        old="keys = [*(word[among] for word in rows[: self._n_before_bins]), *words]",
+        new="keys = [word[among] for word in rows[: self._n_before_bins]]",
+        tests=(f"{ROWS}::test_the_order_of_the_file_and_its_batches_have_no_effect",),
+    ),
+    Mutation(
+        name="persons: rows against a rule come first, too",
+        breaks="a person whose first row is implausible is left out",
+        place="enclave.first_rows:count_first_rows",
+        old="if raw.masks:",
+        new="if False:",
+        tests=(f"{ROWS}::test_of_every_content_the_first_rows_that_the_rules_keep_are_kept",),
+    ),
+    Mutation(
+        name="persons: the number of rows is told",
+        breaks="an exact number that neighbours differ in",
+        place="enclave.first_rows:count_first_rows",
+        old="n_rows=n_persons * unit.records",
+        new="n_rows=rule.n_rows",
+        tests=(f"{ROWS}::test_only_the_number_of_persons_is_told",),
+        core=True,
+    ),
+    Mutation(
+        name="persons: rows without a key are one person",
+        breaks="all of them together are protected as one, and N counts them",
+        place="enclave.first_rows:_marker",
+        old="bool(plain) and plain not in missing",
+        new="True",
+        tests=(f"{ROWS}::test_keys_are_texts_without_spaces_around_and_rows_without_one_are_left_out",),
+    ),
+    Mutation(
+        name="persons: several rows of each pass for a public number",
+        breaks="how many rows persons have is published exactly",
+        place="specification.spec:_SpecBuilder._rows_rule",
+        old="every = not dropped and not raw.masks and not several",
+        new="every = not dropped and not raw.masks",
+        tests=(f"{ASKED}::test_how_many_rows_are_kept_is_counted_wherever_it_is_private",),
+    ),
+    Mutation(
+        name="persons: a release does not ask",
+        breaks="a person with several rows is promised what one row is",
+        place="publish:check_before_spending",
+        old="spec.check_unit_answered()",
+        new="pass",
+        tests=(f"{ASKED}::test_what_promises_or_spends_asks_first",),
+    ),
+    Mutation(
+        name="persons: the key may be released",
+        breaks="everybody is named",
+        place="specification.persons:check_unit",
+        old="if released:",
+        new="if False:",
+        tests=(f"{ASKED}::test_what_cannot_see_all_rows_of_a_person_is_refused",),
+    ),
+)
