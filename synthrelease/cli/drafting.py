@@ -39,6 +39,8 @@ def init(
     for left in found.left_out:
         shown.add_row("-", "left out", "", left.source, left.because)
     terminal.print(shown)
+    if found.smaller:
+        terminal.print(found.smaller, style="yellow", highlight=False)
     terminal.print(
         f"Wrote {str(configuration)} and {str(acceptance)}. Go through every line of both, then try "
         f"`synthrelease plan {str(configuration)}`. An editor that knows the line `#:schema` explains their settings."

@@ -132,8 +132,6 @@ class Criterion(SpecTable):
     """Whether the figure compares the released table with the original one; otherwise it looks at released rows alone."""
     bounds_every_cell: ClassVar[bool] = False
     """Whether the figure bounds the error of every cell of small tables, on which all other bounds rest."""
-    asks_single_columns: ClassVar[bool] = False
-    """Whether the figure looks at each column by itself, so that a table with independent columns may meet it."""
     own_mechanism: ClassVar[str] = "Laplace"
     """What its figure has its privacy from, where it is a figure of its own."""
     no_sensitivity: ClassVar[str] = ""
@@ -174,6 +172,11 @@ class Criterion(SpecTable):
     def own_values_of(self) -> tuple[str, ...]:
         """Columns of which the figure uses the own values of private rows, and not only their bins."""
         return ()
+
+    @property
+    def asks_single_columns(self) -> bool:
+        """Whether the figure looks at each column by itself, so that a table with independent columns may meet it."""
+        return False
 
     @property
     def figure_range(self) -> tuple[float, float]:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Literal
 
 NOISE_SHARE = 8
 """The noise scale of a figure is to be at most its threshold divided by this: then the figure also bounds other errors."""
@@ -87,12 +88,14 @@ class FileFacts:
     ----------
     cell : the error of a cell of a small table that the draft allows at first, as a share of all rows.
     unique : share of the rows that occur once in the bins of the draft.
+    strongest : pairs of columns that hang together beyond chance, those that hang together most first.
     """
 
     columns: tuple[FileColumn, ...]
     n_rows: int
     cell: float
     unique: float
+    strongest: tuple[tuple[str, str], ...] = ()
 
     @property
     def outcomes(self) -> tuple[FileColumn, ...]:
@@ -133,11 +136,14 @@ class CriterionDraft:
     ----------
     in_place_of : the name of the criterion that this one stands for where that one could only have a far wider limit, because
         bins are too wide for it; empty where it stands for none.
+    asks : "single columns", which independent columns have right; "pairs" where it is about how columns hang together at large:
+        a draft needs one of these that independent columns fail.
     """
 
     settings: Mapping[str, object]
     remark: str
     in_place_of: str = ""
+    asks: Literal["", "single columns", "pairs"] = ""
 
 
 def budget(wanted: float) -> Fraction:

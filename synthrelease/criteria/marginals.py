@@ -54,6 +54,10 @@ class AbsoluteMarginalError(MarginalCriterion):
     kind: Literal["absolute_marginal_error"]
 
     @property
+    def asks_single_columns(self) -> bool:
+        return self.largest == 1 and not self.tables
+
+    @property
     def worst_figure(self) -> float:
         return 1.0
 
@@ -92,6 +96,17 @@ class AbsoluteMarginalError(MarginalCriterion):
                 "epsilon": budget(NOISE_SHARE / (file.n_rows * file.cell)),
             },
             remark=f"no cell of a table of up to {largest} columns may be off by more than this share of all rows",
+        )
+        yield CriterionDraft(
+            settings={
+                "name": "absolute error of single columns",
+                "kind": "absolute_marginal_error",
+                "largest": 1,
+                "threshold": file.cell,
+                "epsilon": budget(NOISE_SHARE / (file.n_rows * file.cell)),
+            },
+            remark="no bin of one column may be off by more than this share of all rows",
+            asks="single columns",
         )
 
     def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
@@ -146,10 +161,13 @@ class RelativeMarginalError(Criterion):
     (1.0, 10.0)
     """
 
-    asks_single_columns: ClassVar[bool] = True
     best_figure: ClassVar[float] = 1.0
     kind: Literal["relative_marginal_error"]
     clip: float = Field(gt=1, allow_inf_nan=False)
+
+    @property
+    def asks_single_columns(self) -> bool:
+        return True
 
     @property
     def worst_figure(self) -> float:
@@ -185,6 +203,7 @@ class RelativeMarginalError(Criterion):
         yield CriterionDraft(
             settings={"name": "relative error of single columns", **settings},
             remark="no bin of one column may be off by more than this factor",
+            asks="single columns",
         )
 
     @model_validator(mode="after")

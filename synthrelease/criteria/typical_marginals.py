@@ -108,7 +108,23 @@ class MeanMarginalError(TypicalMarginalError):
                 "epsilon": Fraction(1, 100),
             },
             remark="the share of rows in a wrong cell, on average over all tables of two columns",
+            asks="pairs",
         )
+        if 1 < len(file.strongest) < math.comb(len(file.columns), 2):
+            yield CriterionDraft(
+                settings={
+                    "name": "typical error of the strongest pairs",
+                    "kind": "mean_marginal_error",
+                    "tables": [":".join(pair) for pair in file.strongest],
+                    "threshold": 0.1,
+                    "epsilon": Fraction(1, 100),
+                },
+                remark=(
+                    "the share of rows in a wrong cell, on average over the tables of the "
+                    f"{len(file.strongest)} pairs of columns that hang together most"
+                ),
+                asks="pairs",
+            )
 
     def sentence(self, facts: PublicFacts) -> str:
         return (

@@ -59,6 +59,10 @@ class Lattice:
         self.layout = layout
         self.whole = _Kept(tuple(range(len(layout.sizes))), whole)
         self._kept: OrderedDict[tuple[int, ...], _Kept] = OrderedDict()
+        self._wide: dict[
+            int, dict[tuple[int, ...], _Kept]
+        ] = {}  # the same by their number of columns: only wider ones are parents
+        self._cells = 0
         self._prefix: tuple[tuple[int, ...], np.ndarray] | None = None
 
     def get(self, columns: tuple[int, ...]) -> np.ndarray:
@@ -110,14 +114,21 @@ class Lattice:
             self._kept.move_to_end(columns)
             return self._kept[columns].table
         mask = _mask(columns)
-        parents = [kept for kept in self._kept.values() if kept.mask & mask == mask]
+        wider = (kept for width, tables in self._wide.items() if width > len(columns) for kept in tables.values())
+        parents = [kept for kept in wider if kept.mask & mask == mask]
         parent = min((self.whole, *parents), key=lambda kept: kept.work(len(columns)))
         found = _Kept(columns, self._sum_out(parent, columns))
-        self._kept[columns] = found
-        cells = sum(kept.cells for kept in self._kept.values())
-        while len(self._kept) > KEPT_TABLES or (cells > KEPT_CELLS and len(self._kept) > 1):
-            cells -= self._kept.popitem(last=False)[1].cells
+        self._keep(found)
         return found.table
+
+    def _keep(self, found: _Kept) -> None:
+        """Keep a table, in place of those that were not asked for longest."""
+        self._kept[found.columns] = self._wide.setdefault(len(found.columns), {})[found.columns] = found
+        self._cells += found.cells
+        while len(self._kept) > KEPT_TABLES or (self._cells > KEPT_CELLS and len(self._kept) > 1):
+            columns, gone = self._kept.popitem(last=False)
+            del self._wide[len(columns)][columns]
+            self._cells -= gone.cells
 
     def _sum_out(self, parent: _Kept, columns: tuple[int, ...]) -> Table:
         if not isinstance(parent.table, Sparse):

@@ -17,11 +17,13 @@ from synthrelease.domain.lattice import lattice
 from synthrelease.drafting.column_draft import ColumnDraft
 from synthrelease.enclave.door import Meter, PrivateCounts
 from synthrelease.rehearsal.attempts import AttemptResult, run_attempts
-from synthrelease.rehearsal.dependence import strongest_pairs, valued
+from synthrelease.rehearsal.dependence import Pair, strongest_pairs, tied_pairs, valued
 from synthrelease.rehearsal.yardsticks import Yardstick, once_only, yardsticks
 from synthrelease.specification.release_spec import ReleaseSpec
 
 MOST_GROUPS = 6
+MOST_OFF = 0.1
+"""Of the rows, by which the worst bin of a column may be off in a draft: more, and single columns mislead."""
 ATTEMPTS = 3
 """Noisy fits that a threshold has to leave room for."""
 _ROOM = 1.25
@@ -45,18 +47,55 @@ class AcceptanceDraft:
         return sum((Fraction(str(draft.settings.get("epsilon", 0))) for draft in self.criteria), Fraction(0))
 
 
-def draft_acceptance(columns: Sequence[ColumnDraft], table: Counts) -> AcceptanceDraft:
+@dataclass(frozen=True, kw_only=True)
+class Standing:
+    """A draft beside independent columns, on the public file.
+
+    Attributes
+    ----------
+    bins : how far off the worst bin of a column is in the typical fit of the draft, as a share of the rows.
+    fits, independent : the share of rows in a wrong cell, on average over all tables of two columns: of the typical fit of the
+        draft, with its noise, and of a table that has the same single columns and nothing else.
+    tied : whether any two columns hang together.
+    judged : whether a criterion is drafted that judges pairs of columns, and that independent columns fail.
+    """
+
+    bins: float
+    fits: float
+    independent: float
+    tied: bool
+    judged: bool
+
+    @property
+    def good(self) -> bool:
+        """Whether its single columns are right, it promises more than independent columns keep, and its fits keep more."""
+        return self.bins <= MOST_OFF and (not self.tied or (self.judged and self.fits < self.independent))
+
+
+def ties(columns: Sequence[ColumnDraft], table: Counts) -> list[Pair]:
+    """All pairs of columns, the most dependent first.
+
+    Parameters
+    ----------
+    table : the public rows in the drafted bins.
+    """
+    return strongest_pairs(table, missing={column.name for column in columns if column.keeps_missing})
+
+
+def draft_acceptance(columns: Sequence[ColumnDraft], table: Counts, pairs: Sequence[Pair]) -> AcceptanceDraft:
     """Criteria for these columns, with first guesses of their thresholds.
 
     Parameters
     ----------
     table : the public rows in the drafted bins; the private file is taken to have about as many.
+    pairs : how they hang together (`ties`).
     """
     n_rows = table.total
     cell = 0.01 if n_rows >= 50_000 else 0.02 if n_rows >= 10_000 else 0.03 if n_rows >= 2_000 else 0.05
-    partners = _partners(columns, table)
+    partners = _partners(columns, table, pairs)
     facts = [_facts(column, partners[column.name]) for column in columns]
-    file = FileFacts(columns=tuple(facts), n_rows=n_rows, cell=cell, unique=once_only(table))
+    strongest = tuple(pair.columns for pair in tied_pairs(pairs)[: len(columns)])
+    file = FileFacts(columns=tuple(facts), n_rows=n_rows, cell=cell, unique=once_only(table), strongest=strongest)
     found = [each for criterion in CRITERIA.values() for each in criterion.drafts(file)]
     drafted = tuple(each for each in found if isinstance(each, CriterionDraft))
     grouped = {name for draft in drafted for name in _names(draft.settings.get("by"))}
@@ -71,13 +110,13 @@ def _names(found: object) -> tuple[str, ...]:
     return tuple(found) if isinstance(found, list | tuple) else ()
 
 
-def _partners(columns: Sequence[ColumnDraft], table: Counts) -> dict[str, dict[str, Partner]]:
+def _partners(columns: Sequence[ColumnDraft], table: Counts, pairs: Sequence[Pair]) -> dict[str, dict[str, Partner]]:
     """For every column the others, the strongest first."""
     drafted, marginals = {column.name: column for column in columns}, lattice(table)
     numbers = {name: number for number, name in enumerate(table.layout.columns)}
     missing = {column.name for column in columns if column.keeps_missing}
     found: dict[str, dict[str, Partner]] = {column.name: {} for column in columns}
-    for pair in strongest_pairs(table, missing=missing):
+    for pair in pairs:
         names = sorted(pair.columns, key=numbers.__getitem__)
         together = valued(marginals.get(tuple(numbers[name] for name in names)), *(name in missing for name in names))
         for one, other, counts in ((*names, together.sum(axis=0)), (*names[::-1], together.sum(axis=1))):
@@ -126,8 +165,11 @@ OTHERS = "all others"
 """The group of the categories that are too rare to stay by themselves."""
 
 
-def settle(draft: AcceptanceDraft, spec: ReleaseSpec, public: Counts, seed: int) -> AcceptanceDraft:
-    """The criteria with thresholds and budgets that the public file shows to be possible; without those that say nothing.
+def settle(
+    draft: AcceptanceDraft, spec: ReleaseSpec, public: Counts, seed: int, *, tied: bool
+) -> tuple[AcceptanceDraft, Standing]:
+    """The criteria with thresholds and budgets that the public file shows to be possible, without those that say nothing; and
+    how the draft stands.
 
     A threshold is a round number above what the halves of the file have between them, and above what `ATTEMPTS` noisy fits of
     the draft reach, with room for the noise of the test.
@@ -136,6 +178,7 @@ def settle(draft: AcceptanceDraft, spec: ReleaseSpec, public: Counts, seed: int)
     ----------
     spec : both files as they were drafted, with first guesses.
     public : the public rows over atomic cells.
+    tied : whether any two columns hang together.
     """
     attempts = run_attempts(
         spec, PrivateCounts(public, Meter(())), {}, seed, [(0, number) for number in range(ATTEMPTS)], spec.generation_budget
@@ -147,14 +190,25 @@ def settle(draft: AcceptanceDraft, spec: ReleaseSpec, public: Counts, seed: int)
         for index, one in enumerate(draft.criteria)
     ]
     settled = one_of_each(draft.criteria, settled)
+    places = [(place, each.settings["kind"], each.asks) for place, each in enumerate(draft.criteria)]
+    of_pairs = next(place for place, _, asks in places if asks == "pairs")
+    of_bins = next(place for place, kind, asks in places if asks and kind == "absolute_marginal_error")
+    standing = Standing(
+        bins=float(np.median([_figure(attempt, of_bins) for attempt in attempts])),
+        fits=float(np.median([_figure(attempt, of_pairs) for attempt in attempts])),
+        independent=found[of_pairs].independent,
+        tied=tied,
+        judged=any(isinstance(each, CriterionDraft) and each.asks == "pairs" for each in settled),
+    )
     if not any(isinstance(each, CriterionDraft) for each in settled):
         fits = [_figure(attempt, 0) for attempt in attempts]
         settled[0] = _kept_anyway(draft.criteria[0], found[0], fits, _sensitivity(attempts, 0) or 1 / public.total)
-    return replace(
+    settled_draft = replace(
         draft,
         criteria=tuple(each for each in settled if isinstance(each, CriterionDraft)),
         left_out=(*draft.left_out, *(each for each in settled if isinstance(each, str))),
     )
+    return settled_draft, standing
 
 
 def one_of_each(
@@ -182,11 +236,11 @@ def _threshold(draft: CriterionDraft) -> float:
 
 
 def _kept_anyway(draft: CriterionDraft, yardstick: Yardstick, fits: Sequence[float], sensitivity: float) -> CriterionDraft:
-    """The first criterion, where none says more than single columns: a release has to promise something."""
+    """The first criterion, where no columns hang together and none says more than single columns."""
     reached = max(yardstick.perfect, *fits)
     threshold = min(1.0, rounded_up(_ROOM * reached)) if math.isfinite(reached) else 1.0
     epsilon = min(MOST_EPSILON, budget(NOISE_SHARE * sensitivity / threshold))
-    return CriterionDraft(settings={**draft.settings, "threshold": threshold, "epsilon": epsilon}, remark=draft.remark)
+    return replace(draft, settings={**draft.settings, "threshold": threshold, "epsilon": epsilon})
 
 
 def _figure(attempt: AttemptResult, index: int) -> float:
@@ -213,7 +267,7 @@ def _settled(
         f"On the public file: {_shown(yardstick.perfect)} between its halves, up to {_shown(max(fits))} in {len(fits)} fits of "
         f"this draft, {_shown(yardstick.independent)} if columns were independent"
     )
-    if yardstick.independent <= threshold and not CRITERIA[str(draft.settings["kind"])].asks_single_columns:
+    if yardstick.independent <= threshold and draft.asks != "single columns":
         return f"{name}: a table with independent columns would pass. {seen}"
     epsilon = budget(NOISE_SHARE * sensitivity / threshold)
     if epsilon > MOST_EPSILON:
@@ -222,7 +276,7 @@ def _settled(
     if isinstance(clip, int | float) and threshold >= clip:
         return f"{name}: some bins are so rare that no limit below {clip:g} can be met. {seen}"
     settings = {**draft.settings, "threshold": threshold, "epsilon": epsilon}
-    return CriterionDraft(settings=settings, remark=f"{draft.remark}. {seen}")
+    return replace(draft, settings=settings, remark=f"{draft.remark}. {seen}")
 
 
 def _shown(value: float) -> str:

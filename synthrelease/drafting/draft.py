@@ -24,10 +24,11 @@ from synthrelease.domain.counts import Counts
 from synthrelease.drafting.codebook import CodebookEntry, no_answers, read_codebook
 from synthrelease.drafting.column_draft import Answers, ColumnDraft, LeftOut
 from synthrelease.drafting.columns import draft_column, without_role
-from synthrelease.drafting.criteria import AcceptanceDraft, draft_acceptance, settle
+from synthrelease.drafting.criteria import MOST_OFF, AcceptanceDraft, Standing, draft_acceptance, settle, ties
 from synthrelease.drafting.dates import DateColumn, date_column, date_format, draft_dates
 from synthrelease.drafting.public_file import PublicFile, read_public_file
 from synthrelease.drafting.said_twice import said_twice
+from synthrelease.drafting.smaller import coarser, fewer, in_order
 from synthrelease.drafting.suggestions import suggested_rules
 from synthrelease.drafting.text import (
     GENERATION,
@@ -40,7 +41,7 @@ from synthrelease.drafting.text import (
 )
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import InputError, OutputError, Problem, SpecError
-from synthrelease.rehearsal.dependence import telling_tables
+from synthrelease.rehearsal.dependence import Pair, telling_tables, tied_pairs
 from synthrelease.rehearsal.yardsticks import once_only
 from synthrelease.specification.json_schema import (
     ACCEPTANCE_NAME,
@@ -69,6 +70,7 @@ class Draft:
     Attributes
     ----------
     codelists : long codelists, by their path relative to the configuration.
+    smaller : why the draft has fewer columns, or coarser bins, than the file would give; empty where it has not.
     """
 
     configuration: str
@@ -79,6 +81,7 @@ class Draft:
     n_rows: int
     source: str
     codelists: Mapping[str, str] = field(default_factory=dict)
+    smaller: str = ""
 
 
 def draft(
@@ -166,8 +169,46 @@ def _date_columns(file: PublicFile, answers: Mapping[str, Answers]) -> list[Date
     return [column for column in columns if column is not None]
 
 
+_KEPT = ": those that hang together most with others, pair by pair"
+_KEPT_IN_COARSER = f"{_KEPT}, in coarser bins"
+
+
+def _too_many(n_columns: int, n_rows: int, standing: Standing) -> str:
+    """Why a draft of all columns is none."""
+    found = []
+    if standing.bins > MOST_OFF:
+        found.append(f"the worst bin of a column is off by {standing.bins:.0%} of all rows")
+    if standing.tied and not (standing.judged and standing.fits < standing.independent):
+        found.append(
+            f"{standing.fits:.1%} of the rows are in a wrong cell of a table of two columns, on average, where independent "
+            f"columns have {standing.independent:.1%}, and no criterion on pairs tells the two apart"
+        )
+    return (
+        f"Too many columns for so few rows at this epsilon: in fits to all {n_columns} columns ({n_rows:,} rows, generation "
+        f"budget {float(GENERATION):g}) {'; '.join(found)}."
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Tried:
+    """A draft that was tried on the public file.
+
+    Attributes
+    ----------
+    table : the rows of the public file in the drafted bins.
+    pairs : how its columns hang together.
+    """
+
+    drafting: _Drafting
+    choices: Choices
+    acceptance: AcceptanceDraft
+    standing: Standing
+    table: Counts
+    pairs: tuple[Pair, ...]
+
+
 class _Drafting:
-    """One draft on its way: the columns are fixed, the rest follows from the counts."""
+    """One draft on its way: the columns are given, the rest follows from the counts."""
 
     def __init__(
         self,
@@ -180,7 +221,19 @@ class _Drafting:
         self.name, self.file, self.columns, self.left_out, self.progress = name, file, columns, left_out, progress
 
     def run(self) -> Draft:
-        self.progress("counting the rows in the drafted bins")
+        tried = self._tried()
+        if not tried.standing.good:
+            tried = self._smaller(tried)
+        choices, acceptance = tried.choices, tried.acceptance
+        total = choices.rows + GENERATION + 2 * TEST + acceptance.epsilon
+        choices = replace(choices, limit=Fraction(math.ceil(total * 10), 10))
+        found = tried.drafting._draft(choices, acceptance)
+        tried.drafting._loaded(choices, acceptance).plan.check_limit(choices.limit)
+        return found
+
+    def _tried(self) -> _Tried:
+        """The draft of these columns, with the thresholds that it reaches on the public file."""
+        self.progress(f"counting the rows in the drafted bins of {len(self.columns)} columns")
         try:
             spec, table = self._counted()
         except SpecError:  # a role that a name suggested must not stop a draft
@@ -203,15 +256,45 @@ class _Drafting:
         tables = telling_tables(table, plausible, float(GENERATION), _SEED)
         names = table.layout.columns
         choices = replace(choices, tables=tuple(tuple(names[column] for column in columns) for columns in tables))
-        acceptance = draft_acceptance(self.columns, table)
+        pairs = ties(self.columns, table)
+        acceptance = draft_acceptance(self.columns, table, pairs)
         self.progress("trying the draft on the public file")
         spec = self._loaded(choices, acceptance)
-        acceptance = settle(acceptance, spec, self._read(spec), _SEED)  # read again: criteria use the rows' own values
-        total = choices.rows + GENERATION + 2 * TEST + acceptance.epsilon
-        choices = replace(choices, limit=Fraction(math.ceil(total * 10), 10))
-        found = self._draft(choices, acceptance)
-        self._loaded(choices, acceptance).plan.check_limit(choices.limit)
-        return found
+        rows = self._read(spec)  # read again: criteria use the rows' own values
+        acceptance, standing = settle(acceptance, spec, rows, _SEED, tied=bool(tied_pairs(pairs)))
+        return _Tried(drafting=self, choices=choices, acceptance=acceptance, standing=standing, table=table, pairs=tuple(pairs))
+
+    def _smaller(self, whole: _Tried) -> _Tried:
+        """The draft with as many columns as stand beside independent columns, found by halving; in its drafted bins if it can.
+
+        Raises
+        ------
+        InputError : when no two columns do.
+        """
+        columns, order = whole.drafting.columns, in_order(whole.drafting.columns, whole.pairs)
+        in_coarse_bins = coarser(columns, whole.table)
+        why = _too_many(len(columns), self.file.n_rows, whole.standing)
+
+        def tried(drafted: Sequence[ColumnDraft], kept: int, how: str) -> _Tried:
+            self.progress(f"too many columns for so few rows: trying {kept} of {len(columns)} columns")
+            stay, gone = fewer(drafted, order, kept)
+            left_out = [*whole.drafting.left_out, *gone]
+            one = _Drafting(self.name, self.file, stay, left_out, lambda doing: None)._tried()
+            smaller = f"{why} So this draft has {len(one.drafting.columns)} of the {len(columns)} columns{how}."
+            return replace(one, choices=replace(one.choices, smaller=smaller))
+
+        best = tried(in_coarse_bins, len(columns), ", in coarser bins")
+        if best.standing.good:
+            return best
+        low, high, found = 1, len(columns), None
+        while high - low > max(1, low // 8):
+            middle = (low + high) // 2
+            one = tried(in_coarse_bins, middle, _KEPT_IN_COARSER)
+            low, high, found = (middle, high, one) if one.standing.good else (low, middle, found)
+        if found is None:
+            raise InputError(f"{why} Nor does a draft of the two columns that hang together most. No draft was written.")
+        in_drafted_bins = tried(columns, low, _KEPT)
+        return in_drafted_bins if in_drafted_bins.standing.good else found
 
     def _first_choices(self) -> Choices:
         """What a draft begins with: every column by itself."""
@@ -249,6 +332,7 @@ class _Drafting:
             criteria=acceptance,
             n_rows=self.file.n_rows,
             source=self.file.name,
+            smaller=choices.smaller,
             codelists={path: codelist_text(column) for column in self.columns if (path := codelist_name(self.name, column))},
         )
 

@@ -36,6 +36,7 @@ class Choices:
     minimum_count : of the projection; 1 where most rows occur once.
     unique : share of the public rows that occur once.
     rows, limit : epsilon of counting the rows, and of the whole release.
+    smaller : why the draft has fewer columns, or coarser bins, than the file would give; empty where it has not.
     """
 
     tables: tuple[tuple[str, ...], ...]
@@ -44,6 +45,7 @@ class Choices:
     unique: float
     rows: Fraction
     limit: Fraction
+    smaller: str = ""
 
 
 def configuration_text(
@@ -54,6 +56,7 @@ def configuration_text(
     gaps = [column for column in columns if column.missing_rows and not column.keeps_missing]
     lines = [
         *_marked(name, file, CONFIGURATION_NAME),
+        *([*_comment(choices.smaller), ""] if choices.smaller else []),
         f"title = {toml(name.replace('_', ' ').replace('-', ' ').capitalize())}",
         'description = ""                # what one row is and where the data come from: the card begins with it',
         f'acceptance = "../acceptance/{name}.toml"',

@@ -27,6 +27,9 @@ Columns = tuple[int, ...]
 MODEL_CELLS = 2**18
 """Of the largest clique of a model: such a model is fitted in seconds."""
 
+WEAKEST = 0.1
+"""Cramer's V from which on two columns are said to hang together."""
+
 MOST_ROUNDS = 5
 _SHARE_OF_PRICE = 0.5
 
@@ -42,12 +45,14 @@ class Pair:
         their table and the product of its margins, over the rows with a value of both.
     largest_cell : the largest difference of a cell of their table from that product, as a share of all rows.
     cramers_v : Cramer's V of the rows with a value of both, from 0 for independence to 1, less what chance makes of it.
+    beyond_chance : the distance without what a sample of so many rows has of itself; below 0 where it has no more.
     """
 
     columns: tuple[str, str]
     distance: float
     largest_cell: float
     cramers_v: float
+    beyond_chance: float
 
     @classmethod
     def of(cls, columns: tuple[str, str], counts: np.ndarray, n_rows: int) -> Pair:
@@ -58,6 +63,7 @@ class Pair:
             distance=float(apart.sum() / 2) / n_rows,
             largest_cell=float(apart.max(initial=0.0)) / n_rows,
             cramers_v=cramers_v(counts),
+            beyond_chance=_beyond_chance(counts, counts - from_independence(counts)) / 2 / n_rows,
         )
 
 
@@ -81,6 +87,11 @@ def strongest_pairs(table: Counts, covered: Iterable[Sequence[str]] = (), missin
         if (a, b) not in known
     ]
     return sorted(pairs, key=lambda pair: -pair.distance)
+
+
+def tied_pairs(pairs: Iterable[Pair]) -> list[Pair]:
+    """Those that hang together, by Cramer's V of at least `WEAKEST`; first what is furthest from independence beyond chance."""
+    return sorted((pair for pair in pairs if pair.cramers_v >= WEAKEST), key=lambda pair: -pair.beyond_chance)
 
 
 def valued(counts: np.ndarray, first: bool, second: bool) -> np.ndarray:
@@ -144,7 +155,7 @@ def _beyond_chance(counts: np.ndarray, model: np.ndarray) -> float:
 
     A cell with m rows is off by sqrt(2 m / pi) on average, with variance m (1 - 2 / pi); two deviations of the sum count, too.
     """
-    chance = float(np.sqrt(model * (2 / np.pi)).sum()) + 2 * math.sqrt(float(model.sum()) * (1 - 2 / math.pi))
+    chance = float(np.sqrt(np.maximum(model, 0) * (2 / np.pi)).sum()) + 2 * math.sqrt(float(model.sum()) * (1 - 2 / math.pi))
     return float(np.abs(counts - model).sum()) - chance
 
 
@@ -212,10 +223,13 @@ class _Search:
     def add_best(self, candidates: Iterable[Columns], errors: dict[Columns, float]) -> int:
         """Add tables, the most wrong for their price first, while they are worth it and a model can hold them; how many."""
         added: list[Columns] = []
-        order = sorted((each for each in candidates if each in errors), key=lambda each: self._price(each) - errors[each])
+        cells = self._cells(self.chosen)
+        order = sorted(
+            (each for each in candidates if each in errors), key=lambda each: self._price(each, cells) - errors[each]
+        )
         most = max(2, len(self.sizes) // 2) if self.chosen else len(self.sizes)
         for columns in order:
-            if len(added) == most or errors[columns] <= self._price(columns):
+            if len(added) == most or errors[columns] <= self._price(columns, self._cells(self.chosen)):
                 break
             close = sum(len(set(columns) & set(other)) > 1 for other in added)
             if not close and JunctionTree.of(self.sizes, [*self.chosen, *self.rules, columns]).largest <= MODEL_CELLS:
@@ -223,15 +237,18 @@ class _Search:
                 added.append(columns)
         return len(added)
 
-    def _price(self, columns: Columns) -> float:
+    def _price(self, columns: Columns, cells: int) -> float:
         """Half the expected noise, in rows, that measuring this table adds: its own, and that of the others for smaller shares.
 
         Half, because what is known of one table also mends others that share columns with it. On two registers of 15 and 34
         columns the distances of two and three columns were smallest at about that part, and rose on both sides of it.
+
+        Parameters
+        ----------
+        cells : of all tables that were chosen so far.
         """
         scale = _SHARE_OF_PRICE * 2 / self.epsilon
-        cells = self._cells(self.chosen)
         return scale * ((len(self.chosen) + 1) * (cells + self._cells([columns])) - len(self.chosen) * cells)
 
     def _cells(self, tables: Iterable[Columns]) -> int:
-        return sum(int(np.prod([self.sizes[column] for column in columns], dtype=np.int64)) for columns in tables)
+        return sum(math.prod(self.sizes[column] for column in columns) for columns in tables)

@@ -28,12 +28,12 @@ from synthrelease.rehearsal.baseline_report import (
     release_guarantee,
 )
 from synthrelease.rehearsal.copies import CopyFigures
+from synthrelease.rehearsal.dependence import WEAKEST
 from synthrelease.rehearsal.intervals import ShareEstimate
 from synthrelease.rehearsal.look_report import criterion_row, look_document, pair_rows, projection_rows, yardstick_rows
 from synthrelease.rehearsal.pieces import partition_words
 from synthrelease.rehearsal.proposal_words import lines, offer_rows, proposal_document, proposal_words
 from synthrelease.rehearsal.rehearse import Rehearsal
-from synthrelease.rehearsal.unguarded import WEAKEST
 from synthrelease.rehearsal.words import binding, outlook_words, percent, projection_advice, warnings
 from synthrelease.specification.shortlist import shortlist_text
 

@@ -11,12 +11,9 @@ from synthrelease.candidates.configuration import Configuration
 from synthrelease.criteria import Criterion
 from synthrelease.criteria.guarding import LostPair
 from synthrelease.domain.counts import Counts
-from synthrelease.rehearsal.dependence import Pair, cramers_v, from_independence, strongest_pairs, valued
+from synthrelease.rehearsal.dependence import WEAKEST, Pair, cramers_v, from_independence, strongest_pairs, valued
 
 MOST_PAIRS = 10
-WEAKEST = 0.1
-"""Cramer's V from which on a pair is worth a line."""
-
 _MOST_TOLD = 200
 
 SMALLEST_BIN = 0.005
