@@ -41,6 +41,8 @@ def init(
     terminal.print(shown)
     if found.smaller:
         terminal.print(found.smaller, style="yellow", highlight=False)
+    for column in found.doubtful:
+        terminal.print(f"Doubtful: {column.name!r}: {column.doubt}.", style="yellow", markup=False, highlight=False)
     terminal.print(
         f"Wrote {str(configuration)} and {str(acceptance)}. Go through every line of both, then try "
         f"`synthrelease plan {str(configuration)}`. An editor that knows the line `#:schema` explains their settings."

@@ -22,11 +22,14 @@ from synthrelease.accounting.rows import SHORTFALL
 from synthrelease.criteria.drafts import MOST_UNIQUE, CriterionDraft
 from synthrelease.domain.counts import Counts
 from synthrelease.drafting.codebook import CodebookEntry, no_answers, read_codebook
+from synthrelease.drafting.codelists import one_to_one
 from synthrelease.drafting.column_draft import Answers, ColumnDraft, LeftOut
 from synthrelease.drafting.columns import draft_column, without_role
 from synthrelease.drafting.criteria import MOST_OFF, AcceptanceDraft, Standing, draft_acceptance, settle, ties
 from synthrelease.drafting.dates import DateColumn, date_column, date_format, draft_dates
+from synthrelease.drafting.gaps import with_bins_for_gaps
 from synthrelease.drafting.public_file import PublicFile, read_public_file
+from synthrelease.drafting.rows import public_rows
 from synthrelease.drafting.said_twice import said_twice
 from synthrelease.drafting.smaller import coarser, fewer, in_order
 from synthrelease.drafting.suggestions import suggested_rules
@@ -39,6 +42,7 @@ from synthrelease.drafting.text import (
     codelist_text,
     configuration_text,
 )
+from synthrelease.drafting.together import Order, orders
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import InputError, OutputError, Problem, SpecError
 from synthrelease.rehearsal.dependence import Pair, telling_tables, tied_pairs
@@ -83,6 +87,11 @@ class Draft:
     codelists: Mapping[str, str] = field(default_factory=dict)
     smaller: str = ""
 
+    @property
+    def doubtful(self) -> tuple[ColumnDraft, ...]:
+        """The columns that the steward is asked about."""
+        return tuple(column for column in self.columns if column.doubt)
+
 
 def draft(
     name: str,
@@ -123,20 +132,31 @@ def _columns(file: PublicFile, book: Mapping[str, CodebookEntry]) -> tuple[list[
         source: _answers(file, source, texts, book.get(source, CodebookEntry())) for source, texts in file.columns.items()
     }
     dated = draft_dates(_date_columns(file, answers), [])
+    rows = public_rows(file, answers)
+    once = one_to_one({source: found for source, found in answers.items() if source not in dated}, rows, file)
+    order = orders(once.answers, rows)
     columns: list[ColumnDraft] = []
     left_out = [
         LeftOut(source=source, because=f"it cannot be read ({because.partition(': ')[2].rstrip('.')})")
         for source, because in file.unreadable.items()
     ]
     left_out += [LeftOut(source="", because="it has no name in the header")] * file.unnamed
-    for source, found in answers.items():
+    left_out += once.left_out
+    for source in (source for source in answers if source in dated or source in once.answers):
         taken = [column.name for column in columns]
-        drafted = dated[source] if source in dated else draft_column(found, taken)
+        own = order.get(source, Order())
+        drafted = dated[source] if source in dated else draft_column(once.answers[source], taken, own)
         if isinstance(drafted, LeftOut):
             left_out.append(drafted)
         else:
             columns += drafted if isinstance(drafted, list) else [drafted]
-    return columns, left_out
+    columns = [replace(column, doubt=_questions(column, once.doubts)) for column in columns]
+    return with_bins_for_gaps(columns, rows), left_out
+
+
+def _questions(column: ColumnDraft, almost: Mapping[str, str]) -> str:
+    """What the steward is asked about a column."""
+    return "; ".join(filter(None, [column.doubt, almost.get(column.source, "")]))
 
 
 def _answers(file: PublicFile, source: str, texts: Mapping[str | None, int], entry: CodebookEntry) -> Answers:
@@ -234,13 +254,7 @@ class _Drafting:
     def _tried(self) -> _Tried:
         """The draft of these columns, with the thresholds that it reaches on the public file."""
         self.progress(f"counting the rows in the drafted bins of {len(self.columns)} columns")
-        try:
-            spec, table = self._counted()
-        except SpecError:  # a role that a name suggested must not stop a draft
-            if not any(column.weight for column in self.columns):
-                raise
-            self.columns = [without_role(each) if each.weight else each for each in self.columns]
-            spec, table = self._counted()
+        spec, table = self._counted_at_last()
         if twice := said_twice(self.columns, table):
             self.left_out = [*self.left_out, *twice.values()]
             self.columns = [column for column in self.columns if column.name not in twice]
@@ -249,6 +263,7 @@ class _Drafting:
         transformation = spec.space[0].transformation
         rules = suggested_rules(spec.schema, transformation.binnings, table, self._unruled())
         unique = once_only(table)
+        choices = replace(choices, gaps=self.file.n_rows - round(table.total))
         choices = replace(choices, rules=tuple(rules), unique=unique, minimum_count=1 if unique > MOST_UNIQUE else 2)
         self.progress("looking for the tables in which the columns hang together")
         spec = self._loaded(choices, _FIRST)
@@ -307,6 +322,36 @@ class _Drafting:
             limit=Fraction(1000),
         )
 
+    def _counted_at_last(self) -> tuple[ReleaseSpec, Counts]:
+        """As `_counted`; a column whose draft cannot be loaded loses the role that was guessed, or is left out, and says so.
+
+        Raises
+        ------
+        InputError : when what is left cannot be loaded either.
+        """
+        problems: tuple[Problem, ...] = ()
+        while len(self.columns) > 1:
+            try:
+                return self._counted()
+            except SpecError as error:
+                problems = error.problems
+            if any(column.weight for column in self.columns):
+                self.columns = [without_role(each) if each.weight else each for each in self.columns]
+                continue
+            at_fault = {problem.path.split(".")[1]: problem for problem in problems if problem.path.startswith("columns.")}
+            gone = [column for column in self.columns if column.name in at_fault]
+            if not gone:
+                break
+            self.columns = [column for column in self.columns if column not in gone]
+            self.left_out = [
+                *self.left_out,
+                *(
+                    LeftOut(source=each.source, because=f"it could not be drafted ({_why(at_fault[each.name])})")
+                    for each in gone
+                ),
+            ]
+        raise InputError(f"{self.file.name}: no draft could be made of it ({'; '.join(map(_why, problems))}).")
+
     def _counted(self) -> tuple[ReleaseSpec, Counts]:
         """The columns loaded, and the rows of the public file in their drafted bins."""
         spec = self._loaded(self._first_choices(), _FIRST)
@@ -347,6 +392,11 @@ class _Drafting:
                     replace(problem, file=f"{Path(problem.file).parent.name}/{self.name}.toml") for problem in error.problems
                 )
         raise SpecError(problems)
+
+
+def _why(problem: Problem) -> str:
+    """A mistake in a draft, without the file that nobody has seen."""
+    return f"expected {problem.expected}; found {problem.found}"
 
 
 _FIRST = AcceptanceDraft(

@@ -122,7 +122,7 @@ def _of_numbers(answers: Answers, values: np.ndarray, rows: np.ndarray) -> list[
     if values[0] in (0, 1, 2) and filled > 0.75 and n > 5 and _fall(rows):
         found.append((-1.5, "they get rarer from the first on, as numbers of things do"))
     if _CLASSIFICATION.search(answers.source):
-        found.append((2.0, "named like a classification"))
+        found.append((4.0, "named like a classification"))
     if n > _FEW and _are_rounded(values, rows):
         found.append((-1.5, "most are round"))
     elif filled < 0.2 and values[0] > 0 and (total / n >= _MANY or _come_again(values, rows)):

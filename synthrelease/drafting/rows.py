@@ -28,10 +28,13 @@ class PublicRows:
     texts: Mapping[str, Sequence[str]]
     codes: Mapping[str, np.ndarray]
 
+    @property
+    def n_rows(self) -> int:
+        return len(next(iter(self.codes.values())))
+
     def without(self, sources: Sequence[str]) -> np.ndarray:
         """(n_rows,) whether a row has no answer in one of these columns."""
-        n = len(next(iter(self.codes.values()), ()))
-        return np.logical_or.reduce([np.zeros(n, dtype=bool), *(self.codes[source] < 0 for source in sources)])
+        return np.logical_or.reduce([self.codes[source] < 0 for source in sources])
 
 
 def public_rows(file: PublicFile, answers: Mapping[str, Answers]) -> PublicRows:
@@ -51,9 +54,7 @@ def public_rows(file: PublicFile, answers: Mapping[str, Answers]) -> PublicRows:
             plain = [(texts[code] or "").strip() for code in used.tolist()]
             found = list(map(place.get, plain, repeat(-1)))
             if with_comma:
-                found = [
-                    place.get(text.replace(",", "."), -1) if at < 0 else at for text, at in zip(plain, found, strict=True)
-                ]
+                found = [place.get(text.replace(",", "."), -1) if at < 0 else at for text, at in zip(plain, found, strict=True)]
             codes[source].append(np.array(found, dtype=np.int32)[inverse])
     return PublicRows(
         texts={source: list(place) for source, place in places.items()},

@@ -42,7 +42,7 @@ class Order:
         nothing; the median of the columns that have a say. None where none has.
     witnesses : how many have.
     tells : a column that its values tell, without being an order of ranges; empty where there is none.
-    part_of : a column that is the first digits of this one, or of which it is the first or last ones; empty where there is none.
+    part_of : a column that is the first digits of this one, or of which it is the first or last ones; empty where none is.
     """
 
     unlike: float | None = None
@@ -53,13 +53,10 @@ class Order:
 
 def orders(answers: Mapping[str, Answers], rows: PublicRows) -> dict[str, Order]:
     """For every column of whole numbers, by its name in the file, what the others say of it."""
-    n = len(next(iter(rows.codes.values()), ()))
-    taken = slice(None, None, max(1, -(-n // _ROWS)))
+    taken = slice(None, None, -(-rows.n_rows // _ROWS))
     numbers = {source: _numbers(found, rows, taken) for source, found in answers.items() if _are_numbers(found)}
     names, others = _witnesses(answers, numbers, rows, taken)
-    whole = {
-        source: values for source, values in numbers.items() if np.array_equal(values, np.rint(values), equal_nan=True)
-    }
+    whole = {source: values for source, values in numbers.items() if np.array_equal(values, np.rint(values), equal_nan=True)}
     beginnings = _beginnings(whole)
     found = {}
     for source, values in whole.items():
@@ -120,7 +117,7 @@ def _ranks(values: np.ndarray) -> np.ndarray:
 
 
 def _compared(source: str, values: np.ndarray, names: list[str], others: np.ndarray) -> tuple[list[float], str]:
-    """How unlike neighbours are in each other column that has a say, and one that the values tell without being ranges of it."""
+    """How unlike neighbours are in each other column that has a say, and one that the values tell, but not by ranges."""
     own = np.array([name != source for name in names], dtype=bool)
     known = ~np.isnan(values)
     order = np.argsort(values[known], kind="stable")
@@ -173,8 +170,8 @@ def _differences(means: np.ndarray, rows: np.ndarray, chance: np.ndarray, lags: 
 
 
 def _beginnings(whole: Mapping[str, np.ndarray]) -> dict[str, str]:
-    """Columns of which the first digits are another one, and these others, and the rest of the digits, where that is a column, too:
-    a municipality that begins with its county.
+    """Columns of which the first digits are another one (a municipality that begins with its county), these others, and those
+    that are the rest of the digits.
 
     Ages in years and in decades are like that, too, but have all endings.
     """
