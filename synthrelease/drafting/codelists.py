@@ -64,8 +64,8 @@ def one_to_one(answers: Mapping[str, Answers], rows: PublicRows, file: PublicFil
                 kept[code] = replace(kept[code], entry=replace(kept[code].entry, labels=labels), named_by=text)
         for other in group:
             if other != code:
-                because = f"it is the codelist of {code!r}" if other == text else f"it says the same as {code!r} in every row"
-                left_out.append(LeftOut(source=other, because=f"{because} of the public file"))
+                because = f"it is the codelist of {code!r}" if other == text else f"it says the same as {code!r}"
+                left_out.append(LeftOut(source=other, because=f"{because} in every row of the public file"))
                 del kept[other]
     doubts = {
         other: f"{one!r} says the same in {share:.1%} of the rows: if both mean the same, leave one out"

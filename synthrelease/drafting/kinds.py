@@ -19,7 +19,7 @@ from synthrelease.drafting.together import Order
 
 _FEW = 20
 """Different numbers that could all be told apart as codes."""
-_VERY_FEW = 5
+_RATHER_FEW, _VERY_FEW = 8, 5
 _MANY = 50
 """Rows for each different number from which on numbers with gaps are taken for codes."""
 _DOUBT = 1.0
@@ -63,14 +63,18 @@ def number_or_code(answers: Answers, values: np.ndarray, rows: np.ndarray, order
         return Kind(codes=False, because="years")
     evidence = [each for each in (*_of_numbers(answers, values, rows), *_of_others(order)) if each[0]]
     total = sum(points for points, _ in evidence)
-    codes = total > 0
+    few = len(values) <= _RATHER_FEW  # as codes each stands by itself, and nothing is lost
+    codes = total > 0 or (few and total >= -_DOUBT)
+    silent = order.unlike is None and rows.sum() >= _FEW * len(values)
     strongest = sorted(evidence, key=lambda each: -abs(each[0]))
     reasons = [because for points, because in strongest if (points > 0) == codes]
     against = [because for points, because in strongest if (points > 0) != codes]
     return Kind(
         codes=codes,
         because=" and ".join(reasons[:2]) or ("few, and each often" if codes else "nothing says that they are codes"),
-        doubt=(" and ".join(against[:2]) or "little tells") if abs(total) <= _DOUBT and len(values) > _VERY_FEW else "",
+        doubt=(" and ".join(against[:2]) or "little tells")
+        if (abs(total) <= _DOUBT or (silent and not codes)) and len(values) > _VERY_FEW
+        else "",
     )
 
 
@@ -113,7 +117,7 @@ def _of_numbers(answers: Answers, values: np.ndarray, rows: np.ndarray) -> list[
     found = []
     if n <= _VERY_FEW:
         found.append((3.0, "few, and each often"))
-    elif n <= 8:
+    elif n <= _RATHER_FEW:
         found.append((0.5, "few, and each often"))
     if n > total / 10:
         found.append((-3.0 if n > total / 4 else -1.5, "there are nearly as many as rows"))

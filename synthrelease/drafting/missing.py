@@ -74,8 +74,10 @@ def codes_below_zero(texts: Mapping[str, int], entry: CodebookEntry) -> tuple[st
     They are no tail of the other numbers: the codebook names them, -1 is not among them, or it is alone or more frequent than 0
     and 1. A column whose other numbers have names, too, holds codes, of which these may be some.
     """
+    below = [text for text in texts if text[:1] == "-" and NUMBER.fullmatch(text) and not _NINES.fullmatch(text)]
+    if not 1 <= len(below) <= 2 * _FEW_WORDS:
+        return ()
     values = {text: float(text) for text in texts if NUMBER.fullmatch(text)}
-    below = [text for text, value in values.items() if value < 0 and not _NINES.fullmatch(text)]
     rows = {values[text]: texts[text] for text in below}
     others = {value: texts[text] for text, value in values.items() if value >= 0}
     if not 1 <= len(rows) <= _FEW_WORDS or len(others) < _FEW_NUMBERS or not rows.keys() <= set(range(-9, 0)):
