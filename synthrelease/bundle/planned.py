@@ -44,6 +44,7 @@ def planned_parts(
         "groups": {name: list(BinPart.all_of(spec.schema[name], binning)) for name, binning in spec.setting.groups.items()},
         "rules": [RulePart(never=rule.never, applies_to=rule.applies_to, why=rule.why) for rule in spec.rules],
         "specification": spec.digest,
+        "not_promised": spec.not_promised,
         "partition": None if spec.partition is None else PartitionPart.of(spec.partition, n),
         "split": None if spec.split is None else SplitPart.of_rule(spec.split),
         "population": None

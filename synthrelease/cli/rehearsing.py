@@ -202,7 +202,7 @@ def _print_proposal(found: Any) -> None:
 
 def _print_look(found: Any) -> None:
     """Where errors are, which thresholds say nothing, which pairs nothing looks at, and what a costly projection does."""
-    from synthrelease.rehearsal.words import binding, projection_advice, telling_pairs, warnings
+    from synthrelease.rehearsal.words import binding, projection_advice, telling_pairs, verdict_words, warnings
 
     for title, lines in (
         ("Where the errors are:", [text for text in [binding(found)] if text]),
@@ -211,6 +211,7 @@ def _print_look(found: Any) -> None:
             "Pairs of columns that no criterion and no fixed table looks at:",
             telling_pairs(found),
         ),
+        ("How columns hang together:", verdict_words(found)),
         ("Minimum count:", [text for text in [projection_advice(found)] if text]),
     ):
         if lines:

@@ -52,6 +52,7 @@ from synthrelease.published.series import SeriesPart
 from synthrelease.published.split import SplitPart
 from synthrelease.toml.bundle import BundleTable
 from synthrelease.toml.card import CardTable
+from synthrelease.toml.not_promised import NotPromisedTable
 from synthrelease.toml.queries import IntendedQueryTable
 from synthrelease.toml.reading import dotted
 
@@ -249,6 +250,7 @@ class ReleaseDocument(Part):
     series : earlier releases of the same register; absent where none are named.
     intended_queries : what the release is meant to answer; absent where nothing is stated.
     estimates : what the published noisy tables answer; absent where none are published.
+    not_promised : what the publisher knows that the release does not keep; absent where nothing is named.
     """
 
     format: Literal[5]
@@ -282,12 +284,14 @@ class ReleaseDocument(Part):
     population: PopulationPart | None = None
     estimates: EstimatesPart | None = None
     intended_queries: Annotated[list[IntendedQueryTable], Field(strict=False)] = []
+    not_promised: Annotated[NotPromisedTable, Field(strict=False)] = NotPromisedTable()
 
     @model_serializer(mode="wrap")
     def _what_there_is(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
         absent = {name for name in _OPTIONAL if getattr(self, name) is None}
         absent |= {"bundle"} if self.bundle == BundleTable() else set()
         absent |= set() if self.intended_queries else {"intended_queries"}
+        absent |= {"not_promised"} if self.not_promised == NotPromisedTable() else set()
         return {name: value for name, value in dump(self).items() if name not in absent}
 
     @property

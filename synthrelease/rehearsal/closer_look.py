@@ -17,15 +17,17 @@ from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import RejectedRound
 from synthrelease.randomness import SeededEntropy, SystemEntropy
 from synthrelease.rehearsal.attempts import AttemptResult
+from synthrelease.rehearsal.dependence import pairs_off, strongest_pairs, tied_pairs
 from synthrelease.rehearsal.intervals import ShareEstimate
 from synthrelease.rehearsal.judging import PublicJudge, merged
 from synthrelease.rehearsal.projecting import ProjectionEffect, projection_effects
-from synthrelease.rehearsal.unguarded import UnguardedPair, unguarded_pairs
+from synthrelease.rehearsal.unguarded import UnguardedPair, unguarded_pairs, with_gaps, worth_a_line
 from synthrelease.rehearsal.verdicts import ThresholdProblem, verdicts
-from synthrelease.rehearsal.yardsticks import Yardstick, yardsticks
+from synthrelease.rehearsal.yardsticks import Yardstick, independent_columns, yardsticks
 from synthrelease.releasing.attempt import generate, prepare
 from synthrelease.releasing.threads import one_thread
 from synthrelease.specification.release_spec import ReleaseSpec
+from synthrelease.specification.shortlist import VerdictTable
 
 CANDIDATES = 5
 
@@ -61,15 +63,22 @@ class CloserLook:
     configuration : its index.
     candidates : how many candidates it rests on.
     criteria : in the order of the specification.
-    pairs : the strongest pairs of columns that nothing looks at.
+    unguarded : pairs of columns that hang together and that nothing looks at.
+    verdict : whether it is better than independent columns, and what it lost.
     projections : what the projection, and others, make of one candidate; empty without a candidate.
     """
 
     configuration: int
     candidates: int
     criteria: tuple[CriterionLook, ...]
-    pairs: tuple[UnguardedPair, ...]
+    unguarded: tuple[UnguardedPair, ...]
+    verdict: VerdictTable
     projections: tuple[ProjectionEffect, ...]
+
+    @property
+    def pairs(self) -> tuple[UnguardedPair, ...]:
+        """Those of the pairs that are worth a line."""
+        return worth_a_line(self.unguarded)
 
 
 class NoiselessEntropy(SeededEntropy):
@@ -142,12 +151,36 @@ def closer_look(
         for criterion, look in zip(spec.criteria, criteria, strict=True)
         if not any(verdict.kind == "says nothing" for verdict in look.verdicts)
     ]
+    original = merged(counts, configuration)
+    unguarded = unguarded_pairs(configuration, telling, original, candidates)
     return CloserLook(
         configuration=index,
         candidates=len(candidates),
         criteria=criteria,
-        pairs=unguarded_pairs(configuration, telling, merged(counts, configuration), candidates),
+        unguarded=unguarded,
+        verdict=_verdict(spec, configuration, sticks, original, candidates, unguarded, random),
         projections=projection_effects(judge, samples[0], random) if samples else (),
+    )
+
+
+def _verdict(
+    spec: ReleaseSpec,
+    configuration: Configuration,
+    sticks: Sequence[Yardstick],
+    original: Counts,
+    candidates: Sequence[Counts],
+    unguarded: Sequence[UnguardedPair],
+    random: np.random.Generator,
+) -> VerdictTable:
+    """What a release from this configuration would keep of how columns hang together, beside independent columns."""
+    judged = [(stick, each.threshold) for stick, each in zip(sticks, spec.criteria, strict=True) if each.compares]
+    off = [pairs_off(original, candidate) for candidate in candidates]
+    return VerdictTable(
+        hang_together=bool(tied_pairs(strongest_pairs(original, missing=with_gaps(configuration)))),
+        independent_columns_pass=all(stick.independent <= threshold for stick, threshold in judged),
+        pairs_off=float(np.median(off)) if off else None,
+        pairs_off_if_independent=pairs_off(original, independent_columns(original, random)),
+        lost=tuple(":".join(pair.columns) for pair in unguarded if pair.lost),
     )
 
 

@@ -94,6 +94,16 @@ def tied_pairs(pairs: Iterable[Pair]) -> list[Pair]:
     return sorted((pair for pair in pairs if pair.cramers_v >= WEAKEST), key=lambda pair: -pair.beyond_chance)
 
 
+def pairs_off(original: Counts, other: Counts) -> float:
+    """The share of the rows in a wrong cell, on average over all tables of two columns: their mean total variation distance."""
+    mine, theirs = lattice(original), lattice(other)
+    apart = [
+        np.abs(mine.get(pair) / original.total - theirs.get(pair) / other.total).sum() / 2
+        for pair in combinations(range(len(original.layout.sizes)), 2)
+    ]
+    return float(np.mean(apart)) if apart else 0.0
+
+
 def valued(counts: np.ndarray, first: bool, second: bool) -> np.ndarray:
     """A table of two columns without the last bin of those that have a bin for missing values."""
     return counts[: counts.shape[0] - first, : counts.shape[1] - second]

@@ -37,6 +37,7 @@ def look_document(rehearsal: Rehearsal) -> dict[str, Any] | None:
             }
             for pair in look.pairs
         ],
+        "verdict": look.verdict.model_dump(mode="json"),
         "projections": [_projection_document(names, effect) for effect in look.projections],
     }
 

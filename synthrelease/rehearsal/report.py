@@ -34,8 +34,8 @@ from synthrelease.rehearsal.look_report import criterion_row, look_document, pai
 from synthrelease.rehearsal.pieces import partition_words
 from synthrelease.rehearsal.proposal_words import lines, offer_rows, proposal_document, proposal_words
 from synthrelease.rehearsal.rehearse import Rehearsal
-from synthrelease.rehearsal.words import binding, outlook_words, percent, projection_advice, warnings
-from synthrelease.specification.shortlist import shortlist_text
+from synthrelease.rehearsal.words import binding, outlook_words, percent, projection_advice, verdict_words, warnings
+from synthrelease.specification.shortlist import VerdictTable, shortlist_text
 
 _PICTURED = 30
 
@@ -53,7 +53,7 @@ def write_report(rehearsal: Rehearsal, out: Path, noise_level: float) -> None:
     }
     if rehearsal.shortlist:
         texts["shortlist.toml"] = shortlist_text(
-            rehearsal.spec.title, [_shortlisted(rehearsal, c) for c in rehearsal.shortlist], rehearsal.data
+            rehearsal.spec.title, [_shortlisted(rehearsal, c) for c in rehearsal.shortlist], rehearsal.data, _verdict(rehearsal)
         )
     problem = None
     try:
@@ -67,6 +67,10 @@ def write_report(rehearsal: Rehearsal, out: Path, noise_level: float) -> None:
         problem = f"{out}: the report could not be written ({error.strerror}). The results in attempts.sqlite are kept."
     if problem:
         raise OutputError(problem)
+
+
+def _verdict(rehearsal: Rehearsal) -> VerdictTable | None:
+    return None if rehearsal.look is None else rehearsal.look.verdict
 
 
 LONGEST_SETTING = 80
@@ -183,6 +187,7 @@ def page(rehearsal: Rehearsal, noise_level: float) -> str:
         criteria=[_criterion_row(rehearsal, place) for place in range(len(rehearsal.criteria))],
         outlook_words=outlook_words(rehearsal),
         warnings=warnings(rehearsal),
+        verdict=verdict_words(rehearsal),
         binding=binding(rehearsal),
         look=rehearsal.look,
         looked_at=next((row["label"] for row, c in zip(rows, shown, strict=True) if _looked_at(rehearsal, c)), None),

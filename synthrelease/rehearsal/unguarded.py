@@ -14,7 +14,7 @@ from synthrelease.domain.counts import Counts
 from synthrelease.rehearsal.dependence import WEAKEST, Pair, cramers_v, from_independence, strongest_pairs, valued
 
 MOST_PAIRS = 10
-_MOST_TOLD = 200
+MOST_TOLD = 200
 
 SMALLEST_BIN = 0.005
 """Share of the rows that a bin has at least to stand as the example of a pair."""
@@ -52,7 +52,7 @@ class UnguardedPair:
 def unguarded_pairs(
     configuration: Configuration, criteria: Sequence[Criterion], original: Counts, candidates: Sequence[Counts]
 ) -> tuple[UnguardedPair, ...]:
-    """The `MOST_PAIRS` strongest, and as many of the others that the candidates lost; the strongest first.
+    """Pairs that hang together and that nothing looks at, the strongest first; at most `MOST_TOLD`.
 
     Parameters
     ----------
@@ -68,10 +68,14 @@ def unguarded_pairs(
         lost = LostPair(columns=names, distance=pair.distance, largest_cell=pair.largest_cell, n_columns=width)
         return any(names <= table for table in measured) or any(each.guards(lost) for each in criteria)
 
-    by_strength = sorted(strongest_pairs(original, missing=_with_gaps(configuration)), key=lambda pair: -pair.cramers_v)
+    by_strength = sorted(strongest_pairs(original, missing=with_gaps(configuration)), key=lambda pair: -pair.cramers_v)
     found = [pair for pair in by_strength if pair.cramers_v >= WEAKEST and not looked_at(pair)]
-    told = [_told(pair, configuration, original, candidates) for pair in found[:_MOST_TOLD]]
-    return (*told[:MOST_PAIRS], *[pair for pair in told[MOST_PAIRS:] if pair.lost][:MOST_PAIRS])
+    return tuple(_told(pair, configuration, original, candidates) for pair in found[:MOST_TOLD])
+
+
+def worth_a_line(pairs: Sequence[UnguardedPair]) -> tuple[UnguardedPair, ...]:
+    """The `MOST_PAIRS` strongest, and as many of the others that the candidates lost; the strongest first."""
+    return (*pairs[:MOST_PAIRS], *[pair for pair in pairs[MOST_PAIRS:] if pair.lost][:MOST_PAIRS])
 
 
 def _told(pair: Pair, configuration: Configuration, original: Counts, candidates: Sequence[Counts]) -> UnguardedPair:
@@ -96,7 +100,7 @@ def _told(pair: Pair, configuration: Configuration, original: Counts, candidates
     )
 
 
-def _with_gaps(configuration: Configuration) -> list[str]:
+def with_gaps(configuration: Configuration) -> list[str]:
     """Columns with a bin of missing values. That two are missing together is known from the form they were asked on."""
     binnings = zip(configuration.transformation.layout.columns, configuration.transformation.binnings, strict=True)
     return [name for name, binning in binnings if binning.present < len(binning)]
@@ -104,7 +108,7 @@ def _with_gaps(configuration: Configuration) -> list[str]:
 
 def _valued(table: Counts, configuration: Configuration, names: Sequence[str]) -> np.ndarray:
     """The table of two columns, over the rows with a value of both."""
-    gaps = _with_gaps(configuration)
+    gaps = with_gaps(configuration)
     return valued(table.marginal([table.layout.index(name) for name in names]), names[0] in gaps, names[1] in gaps)
 
 

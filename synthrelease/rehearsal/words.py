@@ -128,6 +128,21 @@ def pair_words(pair: UnguardedPair) -> str:
     )
 
 
+def verdict_words(rehearsal: Rehearsal) -> list[str]:
+    """Candidates beside independent columns, and what a release from this shortlist is refused for."""
+    found = None if rehearsal.look is None else rehearsal.look.verdict
+    if found is None or not found.hang_together:
+        return []
+    told = []
+    if found.pairs_off is not None:
+        told.append(
+            f"In a typical candidate {percent(found.pairs_off)} of the rows are in a wrong cell of a table of two columns, on "
+            f"average over all such tables; independent columns have {percent(found.pairs_off_if_independent)}."
+        )
+    refused = found.mistakes(rehearsal.spec.not_promised, "the acceptance file")
+    return told + [f"`release` refuses this shortlist: expected {expected}; found {what}." for expected, what in refused]
+
+
 def projection_advice(rehearsal: Rehearsal) -> str:
     """What the projection of the configuration costs, and what to do where that is much; empty where it changes little."""
     look = rehearsal.look

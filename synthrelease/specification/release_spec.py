@@ -32,6 +32,7 @@ from synthrelease.toml.bundle import BundleTable
 from synthrelease.toml.card import CardTable
 from synthrelease.toml.columns import InputTable, RuleTable
 from synthrelease.toml.imputation import ImputationTable
+from synthrelease.toml.not_promised import NotPromisedTable
 from synthrelease.toml.population import PopulationTable
 from synthrelease.toml.queries import IntendedQueryTable
 
@@ -69,6 +70,7 @@ class ReleaseSpec:
     bundle : further formats of the release.
     intended_queries : questions that the release is meant to answer.
     series : earlier releases of the same register, with the contents of their release.json; None where none are named.
+    not_promised : what the publisher knows that the release does not keep.
     """
 
     title: str
@@ -109,6 +111,7 @@ class ReleaseSpec:
     bundle: BundleTable = BundleTable()
     series: Series | None = None
     intended_queries: tuple[IntendedQueryTable, ...] = ()
+    not_promised: NotPromisedTable = NotPromisedTable()
 
     @property
     def text(self) -> bytes:

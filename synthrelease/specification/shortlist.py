@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
@@ -17,6 +17,7 @@ from synthrelease.candidates.projections import PROJECTIONS
 from synthrelease.errors import Problem, SpecError
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.toml.fields import SpecTable
+from synthrelease.toml.not_promised import NotPromisedTable
 from synthrelease.toml.reading import read_toml
 from synthrelease.toml.validation import validated
 
@@ -43,25 +44,76 @@ class RehearsedTable(SpecTable):
     table: str = Field(pattern="^[0-9a-f]{64}$")
 
 
+class VerdictTable(SpecTable):
+    """[verdict]: what the rehearsal found out about how columns hang together, on public rows.
+
+    Attributes
+    ----------
+    hang_together : whether any two columns of the public file do. Where none do, independent columns are as good as any.
+    independent_columns_pass : whether a table with the same single columns and nothing else meets every criterion.
+    pairs_off, pairs_off_if_independent : the share of rows in a wrong cell, on average over all tables of two columns: of a
+        typical candidate (None without one), and of that table.
+    lost : pairs of columns, "a:b", that hang together, that nothing judges or measures, and that the candidates lost.
+    """
+
+    hang_together: bool
+    independent_columns_pass: bool
+    pairs_off: float | None = None
+    pairs_off_if_independent: float
+    lost: tuple[str, ...] = ()
+
+    def mistakes(self, known: NotPromisedTable, acceptance: str) -> Iterator[tuple[str, str]]:
+        """What a release may not pass over: what was expected and found. Nothing where the publisher names it as known.
+
+        Parameters
+        ----------
+        acceptance : where the publisher can name it.
+        """
+        if not self.hang_together or known.dependence:
+            return
+        otherwise = f"or, where you release it all the same, `dependence = true` with a `why` in [not_promised] of {acceptance}"
+        if self.independent_columns_pass:
+            expected = f"criteria that a table with independent columns fails (lower thresholds, fewer columns); {otherwise}"
+            yield expected, "criteria that it passes: the release would promise nothing about how columns hang together"
+        if self.pairs_off is not None and self.pairs_off >= self.pairs_off_if_independent:
+            expected = f"candidates that are better than independent columns (fewer columns, coarser bins); {otherwise}"
+            found = f"{self.pairs_off:.1%} of the rows in a wrong cell of a table of two columns, on average"
+            yield expected, f"candidates with {found}, where independent columns have {self.pairs_off_if_independent:.1%}"
+        if lost := [pair for pair in self.lost if frozenset(pair.split(":")) not in known.named]:
+            yield (
+                "no pair of columns that hang together to be lost. Measure these (add them to `tables` of [[generators]]) or "
+                "judge them (add them to `tables` of a criterion), and rehearse again; or, where you release without, name "
+                f"them in {acceptance}: [not_promised] pairs = [{', '.join(_toml(pair) for pair in lost)}]",
+                f"{len(lost)} lost: nothing judges or measures {'it' if len(lost) == 1 else 'them'}",
+            )
+
+
 class ShortlistFile(SpecTable):
     """shortlist.toml"""
 
     title: str = ""
     data: RehearsedTable | None = None
+    verdict: VerdictTable | None = None
     configurations: list[ShortlistTable] = Field(min_length=1)
 
 
 def narrowed(spec: ReleaseSpec, path: str | Path) -> ReleaseSpec:
-    """The specification with its space narrowed to a shortlist.
+    """The specification with its space narrowed to a shortlist, whose verdict lets it be released.
 
     Drawing stays uniform, from a set that was fixed beforehand on public data (theory 2.3, what rounds may use). The charges
     stay the same.
 
     Raises
     ------
-    SpecError : when the file cannot be read, or names a configuration that the space does not have.
+    SpecError : when the file cannot be read, names a configuration that the space does not have, or says that what it would
+        release is no better than independent columns, or has lost pairs of columns, of which the specification knows nothing.
     """
-    return _drawn_from(spec, _read(path).configurations, str(path))
+    file = _read(path)
+    found = _drawn_from(spec, file.configurations, str(path))
+    mistakes = [] if file.verdict is None else [*file.verdict.mistakes(spec.not_promised, "the acceptance file")]
+    if mistakes:
+        raise SpecError([Problem(file=str(path), path="verdict", expected=expected, found=what) for expected, what in mistakes])
+    return found
 
 
 def narrowed_to(spec: ReleaseSpec, tables: Any, file: str) -> ReleaseSpec:
@@ -157,7 +209,12 @@ def _key(item: Mapping[str, Any]) -> str:
     return json.dumps(plain, sort_keys=True)
 
 
-def shortlist_text(title: str, configurations: Sequence[Mapping[str, Any]], data: RehearsedTable | None = None) -> str:
+def shortlist_text(
+    title: str,
+    configurations: Sequence[Mapping[str, Any]],
+    data: RehearsedTable | None = None,
+    verdict: VerdictTable | None = None,
+) -> str:
     """The text of shortlist.toml; each configuration has the fields of `ShortlistTable`."""
     lines = [
         "# Drawn up by `synthrelease rehearse` on public data, for `synthrelease release --shortlist`. Configurations may be",
@@ -166,6 +223,9 @@ def shortlist_text(title: str, configurations: Sequence[Mapping[str, Any]], data
     ]
     if data is not None:
         lines.append(f"data = {_toml(data.model_dump())}  # the public file; releases of this very file are refused")
+    if verdict is not None:
+        lines += ["# On how columns hang together; `release` refuses what is lost and not known to the acceptance file"]
+        lines.append(f"verdict = {_toml(verdict.model_dump(mode='json', exclude_none=True))}")
     for table in configurations:
         lines += ["", "[[configurations]]"] + [f"{key} = {_toml(value)}" for key, value in table.items()]
     return "\n".join(lines) + "\n"

@@ -137,6 +137,7 @@ class _SpecBuilder:
             path = "card.columns" if language == self.release.card.language else f"card.{language}.columns"
             texts = self.release.card.texts(language)
             self._known_columns(path, texts.columns if texts else {}, self.file)
+        self._check_not_promised()
         parsed, of_criteria = self._criteria()  # before the schema, whose atoms follow from what criteria compute with
         own_values = {name for one in parsed if one is not None for name in one.own_values_of}
         own_values |= {name for table in self.release.generators for name in own_values_of(str(table.get("sums", "")))}
@@ -210,7 +211,17 @@ class _SpecBuilder:
             bundle=self.release.bundle,
             series=series,
             intended_queries=tuple(self.release.intended_queries),
+            not_promised=self.acceptance.not_promised,
         )
+
+    def _check_not_promised(self) -> None:
+        """The columns of its pairs are columns."""
+        for place, text in enumerate(self.acceptance.not_promised.pairs):
+            for name in text.split(":"):
+                known = self.release.columns
+                if name not in known:
+                    expected, path = f"columns ({listing(known)})", f"not_promised.pairs[{place}]"
+                    self.problems.add(path, expected, repr(name), closest(name, known), self.acceptance_file)
 
     def _check_imputation(self, schema: Schema) -> None:
         """There are gaps to fill, and the columns that rows should agree in are columns."""

@@ -14,6 +14,7 @@ from synthrelease.toml.card import CardTable
 from synthrelease.toml.columns import ColumnTable, Groups, InputTable, RuleTable
 from synthrelease.toml.fields import Line, SpecTable
 from synthrelease.toml.imputation import ImputationTable
+from synthrelease.toml.not_promised import NotPromisedTable
 from synthrelease.toml.partition import PartitionTable
 from synthrelease.toml.population import PopulationTable
 from synthrelease.toml.queries import IntendedQueryTable
@@ -110,8 +111,11 @@ class AcceptanceFile(SpecTable):
         codelist. Example: `groups.age = ["<=24", "25-34", ">=35"]`.
     criteria : the criteria; their settings follow below. All are scored in every round.
         Example: `criteria = [{ name = "rare rows", kind = "face_privacy", minimum_count = 2 }]`.
+    not_promised : what the publisher knows that the release does not keep; its settings follow below.
+        Example: `not_promised.pairs = ["age:region"]`.
     """
 
     description: str = ""
     groups: dict[str, Groups] = Field(default_factory=dict)
     criteria: list[dict[str, Any]] = Field(min_length=1, max_length=MAX_TABLES)
+    not_promised: NotPromisedTable = NotPromisedTable()

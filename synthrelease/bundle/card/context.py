@@ -39,6 +39,10 @@ def context(document: ReleaseDocument, table: ReleasedTable, language: str) -> d
         "band": error_band(document),
         "band_columns": band_columns(document),
         "band_criterion": of_every_cell(document),
+        "lost": "; ".join(
+            " × ".join(wording.texts.columns.get(name, numbers.words(name)) for name in pair.split(":"))
+            for pair in document.not_promised.pairs
+        ),
         "counts": {name: table.one_way(index).tolist() for index, name in enumerate(table.names)},
         "files": file_lines(document),
         "fingerprint": sha256(document.dumped()),
