@@ -95,6 +95,7 @@ def _are_rounded(values: np.ndarray, rows: np.ndarray) -> bool:
     """Whether most rows have a multiple of 5, 10, 50, ... and such a number is far more frequent than others are: of codes
     that are given out in tens each is as frequent as another one.
     """
+    rows = np.where(values == 0, 0, rows)
     for base in (unit * 10**power for power in range(7) for unit in (5, 10)):
         rounded = values % base == 0
         if rounded.all() or not rounded.any():

@@ -102,6 +102,10 @@ def test_keys_and_columns_that_are_nearly_constant_are_not_joined(tmp_path: Path
     assert "may identify" in because(found, "id")
     assert "may identify" in because(found, "name")
     assert isinstance(found["b"], ColumnDraft)
+    shared = RANDOM.choice(RANDOM.integers(10**7, 10**8, 600), N)
+    words = [f"{chr(97 + number % 26)}{number}" for number in shared.tolist()]
+    found = drafted(frame(number=shared, name=words), tmp_path)
+    assert "as a key" in because(found, "number")
 
 
 def test_texts_of_many_codes_do_not_keep_them_from_their_first_characters(tmp_path: Path) -> None:

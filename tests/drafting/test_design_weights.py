@@ -52,7 +52,7 @@ def test_a_weight_adds_up_to_the_rows_and_is_no_body_s(name: str, values: np.nda
         ("Final person weight for estimates of the population", True),
         ("Hochrechnungsfaktor der Person", True),
         ("Factor de expansión", True),
-        ("Weight of the baby in grams", False),
+        ("Person weight in kg", False),
         ("Paid in the last month", False),
     ],
 )

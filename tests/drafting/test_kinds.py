@@ -12,9 +12,10 @@ import pytest
 from synthrelease.drafting.codebook import CodebookEntry, read_codebook
 from synthrelease.drafting.column_draft import Answers, ColumnDraft, LeftOut
 from synthrelease.drafting.draft import _columns
+from synthrelease.drafting.kinds import number_or_code
 from synthrelease.drafting.public_file import read_public_file
 from synthrelease.drafting.rows import public_rows
-from synthrelease.drafting.together import orders
+from synthrelease.drafting.together import Order, orders
 
 N = 4000
 
@@ -58,19 +59,54 @@ def test_the_same_numbers_in_another_order_are_codes(tmp_path: Path) -> None:
     assert "no more alike in other columns than any two" in codes.remark
 
 
+def order_of(name: str, frame: pd.DataFrame, folder: Path) -> Order:
+    """What the other columns of a table say of one."""
+    frame.to_csv(folder / "public.csv", index=False)
+    file = read_public_file(folder / "public.csv")
+    answers = {name: Answers.of(name, texts, 0, CodebookEntry()) for name, texts in file.columns.items()}  # type: ignore[arg-type]
+    return orders(answers, public_rows(file, answers))[name]
+
+
 @pytest.mark.parametrize(("other", "expected"), [("smooth", 0.0), ("ragged", 1.0), ("noise", None)])
 def test_neighbours_are_compared_beside_chance(other: str, expected: float | None, tmp_path: Path) -> None:
-    """Of a quantity near 0, of codes near 1; what has nothing to do with the numbers has no say."""
+    """Of a quantity near 0, though ten rows of each value differ by chance; of codes near 1; noise has no say."""
     random = np.random.default_rng(4)
-    number = random.integers(18, 80, N)
-    means = {"smooth": number / 20, "ragged": random.normal(0, 1, 80)[number], "noise": np.zeros(N)}[other]
-    frame = pd.DataFrame({"number": number, "other": np.round(means + random.normal(0, 1, N), 2)})
-    frame.to_csv(tmp_path / "public.csv", index=False)
-    file = read_public_file(tmp_path / "public.csv")
-    answers = {name: Answers.of(name, texts, 0, CodebookEntry()) for name, texts in file.columns.items()}  # type: ignore[arg-type]
-    found = orders(answers, public_rows(file, answers))["number"]
+    x = random.integers(0, 400, N)
+    means = {"smooth": x / 400, "ragged": random.normal(0, 1, 400)[x], "noise": np.zeros(N)}[other]
+    found = order_of("x", pd.DataFrame({"x": x, "other": np.round(means + random.normal(0, 1, N), 2)}), tmp_path)
     assert found.unlike == (expected if expected is None else pytest.approx(expected, abs=0.25))
     assert found.witnesses == (expected is not None)
+
+
+def test_ranges_of_a_quantity_and_its_tens_say_nothing_of_codes(tmp_path: Path) -> None:
+    age = people(np.random.default_rng(5))["age"]
+    table = pd.DataFrame({"age": age, "tens": age // 10, "group": np.array(["young", "middle", "old"])[age // 31]})
+    found = order_of("age", table, tmp_path)
+    assert (found.part_of, found.tells) == ("", "")
+    table["group"] = np.array(["even", "odd"])[age % 2]
+    assert order_of("age", table, tmp_path).tells == "group"
+
+
+RAGGED = np.random.default_rng(1).lognormal(4, 1.3, 30).round().astype(int) + 1
+SMOOTH = np.array([400, 420, 410, 390, 350, 300, 240, 180, 120, 70])
+
+
+@pytest.mark.parametrize(
+    ("values", "rows", "order", "codes"),
+    [
+        (np.arange(10, 40), RAGGED, Order(), True),
+        (np.arange(10, 40), RAGGED, Order(unlike=0.05, witnesses=4), False),  # alike in other columns
+        (np.arange(10, 40), RAGGED, Order(unlike=0.05, witnesses=4, part_of="z"), True),
+        (np.arange(30), np.array([*RAGGED[:1] * 500, *RAGGED[1:]]), Order(), False),  # most are 0
+        (np.arange(40, 70), np.where(np.arange(40, 70) % 5, RAGGED, 60 * RAGGED[::-1]), Order(unlike=0.7, witnesses=4), False),  # most are round
+        (10 * np.arange(40, 70), RAGGED, Order(), True),  # given out in tens
+        (np.arange(20, 30), SMOOTH, Order(unlike=0.7, witnesses=4), False),
+        (np.array([20, 21, 22, 23, 24, 31, 32, 33, 34, 35]), SMOOTH, Order(unlike=0.7, witnesses=4), True),  # a hole
+    ],
+)  # fmt: skip
+def test_every_piece_of_evidence_can_decide(values: np.ndarray, rows: np.ndarray, order: Order, codes: bool) -> None:
+    answers = Answers.of("x", dict(zip(map(str, values.tolist()), rows.tolist(), strict=True)), 0, CodebookEntry())
+    assert number_or_code(answers, values.astype(float), rows, order).codes == codes
 
 
 def test_digits_that_other_columns_repeat_are_codes(tmp_path: Path) -> None:
