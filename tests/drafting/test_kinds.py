@@ -98,7 +98,7 @@ SMOOTH = np.array([400, 420, 410, 390, 350, 300, 240, 180, 120, 70])
         (np.arange(10, 40), RAGGED, Order(unlike=0.05, witnesses=4), False),  # alike in other columns
         (np.arange(10, 40), RAGGED, Order(unlike=0.05, witnesses=4, part_of="z"), True),
         (np.arange(30), np.array([*RAGGED[:1] * 500, *RAGGED[1:]]), Order(), False),  # most are 0
-        (np.arange(40, 70), np.where(np.arange(40, 70) % 5, RAGGED, 60 * RAGGED[::-1]), Order(unlike=0.7, witnesses=4), False),  # most are round
+        (np.arange(40, 70), np.where(np.arange(40, 70) % 5, RAGGED, 60 * RAGGED[::-1]), Order(unlike=0.7, witnesses=4), False),
         (10 * np.arange(40, 70), RAGGED, Order(), True),  # given out in tens
         (np.arange(20, 30), SMOOTH, Order(unlike=0.7, witnesses=4), False),
         (np.array([20, 21, 22, 23, 24, 31, 32, 33, 34, 35]), SMOOTH, Order(unlike=0.7, witnesses=4), True),  # a hole
