@@ -123,7 +123,12 @@ def draft(
     if len(columns) < 2:
         reasons = "; ".join(f"{column.source!r}: {column.because}" for column in left_out)
         raise InputError(f"{public}: expected at least two columns that a release can have, found {len(columns)} ({reasons}).")
-    return _Drafting(name, file, columns, left_out, progress).run()
+    problems: tuple[Problem, ...] = ()
+    try:
+        return _Drafting(name, file, columns, left_out, progress).run()
+    except SpecError as error:  # told of the file, not of a draft that nobody has seen
+        problems = error.problems
+    raise _no_draft(file, problems)
 
 
 def _columns(file: PublicFile, book: Mapping[str, CodebookEntry]) -> tuple[list[ColumnDraft], list[LeftOut]]:
@@ -350,7 +355,7 @@ class _Drafting:
                     for each in gone
                 ),
             ]
-        raise InputError(f"{self.file.name}: no draft could be made of it ({'; '.join(map(_why, problems))}).")
+        raise _no_draft(self.file, problems)
 
     def _counted(self) -> tuple[ReleaseSpec, Counts]:
         """The columns loaded, and the rows of the public file in their drafted bins."""
@@ -397,6 +402,12 @@ class _Drafting:
 def _why(problem: Problem) -> str:
     """A mistake in a draft, without the file that nobody has seen."""
     return f"expected {problem.expected}; found {problem.found}"
+
+
+def _no_draft(file: PublicFile, problems: Sequence[Problem]) -> InputError:
+    """What to tell the steward where the draft as a whole cannot be loaded."""
+    found = "; ".join(f"{problem.path}: {_why(problem)}" for problem in problems[:3])
+    return InputError(f"{file.name}: no draft could be made of it ({found}). Try a file without the columns that this names.")
 
 
 _FIRST = AcceptanceDraft(

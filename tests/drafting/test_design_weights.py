@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 from synthrelease.drafting import Draft, columns, draft, write_draft
 from synthrelease.drafting.codebook import CodebookEntry
 from synthrelease.drafting.column_draft import Answers, ColumnDraft, LeftOut
+from synthrelease.errors import InputError, Problem, SpecError
 from synthrelease.specification.spec import load_spec
 
 pytestmark = pytest.mark.slow
@@ -79,6 +81,18 @@ def test_a_column_that_cannot_be_loaded_is_left_out_and_stops_nothing(tmp_path: 
     (left,) = [left for left in found.left_out if left.source == "odd"]
     assert left.because.startswith("it could not be drafted (expected ")
     assert "toml" not in left.because
+
+
+def test_what_a_whole_draft_cannot_be_is_told_of_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*given: object) -> list[object]:
+        raise SpecError([Problem(file="configs/register.toml", path="rules.0", expected="a rule", found="none")])
+
+    monkeypatch.setattr(sys.modules["synthrelease.drafting.draft"], "suggested_rules", refused)
+    with pytest.raises(
+        InputError, match="public.csv: no draft could be made of it .rules.0: expected a rule; found none"
+    ) as raised:
+        drafted("weight", STAYS, tmp_path)
+    assert "toml" not in str(raised.value)
 
 
 def test_what_a_name_suggested_is_given_up_where_it_cannot_be_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
