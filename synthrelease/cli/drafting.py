@@ -77,6 +77,8 @@ def init(
             "Until then `plan`, `check` and `release` refuse.",
             style="yellow",
         )
+    for column in found.doubtful:
+        terminal.print(f"Doubtful: {column.name!r}: {column.doubt}.", style="yellow", markup=False, highlight=False)
     terminal.print(
         f"Wrote {str(configuration)} and {str(acceptance)}. Go through every line of both, then try "
         f"`synthrelease plan {str(configuration)}`. An editor that knows the line `#:schema` explains their settings."

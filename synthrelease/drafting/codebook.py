@@ -1,7 +1,8 @@
 """A codebook: what columns and their codes mean, as the publisher of a register says it. JSON or CSV, read for `init` alone.
 
 JSON: for each column an object with `description` and `values`, a table from code to meaning, in which `min` and `max` say that
-the column holds numbers; or the table of codes alone; or a text, which is the description.
+the column holds numbers; or the table of codes alone; or a text, which is the description. `kind`, "number" or "code", answers
+what a draft asks.
 
 CSV: a line for each code, with the columns `column`, `code` and `label`; a line without a code describes the column.
 """
@@ -26,6 +27,7 @@ _HEADERS = {
     "label": ("label", "meaning", "text", "description", "desc"),
 }
 _RANGE = ("min", "max")
+_KINDS = ("number", "code")
 MISSING_WORDS = re.compile(
     r"n/?a\b|not? (applicable|available|answered|stated|reported|recorded|known|specified|in universe|response)|"
     r"(missing|unknown|unspecified|refused|blank|suppressed|invalid|niu|dk|nr)\b|"
@@ -45,13 +47,14 @@ class CodebookEntry:
     description : its meaning; empty where nothing is said.
     labels : code as it stands in the file -> meaning.
     missing : codes that are said to stand for no answer.
-    number : whether it is said to hold numbers.
+    number, code : whether it is said to hold numbers, or codes.
     """
 
     description: str = ""
     labels: Mapping[str, str] = field(default_factory=dict)
     missing: frozenset[str] = frozenset()
     number: bool = False
+    code: bool = False
 
     def or_else(self, other: CodebookEntry) -> CodebookEntry:
         """This entry, and what `other` says where this one says nothing."""
@@ -59,7 +62,8 @@ class CodebookEntry:
             description=self.description or other.description,
             labels=self.labels or other.labels,
             missing=self.missing | other.missing,
-            number=self.number or other.number,
+            number=self.number or (other.number and not self.code),
+            code=self.code or (other.code and not self.number),
         )
 
 
@@ -109,7 +113,8 @@ def _entry(name: str, about: Any) -> CodebookEntry:
         return CodebookEntry(description=_line(about))
     if not isinstance(about, dict):
         raise _UnreadableCodebook(f"expected a text or an object for the column {name!r}, found something else")
-    described = {"description", "values", "details", "link", "label", "labels", "codes"} & set(about)
+    described = {"description", "values", "details", "link", "label", "labels", "codes", "kind"} & set(about)
+    kind = about.get("kind") if about.get("kind") in _KINDS else ""
     values = next((about[key] for key in ("values", "labels", "codes") if isinstance(about.get(key), dict)), None)
     if not described:
         values = about
@@ -118,7 +123,8 @@ def _entry(name: str, about: Any) -> CodebookEntry:
         description=_line(str(about.get("description") or (about.get("label") if values is not about else "") or "")),
         labels=labels,
         missing=no_answers(labels),
-        number=any(end in (values or {}) for end in _RANGE),
+        number=kind == "number" or (not kind and any(end in (values or {}) for end in _RANGE)),
+        code=kind == "code",
     )
 
 

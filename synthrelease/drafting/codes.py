@@ -38,7 +38,7 @@ def draft_by_beginning(answers: Answers, taken: Collection[str]) -> ColumnDraft 
     tell more.
     """
     texts = answers.texts
-    if not are_too_many(texts) or texts.keys() & answers.entry.labels.keys():
+    if not are_too_many(texts) or (texts.keys() & answers.entry.labels.keys() and not answers.named_by):
         return None
     characters, named = _beginning(texts), share_of_frequent(texts)
     if not characters or named >= 1 - MOST_TOGETHER:
@@ -47,7 +47,8 @@ def draft_by_beginning(answers: Answers, taken: Collection[str]) -> ColumnDraft 
     first = "first character" if characters == 1 else f"first {characters} characters"
     frequent = f"the most frequent have {named:.0%} of its rows" if named else "none is frequent"
     remark = f"the {first} of {len(texts)} codes, of which {frequent}"
-    return replace(draft_codes(replace(answers, texts=groups), taken, remark, apart=True), kind="code", characters=characters)
+    grouped = replace(answers, texts=groups, entry=replace(answers.entry, labels={}) if answers.named_by else answers.entry)
+    return replace(draft_codes(grouped, taken, remark, apart=True), kind="code", characters=characters)
 
 
 def _beginning(texts: Collection[str]) -> int:

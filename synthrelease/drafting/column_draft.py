@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from synthrelease.drafting.bins import NumberBins
 from synthrelease.drafting.codebook import CodebookEntry
-from synthrelease.drafting.missing import missing_texts
+from synthrelease.drafting.missing import codes_below_zero, missing_texts
 from synthrelease.drafting.numbers import NumberFacts
 from synthrelease.spreadsheets import is_executable
 
@@ -51,7 +51,9 @@ class ColumnDraft:
     missing_values : texts of this column that stand for no answer, beside those of every column.
     missing_label : what the bin of missing values is called.
     missing_rows : how many rows of the public file have no answer here.
+    missing_bin : whether missing values are a bin although they are few, since rows with gaps in other columns add up.
     weight : whether it is a design weight.
+    doubt : what the steward is asked about it; empty where it is plain.
     """
 
     name: str
@@ -70,7 +72,9 @@ class ColumnDraft:
     missing_values: tuple[str, ...] = ()
     missing_label: str = "missing"
     missing_rows: int = 0
+    missing_bin: bool = False
     weight: bool = False
+    doubt: str = ""
 
     @property
     def of_date(self) -> bool:
@@ -98,7 +102,7 @@ class ColumnDraft:
     @property
     def keeps_missing(self) -> bool:
         """Whether missing values are a bin: where there are more than a few, dropping their rows would bias the others."""
-        return self.missing_rows > KEEP_MISSING
+        return self.missing_bin or self.missing_rows > KEEP_MISSING
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,6 +130,8 @@ class Answers:
     texts : how often each occurs.
     missing_values : texts that stand for no answer in this column.
     missing_rows : rows without an answer.
+    below_zero : of `missing_values` the negative codes of a quantity that is never negative, which nobody named.
+    named_by : the column of the file that gave the labels; empty where a codebook did, or nothing.
     """
 
     source: str
@@ -133,6 +139,8 @@ class Answers:
     missing_values: tuple[str, ...]
     missing_rows: int
     entry: CodebookEntry
+    below_zero: tuple[str, ...] = ()
+    named_by: str = ""
 
     @classmethod
     def of(cls, source: str, texts: Mapping[str, int], empty: int, entry: CodebookEntry) -> Answers:
@@ -145,6 +153,7 @@ class Answers:
             missing_values=gone + unseen,
             missing_rows=empty + sum(texts[text] for text in gone),
             entry=entry,
+            below_zero=tuple(text for text in codes_below_zero(texts, entry) if text not in entry.labels),
         )
 
     @property
@@ -155,6 +164,8 @@ class Answers:
     def label_of_missing(self) -> str:
         """The codebook's words where one code stands for all of it."""
         labels = {self.entry.labels[text] for text in self.missing_values if text in self.entry.labels}
+        if len(self.below_zero) == len(self.missing_values) == 1:
+            return plain_label(f"code {self.below_zero[0]}")
         return plain_label(labels.pop()) if len(labels) == 1 else "missing"
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
+import json
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import replace
-from itertools import pairwise
 
 import numpy as np
 
@@ -15,24 +14,16 @@ from synthrelease.drafting.bins import NumberBins, number_bins
 from synthrelease.drafting.codes import are_too_many, draft_by_beginning, draft_codes, share_of_frequent
 from synthrelease.drafting.column_draft import Answers, ColumnDraft, LeftOut, plain_name
 from synthrelease.drafting.keys import left_out_as_key
+from synthrelease.drafting.kinds import Kind, labelled_scale, number_or_code
 from synthrelease.drafting.missing import NUMBER
 from synthrelease.drafting.numbers import number_facts
+from synthrelease.drafting.together import Order
 
 MAX_CODES = 20_000
 LEAST_NAMED = 0.2
 """Share of the rows that frequent codes have, at least, where there are more than 40: "all others" alone is no column."""
-_MANY = 50
-"""Rows for each different number from which on numbers with gaps are taken for codes."""
 _FEW = 20
 """Different whole numbers that are taken for codes where they have gaps."""
-_SCALE = 7
-"""Points of a scale, at least, that is no list of answers."""
-_CLASSIFICATION = re.compile(
-    r"(^|_)(icd|isco|isic|nace|naics|isced|coicop|nuts|fips|zip|plz|post(al|leit)?_?(code|zahl)|municip\w*|kommun\w*|gemeinde)"
-    r"(code|nr)?\d*r?\d*($|_)",
-    re.IGNORECASE,
-)
-"""Names of columns whose numbers are codes."""
 _DECORATED = re.compile(
     r"[-+(]?\s?([€$£¥]|[A-Z]{3})?\s?-?\d+([,.'\u2019\s]\d{3})*([.,]\d+)?\s?(%|‰|€|\$|£|[A-Z]{3}|kr|kg|g|cm|m|km|h|min)?\)?"
 )
@@ -45,6 +36,14 @@ _WEIGHT = re.compile(
     re.IGNORECASE,
 )
 _BARE = re.compile(r"weights?|wt|peso|poids|gewicht", re.IGNORECASE)
+_DESCRIBED_WEIGHT = re.compile(
+    r"(survey|sampling|sample|design|person|household|final|respon\w*|expansion|grossing|calibrat\w*|post-?strat\w*)[ -]+weight"
+    r"|weighting (factor|variable)|(expansion|grossing|raising) factor|(hoch|auf)rechnungsfaktor|gewichtungs"
+    r"|(design|erhebungs)gewicht|facteur d.(extrapolation|expansion)|pond[ée]ration|factor de (expansi|ponderaci)|ponderaci"
+    r"|(opregnings|uppräknings|oppblåsnings)|weegfactor|wegingsfactor",
+    re.IGNORECASE,
+)
+"""Descriptions of design weights."""
 _AS_WEIGHT = "a weight, in classes; "
 _BODY = re.compile(
     r"birth|body|baby|bab|kg|gram|newborn|born|infant|f[oe]et|geburts|körper|koerper|peso_?nac|gain|loss|lost|change",
@@ -52,12 +51,16 @@ _BODY = re.compile(
 )
 
 
-def draft_column(answers: Answers, taken: Collection[str]) -> ColumnDraft | LeftOut:
+_NO_ORDER = Order()
+
+
+def draft_column(answers: Answers, taken: Collection[str], order: Order = _NO_ORDER) -> ColumnDraft | LeftOut:
     """What becomes of one column that holds no dates.
 
     Parameters
     ----------
     taken : names that other columns have.
+    order : what the other columns say of it, where its texts are whole numbers.
     """
     texts, source = answers.texts, answers.source
     if not texts:
@@ -73,7 +76,7 @@ def draft_column(answers: Answers, taken: Collection[str]) -> ColumnDraft | Left
     if key := left_out_as_key(answers):
         return key
     if all(NUMBER.fullmatch(text) for text in texts):
-        return _numeric(answers, taken)
+        return _numeric(answers, taken, order)
     return _grouped(answers, taken, f"{len(texts)} categories in the public file")
 
 
@@ -101,20 +104,40 @@ def _grouped(answers: Answers, taken: Collection[str], remark: str) -> ColumnDra
     return draft_codes(answers, taken, remark)
 
 
-def _numeric(answers: Answers, taken: Collection[str]) -> ColumnDraft | LeftOut:
+def _numeric(answers: Answers, taken: Collection[str], order: Order) -> ColumnDraft | LeftOut:
     """Numbers, codes that are written as numbers, or a weight."""
-    values = np.array(sorted({float(text) for text in answers.texts}))
-    whole = all(_WHOLE.fullmatch(text) for text in answers.texts)
+    values, rows = _numbers_and_rows(answers.texts)
     weight = _is_weight(answers, values)
-    why = "" if weight or answers.entry.number else _why_codes(answers, values, whole)
-    if why:
-        return _grouped(answers, taken, f"{len(answers.texts)} codes, not numbers: {why}")
+    kind = Kind(codes=False, because="a design weight") if weight else _kind(answers, values, rows, order)
+    if kind.codes:
+        found = _grouped(answers, taken, f"{len(answers.texts)} codes, not numbers: {kind.because}")
+        if not (isinstance(found, LeftOut) and kind.doubt):
+            return _asked(found, answers, kind)
     if max(abs(values[0]), abs(values[-1])) > 1e14:
         return LeftOut(source=answers.source, because="its numbers are too large: it may be a code")
     found = numbers(answers, answers.source, taken, weight=weight)
-    if weight or isinstance(found, LeftOut) or not _WEIGHT.search(answers.source) or _BODY.search(answers.source):
+    if isinstance(found, LeftOut):
         return found
-    return without_role(found)
+    if not weight and _said_to_be_weight(answers):
+        found = without_role(found)
+    return _asked(found, answers, kind)
+
+
+def _asked(found: ColumnDraft | LeftOut, answers: Answers, kind: Kind) -> ColumnDraft | LeftOut:
+    """The column with what is doubtful about it, and how to turn it around."""
+    if isinstance(found, LeftOut):
+        return found
+    questions = [found.doubt] if found.doubt else []
+    if kind.doubt:
+        taken, other = ("codes", "number") if found.kind == "code" else ("numbers", "code")
+        because = kind.because if kind.codes == (found.kind == "code") else kind.doubt
+        against = kind.doubt if because == kind.because else kind.because
+        answer = json.dumps({answers.source: {"kind": other}}, ensure_ascii=False)
+        questions.append(f"taken for {taken}, since {because}; but {against}. If not, draft again with a codebook: {answer}")
+    if answers.below_zero and found.bins:
+        rows = f"{', '.join(answers.below_zero)} below numbers that are never negative"
+        questions.append(f"{rows}, taken for no number. If it is one, take it out of missing_values")
+    return replace(found, doubt="; ".join(questions))
 
 
 def without_role(column: ColumnDraft) -> ColumnDraft:
@@ -124,66 +147,51 @@ def without_role(column: ColumnDraft) -> ColumnDraft:
 
 
 def _is_weight(answers: Answers, values: np.ndarray) -> bool:
-    """Whether it is named like a design weight and adds up to the rows at least; where the name may be a body's, its numbers
-    must not be kilograms, pounds or, of the newborn, grams.
+    """Whether it is called a design weight, by its name or by what is said of it, and adds up to the rows at least; where the
+    name may be a body's, its numbers must not be kilograms, pounds or, of the newborn, grams.
     """
-    if not _WEIGHT.search(answers.source) or _BODY.search(answers.source) or len(values) <= 20 or values[0] < 0:
+    if not _said_to_be_weight(answers) or len(values) <= 20 or values[0] < 0:
         return False
     numbers, rows = _numbers_and_rows(answers.texts)
     if numbers @ rows < 0.9 * rows.sum():  # scaled weights are 1 in the mean, others more
         return False
-    if not _BARE.fullmatch(answers.source):
+    if not _BARE.fullmatch(answers.source) or _DESCRIBED_WEIGHT.search(answers.entry.description):
         return True
     cumulated = np.cumsum(rows) / answers.rows
     low, middle, high = (float(values[np.searchsorted(cumulated, share)]) for share in (0.1, 0.5, 0.9))
     return not ((40 <= middle <= 220 or 1500 <= middle <= 5500) and high < 3 * low)
 
 
-def _why_codes(answers: Answers, values: np.ndarray, whole: bool) -> str:
-    """Why numbers are taken for codes; empty where they are taken for numbers."""
-    texts = answers.texts
-    labels = {text: label for text, label in answers.entry.labels.items() if text in texts and label != text}
+def _said_to_be_weight(answers: Answers) -> bool:
+    name, description = answers.source, answers.entry.description
+    if _BODY.search(name) or _BODY.search(description):
+        return False
+    return bool(_WEIGHT.search(name) or _DESCRIBED_WEIGHT.search(description))
+
+
+def _kind(answers: Answers, values: np.ndarray, rows: np.ndarray, order: Order) -> Kind:
+    """Whether numbers are a quantity or codes: by what is said of them, how they are written, and then by the evidence."""
+    texts, entry = answers.texts, answers.entry
+    labels = {text: label for text, label in entry.labels.items() if text in texts and label != text}
+    if entry.number or entry.code:
+        return Kind(codes=entry.code, because="the codebook says so")
     if sum(texts[text] for text in labels) >= 0.9 * answers.rows:
-        return "the codebook names them"
+        return Kind(codes=True, because=f"{answers.named_by!r} names them" if answers.named_by else "the codebook names them")
     if any(re.fullmatch(r"0\d+", text) for text in texts) or _are_dotted_codes(texts):
-        return "some start with a 0"
-    if not whole:
-        return ""
+        return Kind(codes=True, because="some start with a 0")
+    if not all(_WHOLE.fullmatch(text) for text in texts):
+        return Kind(codes=False, because="they have fractions")
     if len(values) <= 2:
-        return "two values"
-    filled = len(values) / (values[-1] - values[0] + 1)
-    if len(values) >= _SCALE and filled == 1 and 0 < len(labels) < len(values) / 2:
-        return ""  # a scale of which the ends have names
-    if len(values) <= _FEW:
-        counting = values[0] in (0, 1, 2) and filled > 0.75 and len(values) > 5 and _falls(texts)
-        return "" if counting else "few, and each often"
-    if _CLASSIFICATION.search(answers.source):
-        return "it is named like a classification"
-    steps = (values[-1] - values[0]) / math.gcd(*map(int, values)) + 1  # of rents in steps of 50 hardly one is left out
-    if len(values) / steps < 0.2 and values[0] > 0 and (answers.rows / len(values) >= _MANY or _come_again(answers, values)):
-        return "few of the numbers between occur, and those often"
-    return ""
-
-
-def _come_again(answers: Answers, values: np.ndarray) -> bool:
-    """Whether numbers of at least three digits come again far oftener than numbers without gaps would, and are not rounded."""
-    rows, span = answers.rows, values[-1] - values[0] + 1
-    expected = span * -math.expm1(-rows / span)
-    rounded = sum(times for text, times in answers.texts.items() if float(text) % 5 == 0) / rows
-    return bool(values[0] >= 100 and len(values) < 0.2 * expected and rounded < 0.6)
+        return Kind(codes=True, because="two values")
+    if labelled_scale(labels, values):
+        return Kind(codes=False, because="a scale of which the ends have names")
+    return number_or_code(answers, values, rows, order)
 
 
 def _are_dotted_codes(texts: Collection[str]) -> bool:
     """Whether they look like 01.11: as many digits before each point, also where a 0 is among them."""
     before = {text.partition(".")[0] for text in texts}
     return any(begin[:1] == "0" for begin in before) and {len(begin) for begin in before} == {2}
-
-
-def _falls(texts: Mapping[str, int]) -> bool:
-    """Whether numbers get rarer beyond a most frequent one near the start, as numbers of things do and codes do not."""
-    times = [texts[text] for text in sorted(texts, key=float)]
-    most = times.index(max(times))
-    return most < len(times) / 3 and all(b <= a + 3 * math.sqrt(a) for a, b in pairwise(times[most:]))
 
 
 def numbers(

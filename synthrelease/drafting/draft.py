@@ -24,12 +24,15 @@ from synthrelease.criteria.drafts import MOST_UNIQUE, CriterionDraft
 from synthrelease.domain.counts import Counts
 from synthrelease.drafting.choosing import ALL, MOST_COLUMNS, AskedFor, chosen_columns
 from synthrelease.drafting.codebook import CodebookEntry, no_answers, read_codebook
+from synthrelease.drafting.codelists import one_to_one
 from synthrelease.drafting.column_draft import Answers, ColumnDraft, LeftOut
 from synthrelease.drafting.columns import draft_column, without_role
 from synthrelease.drafting.criteria import MOST_ERRORS, MOST_OFF, AcceptanceDraft, Standing, draft_acceptance, settle, ties
 from synthrelease.drafting.dates import DateColumn, date_column, date_format, draft_dates
+from synthrelease.drafting.gaps import with_bins_for_gaps
 from synthrelease.drafting.persons import AS_KEY, UnitAnswer
 from synthrelease.drafting.public_file import PublicFile, names_of, read_public_file
+from synthrelease.drafting.rows import public_rows
 from synthrelease.drafting.said_twice import said_twice
 from synthrelease.drafting.smaller import coarser, fewer, in_order, sizes
 from synthrelease.drafting.suggestions import suggested_rules
@@ -42,6 +45,7 @@ from synthrelease.drafting.text import (
     codelist_text,
     configuration_text,
 )
+from synthrelease.drafting.together import Order, orders
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import InputError, OutputError, Problem, SpecError
 from synthrelease.rehearsal.dependence import Pair, telling_tables, tied_pairs
@@ -88,6 +92,11 @@ class Draft:
     smaller: str = ""
     answered: bool = True
 
+    @property
+    def doubtful(self) -> tuple[ColumnDraft, ...]:
+        """The columns that the steward is asked about."""
+        return tuple(column for column in self.columns if column.doubt)
+
 
 def draft(
     name: str,
@@ -130,7 +139,12 @@ def draft(
         progress("choosing among the columns")
         columns, others = chosen_columns(columns, file.batches(), file.n_rows)
         left_out += others
-    return _Drafting(name, file, columns, left_out, progress, answer).run()
+    problems: tuple[Problem, ...] = ()
+    try:
+        return _Drafting(name, file, columns, left_out, progress, answer).run()
+    except SpecError as error:  # told of the file, not of a draft that nobody has seen
+        problems = error.problems
+    raise _no_draft(file, problems)
 
 
 def _columns(
@@ -143,6 +157,9 @@ def _columns(
         if source != key
     }
     dated = draft_dates(_date_columns(file, answers), [])
+    rows = public_rows(file, answers)
+    once = one_to_one({source: found for source, found in answers.items() if source not in dated}, rows, file)
+    order = orders(once.answers, rows)
     columns: list[ColumnDraft] = []
     left_out = [
         LeftOut(source=source, because=f"it cannot be read ({because.partition(': ')[2].rstrip('.')})")
@@ -151,14 +168,22 @@ def _columns(
     left_out += [LeftOut(source="", because="it has no name in the header")] * file.unnamed
     left_out += file.not_wanted
     left_out += [LeftOut(source=key, because=AS_KEY)] if key is not None else []
-    for source, found in answers.items():
+    left_out += once.left_out
+    for source in (source for source in answers if source in dated or source in once.answers):
         taken = [column.name for column in columns]
-        drafted = dated[source] if source in dated else draft_column(found, taken)
+        own = order.get(source, Order())
+        drafted = dated[source] if source in dated else draft_column(once.answers[source], taken, own)
         if isinstance(drafted, LeftOut):
             left_out.append(drafted)
         else:
             columns += drafted if isinstance(drafted, list) else [drafted]
-    return columns, left_out, list(dated)
+    columns = [replace(column, doubt=_questions(column, once.doubts)) for column in columns]
+    return with_bins_for_gaps(columns, rows), left_out, list(dated)
+
+
+def _questions(column: ColumnDraft, almost: Mapping[str, str]) -> str:
+    """What the steward is asked about a column."""
+    return "; ".join(filter(None, [column.doubt, almost.get(column.source, "")]))
 
 
 def _answers(file: PublicFile, source: str, texts: Mapping[str | None, int], entry: CodebookEntry) -> Answers:
@@ -258,13 +283,7 @@ class _Drafting:
     def _tried(self, *, only_pairs: bool = False) -> _Tried:
         """The draft of these columns, with the thresholds that it reaches on the public file."""
         self.progress(f"counting the rows in the drafted bins of {len(self.columns)} columns")
-        try:
-            spec, table = self._counted()
-        except SpecError:  # a role that a name suggested must not stop a draft
-            if not any(column.weight for column in self.columns):
-                raise
-            self.columns = [without_role(each) if each.weight else each for each in self.columns]
-            spec, table = self._counted()
+        spec, table = self._counted_at_last()
         if twice := said_twice(self.columns, table):
             self.left_out = [*self.left_out, *twice.values()]
             self.columns = [column for column in self.columns if column.name not in twice]
@@ -273,6 +292,7 @@ class _Drafting:
         transformation = spec.space[0].transformation
         rules = suggested_rules(spec.schema, transformation.binnings, table, self._unruled())
         unique = once_only(table)
+        choices = replace(choices, gaps=self.file.n_rows - round(table.total))
         choices = replace(choices, rules=tuple(rules), unique=unique, minimum_count=1 if unique > MOST_UNIQUE else 2)
         self.progress("looking for the tables in which the columns hang together")
         spec = self._loaded(choices, _FIRST)
@@ -332,6 +352,36 @@ class _Drafting:
             limit=Fraction(1000),
         )
 
+    def _counted_at_last(self) -> tuple[ReleaseSpec, Counts]:
+        """As `_counted`; a column whose draft cannot be loaded loses the role that was guessed, or is left out, and says so.
+
+        Raises
+        ------
+        InputError : when what is left cannot be loaded either.
+        """
+        problems: tuple[Problem, ...] = ()
+        while len(self.columns) > 1:
+            try:
+                return self._counted()
+            except SpecError as error:
+                problems = error.problems
+            if any(column.weight for column in self.columns):
+                self.columns = [without_role(each) if each.weight else each for each in self.columns]
+                continue
+            at_fault = {problem.path.split(".")[1]: problem for problem in problems if problem.path.startswith("columns.")}
+            gone = [column for column in self.columns if column.name in at_fault]
+            if not gone:
+                break
+            self.columns = [column for column in self.columns if column not in gone]
+            self.left_out = [
+                *self.left_out,
+                *(
+                    LeftOut(source=each.source, because=f"it could not be drafted ({_why(at_fault[each.name])})")
+                    for each in gone
+                ),
+            ]
+        raise _no_draft(self.file, problems)
+
     def _counted(self) -> tuple[ReleaseSpec, Counts]:
         """The columns loaded, and the rows of the public file in their drafted bins."""
         spec = self._loaded(self._first_choices(), _FIRST)
@@ -375,6 +425,17 @@ class _Drafting:
                     replace(problem, file=f"{Path(problem.file).parent.name}/{self.name}.toml") for problem in error.problems
                 )
         raise SpecError(problems)
+
+
+def _why(problem: Problem) -> str:
+    """A mistake in a draft, without the file that nobody has seen."""
+    return f"expected {problem.expected}; found {problem.found}"
+
+
+def _no_draft(file: PublicFile, problems: Sequence[Problem]) -> InputError:
+    """What to tell the steward where the draft as a whole cannot be loaded."""
+    found = "; ".join(f"{problem.path}: {_why(problem)}" for problem in problems[:3])
+    return InputError(f"{file.name}: no draft could be made of it ({found}). Try a file without the columns that this names.")
 
 
 _FIRST = AcceptanceDraft(

@@ -41,6 +41,7 @@ _NINES = re.compile(r"-?(9{2,}|[789]|9+[6789]|8{2,}|7{2,})(\.0*)?")
 _FAR = 5
 """How many times the largest other number a 99 or 999 must be, where a column holds many numbers."""
 _FEW_WORDS = 3
+_FEW_NUMBERS = 10
 _GAP, _MANY = 2, 20
 """How many times the range of at least 20 other numbers lies between them and a 777, 888 or 999."""
 
@@ -50,7 +51,7 @@ def missing_texts(texts: Mapping[str, int], entry: CodebookEntry) -> tuple[str, 
 
     Beside what the codebook says: words such as "?" and "unknown"; "N" or "U" among numbers; dates such as 9999-99-99; codes of
     nines (97, 98, 99, 999; also -9, 777, 888) far from all other numbers of the column, unless the codebook says what they
-    mean.
+    mean; -1 and the like below a quantity that is never negative.
 
     Parameters
     ----------
@@ -63,7 +64,30 @@ def missing_texts(texts: Mapping[str, int], entry: CodebookEntry) -> tuple[str, 
     words = {text for text in rest if text.lower() in known}
     dates = {text for text in rest if _NO_DATE.fullmatch(text)}
     found = said | words | dates | _words_among_numbers(rest, texts) | _far_codes(texts, entry, numbers)
+    found |= set(codes_below_zero(texts, entry))
     return tuple(text for text in texts if text in found)
+
+
+def codes_below_zero(texts: Mapping[str, int], entry: CodebookEntry) -> tuple[str, ...]:
+    """Up to three codes from -1 to -9 apart from at least ten other numbers that are never negative: "never", "not applicable".
+
+    They are no tail of the other numbers: the codebook names them, -1 is not among them, or it is alone or more frequent than 0
+    and 1. A column whose other numbers have names, too, holds codes, of which these may be some.
+    """
+    below = [text for text in texts if text[:1] == "-" and NUMBER.fullmatch(text) and not _NINES.fullmatch(text)]
+    if not 1 <= len(below) <= 2 * _FEW_WORDS:
+        return ()
+    values = {text: float(text) for text in texts if NUMBER.fullmatch(text)}
+    rows = {values[text]: texts[text] for text in below}
+    others = {value: texts[text] for text, value in values.items() if value >= 0}
+    if not 1 <= len(rows) <= _FEW_WORDS or len(others) < _FEW_NUMBERS or not rows.keys() <= set(range(-9, 0)):
+        return ()
+    if entry.number or sum(text in entry.labels for text in values) > len(values) / 2:
+        return ()
+    named = all(text in entry.labels for text in below)
+    alone = set(rows) == {-1.0} and (len(others) >= _MANY or rows[-1.0] > max(others.get(0.0, 0), others.get(1.0, 0)))
+    spike = -1.0 in rows and min(rows.values()) > max(others.get(0.0, 0), others.get(1.0, 0))
+    return tuple(below) if named or -1.0 not in rows or alone or spike else ()
 
 
 def _words_among_numbers(rest: list[str], texts: Mapping[str, int]) -> frozenset[str]:

@@ -41,6 +41,7 @@ class Choices:
     unique : share of the public rows that occur once.
     rows, limit : epsilon of counting the rows, and of the whole release.
     smaller : why the draft has fewer columns, or coarser bins, than the file would give; empty where it has not.
+    gaps : rows of the public file that are left out for a missing value.
     """
 
     tables: tuple[tuple[str, ...], ...]
@@ -50,6 +51,7 @@ class Choices:
     rows: Fraction
     limit: Fraction
     smaller: str = ""
+    gaps: int = 0
 
 
 def configuration_text(
@@ -95,7 +97,9 @@ def configuration_text(
         lines += [*_column(name, column), ""]
     lines += _left_out(left_out)
     if gaps:
-        lines += _comment(f"Rows without {', '.join(column.name for column in gaps)} are left out: the public file has few.")
+        named = ", ".join(column.name for column in gaps)
+        share = f"{choices.gaps:,} of the {file.n_rows:,} rows of the public file, {choices.gaps / file.n_rows:.1%}"
+        lines += _comment(f'Rows without {named} are left out: {share}. For a bin of their own: missing = "bin".')
     lines += ["", *_heading("Plausibility: what must never occur"), "", *_rules(choices.rules, columns, file.n_rows), ""]
     lines += [
         *_heading("The space that configurations are drawn from"),
@@ -296,6 +300,7 @@ def _comment(text: str) -> list[str]:
 def _column(release: str, column: ColumnDraft) -> list[str]:
     lines = [
         f"[columns.{column.name}]".ljust(31) + f" # {_one_line(column.remark)}",
+        *(_comment(f"DOUBTFUL: {column.doubt}.") if column.doubt else []),
         f"kind = {toml(column.kind)}",
         f"description = {toml(column.description)}",
     ]

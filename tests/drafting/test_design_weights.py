@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Collection
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +12,9 @@ import pandas as pd
 import pytest
 
 from synthrelease.drafting import Draft, columns, draft, write_draft
+from synthrelease.drafting.codebook import CodebookEntry
+from synthrelease.drafting.column_draft import Answers, ColumnDraft, LeftOut
+from synthrelease.errors import InputError, Problem, SpecError
 from synthrelease.specification.spec import load_spec
 
 pytestmark = pytest.mark.slow
@@ -40,6 +46,53 @@ def test_a_weight_adds_up_to_the_rows_and_is_no_body_s(name: str, values: np.nda
     (found,) = [column for column in drafted(name, values, tmp_path).columns if column.name == name]
     assert found.weight == role
     assert ("design weight" in found.remark) == (not role and name in ("weight", "wt"))
+
+
+@pytest.mark.parametrize(
+    ("description", "role"),
+    [
+        ("Final person weight for estimates of the population", True),
+        ("Hochrechnungsfaktor der Person", True),
+        ("Factor de expansión", True),
+        ("Person weight in kg", False),
+        ("Paid in the last month", False),
+    ],
+)
+def test_a_weight_may_be_told_by_its_description(description: str, role: bool) -> None:
+    texts = {str(value): int(times) for value, times in zip(*np.unique(STAYS.astype(int), return_counts=True), strict=True)}
+    found = columns.draft_column(Answers.of("V0815", texts, 0, CodebookEntry(description=description)), ())
+    assert isinstance(found, ColumnDraft)
+    assert found.weight == role
+
+
+def test_a_column_that_cannot_be_loaded_is_left_out_and_stops_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bounds the wrong way round stand for any mistake that a guess may make."""
+    made = columns.numbers
+
+    def crooked(answers: Answers, wanted: str, taken: Collection[str], **others: bool) -> ColumnDraft | LeftOut:
+        found = made(answers, wanted, taken, **others)  # type: ignore[arg-type]
+        assert isinstance(found, ColumnDraft)
+        assert found.bins
+        return replace(found, bins=replace(found.bins, low=9e9)) if wanted == "odd" else found
+
+    monkeypatch.setattr(columns, "numbers", crooked)
+    found = drafted("odd", STAYS, tmp_path)
+    assert "odd" not in [column.name for column in found.columns]
+    (left,) = [left for left in found.left_out if left.source == "odd"]
+    assert left.because.startswith("it could not be drafted (expected ")
+    assert "toml" not in left.because
+
+
+def test_what_a_whole_draft_cannot_be_is_told_of_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*given: object) -> list[object]:
+        raise SpecError([Problem(file="configs/register.toml", path="rules.0", expected="a rule", found="none")])
+
+    monkeypatch.setattr(sys.modules["synthrelease.drafting.draft"], "suggested_rules", refused)
+    with pytest.raises(
+        InputError, match="public.csv: no draft could be made of it .rules.0: expected a rule; found none"
+    ) as raised:
+        drafted("weight", STAYS, tmp_path)
+    assert "toml" not in str(raised.value)
 
 
 def test_what_a_name_suggested_is_given_up_where_it_cannot_be_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

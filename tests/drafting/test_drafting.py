@@ -94,7 +94,7 @@ def test_columns_become_what_they_are(spec: ReleaseSpec) -> None:
         "age": ("integer", "age", None),
         "stay_days": ("integer", "stay (days)", None),
         "cost": ("real", "cost", None),
-        "ward": ("category", "ward", None),
+        "ward_code": ("category", "ward code", None),  # with the words of the column ward
         "temperature": ("real", "temperature", None),
         "smoker": ("category", "smoker", None),
         "change": ("category", "change", None),
@@ -105,14 +105,14 @@ def test_columns_become_what_they_are(spec: ReleaseSpec) -> None:
     assert spec.schema["design_weight"].alternatives["coarse"].labels[0] == "<1"  # a weight has a number above 0
     assert spec.schema["diagnosis"].characters == 1
     assert spec.schema["diagnosis"].atoms.labels == ("C", "I", "J")
-    assert spec.schema["ward"].atoms.labels == ("children", "medicine", "surgery", "missing")  # NA is a missing value
+    assert spec.schema["ward_code"].atoms.labels == ("children", "medicine", "surgery", "missing")  # NA is a missing value
     assert spec.schema["change"].atoms.labels == ("-1", "code +1", "code =")  # or a spreadsheet would compute them
 
 
 def test_identifiers_free_texts_and_constants_are_left_out_with_the_reason(folder: Path) -> None:
     found = {left.source: left.because for left in draft("x", folder / "public.csv").left_out}
-    assert set(found) == {"Patient ID", "remark", "country", "ward code"}
-    assert found["ward code"].startswith("it says the same as 'ward'")
+    assert set(found) == {"Patient ID", "remark", "country", "ward"}
+    assert found["ward"].startswith("it is the codelist of 'ward code'")
     assert "may identify" in found["Patient ID"]
     text = (folder / "configs" / "clinic.toml").read_text(encoding="utf-8")
     assert all(f"Left out: {source!r}" in text for source in found)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from synthrelease.drafting.codebook import CodebookEntry
+from synthrelease.drafting.column_draft import Answers, ColumnDraft
+from synthrelease.drafting.columns import draft_column
 from synthrelease.drafting.missing import missing_texts
 
 AGES = {str(age): 50 for age in range(18, 91)}
@@ -46,3 +48,43 @@ def test_the_codebook_has_the_last_word() -> None:
     assert missing_texts(texts, CodebookEntry(labels={"99": "married abroad"})) == ()
     assert missing_texts(texts, CodebookEntry(missing=frozenset(["8"]))) == ("8", "99")
     assert missing_texts(texts, CodebookEntry(missing=frozenset(["7"]))) == ("99",)  # codes that no row has are not named
+
+
+def quantity(*below: tuple[str, int], first: int = 50) -> dict[str, int]:
+    """Thirty numbers from 0 on, the more rarely the larger they are, and others below."""
+    return {str(value): first - value for value in range(30)} | dict(below)
+
+
+@pytest.mark.parametrize(
+    ("texts", "labels", "gone"),
+    [
+        (quantity(("-1", 30)), {}, ["-1"]),  # alone
+        (quantity(("-1", 300), ("-2", 80)), {}, ["-1", "-2"]),  # far more frequent than 0
+        (quantity(("-3", 9), ("-4", 5)), {}, ["-3", "-4"]),  # nothing at -1
+        (quantity(("-1", 45), ("-2", 20), ("-3", 4)), {}, []),  # a tail
+        (quantity(("-1", 45), ("-2", 20), ("-3", 4)), {"-1": "Never", "-2": "Child", "-3": "Other"}, ["-1", "-2", "-3"]),
+        (quantity(*[(str(-value), 10) for value in range(1, 9)]), {}, []),  # differences
+        (quantity(("-20", 9)), {}, []),
+        ({"-1": 300, "1": 200, "2": 100, "3": 50}, {}, []),  # codes of an answer
+    ],
+)
+def test_codes_below_a_quantity_that_is_never_negative_are_not_averaged(
+    texts: dict[str, int], labels: dict[str, str], gone: list[str]
+) -> None:
+    found = Answers.of("x", texts, 0, CodebookEntry(labels=labels))
+    assert list(found.missing_values) == gone
+    assert found.missing_rows == sum(texts[text] for text in gone)
+    assert found.below_zero == (() if labels else tuple(gone))
+
+
+def test_a_code_below_zero_is_named_and_asked_about() -> None:
+    found = draft_column(Answers.of("x", quantity(("-1", 300)), 0, CodebookEntry()), ())
+    assert isinstance(found, ColumnDraft)
+    assert (found.missing_label, found.missing_rows) == ("code -1", 300)
+    assert found.facts
+    assert min(found.facts.numbers.values(), default=0) >= 0
+    assert "take it out of missing_values" in found.doubt
+    named = draft_column(Answers.of("x", quantity(("-1", 300)), 0, CodebookEntry(labels={"-1": "Never"})), ())
+    assert isinstance(named, ColumnDraft)
+    assert named.missing_label == "Never"
+    assert "missing_values" not in named.doubt
