@@ -137,7 +137,7 @@ def means(folder: Path, name: str, private: Path) -> str:
         return "It has no columns of numbers."
     stated, edges = zip(*off, strict=True)
     return (
-        f"Means of its {len(off)} columns of numbers are, by the released numbers, {np.mean(stated):.3f} standard deviations "
+        f"Columns of numbers: {len(off)}. Their means are, by the released numbers, {np.mean(stated):.3f} standard deviations "
         f"from those of the register's own values, {max(stated):.3f} at most; by middles and edges of bins in place of the "
         f"drafted numbers it would be {np.mean(edges):.3f} and {max(edges):.3f}."
     )

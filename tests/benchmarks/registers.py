@@ -16,7 +16,8 @@ that a steward drafts and rehearses with, the other the private register. Every 
 timed. Afterwards the released table is compared with the register (`register_figures.py`), beside two yardsticks: the public
 half (real against real) and columns drawn one by one. What a command refuses is a result like any other, with its words.
 `--fits 12` leaves out the rehearsal, which takes most of the time, and says how many of 12 fits to the register itself are
-accepted. `--write` puts a section of its own and a line of the table at the top into that page.
+accepted. `--write` puts a section of its own and a line of the table at the top into that page. A register whose folder is
+there already is left out, so that a list goes on where it stopped.
 """
 
 from __future__ import annotations
@@ -210,7 +211,7 @@ def _results(folder: Path, register: Register, found: Compared, steps: Sequence[
     named = "; ".join(f"{pair} ({v:.2f}, {ours:.2f})" for v, ours, pair in found.lost[:_NAMED])
     return "\n".join([
         f"{len(spec.schema.columns)} columns and {released.n_rows:,} rows released, of a register of {n_rows:,} rows, of which "
-        f"{found.n_kept:,} are kept; {len(spec.criteria)} criteria; epsilon {float(released.guarantee.epsilon):g}, delta "
+        f"{found.n_kept:,} are kept; criteria: {len(spec.criteria)}; epsilon {float(released.guarantee.epsilon):g}, delta "
         f"{float(released.guarantee.delta):g}. Accepted: {_accepted(found, steps)}.",
         "",
         f"Two-way dependence kept: {found.kept_in_words}. Of {found.strong} strong pairs {len(found.lost)} are lost"
@@ -292,8 +293,12 @@ def main() -> None:
     given = {what: value for what in ("title", "unit", "codebook") if (value := getattr(arguments, what))}
     for register in (each for path in arguments.files for each in registers(path, arguments.only)):
         register = replace(register, **given)
+        folder = arguments.folder / register.name
+        if folder.exists():
+            print(f"--- {register.title}: {folder} is there already, left out", flush=True)
+            continue
         print(f"--- {register.title}", flush=True)
-        section, line = steward(register, arguments.folder / register.name, arguments.fits, arguments.jobs)
+        section, line = steward(register, folder, arguments.fits, arguments.jobs)
         print(section, line, sep="\n", flush=True)
         if arguments.write:
             write(arguments.write, register.title, section, line)
