@@ -1,14 +1,23 @@
 """Whole releases of real registers, as a steward makes them: the draft of `synthrelease init`, untouched, to the bounds.
 
-    python -m tests.benchmarks.registers FILE [--name NAME] [--codebook FILE] [--folder DIR] [--jobs 2] [--write PAGE]
+    python -m tests.benchmarks.registers FILE|LIST ... [--only NAME] [--unit row|KEY|KEY:k] [--codebook FILE] [--title TITLE]
+                                         [--fits 12] [--folder DIR] [--jobs 2] [--write PAGE]
 
-The rows of a public CSV file are divided at random: one half plays the public file that a steward drafts and rehearses with,
-the other the private register. Every command is run as a process of its own and timed. Afterwards the released table is
-compared with the register, beside two yardsticks: the public half (real against real) and columns drawn one by one. `--write`
-puts the results into a section of their own of that page.
+A FILE is a public table: CSV, also gzip, SPSS or Stata. A LIST is a TOML file that names several, one after another:
 
-Distances are total variation: the share of rows that are in a wrong cell of a table, on average over all tables of one, two and
-three columns, in the released bins (of three columns, 300 tables drawn at random where there are more).
+    [stays]                      # --only stays takes this one alone
+    file = "stays.csv.gz"        # beside the list
+    title = "Hospital stays"     # of the section; without it the name
+    unit = "patient:3"           # given to `init --unit`, if there is one
+    codebook = "stays.json"      # given to `init --codebook`, if there is one
+
+The rows of each are divided at random, all rows of a person together where `unit` names a key: one half plays the public file
+that a steward drafts and rehearses with, the other the private register. Every command is run as a process of its own and
+timed. Afterwards the released table is compared with the register (`register_figures.py`), beside two yardsticks: the public
+half (real against real) and columns drawn one by one. What a command refuses is a result like any other, with its words.
+`--fits 12` leaves out the rehearsal, which takes most of the time, and says how many of 12 fits to the register itself are
+accepted. `--write` puts a section of its own and a line of the table at the top into that page. A register whose folder is
+there already is left out, so that a list goes on where it stopped.
 """
 
 from __future__ import annotations
@@ -22,25 +31,48 @@ import platform
 import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
-from itertools import combinations
 from pathlib import Path
 
 import numpy as np
 
 import synthrelease
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.lattice import lattice
 from synthrelease.drafting.public_file import read_public_file
 from synthrelease.enclave.csv_blocks import open_text
-from synthrelease.enclave.ingest import read_public
-from synthrelease.rehearsal.yardsticks import independent_columns
 from synthrelease.specification.spec import load_spec
+from tests.benchmarks.register_figures import SEED, Compared, compared, means
 
-_MOST_TRIPLES = 300
-_SEED = 20261122
+_NAMED = 3
+"""So many of the lost pairs are named."""
+_HEAD = (
+    "| register | columns | rows | epsilon, delta | accepted | dependence kept | lost pairs | CPU s, all | of init |",
+    "|---|---|---|---|---|---|---|---|---|",
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Register:
+    """A public table that plays a register; `unit` and `codebook` are given to `init` where they are there."""
+
+    file: Path
+    name: str
+    title: str
+    unit: str | None = None
+    codebook: Path | None = None
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        """What `init` is told beside the file."""
+        codebook = ("--codebook", str(self.codebook.resolve())) if self.codebook else ()
+        return (*codebook, *(("--unit", self.unit) if self.unit else ()))
+
+    @property
+    def key(self) -> str | None:
+        """The column whose value the rows of one person share."""
+        return None if self.unit in (None, "row") else str(self.unit).partition(":")[0]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,170 +116,192 @@ def run(folder: Path, *arguments: str) -> Step:
     return step
 
 
-def halves(source: Path, folder: Path, random: np.random.Generator) -> tuple[Path, Path]:
-    """Two CSV files with the rows of one, each row in either."""
-    found = read_public_file(source)
-    with source.open("rb") as start:
-        compressed = start.read(2) == b"\x1f\x8b"
-    public, private = folder / "public.csv.gz", folder / "register.csv.gz"
-    with open_text(source, found.encoding, compressed) as text:
-        rows = csv.reader(text, delimiter=found.input.delimiter, skipinitialspace=True)
-        header, *records = filter(None, rows)
-    sides = random.permutation(len(records)) % 2
-    for path, side in ((public, 0), (private, 1)):
-        with gzip.open(path, "wt", encoding="utf-8", newline="") as file:
-            writer = csv.writer(file)
-            writer.writerow(header)
-            writer.writerows(record for record, of in zip(records, sides, strict=True) if of == side)
+def halves(register: Register, folder: Path, random: np.random.Generator) -> tuple[Path, Path]:
+    """Two files of the format of one, with each row in either; the rows of one person are in the same."""
+    suffix = "".join(register.file.suffixes[-2:])
+    public, private = folder / f"public{suffix}", folder / f"register{suffix}"
+    divide = _statistical_halves if register.file.suffix in (".sav", ".dta") else _csv_halves
+    divide(register, (public, private), random)
     return public, private
 
 
-def distances(first: Counts, second: Counts, random: np.random.Generator) -> tuple[float, float, float]:
-    """Mean total variation distance over the tables of one, two and three columns."""
-    left, right, columns = lattice(first), lattice(second), range(len(first.layout.sizes))
-    found = []
-    for size in (1, 2, 3):
-        tables = list(combinations(columns, size))
-        if len(tables) > _MOST_TRIPLES and size == 3:
-            tables = [tables[place] for place in random.choice(len(tables), _MOST_TRIPLES, replace=False)]
-        apart = [np.abs(left.get(t) / first.total - right.get(t) / second.total).sum() / 2 for t in tables]
-        found.append(float(np.mean(apart)))
-    return found[0], found[1], found[2]
+def _sides(keys: Sequence[object], random: np.random.Generator) -> np.ndarray:
+    """For every row, which of the halves it is in: 0 or 1."""
+    _, person = np.unique(np.array(keys, dtype=str), return_inverse=True)
+    return (random.permutation(int(person.max()) + 1) % 2)[person]
 
 
-def compared(folder: Path, name: str) -> dict[str, tuple[float, float, float]]:
-    """Distances to the register of the released table, of the public half and of independent columns."""
-    spec = load_spec(folder / "configs" / f"{name}.toml")
-    released = synthrelease.load(folder / "released")
-    transformation = next(
-        each for each in spec.space.transformations
-        if all(set(c.labels) <= set(b.labels) for c, b in zip(released.schema, each.binnings, strict=True))
-    )  # fmt: skip
-    layout, random = transformation.layout, np.random.default_rng(_SEED)
-    tables = {
-        side: read_public(folder / f"{side}.csv.gz", spec.schema, spec.input, spec.raw).merge(layout, transformation.maps)
-        for side in ("register", "public")
-    }
-    places = [
-        np.array([binning.labels.index(label) for label in column.labels])
-        for column, binning in zip(released.schema, transformation.binnings, strict=True)
-    ]
-    made = Counts.of(layout, [place[column] for place, column in zip(places, released.codes.T, strict=True)])
-    register = tables["register"]
-    against = {
-        "the release": made,
-        "real against real": tables["public"],
-        "independent columns": independent_columns(register, random),
-    }
-    return {what: distances(table, register, np.random.default_rng(_SEED)) for what, table in against.items()}
+def _csv_halves(register: Register, paths: tuple[Path, Path], random: np.random.Generator) -> None:
+    found = read_public_file(register.file)
+    with register.file.open("rb") as start:
+        compressed = start.read(2) == b"\x1f\x8b"
+    with open_text(register.file, found.encoding, compressed) as text:
+        rows = csv.reader(text, delimiter=found.input.delimiter, skipinitialspace=True)
+        header, *records = filter(None, rows)
+    key = header.index(register.key) if register.key else None
+    sides = _sides([n if key is None else record[key] for n, record in enumerate(records)], random)
+    for side, path in enumerate(paths):
+        with (gzip.open if compressed else open)(path, "wt", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file, delimiter=found.input.delimiter)
+            writer.writerow(header)
+            writer.writerows(record for record, of in zip(records, sides, strict=True) if of == side)
 
 
-def means(folder: Path, name: str) -> str:
-    """How far means of the released table are from those of the register's own values, in words."""
-    spec, released = load_spec(folder / "configs" / f"{name}.toml"), synthrelease.load(folder / "released")
-    texts, off = read_public_file(folder / "register.csv.gz").columns, list[tuple[float, float]]()
-    for place, column in enumerate(released.schema):
-        read = spec.schema[column.name]
-        if read.bounds is None or read.part or read.minus:
-            continue
-        missing = {*spec.input.missing_values, *read.missing_values}
-        given = {text.strip(): times for text, times in texts[read.source].items() if text and text.strip() not in missing}
-        values, rows = np.clip(np.array([*map(float, given)]), *read.bounds), np.array([*given.values()])
-        mean = np.average(values, weights=rows)
-        spread = np.sqrt(np.average((values - mean) ** 2, weights=rows))
-        n_bins, last = len(column.lower), 1 if column.kind == "integer" else 0
-        bins = np.bincount(released.codes[:, place], minlength=len(column.labels))[:n_bins]
-        ends = zip(column.lower, column.upper, strict=True)
-        plain = [high if low == -np.inf else low if high == np.inf else (low + high - last) / 2 for low, high in ends]
-        ours = [np.average(np.array(numbers, dtype=float), weights=bins) for numbers in (column.numbers[:n_bins], plain)]
-        off.append((abs(ours[0] - mean) / spread, abs(ours[1] - mean) / spread))
-    stated, edges = zip(*off, strict=True)
-    return (
-        f"Means of its {len(off)} columns of numbers are, by the released numbers, {np.mean(stated):.3f} standard deviations "
-        f"from those of the register's own values, {max(stated):.3f} at most; by middles and edges of bins in place of the "
-        f"drafted numbers it would be {np.mean(edges):.3f} and {max(edges):.3f}."
-    )
+def _statistical_halves(register: Register, paths: tuple[Path, Path], random: np.random.Generator) -> None:
+    import pyreadstat
+
+    stata = register.file.suffix == ".dta"
+    table, known = (pyreadstat.read_dta if stata else pyreadstat.read_sav)(register.file, user_missing=True)
+    sides = _sides(list(table[register.key] if register.key else range(len(table))), random)
+    labels = {"column_labels": known.column_names_to_labels, "variable_value_labels": known.variable_value_labels}
+    for side, path in enumerate(paths):
+        (pyreadstat.write_dta if stata else pyreadstat.write_sav)(table[sides == side], str(path), **labels)
 
 
-def steward(source: Path, name: str, codebook: Path | None, folder: Path, jobs: int, unit: str = "row") -> str:
-    """The whole way; a section of the page. `unit` answers how rows belong to persons, as `init --unit` does."""
+def steward(register: Register, folder: Path, fits: int, jobs: int) -> tuple[str, str]:
+    """The whole way of one register, with a rehearsal or, where `fits` is not 0, so many fits: its section and its line."""
     folder.mkdir(parents=True)
-    public, private = halves(source, folder, np.random.default_rng(_SEED))
-    told = ("--codebook", str(codebook.resolve())) if codebook else ()
+    name = register.name
+    public, private = halves(register, folder, np.random.default_rng(SEED))
     configuration, ledger = f"configs/{name}.toml", "register.ledger"
     tried = ("--jobs", str(jobs))
     commands: Sequence[tuple[str, ...]] = (
-        ("init", name, "--from", public.name, "--unit", unit, *told),
+        ("init", name, "--from", public.name, *register.told),
         ("plan", configuration),
-        ("rehearse", configuration, "--data", public.name, "--out", "rehearsal", *tried),
+        *([] if fits else [("rehearse", configuration, "--data", public.name, "--out", "rehearsal", *tried)]),
         ("ledger", "open", ledger, "--dataset", name, "--limit", "20"),
         ("check", configuration, "--data", private.name),
         ("release", configuration, "--data", private.name, "--out", "released", "--ledger", ledger, *tried),
         ("verify", "released"),
     )  # fmt: skip
-    steps = []
+    steps = list[Step]()
     for arguments in commands:
         steps.append(run(folder, *arguments))
         if steps[-1].code:
-            break
-    if not steps[-1].code:
-        steps.append(run(folder, "bound", "released", _question(folder)))
-    return _section(folder, name, steps)
+            return _section(register, steps, _refusal(steps[-1])), _line(register, steps, refused=_refusal(steps[-1]))
+    if question := _question(folder):
+        steps.append(run(folder, "bound", "released", question))
+    found = compared(folder, name, (public, private), fits)
+    text = _results(folder, register, found, steps, means(folder, name, private), read_public_file(private).n_rows)
+    return _section(register, steps, text), _line(register, steps, folder, found)
 
 
 def _question(folder: Path) -> str:
-    """How many rows have the first category of the first column that has two to six of them."""
+    """How many rows have the first category of the first column that has two to six of them; empty if none has."""
     released = synthrelease.load(folder / "released")
-    column = next(c for c in released.schema if c.kind != "real" and 2 <= len(c.labels) <= 6 and c.kind != "integer")
-    return f"{column.name} == {column.labels[0]!r}"
+    asked = (c for c in released.schema if c.kind != "real" and 2 <= len(c.labels) <= 6 and c.kind != "integer")
+    return next((f"{column.name} == {column.labels[0]!r}" for column in asked), "")
 
 
-def _section(folder: Path, name: str, steps: Sequence[Step]) -> str:
-    lines = [f"## {name}", ""]
-    if not steps[-1].code:
-        spec, released = load_spec(folder / "configs" / f"{name}.toml"), synthrelease.load(folder / "released")
-        accepted = next((s.output for s in steps if s.command == "rehearse"), "")
-        share = re.search(r"│ +(\d+%) +│", accepted)
-        lines += [
-            f"{len(spec.schema.columns)} columns and {released.n_rows:,} rows released; {len(spec.criteria)} criteria; epsilon "
-            f"{float(released.guarantee.epsilon):g}. Of the rehearsed candidates {share[1] if share else 'few'} were accepted.",
-            "",
-            "| mean distance to the register | one column | two columns | three columns |",
-            "|---|---|---|---|",
-        ]
-        lines += [f"| {what} | {a:.4f} | {b:.4f} | {c:.4f} |" for what, (a, b, c) in compared(folder, name).items()]
-        lines += ["", means(folder, name), ""]
+def _refusal(step: Step) -> str:
+    """The words with which a command refused, without what it said of its progress."""
+    lines = [line.strip() for line in step.output.splitlines() if line.strip() and not line.rstrip().endswith(" ...")]
+    return f"`{step.command}` refused (exit {step.code}): {' '.join(lines)[-600:] or 'without a word'}"
+
+
+def _accepted(found: Compared, steps: Sequence[Step]) -> str:
+    if found.accepted[1]:
+        return "{} of {} fits".format(*found.accepted)
+    share = re.search(r"│ +(\d+%) +│", next((s.output for s in steps if s.command == "rehearse"), ""))
+    return f"{share[1] if share else 'few'} of the rehearsed"
+
+
+def _results(folder: Path, register: Register, found: Compared, steps: Sequence[Step], means: str, n_rows: int) -> str:
+    spec, released = load_spec(folder / "configs" / f"{register.name}.toml"), synthrelease.load(folder / "released")
+    named = "; ".join(f"{pair} ({v:.2f}, {ours:.2f})" for v, ours, pair in found.lost[:_NAMED])
+    return "\n".join([
+        f"{len(spec.schema.columns)} columns and {released.n_rows:,} rows released, of a register of {n_rows:,} rows, of which "
+        f"{found.n_kept:,} are kept; criteria: {len(spec.criteria)}; epsilon {float(released.guarantee.epsilon):g}, delta "
+        f"{float(released.guarantee.delta):g}. Accepted: {_accepted(found, steps)}.",
+        "",
+        f"Two-way dependence kept: {found.kept_in_words}. Of {found.strong} strong pairs {len(found.lost)} are lost"
+        + (f" (Cramer's V in the register, in the release): {named}." if named else "."),
+        "",
+        "| mean distance to the register | one column | two columns | three columns |",
+        "|---|---|---|---|",
+        *(f"| {what} | {a:.4f} | {b:.4f} | {c:.4f} |" for what, (a, b, c) in found.distances.items()),
+        "",
+        means,
+    ])  # fmt: skip
+
+
+def _section(register: Register, steps: Sequence[Step], text: str) -> str:
+    machine = f"{platform.system()}, Python {platform.python_version()}, {os.cpu_count()} cores, {date.today().isoformat()}"
+    unit = f" `init` was told: `{' '.join(register.told)}`." if register.told else ""
+    lines = [f"## {register.title}", "", f"*{machine}*{unit}", "", text, ""]
     lines += ["| command | exit code | seconds | CPU seconds | MB |", "|---|---|---|---|---|"]
     lines += [f"| {s.command} | {s.code} | {s.wall:.0f} | {s.processor:.0f} | {s.megabytes:.0f} |" for s in steps]
     return "\n".join([*lines, ""])
 
 
-def write(page: Path, name: str, section: str) -> None:
-    """Put the section into the page, in place of an earlier one of the same name."""
+def _line(
+    register: Register, steps: Sequence[Step], folder: Path | None = None, found: Compared | None = None, refused: str = ""
+) -> str:
+    """The line of the table over all registers."""
+    seconds = f"{sum(s.processor for s in steps):.0f} | {steps[0].processor:.0f}"
+    if folder is None or found is None:
+        return f"| {register.title} | {refused.replace('|', '/')} | | | | | | {seconds} |"
+    released = synthrelease.load(folder / "released")
+    epsilon, delta = float(released.guarantee.epsilon), float(released.guarantee.delta)
+    return (
+        f"| {register.title} | {len(released.schema)} | {released.n_rows:,} | {epsilon:g}, {delta:g} "
+        f"| {_accepted(found, steps)} | {found.kept_in_words} | {len(found.lost)} of {found.strong} | {seconds} |"
+    )
+
+
+def write(page: Path, title: str, section: str, line: str) -> None:
+    """Put the section into the page, in place of an earlier one of the same title, and the line into the table at its top."""
     text = page.read_text(encoding="utf-8")
-    machine = f"{platform.system()}, Python {platform.python_version()}, {os.cpu_count()} cores, {date.today().isoformat()}"
-    section = section.replace("\n\n", f"\n\n*{machine}*\n\n", 1)
-    before, found, after = text.partition(f"## {name}\n")
+    before, found, after = text.partition(f"## {title}\n")
     rest = re.search(r"^## ", after, re.MULTILINE)
     after = after[rest.start() :] if rest else ""
-    page.write_text((before if found else f"{text.rstrip()}\n\n") + section + (f"\n{after}" if after else ""), encoding="utf-8")
+    text = (before if found else f"{text.rstrip()}\n\n") + section + (f"\n{after}" if after else "")
+    head = "\n".join(_HEAD) + "\n"
+    if head not in text:
+        first = text.index("## ")
+        text = f"{text[:first]}{head}\n{text[first:]}"
+    before, _, after = text.partition(head)
+    table, _, after = after.partition("\n\n") if not after.startswith("\n") else ("", "", after[1:])
+    lines = [each for each in table.splitlines() if not each.startswith(f"| {title} |")]
+    page.write_text(before + head + "\n".join([*lines, line]) + "\n\n" + after, encoding="utf-8")
+
+
+def registers(path: Path, only: Sequence[str]) -> list[Register]:
+    """What a list of registers names, in its order; a table is a list of one."""
+    if path.suffix != ".toml":
+        name = re.sub(r"\W+", "_", path.name.partition(".")[0]).strip("_").lower()
+        return [Register(file=path, name=name, title=name)]
+    found = []
+    for name, entry in tomllib.loads(path.read_text(encoding="utf-8")).items():
+        places = {what: path.parent / entry.pop(what) for what in ("file", "codebook") if what in entry}
+        found.append(Register(**{"name": name, "title": name, **places, **entry}))
+    return [each for each in found if not only or each.name in only]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("file", type=Path, help="a public CSV file, also gzip")
-    parser.add_argument("--name", default="register", help="of the draft and of the section")
+    parser.add_argument("files", type=Path, nargs="+", help="public tables, and lists of them")
+    parser.add_argument("--only", action="append", default=[], metavar="NAME", help="of a list this one alone; may be repeated")
+    parser.add_argument("--title", help="of the section of a single table")
+    parser.add_argument("--unit", help="of every table: row, KEY or KEY:k, for `init`")
     parser.add_argument("--codebook", type=Path)
-    parser.add_argument("--folder", type=Path, default=Path("registers"), help="where to work; a new folder of the name in it")
-    parser.add_argument("--unit", default="row", help="row, KEY or KEY:3")
+    parser.add_argument("--fits", type=int, default=0, help="in place of the rehearsal, so many fits to the register itself")
+    parser.add_argument("--folder", type=Path, default=Path("registers"), help="where to work; a new folder of each name in it")
     parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--write", type=Path, help="a page to put the section into")
+    parser.add_argument("--write", type=Path, help="a page to put the sections into")
     arguments = parser.parse_args()
-    folder = arguments.folder / arguments.name
-    section = steward(arguments.file, arguments.name, arguments.codebook, folder, arguments.jobs, arguments.unit)
-    print(section)
-    if arguments.write:
-        write(arguments.write, arguments.name, section)
+    given = {what: value for what in ("title", "unit", "codebook") if (value := getattr(arguments, what))}
+    for register in (each for path in arguments.files for each in registers(path, arguments.only)):
+        register = replace(register, **given)
+        folder = arguments.folder / register.name
+        if folder.exists():
+            print(f"--- {register.title}: {folder} is there already, left out", flush=True)
+            continue
+        print(f"--- {register.title}", flush=True)
+        section, line = steward(register, folder, arguments.fits, arguments.jobs)
+        print(section, line, sep="\n", flush=True)
+        if arguments.write:
+            write(arguments.write, register.title, section, line)
 
 
 if __name__ == "__main__":
