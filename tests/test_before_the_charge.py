@@ -16,8 +16,9 @@ from synthrelease import publish as room
 from synthrelease.bundle.preview import preview
 from synthrelease.bundle.size import released_bytes, rows_at_most
 from synthrelease.enclave.source import Source
-from synthrelease.errors import InputError, OutputError, SynthreleaseError
+from synthrelease.errors import InputError, OutputError, SpecError, SynthreleaseError
 from synthrelease.ledger.account import load_ledger, open_ledger
+from synthrelease.specification.shortlist import VerdictTable, shortlist_text
 from synthrelease.specification.spec import load_spec
 from tests.helpers.tiny import MEASURED, write_config, write_data
 
@@ -204,3 +205,15 @@ def test_the_number_of_rows_for_which_space_is_asked_is_never_too_small(tmp_path
     (tmp_path / "small.csv").write_text("a,b\n" + "1,2\n" * 1000)
     assert 1000 <= rows_at_most(spec, Source.of(tmp_path / "small.csv")) <= 1010
     assert rows_at_most(spec, Source.of("postgresql://server/registry")) == 100_000
+
+
+def test_a_shortlist_whose_verdict_is_bad_costs_nothing(tmp_path: Path, ledger: Path) -> None:
+    """The refusal names the shortlist, and neither the ledger nor the folder is touched."""
+    spec = load_spec(write_config(tmp_path))
+    verdict = VerdictTable(hang_together=True, independent_columns_pass=True, pairs_off_if_independent=0.1)
+    shortlist = tmp_path / "shortlist.toml"
+    shortlist.write_text(shortlist_text("Coins", [spec.space[0].describe()], verdict=verdict))
+    with pytest.raises(SpecError, match="the release would promise nothing about how columns hang together"):
+        synthrelease.release(spec.path, write_data(tmp_path), tmp_path / "out", ledger=ledger, shortlist=shortlist)
+    assert not load_ledger(ledger).statement().entries
+    assert not (tmp_path / "out").exists()

@@ -81,7 +81,7 @@ def compared(folder: Path, name: str, halves: tuple[Path, Path], fits: int) -> C
         if all(set(c.labels) <= set(b.labels) for c, b in zip(released.schema, each.binnings, strict=True))
     )  # fmt: skip
     layout, random = transformation.layout, np.random.default_rng(SEED)
-    public, whole = (read_public(path, spec.schema, spec.input, spec.raw) for path in halves)
+    public, whole = (read_public(path, spec.schema, spec.input, spec.raw, spec.unit) for path in halves)
     register = whole.merge(layout, transformation.maps)
     places = [
         np.array([binning.labels.index(label) for label in column.labels])
@@ -117,6 +117,8 @@ def compared(folder: Path, name: str, halves: tuple[Path, Path], fits: int) -> C
 def means(folder: Path, name: str, private: Path) -> str:
     """How far means of the released table are from those of the register's own values, in words."""
     spec, released = load_spec(folder / "configs" / f"{name}.toml"), synthrelease.load(folder / "released")
+    if spec.unit.key is not None:
+        return "Means are not compared: the first rows of each person are released, and the file has all of them."
     texts, off = read_public_file(private).columns, list[tuple[float, float]]()
     for place, column in enumerate(released.schema):
         read = spec.schema[column.name]

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from synthrelease.bundle.card import page_bytes
+from synthrelease.bundle.card import markdown_bytes, page_bytes
 from synthrelease.bundle.card.explanations import bin_text, parameter_texts, projection_text
 from synthrelease.bundle.card.svg import TEXT_ON
 from synthrelease.bundle.card.wording import sentences
@@ -21,6 +21,7 @@ from synthrelease.published.columns import ColumnPart
 from synthrelease.published.document import JointTestPart, ReleaseDocument
 from synthrelease.published.table import ReleasedTable
 from synthrelease.toml.card import LANGUAGES, CardTable
+from synthrelease.toml.not_promised import NotPromisedTable
 from tests.helpers.cards import TITLE, Page, rich_bundle, rich_release
 
 PAGES = ("README.html", "README.he.html")
@@ -341,3 +342,31 @@ def test_the_same_release_gives_the_same_bytes_in_another_process(root: Path) ->
     assert set(json.loads(results.pop())) == {
         "datapackage.json", "deployment.yaml", "CITATION.cff", "README.html", "README.he.html", "README.md",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_what_is_not_promised_stands_among_what_may_not_be_concluded(language: str) -> None:
+    words = sentences(language)
+    table = NotPromisedTable(pairs=("face:year",), why="The mint <knows> & accepts it")
+    told = changed(language, not_promised=table)
+    assert f"{words['not_promised_pairs']} face × year." in told
+    assert f"{words['not_promised_why']} The mint <knows> & accepts it" in told
+    assert words["not_promised"] not in told
+    assert words["not_promised"] in changed(language, not_promised=NotPromisedTable(dependence=True))
+    for key in ("not_promised", "not_promised_pairs", "not_promised_why"):
+        assert words[key] not in changed(language)
+
+
+def test_what_is_not_promised_comes_from_the_acceptance_file_and_stands_in_the_plain_card_too() -> None:
+    table = NotPromisedTable(pairs=("face:year",), why="It is not needed")
+    release = rich_release()
+    document = release_document(replace(release, spec=replace(release.spec, not_promised=table)), {"data.csv": "0" * 64})
+    assert json.loads(document.dumped())["not_promised"] == {
+        "pairs": ["face:year"],
+        "dependence": False,
+        "why": "It is not needed",
+    }
+    assert "not_promised" not in json.loads(release_document(release, {}).dumped())
+    plain = markdown_bytes(document, ReleasedTable.of(release.candidate)).decode()
+    assert f"{document.card.columns.get('face', 'face')} × " in plain.replace("\\\\", "")
+    assert "It is not needed" in plain

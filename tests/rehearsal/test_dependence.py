@@ -10,7 +10,7 @@ import pytest
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.domain.schema import Layout
-from synthrelease.rehearsal.dependence import MODEL_CELLS, strongest_pairs, telling_tables
+from synthrelease.rehearsal.dependence import LEAST_MOVED, MODEL_CELLS, pairs_off, strongest_pairs, telling_tables, tied_pairs
 
 RANDOM = np.random.default_rng(2)
 N = 4000
@@ -97,3 +97,46 @@ def test_tables_stay_small_enough_for_a_model() -> None:
     told = told_of(table, epsilon=50.0)
     assert all(np.prod([table.layout.sizes[c] for c in columns]) <= MODEL_CELLS for columns in told)
     assert sum(len(columns) > 1 for columns in told) >= 3
+
+
+def test_pairs_that_hang_together_by_a_few_odd_rows_alone_are_not_strong() -> None:
+    """V is 1 for two rows of 20,000 that share what no other has; so few rows are nothing that a release could lose."""
+    n = 20_000
+    odd = np.zeros(n, dtype=np.int64)
+    odd[:2] = 1
+    half = RANDOM.integers(0, 2, n)
+    told = np.where(RANDOM.random(n) < 0.3, half, RANDOM.integers(0, 2, n))
+    pairs = strongest_pairs(table_of({"odd": odd, "same": odd, "half": half, "told": told}))
+    by_name = {frozenset(pair.columns): pair for pair in pairs}
+    rare, real = by_name[frozenset({"odd", "same"})], by_name[frozenset({"half", "told"})]
+    assert rare.cramers_v > 0.9
+    assert rare.distance < LEAST_MOVED
+    assert tied_pairs(pairs) == [real]
+
+
+def test_rows_in_a_wrong_cell_are_counted_table_by_table() -> None:
+    columns = {name: RANDOM.integers(0, 3, 200) for name in "abc"}
+    others = {name: RANDOM.integers(0, 3, 200) for name in "abc"}
+    apart = []
+    for first, second in combinations("abc", 2):
+        cells = [(i, j) for i in range(3) for j in range(3)]
+        mine, theirs = (
+            [int(((table[first] == i) & (table[second] == j)).sum()) for i, j in cells] for table in (columns, others)
+        )
+        apart.append(sum(abs(a - b) for a, b in zip(mine, theirs, strict=True)) / 2 / 200)
+    sizes = dict.fromkeys("abc", 3)
+    assert pairs_off(table_of(columns, sizes), table_of(others, sizes)) == pytest.approx(np.mean(apart), abs=1e-12)
+
+
+def test_the_strongest_pair_is_told_also_where_it_does_not_fit_beside_the_others() -> None:
+    """A chain of wide columns fills the model; the pair that says most takes the place of others, or is told to be lost."""
+    n, wide = 30_000, 60
+    base = RANDOM.integers(0, wide, n)
+    columns = {f"c{i}": (base + RANDOM.integers(0, 25 + i, n)) % wide for i in range(5)}
+    columns["far"] = (columns["c0"] // 4 + RANDOM.integers(0, 2, n)) % 15
+    table = table_of(columns)
+    told = telling_tables(table, Plausibility(layout=table.layout, masks=()), 4.0)
+    kept = {frozenset(pair) for columns in told.tables for pair in combinations([table.layout.columns[c] for c in columns], 2)}
+    strongest = tied_pairs(strongest_pairs(table))[0]
+    assert frozenset(strongest.columns) in kept
+    assert all(frozenset(pair) not in kept for pair in told.lost)

@@ -18,6 +18,7 @@ from synthrelease.rehearsal.proposing import with_law
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.shortlist import (
     PlanTable,
+    VerdictTable,
     cheaper_plan,
     known_chances,
     narrowed,
@@ -294,3 +295,87 @@ def test_a_plan_is_known_by_its_budget_its_rounds_and_its_total(coins: ReleaseSp
     changes = {"epsilon": rehearsed.epsilon + 1, "generation": rehearsed.generation + 1, "rounds": "one round and no more"}
     for field, value in changes.items():
         assert not rehearsed.model_copy(update={field: value}).is_of(coins), field
+
+
+TIED = {
+    "hang_together": True,
+    "independent_columns_pass": False,
+    "pairs_off": 0.02,
+    "pairs_off_if_independent": 0.1,
+    "lost": (),
+}
+KNOWN = "\n[not_promised]\n"
+
+
+def refused(folder: Path, acceptance: str = "", **found: object) -> list[str]:
+    """What a release with this verdict is refused for; `acceptance` stands at the end of the acceptance file."""
+    spec = load_spec(write_config(folder))
+    with (folder / "acceptance.toml").open("a") as file:
+        file.write(acceptance)
+    spec = load_spec(spec.path)
+    text = shortlist_text("Coins", [spec.space[0].describe()], verdict=VerdictTable.model_validate({**TIED, **found}))
+    (folder / "verdict.toml").write_text(text)
+    try:
+        narrowed(spec, folder / "verdict.toml")
+    except SpecError as error:
+        return [f"{problem.path}: {problem.expected}; found {problem.found}" for problem in error.problems]
+    return []
+
+
+def test_a_verdict_is_read_back_as_it_was_found(coins: ReleaseSpec) -> None:
+    found = VerdictTable.model_validate({**TIED, "lost": ("face:year",)})
+    plans = plans_of(coins)
+    read = tomllib.loads(shortlist_text("Coins", [coins.space[0].describe()], None, *plans, found))
+    assert VerdictTable.model_validate(read["verdict"]) == found
+    assert read["rehearsed"]["generation"]
+
+
+def test_a_shortlist_that_keeps_how_columns_hang_together_is_released(tmp_path: Path) -> None:
+    assert not refused(tmp_path)
+    assert not refused(tmp_path, pairs_off=None)
+
+
+def test_a_shortlist_that_independent_columns_pass_is_refused(tmp_path: Path) -> None:
+    (told,) = refused(tmp_path, independent_columns_pass=True)
+    assert told.startswith("verdict: criteria that a table with independent columns fails")
+    assert "`dependence = true` with a `why` in [not_promised]" in told
+
+
+@pytest.mark.parametrize("off", [0.1, 0.3])
+def test_candidates_that_are_no_better_than_independent_columns_are_refused(off: float, tmp_path: Path) -> None:
+    (told,) = refused(tmp_path, pairs_off=off)
+    assert f"candidates with {off:.1%} of the rows in a wrong cell" in told
+    assert "where independent columns have 10.0%" in told
+
+
+def test_a_lost_pair_is_refused_until_it_is_named(tmp_path: Path) -> None:
+    (told,) = refused(tmp_path, lost=("face:year",))
+    line = next(line for line in told.split(": ") if line.startswith("[not_promised] pairs"))
+    assert "1 lost" in told
+    named = line.partition("] ")[2].partition("]")[0] + "]"
+    assert not refused(tmp_path, f"{KNOWN}{named}\n", lost=("face:year",))  # as the message says
+    assert not refused(tmp_path, f'{KNOWN}pairs = ["year:face"]\n', lost=("face:year",))  # in either order
+
+
+def test_who_knows_it_may_release_it(tmp_path: Path) -> None:
+    worst = {"independent_columns_pass": True, "pairs_off": 0.3, "lost": ("face:year",)}
+    assert len(refused(tmp_path, **worst)) == 3
+    assert not refused(tmp_path, f'{KNOWN}dependence = true\nwhy = "Single columns alone are used"\n', **worst)
+
+
+def test_where_no_columns_hang_together_nothing_can_be_lost(tmp_path: Path) -> None:
+    assert not refused(tmp_path, hang_together=False, independent_columns_pass=True, pairs_off=0.3)
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ('pairs = ["face"]', 'two columns joined by ":"'),
+        ('pairs = ["face:face"]', 'two columns joined by ":"'),
+        ('pairs = ["face:yaer"]', "year"),
+        ("pair = []", "pairs"),
+    ],
+)
+def test_pairs_that_are_not_promised_are_pairs_of_columns(line: str, told: str, tmp_path: Path) -> None:
+    with pytest.raises(SpecError, match=told):
+        refused(tmp_path, f"{KNOWN}{line}\n")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from itertools import product
 
 import numpy as np
@@ -10,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import logsumexp
 
-from synthrelease.candidates.generators.junction_tree import Columns, JunctionTree
+from synthrelease.candidates.generators.junction_tree import Columns, JunctionTree, largest_clique
 
 Drawn = tuple[tuple[int, ...], list[Columns]]
 
@@ -124,3 +126,32 @@ def test_huge_and_tiny_masses_do_not_overflow() -> None:
     for clique, belief in zip(tree.cliques, beliefs, strict=True):
         (other,) = {0, 1, 2} - set(clique)
         np.testing.assert_allclose(np.exp(belief), np.exp(logsumexp(masses, axis=other) - total), atol=1e-12)
+
+
+def plainly_eliminated(sizes: Sequence[int], sets: Sequence[tuple[int, ...]]) -> set[frozenset[int]]:
+    """The maximal cliques by the rule as it is written down: neighbours as sets, everything reckoned anew each time."""
+    around = {each: {other for columns in sets if each in columns for other in columns} - {each} for each in range(len(sizes))}
+    found = []
+    while around:
+
+        def key(column: int) -> tuple[bool, int, int]:
+            loose = any(other not in around[one] for one in around[column] for other in around[column] if one != other)
+            return loose, math.prod(sizes[each] for each in (column, *around[column])), column
+
+        column = min(around, key=key)
+        near = around.pop(column)
+        found.append(frozenset({column, *near}))
+        for one in near:
+            around[one] = (around[one] | near) - {one, column}
+    return {clique for clique in found if not any(clique < other for other in found)}
+
+
+@given(
+    sizes=st.lists(st.integers(2, 9), min_size=1, max_size=9),
+    drawn=st.lists(st.lists(st.integers(0, 8), min_size=1, max_size=3, unique=True), max_size=14),
+)
+def test_cliques_are_those_of_the_rule_as_it_is_written_down(sizes: list[int], drawn: list[list[int]]) -> None:
+    sets = [tuple(sorted({each % len(sizes) for each in columns})) for columns in drawn]
+    tree, wanted = JunctionTree.of(sizes, sets), plainly_eliminated(sizes, sets)
+    assert set(map(frozenset, tree.cliques)) == wanted
+    assert largest_clique(sizes, sets) == tree.largest == max(math.prod(sizes[each] for each in clique) for clique in wanted)

@@ -1,0 +1,191 @@
+"""A draft whose fits would be no better than independent columns becomes smaller, says so, or is none."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from synthrelease.domain.bins import parse_bins
+from synthrelease.domain.counts import Counts
+from synthrelease.domain.schema import Layout
+from synthrelease.drafting import Draft, draft, write_draft
+from synthrelease.drafting.codebook import CodebookEntry
+from synthrelease.drafting.column_draft import Answers, ColumnDraft
+from synthrelease.drafting.columns import draft_column
+from synthrelease.drafting.criteria import MOST_ERRORS, MOST_OFF, Standing
+from synthrelease.drafting.smaller import FREQUENT, coarser, fewer, in_order, sizes
+from synthrelease.enclave.ingest import read_public
+from synthrelease.errors import InputError
+from synthrelease.rehearsal.dependence import Pair
+from synthrelease.rehearsal.yardsticks import yardsticks
+from synthrelease.specification.spec import load_spec
+
+RANDOM = np.random.default_rng(20261123)
+
+
+def survey(n: int, items: int, seed: int = 1) -> pd.DataFrame:
+    """Answers on scales of five points, tied in four groups, beside columns that are tied to nothing."""
+    random = np.random.default_rng(seed)
+    factors = random.normal(size=(n, 4))
+    table = {
+        "sex": random.choice(["female", "male"], n, p=[0.53, 0.47]),
+        "born_here": random.choice(["yes", "no"], n, p=[0.88, 0.12]),
+        "region": random.choice(list("ABCDEFGH"), n),
+        "income": np.exp(8 + 0.4 * factors[:, 0] + random.normal(0, 0.5, n)).round(-1).astype(int),
+    }
+    for number in range(items):
+        answer = (1.0 if number % 3 else 0.5) * factors[:, number % 4] + random.normal(0, 0.7, n)
+        table[f"q{number + 1}"] = np.digitize(answer, [-1.2, -0.3, 0.4, 1.3]) + 1
+    return pd.DataFrame(table)
+
+
+@pytest.fixture(scope="module")
+def wide(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Draft]:
+    """The draft of a wide survey of few rows, and the folder that it was written into."""
+    folder = tmp_path_factory.mktemp("wide")
+    survey(900, 36).to_csv(folder / "public.csv", index=False)
+    _, _, found = write_draft("wide", folder / "public.csv", folder)
+    return folder, found
+
+
+@pytest.mark.slow
+def test_a_wide_survey_of_few_rows_is_drafted_smaller_and_says_so(wide: tuple[Path, Draft]) -> None:
+    folder, found = wide
+    assert found.smaller.startswith("Too many columns for so few rows at this epsilon: in fits to all 40 columns (900 rows")
+    assert f"So this draft has {len(found.columns)} of the 40 columns" in found.smaller
+    assert 2 <= len(found.columns) <= 25
+    gone = {left.source: left.because for left in found.left_out}
+    assert {"sex", "born_here"} <= gone.keys()  # tied to nothing: the items that hang together stay
+    assert "the draft had to become smaller" in gone["sex"]
+    text = (folder / "configs" / "wide.toml").read_text()
+    assert "Too many columns for so few rows" in text.partition("title =")[0]
+
+
+@pytest.mark.slow
+def test_independent_columns_fail_the_smaller_draft(wide: tuple[Path, Draft]) -> None:
+    """Of the draft as it was written, not of what was tried on the way."""
+    folder, found = wide
+    spec = load_spec(folder / "configs" / "wide.toml")
+    public = read_public(folder / "public.csv", spec.schema, spec.input, spec.raw)
+    sticks = yardsticks(spec, public, spec.space[0], 7)
+    failed = [
+        criterion.name
+        for criterion, stick in zip(spec.criteria, sticks, strict=True)
+        if stick.independent > criterion.threshold
+    ]
+    assert any("pairs" in name for name in failed)
+    assert any(criterion.asks_single_columns for criterion in spec.criteria)
+
+
+@pytest.mark.slow
+def test_two_columns_that_noise_hides_are_no_draft(tmp_path: Path) -> None:
+    one = RANDOM.integers(1, 6, 40)
+    pd.DataFrame({"one": one, "other": np.where(RANDOM.random(40) < 0.7, one, 3)}).to_csv(tmp_path / "few.csv", index=False)
+    with pytest.raises(InputError, match=r"Too many columns for so few rows at this epsilon: .* No draft was written\."):
+        draft("few", tmp_path / "few.csv")
+
+
+@pytest.mark.slow
+def test_columns_that_do_not_hang_together_are_drafted_as_they_are(tmp_path: Path) -> None:
+    """A table with independent columns is then as good as any: there is nothing that it could lose."""
+    n = 4000
+    table = {"sex": RANDOM.choice(["f", "m"], n), "region": RANDOM.choice(list("ABCD"), n), "days": RANDOM.integers(0, 60, n)}
+    pd.DataFrame(table).to_csv(tmp_path / "loose.csv", index=False)
+    found = draft("loose", tmp_path / "loose.csv")
+    assert not found.smaller
+    assert len(found.columns) == 3
+    assert any(each.asks == "single columns" for each in found.criteria.criteria)
+
+
+@pytest.mark.parametrize(
+    ("standing", "good"),
+    [
+        (Standing(bins=0.01, fits=0.02, independent=0.1, tied=True, judged=True), True),
+        (Standing(bins=0.01, fits=0.02, independent=0.1, tied=True, judged=False), False),  # no criterion tells them apart
+        (Standing(bins=0.01, fits=MOST_ERRORS * 0.1 + 1e-9, independent=0.1, tied=True, judged=True), False),
+        (Standing(bins=MOST_OFF + 1e-9, fits=0.02, independent=0.1, tied=True, judged=True), False),
+        (Standing(bins=MOST_OFF + 1e-9, fits=0.0, independent=0.0, tied=False, judged=False), False),
+        (Standing(bins=0.01, fits=0.1, independent=0.1, tied=False, judged=False), True),
+        (Standing(bins=math.inf, fits=math.inf, independent=0.1, tied=True, judged=True), False),
+    ],
+)
+def test_what_a_good_draft_is(standing: Standing, good: bool) -> None:
+    assert standing.good == good
+
+
+def drafted(source: str, values: np.ndarray) -> ColumnDraft:
+    texts = {str(value): int((values == value).sum()) for value in np.unique(values)}
+    found = draft_column(Answers.of(source, texts, 0, CodebookEntry(number=values.dtype.kind != "U")), ())
+    assert isinstance(found, ColumnDraft)
+    return found
+
+
+def table_of(columns: list[ColumnDraft], values: list[np.ndarray]) -> Counts:
+    """The rows in the drafted bins, one at a time."""
+    bins = []
+    for column, each in zip(columns, values, strict=True):
+        if column.bins:
+            bins.append(np.searchsorted(column.bins.coarse, each, side="right"))
+        else:
+            places = {text: place for place, text in enumerate(column.common or column.codes)}
+            bins.append(np.array([places.get(str(value), len(places)) for value in each]))
+    sizes = tuple(column.n_bins for column in columns)
+    layout = Layout(columns=tuple(column.name for column in columns), sizes=sizes)
+    return Counts.of(layout, bins)
+
+
+def test_coarser_bins_hold_the_same_rows_and_their_numbers_are_the_means_of_these() -> None:
+    """As far as the numbers of the finer bins tell: each mean is within what rounding moved them by."""
+    ages = np.clip(RANDOM.gamma(6, 8, 5000).astype(int), 0, 99)
+    column = drafted("age", ages)
+    (found,) = coarser([column], table_of([column], [ages]))
+    assert found.bins is not None
+    assert column.bins is not None
+    assert found.facts is not None
+    assert found.bins.coarse == column.bins.groups
+    assert set(found.bins.coarse) <= set(column.bins.coarse) == set(found.bins.fine)
+    limits = [-math.inf, *found.bins.coarse, math.inf]
+    labels = [one.label for one in parse_bins(found.bins.texts(whole=True, weight=False)["coarse"], whole_numbers=True)]
+    for low, high, label in zip(limits, limits[1:], labels, strict=False):
+        rows = ages[(ages >= low) & (ages < high)]
+        assert abs(found.facts.numbers[label] - rows.mean()) < 0.6
+
+
+def test_coarser_categories_are_those_that_are_frequent_and_all_others() -> None:
+    shares = [0.4, 0.3, 0.2, 0.03, 0.03, 0.02, 0.01, 0.01]
+    letters = RANDOM.choice(list("ABCDEFGH"), 4000, p=shares)
+    few = RANDOM.choice(list("xyz"), 4000, p=[0.96, 0.02, 0.02])
+    columns = [drafted("letter", letters), drafted("few", few)]
+    found = coarser(columns, table_of(columns, [letters, few]))
+    assert found[0].common == tuple("ABC")
+    assert all(code.rows >= FREQUENT * 4000 for text, code in found[0].codes.items() if text in found[0].common)
+    assert found[1] == columns[1]  # three categories are few
+
+
+def pair(one: str, other: str, beyond: float, v: float = 0.5) -> Pair:
+    return Pair(columns=(one, other), distance=max(beyond, 0.02), largest_cell=0.01, cramers_v=v, beyond_chance=beyond)
+
+
+def test_columns_stay_in_the_order_of_the_pairs_that_hang_together_most() -> None:
+    values = {name: RANDOM.choice(list("xyz"), 300) for name in ("a", "b", "c", "d", "e")}
+    columns = [drafted(name, each) for name, each in values.items()]
+    pairs = [pair("a", "b", 0.05), pair("d", "c", 0.2), pair("a", "d", 0.1), pair("a", "e", 0.9, v=0.02)]
+    order = in_order(columns, pairs)
+    assert [column.name for column in order] == ["d", "c", "a", "b", "e"]  # e is tied to none, whatever chance made of it
+    kept, gone = fewer(columns, order, 3)
+    assert [column.name for column in kept] == ["a", "c", "d"]
+    assert [left.source for left in gone] == ["b", "e"]
+
+
+@pytest.mark.parametrize("n", [2, 3, 10, 80])
+def test_sizes_fall_from_all_columns_to_two(n: int) -> None:
+    for errors in (0.5, 1.2, 4.0, math.inf):
+        found = list(sizes(n, errors))
+        assert found[0] == n
+        assert found[-1] == 2
+        assert found == sorted(found, reverse=True)
+        assert len(set(found)) >= len(found) - 1
