@@ -110,7 +110,8 @@ class MeanMarginalError(TypicalMarginalError):
             remark="the share of rows in a wrong cell, on average over all tables of two columns",
             asks="pairs",
         )
-        if 1 < len(file.strongest) < math.comb(len(file.columns), 2):
+        n = len(file.strongest)
+        if 0 < n < math.comb(len(file.columns), 2):
             yield CriterionDraft(
                 settings={
                     "name": "typical error of the strongest pairs",
@@ -120,8 +121,10 @@ class MeanMarginalError(TypicalMarginalError):
                     "epsilon": Fraction(1, 100),
                 },
                 remark=(
-                    "the share of rows in a wrong cell, on average over the tables of the "
-                    f"{len(file.strongest)} pairs of columns that hang together most"
+                    "the share of rows in a wrong cell of the table of the two columns that hang together"
+                    if n == 1
+                    else f"the share of rows in a wrong cell, on average over the tables of the {n} pairs of columns that hang "
+                    "together most"
                 ),
                 asks="pairs",
             )

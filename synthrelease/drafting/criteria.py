@@ -24,12 +24,15 @@ from synthrelease.specification.release_spec import ReleaseSpec
 MOST_GROUPS = 6
 MOST_OFF = 0.1
 """Of the rows, by which the worst bin of a column may be off in a draft: more, and single columns mislead."""
-MOST_ERRORS = 0.75
-"""Of independent columns, that fits may have: of two columns, on average, a quarter of what these lose is kept at least."""
+MOST_ERRORS, MOST_ERRORS_OF_STRONGEST = 0.9, 0.75
+"""Parts of the errors of independent columns that fits may have, on average over all tables of two columns, and over those of
+the pairs that hang together most: where most pairs are independent, what all have is chance above all."""
 ATTEMPTS = 3
 """Noisy fits that a threshold has to leave room for."""
 _ROOM = 1.25
 """Threshold over the largest figure of those fits and of the file's halves."""
+_WHOLE_FILE = math.sqrt(0.5)
+"""Of what two halves of a file have between them, in two samples of its size: a mean over tables errs by chance alone."""
 _MUCH_WIDER = 3
 """A criterion of own values may have so many times the limit of one of bins, because it says more."""
 _ROUND = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
@@ -64,6 +67,7 @@ class Standing:
     bins : how far off the worst bin of a column is in the typical fit of the draft, as a share of the rows.
     fits, independent : the share of rows in a wrong cell, on average over all tables of two columns: of the typical fit of the
         draft, with its noise, and of a table that has the same single columns and nothing else.
+    of_strongest : both for the pairs that hang together most alone.
     tied : whether any two columns hang together.
     judged : whether a criterion is drafted that judges pairs of columns, and that independent columns fail.
     """
@@ -71,23 +75,29 @@ class Standing:
     bins: float
     fits: float
     independent: float
+    of_strongest: tuple[float, float]
     tied: bool
     judged: bool
 
     @property
     def errors(self) -> float:
-        """Of the fits, over those of independent columns; infinite where these have none."""
-        return self.fits / self.independent if self.independent else math.inf
+        """Of the fits, over those of independent columns, as parts of what is allowed; at most 1 where they are better."""
+        every, strongest = _part(self.fits, self.independent), _part(*self.of_strongest)
+        return max(every / MOST_ERRORS, strongest / MOST_ERRORS_OF_STRONGEST)
 
     @property
     def good(self) -> bool:
         """Whether its single columns are right, it promises more than independent columns keep, and its fits keep more."""
-        return self.bins <= MOST_OFF and (not self.tied or (self.judged and self.errors <= MOST_ERRORS))
+        return self.bins <= MOST_OFF and (not self.tied or (self.judged and self.errors <= 1))
 
     @property
     def near(self) -> bool:
         """Whether coarser bins alone might make it good."""
-        return self.errors <= 2 * MOST_ERRORS
+        return self.errors <= 2
+
+
+def _part(fits: float, independent: float) -> float:
+    return fits / independent if independent else math.inf
 
 
 def ties(columns: Sequence[ColumnDraft], table: Counts) -> list[Pair]:
@@ -215,12 +225,13 @@ def settle(
     ]
     settled = one_of_each(draft.criteria, settled)
     places = [(place, each.settings["kind"], each.asks) for place, each in enumerate(draft.criteria)]
-    of_pairs = next(place for place, _, asks in places if asks == "pairs")
+    of_pairs = [place for place, _, asks in places if asks == "pairs"]  # of all, and of the strongest where these are others
     of_bins = next(place for place, kind, asks in places if asks and kind == "absolute_marginal_error")
     standing = Standing(
-        bins=float(np.median([_figure(attempt, of_bins) for attempt in attempts])),
-        fits=float(np.median([_figure(attempt, of_pairs) for attempt in attempts])),
-        independent=found[of_pairs].independent,
+        bins=_typical(attempts, of_bins),
+        fits=_typical(attempts, of_pairs[0]),
+        independent=found[of_pairs[0]].independent,
+        of_strongest=(_typical(attempts, of_pairs[-1]), found[of_pairs[-1]].independent),
         tied=tied,
         judged=any(isinstance(each, CriterionDraft) and each.asks == "pairs" for each in settled),
     )
@@ -276,6 +287,10 @@ def _kept_anyway(draft: CriterionDraft, yardstick: Yardstick, fits: Sequence[flo
     return replace(draft, settings={**draft.settings, "threshold": threshold, "epsilon": epsilon})
 
 
+def _typical(attempts: Sequence[AttemptResult], index: int) -> float:
+    return float(np.median([_figure(attempt, index) for attempt in attempts]))
+
+
 def _figure(attempt: AttemptResult, index: int) -> float:
     figure = attempt.figures[index]
     return math.inf if figure is None else figure
@@ -292,7 +307,8 @@ def _settled(
     name = draft.settings["name"]
     if sensitivity is None:
         return draft
-    reached = max(*fits, yardstick.perfect)
+    perfect = yardstick.perfect * (_WHOLE_FILE if draft.asks == "pairs" else 1)
+    reached = max(*fits, perfect)
     if not math.isfinite(reached):
         return f"{name}: in some group of a fit there is nothing to compare"
     threshold = rounded_up(max(reached, 0) * _ROOM + 2 * margin * sensitivity)

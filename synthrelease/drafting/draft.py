@@ -27,7 +27,7 @@ from synthrelease.drafting.codebook import CodebookEntry, no_answers, read_codeb
 from synthrelease.drafting.codelists import one_to_one
 from synthrelease.drafting.column_draft import Answers, ColumnDraft, LeftOut
 from synthrelease.drafting.columns import draft_column, without_role
-from synthrelease.drafting.criteria import MOST_ERRORS, MOST_OFF, AcceptanceDraft, Standing, draft_acceptance, settle, ties
+from synthrelease.drafting.criteria import MOST_OFF, AcceptanceDraft, Standing, draft_acceptance, settle, ties
 from synthrelease.drafting.dates import DateColumn, date_column, date_format, draft_dates
 from synthrelease.drafting.gaps import with_bins_for_gaps
 from synthrelease.drafting.persons import AS_KEY, UnitAnswer
@@ -225,10 +225,12 @@ def _too_many(n_columns: int, n_rows: int, standing: Standing) -> str:
     found = []
     if standing.bins > MOST_OFF:
         found.append(f"the worst bin of a column is off by {standing.bins:.0%} of all rows")
-    if standing.tied and not (standing.judged and standing.errors <= MOST_ERRORS):
+    if standing.tied and not (standing.judged and standing.errors <= 1):
+        strongest, independent = standing.of_strongest
         found.append(
             f"{standing.fits:.1%} of the rows are in a wrong cell of a table of two columns, on average, where independent "
-            f"columns have {standing.independent:.1%}"
+            f"columns have {standing.independent:.1%}; in the pairs that hang together most {strongest:.1%} are, where these "
+            f"have {independent:.1%}"
         )
     return (
         f"Too many columns for so few rows at this epsilon: in fits to all {n_columns} columns ({n_rows:,} rows, generation "

@@ -16,7 +16,7 @@ from synthrelease.drafting import Draft, draft, write_draft
 from synthrelease.drafting.codebook import CodebookEntry
 from synthrelease.drafting.column_draft import Answers, ColumnDraft
 from synthrelease.drafting.columns import draft_column
-from synthrelease.drafting.criteria import MOST_ERRORS, MOST_OFF, Standing
+from synthrelease.drafting.criteria import MOST_ERRORS, MOST_ERRORS_OF_STRONGEST, MOST_OFF, Standing
 from synthrelease.drafting.smaller import FREQUENT, coarser, fewer, in_order, sizes
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import InputError
@@ -101,20 +101,29 @@ def test_columns_that_do_not_hang_together_are_drafted_as_they_are(tmp_path: Pat
     assert any(each.asks == "single columns" for each in found.criteria.criteria)
 
 
+def standing(**changes: object) -> Standing:
+    good = {"bins": 0.01, "fits": 0.02, "independent": 0.1, "of_strongest": (0.05, 0.3), "tied": True, "judged": True}
+    return Standing(**{**good, **changes})  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize(
-    ("standing", "good"),
+    ("changes", "good"),
     [
-        (Standing(bins=0.01, fits=0.02, independent=0.1, tied=True, judged=True), True),
-        (Standing(bins=0.01, fits=0.02, independent=0.1, tied=True, judged=False), False),  # no criterion tells them apart
-        (Standing(bins=0.01, fits=MOST_ERRORS * 0.1 + 1e-9, independent=0.1, tied=True, judged=True), False),
-        (Standing(bins=MOST_OFF + 1e-9, fits=0.02, independent=0.1, tied=True, judged=True), False),
-        (Standing(bins=MOST_OFF + 1e-9, fits=0.0, independent=0.0, tied=False, judged=False), False),
-        (Standing(bins=0.01, fits=0.1, independent=0.1, tied=False, judged=False), True),
-        (Standing(bins=math.inf, fits=math.inf, independent=0.1, tied=True, judged=True), False),
+        ({}, True),
+        ({"judged": False}, False),  # no criterion tells it from independent columns
+        ({"fits": MOST_ERRORS * 0.1 - 1e-9}, True),
+        ({"fits": MOST_ERRORS * 0.1 + 1e-9}, False),
+        ({"of_strongest": (MOST_ERRORS_OF_STRONGEST * 0.3 - 1e-9, 0.3)}, True),
+        ({"of_strongest": (MOST_ERRORS_OF_STRONGEST * 0.3 + 1e-9, 0.3)}, False),
+        ({"bins": MOST_OFF + 1e-9}, False),
+        ({"bins": MOST_OFF + 1e-9, "tied": False, "judged": False}, False),
+        ({"fits": 0.1, "of_strongest": (0.3, 0.3), "tied": False, "judged": False}, True),  # there is nothing to lose
+        ({"fits": math.inf}, False),
+        ({"of_strongest": (0.0, 0.0)}, False),
     ],
 )
-def test_what_a_good_draft_is(standing: Standing, good: bool) -> None:
-    assert standing.good == good
+def test_what_a_good_draft_is(changes: dict[str, object], good: bool) -> None:
+    assert standing(**changes).good == good
 
 
 def drafted(source: str, values: np.ndarray) -> ColumnDraft:
