@@ -122,8 +122,9 @@ def _of_numbers(answers: Answers, values: np.ndarray, rows: np.ndarray) -> list[
         found.append((0.5, "few, and each often"))
     if n > total / 10:
         found.append((-3.0 if n > total / 4 else -1.5, "there are nearly as many as rows"))
-    if n > _VERY_FEW and rows[values == 0].sum() > total / 2:
-        found.append((-1.5, "most are 0"))
+    mostly_none = n > _VERY_FEW and rows[values == 0].sum() > total / 2
+    if mostly_none:
+        found.append((-2.5, "most are 0"))
     if values[0] in (0, 1, 2) and filled > 0.75 and n > 5 and _fall(rows):
         found.append((-1.5, "they get rarer from the first on, as numbers of things do"))
     if _CLASSIFICATION.search(answers.source):
@@ -132,7 +133,7 @@ def _of_numbers(answers: Answers, values: np.ndarray, rows: np.ndarray) -> list[
         found.append((-1.5, "most are round"))
     elif filled < 0.2 and values[0] > 0 and (total / n >= _MANY or _come_again(values, rows)):
         found.append((2.0, "few of the numbers between occur, and those often"))
-    elif total / n >= _FEW and _has_holes(values, rows):
+    elif not mostly_none and total / n >= _FEW and _has_holes(values, rows):  # between 0 and amounts is a hole
         found.append((1.0, "numbers between are left out"))
     if n > 200 and filled > 0.95:
         found.append((-1.0, "all numbers between occur"))
