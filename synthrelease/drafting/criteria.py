@@ -31,8 +31,6 @@ ATTEMPTS = 3
 """Noisy fits that a threshold has to leave room for."""
 _ROOM = 1.25
 """Threshold over the largest figure of those fits and of the file's halves."""
-_WHOLE_FILE = math.sqrt(0.5)
-"""Of what two halves of a file have between them, in two samples of its size: a mean over tables errs by chance alone."""
 _MUCH_WIDER = 3
 """A criterion of own values may have so many times the limit of one of bins, because it says more."""
 _ROUND = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
@@ -307,11 +305,15 @@ def _settled(
     name = draft.settings["name"]
     if sensitivity is None:
         return draft
-    perfect = yardstick.perfect * (_WHOLE_FILE if draft.asks == "pairs" else 1)
-    reached = max(*fits, perfect)
-    if not math.isfinite(reached):
+    if not math.isfinite(max(*fits, yardstick.perfect)):
         return f"{name}: in some group of a fit there is nothing to compare"
-    threshold = rounded_up(max(reached, 0) * _ROOM + 2 * margin * sensitivity)
+
+    def above(reached: float) -> float:
+        return rounded_up(max(reached, 0) * _ROOM + 2 * margin * sensitivity)
+
+    threshold = above(max(*fits, yardstick.perfect))
+    if draft.asks == "pairs" and yardstick.independent <= threshold:
+        threshold = above(max(fits))
     seen = (
         f"On the public file: {_shown(yardstick.perfect)} between its halves, up to {_shown(max(fits))} in {len(fits)} fits of "
         f"this draft, {_shown(yardstick.independent)} if columns were independent"
