@@ -19,7 +19,7 @@ from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.shortlist import PlanTable, rounds_words, shortlist_text
 from synthrelease.specification.spec import load_spec
 from tests.cli.test_cli import run, words
-from tests.helpers.tiny import write_config, write_data
+from tests.helpers.tiny import NOT_PROMISED, write_config, write_data
 
 LAW = FiniteLaw.of({1: Fraction("0.25"), 7: Fraction("0.75")})
 
@@ -122,7 +122,7 @@ def test_a_cheaper_plan_is_told_before_anything_is_checked_or_charged(tmp_path: 
 @pytest.mark.slow
 def test_from_a_rehearsal_to_the_release_that_costs_what_was_found(tmp_path: Path) -> None:
     """Without --adopt a release says on one line of stderr what it could cost; with it nothing is said."""
-    config, data = write_config(tmp_path), write_data(tmp_path)
+    config, data = write_config(tmp_path, NOT_PROMISED), write_data(tmp_path)
     private = tmp_path / "private.csv"
     private.write_text(data.read_text() + "head,1\n")
     out, shortlist = tmp_path / "trial", tmp_path / "trial" / "shortlist.toml"

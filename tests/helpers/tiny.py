@@ -72,6 +72,9 @@ MEASURED = {
 }
 """Changes of both files to a release that publishes its noisy tables."""
 
+NOT_PROMISED = {'[[criteria]]\nname = "marginals"': '[not_promised]\ndependence = true\n\n[[criteria]]\nname = "marginals"'}
+"""A change of the acceptance file, whose threshold independent columns pass: without it no rehearsed shortlist is released."""
+
 EPSILON = Fraction("17.3805912")
 SPENT = "17.3805912"
 """10.5 + ln((E + 0.001) / (1 + 0.001 E)), E = e^10.5, rounded up: a round of 10 + 0.5 with a stop probability of 0.001."""
