@@ -18,7 +18,7 @@ from synthrelease.bundle.size import released_bytes, rows_at_most
 from synthrelease.enclave.source import Source
 from synthrelease.errors import InputError, OutputError, SpecError, SynthreleaseError
 from synthrelease.ledger.account import load_ledger, open_ledger
-from synthrelease.specification.shortlist import VerdictTable, shortlist_text
+from synthrelease.specification.shortlist import VerdictTable, judged_digest, shortlist_text
 from synthrelease.specification.spec import load_spec
 from tests.helpers.tiny import MEASURED, write_config, write_data
 
@@ -210,7 +210,9 @@ def test_the_number_of_rows_for_which_space_is_asked_is_never_too_small(tmp_path
 def test_a_shortlist_whose_verdict_is_bad_costs_nothing(tmp_path: Path, ledger: Path) -> None:
     """The refusal names the shortlist, and neither the ledger nor the folder is touched."""
     spec = load_spec(write_config(tmp_path))
-    verdict = VerdictTable(hang_together=True, independent_columns_pass=True, pairs_off_if_independent=0.1)
+    verdict = VerdictTable(
+        judged=judged_digest(spec.tables), hang_together=True, independent_columns_pass=True, pairs_off_if_independent=0.1
+    )
     shortlist = tmp_path / "shortlist.toml"
     shortlist.write_text(shortlist_text("Coins", [spec.space[0].describe()], verdict=verdict))
     with pytest.raises(SpecError, match="the release would promise nothing about how columns hang together"):

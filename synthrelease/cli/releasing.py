@@ -101,8 +101,8 @@ def run(request: ReleaseRequest) -> None:
         published = publish(request, _listener(request, show))
     if published is None:
         err.print(
-            "Nothing was released: the search ended by the stop probability before a dataset met all criteria. The planned "
-            "budget is spent. Rehearse on public data to find configurations that are accepted more often."
+            "Nothing was released: the rounds came to their end before a dataset met all criteria. The planned budget is "
+            "spent. Rehearse on public data to find configurations that are accepted more often."
         )
         raise typer.Exit(NOTHING_RELEASED)
     _report(published)

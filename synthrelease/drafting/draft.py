@@ -30,7 +30,7 @@ from synthrelease.drafting.columns import draft_column, without_role
 from synthrelease.drafting.criteria import MOST_OFF, AcceptanceDraft, Standing, draft_acceptance, settle, ties
 from synthrelease.drafting.dates import DateColumn, date_column, date_format, draft_dates
 from synthrelease.drafting.gaps import with_bins_for_gaps
-from synthrelease.drafting.persons import AS_KEY, UnitAnswer
+from synthrelease.drafting.persons import AS_KEY, UnitAnswer, with_drafted_order
 from synthrelease.drafting.public_file import PublicFile, names_of, read_public_file
 from synthrelease.drafting.rows import public_rows
 from synthrelease.drafting.said_twice import said_twice
@@ -134,7 +134,8 @@ def draft(
     answer = answer and answer.ordered(file, dated)
     if len(columns) < 2:
         reasons = "; ".join(f"{column.source!r}: {column.because}" for column in left_out)
-        raise InputError(f"{public}: expected at least two columns that a release can have, found {len(columns)} ({reasons}).")
+        told = f" ({reasons})" if reasons else ""
+        raise InputError(f"{public}: expected at least two columns that a release can have, found {len(columns)}{told}.")
     if len(columns) > MOST_COLUMNS:
         progress("choosing among the columns")
         columns, others = chosen_columns(columns, file.batches(), file.n_rows)
@@ -216,7 +217,7 @@ def _date_columns(file: PublicFile, answers: Mapping[str, Answers]) -> list[Date
     return [column for column in columns if column is not None]
 
 
-_KEPT = ": those that hang together most with others, pair by pair"
+_KEPT = ": those of the pairs that hang together most, then those with the fewest bins"
 _KEPT_IN_COARSER = f"{_KEPT}, in coarser bins"
 
 
@@ -403,8 +404,9 @@ class _Drafting:
         return [column.name for column in self.columns if column.weight]
 
     def _draft(self, choices: Choices, acceptance: AcceptanceDraft) -> Draft:
+        unit = with_drafted_order(self.unit, {name for each in self.columns for name in (each.source, each.minus) if name})
         return Draft(
-            configuration=configuration_text(self.name, self.file, self.columns, self.left_out, choices, self.unit),
+            configuration=configuration_text(self.name, self.file, self.columns, self.left_out, choices, unit),
             acceptance=acceptance_text(self.name, self.file, acceptance, self.columns),
             columns=tuple(self.columns),
             left_out=tuple(self.left_out),
@@ -497,6 +499,9 @@ def write_draft(
         if os.path.lexists(path):
             raise OutputError(f"{path}: expected no such file, found one. Nothing was overwritten: choose another name.")
     found = draft(name, public, table, codebook, progress, wanted, unit)
+    for codelist in (into / "configs" / name for name in found.codelists):
+        if os.path.lexists(codelist):
+            raise OutputError(f"{codelist}: expected no such file, found one. Nothing was written: choose another name.")
     problem = ""
     try:
         paths = _write(into, name, found)

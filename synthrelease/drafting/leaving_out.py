@@ -286,7 +286,15 @@ class _References:
 
     def _to_decide(self) -> None:
         """Tables in which a column is a promise of its own: totals, persons, pieces."""
-        for top in ("calibration", "unit", "split", "partition", "population", "series", "input"):
+        unit, columns = self.tables.get("unit", {}), self.tables["columns"]
+        made = {
+            source: {name for name, table in columns.items() if source in (table.get("source", name), table.get("minus"))}
+            for source in unit.get("first_by", ())
+        }
+        for source, names in made.items():
+            if names and names <= self.gone:
+                self.undecided.append(f"unit.first_by orders by {source!r}, of which no column would be left: change it first")
+        for top in ("calibration", "split", "partition", "population", "series"):
             for path in _places(self.tables.get(top), (top,), self.gone):
                 self.undecided.append(f"{dotted(path)} names it: decide what shall stand there, and change it first")
 
@@ -356,9 +364,8 @@ class _References:
                 columns = FormulaTerm.of(text).columns
             except Unexpected:  # "all columns"
                 columns = ()
-            left = [name for name in columns if name not in self.gone]
-            if left or not columns:
-                found[text if len(left) == len(columns) else ":".join(left)] = None
+            if not self.gone & set(columns):
+                found[text] = None
         return list(found)
 
     def _others(self, table: Mapping[str, Any]) -> dict[str, Any]:

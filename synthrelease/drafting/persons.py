@@ -15,7 +15,7 @@ from synthrelease.errors import InputError, closest, listing
 from synthrelease.toml.budget import NOT_ANSWERED
 
 ROW = "row"
-MOST = 1000
+MOST, FEWEST_PERSONS = 1000, 20
 AS_KEY = "[unit] has it as the key, which tells whose row it is and is never released"
 _MENTIONED = 6
 """Candidates that a draft names."""
@@ -63,19 +63,27 @@ class UnitAnswer:
         return cls(key=key, records=int(number))
 
     def ordered(self, file: PublicFile, dated: Sequence[str]) -> UnitAnswer:
-        """With the first column of dates in which the rows of one person differ."""
+        """With the first column of dates in which the rows of one person differ.
+
+        Raises
+        ------
+        InputError : when the key has so few values that it tells no persons apart.
+        """
         if self.key is None:
             return self
         known: dict[str, dict[str, int]] = {name: {} for name in (self.key, *dated)}
         codes: dict[str, list[np.ndarray]] = {name: [] for name in known}
-        for batch in file.batches() if dated else ():
+        for batch in file.batches(tuple(known)):
             for name, found in codes.items():
                 numbers = known[name]
                 places = [numbers.setdefault((text or "").strip(), len(numbers)) for text in batch[name].texts]
                 found.append(np.array(places, dtype=np.int64)[batch[name].codes])
-        if not dated:
-            return self
         every = np.concatenate(codes[self.key])
+        if (n := len(known[self.key].keys() - {""})) < FEWEST_PERSONS:
+            raise InputError(
+                f"--unit: expected a column that tells persons apart, by at least {FEWEST_PERSONS} values; found {self.key!r} "
+                f"with {n} in the public file."
+            )
         with_key = every != known[self.key].get("", -1)
         persons = every[with_key]
         for name in dated:
@@ -83,6 +91,11 @@ class UnitAnswer:
             if len(np.unique(pairs)) > len(np.unique(persons)):
                 return replace(self, first_by=(name,))
         return self
+
+
+def with_drafted_order(answer: UnitAnswer | None, sources: Collection[str]) -> UnitAnswer | None:
+    """The answer without a date of which no column is released: only a released column says how its dates are written."""
+    return answer and replace(answer, first_by=tuple(name for name in answer.first_by if name in sources))
 
 
 def unit_lines(answer: UnitAnswer | None, left_out: Sequence[LeftOut]) -> list[str]:
@@ -118,7 +131,7 @@ def unit_lines(answer: UnitAnswer | None, left_out: Sequence[LeftOut]) -> list[s
         return [*_comment(f"{said} {found}"), "[unit]", "records_per_person = 1"]
     order = "which rows of a person come first"
     if not answer.first_by:
-        order = "no date differs within persons: name what says which rows come first, or those with low values do"
+        order = "no released date differs within persons: rows with low values come first"
     return [
         *_comment(
             f"{answer.key!r} tells whose row it is, says `init --unit`. All rows of a person are protected together. Rows "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -68,9 +68,12 @@ class PublicFile:
     def encoding(self) -> str:
         return self.input.encoding
 
-    def batches(self) -> Iterator[Mapping[str, Texts]]:
-        """The rows once more, in batches: for each column its texts, and which of them each row holds."""
-        for _, batch in batches(self.source, Schema(columns=tuple(map(_column, self.columns))), self.input):
+    def batches(self, names: Sequence[str] | None = None) -> Iterator[Mapping[str, Texts]]:
+        """The rows once more, in batches: for each column its texts, and which of them each row holds; of these columns of the
+        file, or of those that were read.
+        """
+        columns = tuple(map(_column, self.columns if names is None else names))
+        for _, batch in batches(self.source, Schema(columns=columns), self.input):
             yield batch
 
 

@@ -104,8 +104,8 @@ def fewer(columns: Sequence[ColumnDraft], order: Sequence[ColumnDraft], kept: in
     """The first `kept` columns of the order, in their own order, and why the others are left out."""
     stay = {column.name for column in order[:kept]}
     because = (
-        "the draft had to become smaller, and it hangs together less with others than the columns that stay (--only chooses "
-        "otherwise)"
+        "the draft had to become smaller, and it is in no pair that hangs together more than those that stay (--only tries "
+        "other columns)"
     )
     gone = [LeftOut(source=column.source, because=because) for column in columns if column.name not in stay]
     return [column for column in columns if column.name in stay], gone

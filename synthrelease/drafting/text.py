@@ -236,9 +236,10 @@ def _lost(draft: AcceptanceDraft) -> list[str]:
         "",
         *_comment(
             "LOST: these pairs hang together in the public file, but a model cannot hold their tables beside those that are "
-            "measured. A rehearsal shows what becomes of them. Where one matters, measure it in place of other tables (in "
-            "`tables` of [[generators]]), or release coarser bins or fewer columns; where none does, take out the comment "
-            "marks: a shortlist that lost what is not named here is refused, and the card names what is."
+            "measured, or the noise of one more table would hide them. A rehearsal shows what becomes of them, and of others. "
+            "Where one matters, measure it in place of other tables (in `tables` of [[generators]]), or release coarser bins "
+            "or fewer columns; where none does, take out the comment marks and say why: a shortlist that lost what is not "
+            "named here is refused, and the card names what is."
         ),
         "# [not_promised]",
         f"# pairs = {toml([':'.join(pair) for pair in draft.lost])}",

@@ -27,7 +27,7 @@ from synthrelease.rehearsal.yardsticks import Yardstick, independent_columns, ya
 from synthrelease.releasing.attempt import generate, prepare
 from synthrelease.releasing.threads import one_thread
 from synthrelease.specification.release_spec import ReleaseSpec
-from synthrelease.specification.shortlist import VerdictTable
+from synthrelease.specification.shortlist import VerdictTable, judged_digest
 
 CANDIDATES = 5
 
@@ -174,12 +174,14 @@ def _verdict(
 ) -> VerdictTable:
     """What a release from this configuration would keep of how columns hang together, beside independent columns."""
     judged = [(stick, each.threshold) for stick, each in zip(sticks, spec.criteria, strict=True) if each.compares]
-    off = [pairs_off(original, candidate) for candidate in candidates]
+    tied = tied_pairs(strongest_pairs(original, missing=with_gaps(configuration)))
+    off = [pairs_off(original, candidate, tied) for candidate in candidates]
     return VerdictTable(
-        hang_together=bool(tied_pairs(strongest_pairs(original, missing=with_gaps(configuration)))),
+        judged=judged_digest(spec.tables),
+        hang_together=bool(tied),
         independent_columns_pass=all(stick.independent <= threshold for stick, threshold in judged),
         pairs_off=float(np.median(off)) if off else None,
-        pairs_off_if_independent=pairs_off(original, independent_columns(original, random)),
+        pairs_off_if_independent=pairs_off(original, independent_columns(original, random), tied),
         lost=tuple(":".join(pair.columns) for pair in unguarded if pair.lost),
     )
 

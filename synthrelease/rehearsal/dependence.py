@@ -107,12 +107,12 @@ def tied_pairs(pairs: Iterable[Pair]) -> list[Pair]:
     return sorted((pair for pair in pairs if pair.strong), key=lambda pair: -pair.beyond_chance)
 
 
-def pairs_off(original: Counts, other: Counts) -> float:
-    """The share of the rows in a wrong cell, on average over all tables of two columns: their mean total variation distance."""
-    mine, theirs = lattice(original), lattice(other)
+def pairs_off(original: Counts, other: Counts, pairs: Sequence[Pair]) -> float:
+    """The share of the rows in a wrong cell, on average over the tables of these pairs: their mean total variation distance."""
+    mine, theirs, names = lattice(original), lattice(other), original.layout.columns
     apart = [
         np.abs(mine.get(pair) / original.total - theirs.get(pair) / other.total).sum() / 2
-        for pair in combinations(range(len(original.layout.sizes)), 2)
+        for pair in (tuple(sorted(map(names.index, each.columns))) for each in pairs)
     ]
     return float(np.mean(apart)) if apart else 0.0
 

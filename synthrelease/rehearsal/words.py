@@ -167,8 +167,8 @@ def verdict_words(rehearsal: Rehearsal) -> list[str]:
     told = []
     if found.pairs_off is not None:
         told.append(
-            f"In a typical candidate {percent(found.pairs_off)} of the rows are in a wrong cell of a table of two columns, on "
-            f"average over all such tables; independent columns have {percent(found.pairs_off_if_independent)}."
+            f"In a typical candidate {percent(found.pairs_off)} of the rows are in a wrong cell of a table of two columns that "
+            f"hang together, on average; independent columns have {percent(found.pairs_off_if_independent)}."
         )
     refused = found.mistakes(rehearsal.spec.not_promised, "the acceptance file")
     return told + [f"`release` refuses this shortlist: expected {expected}; found {what}." for expected, what in refused]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -17,6 +18,7 @@ from synthrelease.candidates.configuration import Configuration, ConfigurationSp
 from synthrelease.candidates.generators import GENERATORS
 from synthrelease.candidates.projections import PROJECTIONS
 from synthrelease.errors import Problem, SpecError
+from synthrelease.specification.canonical import canonical_text
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.toml.fields import SpecTable
 from synthrelease.toml.not_promised import NotPromisedTable
@@ -51,13 +53,15 @@ class VerdictTable(SpecTable):
 
     Attributes
     ----------
+    judged : a digest of what it is about: columns, rules, models, criteria (`judged_digest`).
     hang_together : whether any two columns of the public file do. Where none do, independent columns are as good as any.
     independent_columns_pass : whether a table with the same single columns and nothing else meets every criterion.
-    pairs_off, pairs_off_if_independent : the share of rows in a wrong cell, on average over all tables of two columns: of a
-        typical candidate (None without one), and of that table.
+    pairs_off, pairs_off_if_independent : the share of rows in a wrong cell, on average over the tables of the pairs that hang
+        together: of a typical candidate (None without one), and of that table.
     lost : pairs of columns, "a:b", that hang together, that nothing judges or measures, and that the candidates lost.
     """
 
+    judged: str = Field(pattern="^[0-9a-f]{64}$")
     hang_together: bool
     independent_columns_pass: bool
     pairs_off: float | None = None
@@ -79,7 +83,7 @@ class VerdictTable(SpecTable):
             yield expected, "criteria that it passes: the release would promise nothing about how columns hang together"
         if self.pairs_off is not None and self.pairs_off >= self.pairs_off_if_independent:
             expected = f"candidates that are better than independent columns (fewer columns, coarser bins); {otherwise}"
-            found = f"{self.pairs_off:.1%} of the rows in a wrong cell of a table of two columns, on average"
+            found = f"{self.pairs_off:.1%} of the rows in a wrong cell of a table of two columns that hang together, on average"
             yield expected, f"candidates with {found}, where independent columns have {self.pairs_off_if_independent:.1%}"
         if lost := [pair for pair in self.lost if frozenset(pair.split(":")) not in known.named]:
             yield (
@@ -127,6 +131,18 @@ def rounds_words(spec: ReleaseSpec) -> str:
     return "rounds until one is accepted" if law is None else law.words
 
 
+def judged_digest(tables: Mapping[str, Any]) -> str:
+    """A digest of what a verdict rests on: the specification without its title and texts, its budget and its selection, and
+    without what is not promised.
+    """
+    rest = {
+        name: value for name, value in tables.items() if name not in ("title", "description", "budget", "selection", "unit")
+    }
+    acceptance = {name: value for name, value in tables["acceptance"].items() if name not in ("description", "not_promised")}
+    unit = {name: value for name, value in tables.get("unit", {}).items() if name not in ("name", "why")}
+    return hashlib.sha256(canonical_text({**rest, "acceptance": acceptance, "unit": unit})).hexdigest()
+
+
 class ShortlistFile(SpecTable):
     """shortlist.toml"""
 
@@ -146,12 +162,16 @@ def narrowed(spec: ReleaseSpec, path: str | Path) -> ReleaseSpec:
 
     Raises
     ------
-    SpecError : when the file cannot be read, names a configuration that the space does not have, or says that what it would
-        release is no better than independent columns, or has lost pairs of columns, of which the specification knows nothing.
+    SpecError : when the file cannot be read, names a configuration that the space does not have, or was rehearsed with other
+        columns, models or criteria; or says that what it would release is no better than independent columns, or has lost pairs
+        of columns, of which the specification knows nothing.
     """
     file = _read(path)
     found = _drawn_from(spec, file.configurations, str(path))
     mistakes = [] if file.verdict is None else [*file.verdict.mistakes(spec.not_promised, "the acceptance file")]
+    if file.verdict is not None and file.verdict.judged != judged_digest(spec.tables):
+        expected = "the columns, rules, models, criteria and thresholds that were rehearsed (the budget may differ)"
+        mistakes.append((expected, "others: rehearse again, and release with that shortlist"))
     if mistakes:
         raise SpecError([Problem(file=str(path), path="verdict", expected=expected, found=what) for expected, what in mistakes])
     return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, model_validator
 
 from synthrelease.errors import Unexpected
 from synthrelease.toml.fields import Line, Reason, SpecTable
@@ -27,15 +27,21 @@ class NotPromisedTable(SpecTable):
     Attributes
     ----------
     pairs : pairs of columns that hang together in the public file, that no criterion judges and no table measures, and that the
-        candidates of the rehearsal lost. Example: `pairs = ["age:region"]`.
+        candidates of the rehearsal lost. Example: `pairs = ["age:region"]`, `why = "Published elsewhere"`.
     dependence : true where the release may be no better than a table with independent columns: then nothing is promised about
-        how any two columns hang together. Example: `dependence = true`.
+        how any two columns hang together. Example: `dependence = true`, `why = "Only single columns are used"`.
     why : the reason, for the card. Example: `why = "Only single columns are used"`, `dependence = true`.
     """
 
     pairs: tuple[Pair, ...] = Field(default=(), max_length=1000)
     dependence: bool = False
     why: Reason = ""
+
+    @model_validator(mode="after")
+    def _says_why(self) -> NotPromisedTable:
+        if (self.pairs or self.dependence) and not self.why.strip():
+            raise ValueError("a reason as `why`, which the card gives, is needed")
+        return self
 
     @property
     def named(self) -> tuple[frozenset[str], ...]:

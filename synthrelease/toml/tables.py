@@ -112,7 +112,7 @@ class AcceptanceFile(SpecTable):
     criteria : the criteria; their settings follow below. All are scored in every round.
         Example: `criteria = [{ name = "rare rows", kind = "face_privacy", minimum_count = 2 }]`.
     not_promised : what the publisher knows that the release does not keep; its settings follow below.
-        Example: `not_promised.pairs = ["age:region"]`.
+        Example: `not_promised = { pairs = ["age:region"], why = "Published elsewhere" }`.
     """
 
     description: str = ""

@@ -352,7 +352,7 @@ def test_what_is_not_promised_stands_among_what_may_not_be_concluded(language: s
     assert f"{words['not_promised_pairs']} face × year." in told
     assert f"{words['not_promised_why']} The mint <knows> & accepts it" in told
     assert words["not_promised"] not in told
-    assert words["not_promised"] in changed(language, not_promised=NotPromisedTable(dependence=True))
+    assert words["not_promised"] in changed(language, not_promised=NotPromisedTable(dependence=True, why="So"))
     for key in ("not_promised", "not_promised_pairs", "not_promised_why"):
         assert words[key] not in changed(language)
 

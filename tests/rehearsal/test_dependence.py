@@ -125,7 +125,11 @@ def test_rows_in_a_wrong_cell_are_counted_table_by_table() -> None:
         )
         apart.append(sum(abs(a - b) for a, b in zip(mine, theirs, strict=True)) / 2 / 200)
     sizes = dict.fromkeys("abc", 3)
-    assert pairs_off(table_of(columns, sizes), table_of(others, sizes)) == pytest.approx(np.mean(apart), abs=1e-12)
+    mine, theirs = table_of(columns, sizes), table_of(others, sizes)
+    pairs = strongest_pairs(mine)
+    assert pairs_off(mine, theirs, pairs) == pytest.approx(np.mean(apart), abs=1e-12)
+    (last,) = (pair for pair in pairs if set(pair.columns) == {"b", "c"})
+    assert pairs_off(mine, theirs, [last]) == pytest.approx(apart[2], abs=1e-12)
 
 
 def test_the_strongest_pair_is_told_also_where_it_does_not_fit_beside_the_others() -> None:

@@ -20,13 +20,14 @@ from synthrelease.specification.shortlist import (
     PlanTable,
     VerdictTable,
     cheaper_plan,
+    judged_digest,
     known_chances,
     narrowed,
     rounds_words,
     shortlist_text,
 )
 from synthrelease.specification.spec import load_spec
-from tests.helpers.tiny import EPSILON, write_config
+from tests.helpers.tiny import EPSILON, NOT_PROMISED, write_config
 
 SPACE = {
     'alternatives.pairs = ["1-2", "3-4", "5-6", "7-8"]': 'alternatives.pairs = ["1-2", "3-4", "5-6", "7-8"]\n'
@@ -304,7 +305,7 @@ TIED = {
     "pairs_off_if_independent": 0.1,
     "lost": (),
 }
-KNOWN = "\n[not_promised]\n"
+KNOWN, WHY = "\n[not_promised]\n", 'why = "It is not needed"\n'
 
 
 def refused(folder: Path, acceptance: str = "", **found: object) -> list[str]:
@@ -313,7 +314,8 @@ def refused(folder: Path, acceptance: str = "", **found: object) -> list[str]:
     with (folder / "acceptance.toml").open("a") as file:
         file.write(acceptance)
     spec = load_spec(spec.path)
-    text = shortlist_text("Coins", [spec.space[0].describe()], verdict=VerdictTable.model_validate({**TIED, **found}))
+    of_it = {"judged": judged_digest(spec.tables), **TIED, **found}
+    text = shortlist_text("Coins", [spec.space[0].describe()], verdict=VerdictTable.model_validate(of_it))
     (folder / "verdict.toml").write_text(text)
     try:
         narrowed(spec, folder / "verdict.toml")
@@ -323,7 +325,7 @@ def refused(folder: Path, acceptance: str = "", **found: object) -> list[str]:
 
 
 def test_a_verdict_is_read_back_as_it_was_found(coins: ReleaseSpec) -> None:
-    found = VerdictTable.model_validate({**TIED, "lost": ("face:year",)})
+    found = VerdictTable.model_validate({**TIED, "judged": "0" * 64, "lost": ("face:year",)})
     plans = plans_of(coins)
     read = tomllib.loads(shortlist_text("Coins", [coins.space[0].describe()], None, *plans, found))
     assert VerdictTable.model_validate(read["verdict"]) == found
@@ -353,8 +355,8 @@ def test_a_lost_pair_is_refused_until_it_is_named(tmp_path: Path) -> None:
     line = next(line for line in told.split(": ") if line.startswith("[not_promised] pairs"))
     assert "1 lost" in told
     named = line.partition("] ")[2].partition("]")[0] + "]"
-    assert not refused(tmp_path, f"{KNOWN}{named}\n", lost=("face:year",))  # as the message says
-    assert not refused(tmp_path, f'{KNOWN}pairs = ["year:face"]\n', lost=("face:year",))  # in either order
+    assert not refused(tmp_path, f"{KNOWN}{named}\n{WHY}", lost=("face:year",))  # as the message says
+    assert not refused(tmp_path, f'{KNOWN}pairs = ["year:face"]\n{WHY}', lost=("face:year",))  # in either order
 
 
 def test_who_knows_it_may_release_it(tmp_path: Path) -> None:
@@ -372,10 +374,39 @@ def test_where_no_columns_hang_together_nothing_can_be_lost(tmp_path: Path) -> N
     [
         ('pairs = ["face"]', 'two columns joined by ":"'),
         ('pairs = ["face:face"]', 'two columns joined by ":"'),
-        ('pairs = ["face:yaer"]', "year"),
+        ('pairs = ["face:yaer"]\nwhy = "so"', "year"),
         ("pair = []", "pairs"),
+        ("dependence = true", "a reason as `why`"),
+        ('pairs = ["face:year"]\nwhy = " "', "a reason as `why`"),
     ],
 )
 def test_pairs_that_are_not_promised_are_pairs_of_columns(line: str, told: str, tmp_path: Path) -> None:
     with pytest.raises(SpecError, match=told):
         refused(tmp_path, f"{KNOWN}{line}\n")
+
+
+@pytest.mark.parametrize(
+    ("changes", "other"),
+    [
+        ({"threshold = 0.9": "threshold = 0.8"}, True),
+        ({"degree = 1": "degree = 2"}, True),
+        ({'["1-2", "3-4", "5-6", "7-8"]': '["1-4", "5-8"]'}, True),
+        ({"minimum_count = 2\n\n[budget]": "minimum_count = 3\n\n[budget]"}, True),
+        ({"[selection]": '[unit]\nrecords_per_person = 2\nwhy = "Two tosses"\n\n[selection]'}, True),
+        ({"generation = 10": "generation = 9", "stop_probability = 0.001": "stop_probability = 0.01"}, False),
+        ({'title = "Coins"': 'title = "Other coins"'}, False),
+        (NOT_PROMISED, False),
+    ],
+)
+def test_a_verdict_is_about_what_was_rehearsed_and_not_about_what_it_costs(
+    changes: dict[str, str], other: bool, tmp_path: Path
+) -> None:
+    judged = judged_digest(load_spec(write_config(tmp_path)).tables)
+    spec = load_spec(write_config(tmp_path, changes))
+    verdict = VerdictTable.model_validate({**TIED, "judged": judged})
+    (tmp_path / "verdict.toml").write_text(shortlist_text("Coins", [spec.space[0].describe()], verdict=verdict))
+    if not other:
+        assert narrowed(spec, tmp_path / "verdict.toml").space.shortlist == (0,)
+        return
+    with pytest.raises(SpecError, match="rehearse again, and release with that shortlist"):
+        narrowed(spec, tmp_path / "verdict.toml")
