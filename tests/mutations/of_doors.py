@@ -71,7 +71,7 @@ OF_DOORS = (
     Mutation(
         name="wrong texts: their rows are left out where missing values are a bin",
         breaks="rows are left out of a table that says that it keeps all, and their number is not paid for",
-        place="enclave.counting:count_batches",
+        place="enclave.counting:BinRule.bins",
         old="digits[place] = _as_missing(found, column)",
         new="pass",
         tests=(VALUES,),
@@ -79,8 +79,8 @@ OF_DOORS = (
     Mutation(
         name="check: columns with texts that are no number are not told",
         breaks="a wrong decimal mark is found after the charge, by a release of no rows",
-        place="enclave.counting:count_batches",
-        old="unread.add(place)",
+        place="enclave.counting:BinRule.bins",
+        old="self.unread.add(place)",
         new="pass",
         tests=(VALUES,),
     ),
@@ -96,7 +96,7 @@ OF_DOORS = (
         name="release: the database is not asked before the charge",
         breaks="a budget lost to a library that is missing",
         place="publish:check_before_spending",
-        old="check_opens(data, spec.schema, spec.input, () if spec.split is None else (spec.split.by,))",
+        old="check_opens(data, spec.schema, spec.input, more if spec.split is None else [spec.split.by])",
         new="pass",
         tests=(BEFORE,),
     ),

@@ -237,8 +237,8 @@ OF_LEAKS = (
         also=(
             (
                 "releasing.release:stated_guarantee",
-                "invariants(spec.rows.way, n_file, n)",
-                "(*invariants(spec.rows.way, n_file, n), f'{len(_ROUNDS)} rounds')",
+                "invariants(spec.rows.way, n_file, n, spec.persons(n_file))",
+                "(*invariants(spec.rows.way, n_file, n, spec.persons(n_file)), f'{len(_ROUNDS)} rounds')",
             ),
             (
                 "releasing.release:one_round",

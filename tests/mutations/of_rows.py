@@ -194,8 +194,8 @@ OF_THE_ROWS = (
         name="rows: nothing is counted where rows break a raw rule",
         breaks="the number of plausible rows is published as it is",
         place="specification.spec:_SpecBuilder._rows_rule",
-        old="not dropped and not raw.masks",
-        new="not dropped",
+        old="not dropped and not raw.masks and not several",
+        new="not dropped and not several",
         tests=(f"{ROWS}::test_the_specification_decides_where_the_number_comes_from",),
     ),
     Mutation(

@@ -62,11 +62,14 @@ OF_SPENDING = (
         breaks="two exact numbers of rows on two domains",
         place="publish:reserve",
         old=(
-            "reserve_for_release(ledger, spec.plan, spec.title, dataset=request.dataset, "
+            "reserve_for_release(ledger, spec.plan, _charged_for(spec), dataset=request.dataset, "
             "expect_head=request.expect_head, domain=spec.exact_domain, piece=None if piece is None else piece.rule.piece, "
             "split=None if piece is None else Split(pieces=piece.rule.of, key=piece.key.digest, register=piece.register))"
         ),
-        new=("reserve_for_release(ledger, spec.plan, spec.title, dataset=request.dataset, expect_head=request.expect_head)"),
+        new=(
+            "reserve_for_release(ledger, spec.plan, _charged_for(spec), dataset=request.dataset, "
+            "expect_head=request.expect_head)"
+        ),
         tests=(f"{OF_PUBLISH}::test_the_domain_of_an_exact_number_of_rows_reaches_the_ledger",),
         core=True,
     ),

@@ -522,9 +522,9 @@ OF_THE_THEORY = (
     Mutation(
         name="junction tree: no chords",
         breaks="the model is not the one that matches the measurements",
-        place="candidates.generators.junction_tree:JunctionTree.of",
-        old="graph.add_edges_from(combinations(graph[column], 2))",
-        new="pass",
+        place="candidates.generators.junction_tree:_eliminated",
+        old="around[other] = (before | around[column]) & ~(1 << other) & ~(1 << column)",
+        new="around[other] = before & ~(1 << other) & ~(1 << column)",
         tests=(TREE,),
     ),
     Mutation(

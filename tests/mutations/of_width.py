@@ -144,8 +144,8 @@ OF_WIDTH = (
     Mutation(
         name="lattice: everything is kept",
         breaks="memory grows with what was asked for",
-        place="domain.lattice:Lattice._table",
-        old="len(self._kept) > KEPT_TABLES or (cells > KEPT_CELLS and len(self._kept) > 1)",
+        place="domain.lattice:Lattice._keep",
+        old="len(self._kept) > KEPT_TABLES or (self._cells > KEPT_CELLS and len(self._kept) > 1)",
         new="len(self._kept) > 10**9",
         tests=(f"{COUNTS}::test_a_lattice_keeps_few_tables_and_forgets_none_of_the_answers",),
     ),
