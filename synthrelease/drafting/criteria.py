@@ -24,7 +24,7 @@ from synthrelease.specification.release_spec import ReleaseSpec
 MOST_GROUPS = 6
 MOST_OFF = 0.1
 """Of the rows, by which the worst bin of a column may be off in a draft: more, and single columns mislead."""
-MOST_ERRORS, MOST_ERRORS_OF_STRONGEST = 0.9, 0.75
+MOST_ERRORS, MOST_ERRORS_OF_STRONGEST = 0.75, 0.6
 """Parts of the errors of independent columns that fits may have, on average over all tables of two columns, and over those of
 the pairs that hang together most: where most pairs are independent, what all have is chance above all."""
 ATTEMPTS = 3
