@@ -33,8 +33,6 @@ from synthrelease.errors import (
     InputError,
     InternalError,
     Interrupted,
-    Problem,
-    SpecError,
     SynthreleaseError,
     failure_of,
 )
@@ -214,17 +212,7 @@ def check_before_spending(spec: ReleaseSpec, request: ReleaseRequest) -> Checked
     check_free(request.out)
     if request.archive is not None:
         check_archive(request.archive, request.out)
-    if spec.series is not None and spec.series.corrected is not None:
-        raise SpecError(
-            [
-                Problem(
-                    file=spec.path,
-                    path="series.corrects",
-                    expected="none: an erratum spends nothing, and `synthrelease card --bundle` writes it",
-                    found="one",
-                )
-            ]
-        )
+    spec.check_new()
     spec.check_unit_answered()
     spec.check_can_fail()
     documents = preview(spec)

@@ -7,8 +7,8 @@ from fractions import Fraction
 from importlib.metadata import PackageNotFoundError, version
 
 from synthrelease.bundle.interval import LEVEL, laplace_interval
+from synthrelease.bundle.part import with_parts
 from synthrelease.bundle.planned import parameters, planned_parts
-from synthrelease.bundle.series import series_part
 from synthrelease.criteria import Criterion, Score
 from synthrelease.published.calibration import CalibrationPart
 from synthrelease.published.document import (
@@ -52,19 +52,18 @@ def release_document(
         card=spec.card,
         calibration=calibration,
         imputation=imputation,
-        flavour=FlavourPart.of(
-            release.guarantee,
-            spec.rows.way,
-            calibration is not None,
-            divided=spec.partition is not None,
-            sampled=spec.population is not None,
-            split=spec.split is not None,
-            persons=spec.unit.key is not None,
-        ),
+        flavour=FlavourPart.of(release.guarantee, planned["domain"]),
         bundle=spec.bundle,
         intended_queries=list(spec.intended_queries),
     )
-    return document.model_copy(update={"series": series_part(spec.series, document)})
+    return with_flavour(with_parts(document, spec.parts))
+
+
+def with_flavour(document: ReleaseDocument) -> ReleaseDocument:
+    """The document with the building blocks of its guarantee, which follow from all that is stated of the file."""
+    return document.model_copy(
+        update={"flavour": FlavourPart.of(document.guarantee.guarantee(), document.domain, document.stated)}
+    )
 
 
 def criterion_part(score: Score, criterion: Criterion, n: int, bounds: BoundsPart | None = None) -> CriterionPart:

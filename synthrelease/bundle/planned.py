@@ -13,7 +13,6 @@ from synthrelease.published.costs import ChargePart, DomainPart, GuaranteePart
 from synthrelease.published.document import BoundsPart, JointTestPart, SelectionPart
 from synthrelease.published.partition import PartitionPart
 from synthrelease.published.parts import number
-from synthrelease.published.population import PopulationPart
 from synthrelease.published.split import SplitPart
 from synthrelease.specification.release_spec import ReleaseSpec
 
@@ -47,9 +46,6 @@ def planned_parts(
         "not_promised": spec.not_promised,
         "partition": None if spec.partition is None else PartitionPart.of(spec.partition, n),
         "split": None if spec.split is None else SplitPart.of_rule(spec.split),
-        "population": None
-        if spec.population is None or n_file is None
-        else PopulationPart.of(spec.population, guarantee, n_file),
     }
 
 

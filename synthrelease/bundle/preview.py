@@ -36,7 +36,7 @@ def preview(spec: ReleaseSpec) -> dict[str, bytes]:
     """
     configuration = spec.space[0]
     layout = configuration.transformation.layout
-    rows = 1000 if spec.population is None else min(1000, spec.population.size)  # a sample is no larger than its population
+    rows = min(1000, spec.most_rows or 1000)
     table = Counts.of(layout, [np.zeros(1, dtype=np.int64)] * len(layout.sizes), np.array([rows]))
     most = table.total * (1 if spec.unit.key is None else spec.unit.records)
     scores = tuple(

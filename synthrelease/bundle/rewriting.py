@@ -7,37 +7,18 @@ from dataclasses import replace
 
 from synthrelease.bundle import imputing, measurements
 from synthrelease.bundle.contents import table_files, written
-from synthrelease.bundle.document import own_version, writers
+from synthrelease.bundle.document import own_version, with_flavour, writers
 from synthrelease.bundle.estimating import with_estimates
-from synthrelease.bundle.series import series_part
+from synthrelease.bundle.part import OtherRelease as OtherRelease
+from synthrelease.bundle.part import with_parts
 from synthrelease.bundle.weights import calibrated
 from synthrelease.domain.schema import Transformation
-from synthrelease.errors import SynthreleaseError, Unexpected
+from synthrelease.errors import Unexpected
 from synthrelease.published.checksums import sha256
-from synthrelease.published.document import ReleaseDocument, read_strictly
-from synthrelease.published.flavour import FlavourPart
-from synthrelease.published.series import SeriesPart
+from synthrelease.published.document import read_strictly
 from synthrelease.published.table import read_csv
 from synthrelease.specification import canonical
 from synthrelease.specification.release_spec import ReleaseSpec
-
-
-class OtherRelease(SynthreleaseError):
-    """A bundle that was not made by the configuration at hand."""
-
-
-def _series(content: bytes, spec: ReleaseSpec, document: ReleaseDocument) -> SeriesPart | None:
-    """The series of the release, which an erratum states anew. An erratum that is written once more stays the same one."""
-    part = series_part(spec.series, document.model_copy(update={"series": None}))
-    old = read_strictly(content)
-    before = None if old.series is None else old.series.corrects
-    if part is None or part.corrects is None or before == part.corrects:
-        return part
-    if part.corrects.digest != sha256(content):
-        raise OtherRelease("[series] corrects: expected the release that is written anew, found another.")
-    if old.card.version == document.card.version:
-        raise OtherRelease("[card] version: expected another one than that of the release which the erratum corrects.")
-    return part
 
 
 def _same_specification(files: Mapping[str, bytes], spec: ReleaseSpec) -> bool:
@@ -80,10 +61,7 @@ def rewritten(files: Mapping[str, bytes], spec: ReleaseSpec) -> dict[str, bytes]
     written_by = {name: text for name, text in old.versions.items() if name not in writers(old.bundle)} | writers(spec.bundle)
     document = old.model_copy(update=changed | {"calibration": weighting, "bundle": spec.bundle, "versions": written_by})
     document = document.model_copy(update={"intended_queries": list(spec.intended_queries)})
-    parts = document.calibration, document.partition, document.population, document.split, document.domain.persons
-    flavour = FlavourPart.of(document.guarantee.guarantee(), document.domain.way, *(part is not None for part in parts))
-    document = document.model_copy(update={"flavour": flavour})
-    document = document.model_copy(update={"series": _series(files["release.json"], spec, document)})
+    document = with_flavour(with_parts(document, spec.parts, files["release.json"]))
     kept = {canonical.NAME: files[canonical.NAME]}
     kept |= {measurements.NAME: files[measurements.NAME]} if measurements.NAME in old.files else {}
     if old.imputed in old.files:

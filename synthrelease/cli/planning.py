@@ -76,7 +76,7 @@ def plan(
             err.print(cheaper_text(specs[0], proposal, configs[0], shortlist), style="yellow", highlight=False, soft_wrap=True)
         out.print(f"Configurations: {len(specs[0].space)}   Memory: about {peak_megabytes(specs[0], jobs, rows)} MB")
         _print_estimates(specs[0], rows)
-        _print_population(specs[0], rows)
+        _print_options(specs[0], rows)
         _print_warnings(specs[0], rows)
         warn_of_gaps(specs[0])
     else:
@@ -129,21 +129,15 @@ def _print_estimates(spec: ReleaseSpec, rows: int | None) -> None:
     out.print(f"  Columns with the most bins: {layout.largest()} of {len(layout.sizes)}.")
 
 
-def _print_population(spec: ReleaseSpec, rows: int | None) -> None:
+def _print_options(spec: ReleaseSpec, rows: int | None) -> None:
     from synthrelease.accounting.guarantee import Loss
-    from synthrelease.accounting.sampling import of_the_population
     from synthrelease.releasing.attempt_costs import usual_rows
+    from synthrelease.specification.part import buildings
 
-    if spec.population is None:
-        return
-    size, total = spec.population.size, spec.plan.total
-    sampled = min(rows or usual_rows(spec), size)
-    loss = of_the_population(Loss(total.epsilon, total.delta), sampled, size)
-    delta = f", delta = {float(loss.delta):.3g}" if loss.delta else ""
-    out.print(
-        f"Population: for one of {size:,} of whom nobody knows whether he is in the file, a simple random sample of "
-        f"{sampled:,}, epsilon = {decimal_text(loss.epsilon)}{delta}. It is a second sentence: plan and ledger have the whole."
-    )
+    hooks, total = buildings(), Loss(spec.plan.total.epsilon, spec.plan.total.delta)
+    for name, value in spec.parts.items():
+        if text := hooks[name].plan_text(value, total, rows or usual_rows(spec)):
+            out.print(text)
 
 
 def _print_warnings(spec: ReleaseSpec, rows: int | None) -> None:
@@ -257,5 +251,5 @@ def check(
 
             check_numbers(spec, source)
             out.print(f"Every row has a record number of its own in {spec.split.by!r}.")
-        spec.check_sampled(rows.n_file)
+        spec.check_rows(rows.n_file)
     spec.plan.check_limit(spec.limit)

@@ -20,6 +20,7 @@ from synthrelease.drafting.edited import Edit, Path_, edited, replace_files
 from synthrelease.drafting.text import toml, wrapped
 from synthrelease.errors import InputError, OutputError, Problem, SpecError, Unexpected, closest, listing
 from synthrelease.measurements.terms import FormulaTerm
+from synthrelease.parts import PARTS
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.spec import load_changed, load_spec
 from synthrelease.toml.reading import beside, dotted, read_configuration, read_toml
@@ -294,7 +295,7 @@ class _References:
         for source, names in made.items():
             if names and names <= self.gone:
                 self.undecided.append(f"unit.first_by orders by {source!r}, of which no column would be left: change it first")
-        for top in ("calibration", "split", "partition", "population", "series"):
+        for top in ("calibration", "split", "partition", *PARTS):
             for path in _places(self.tables.get(top), (top,), self.gone):
                 self.undecided.append(f"{dotted(path)} names it: decide what shall stand there, and change it first")
 

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
+from synthrelease.accounting.rows import Way
 from synthrelease.domain.margins import Calibration, Margin
 from synthrelease.published.columns import ColumnPart
-from synthrelease.published.parts import Number, Part, number
+from synthrelease.published.parts import Fact, Number, Part, number
 
 if TYPE_CHECKING:
     from synthrelease.domain.raking import Weights
@@ -85,6 +86,10 @@ class CalibrationPart(Part):
     margins: Annotated[list[MarginPart], Field(min_length=1)]
     weights: WeightsPart | None
     failed: str
+
+    def exact_facts(self, way: Way) -> tuple[Fact, ...]:
+        """The totals, which others had published."""
+        return (("published_figures", "calibration.margins"),)
 
     @classmethod
     def of(cls, calibration: Calibration, columns: list[ColumnPart], outcome: Weights | str) -> CalibrationPart:

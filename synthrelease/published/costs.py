@@ -15,7 +15,7 @@ from synthrelease.accounting.charges import REPLACING, Charge
 from synthrelease.accounting.guarantee import Guarantee
 from synthrelease.accounting.renyi import RenyiCurve
 from synthrelease.accounting.rows import SHORTFALL, RowsRule, Way
-from synthrelease.published.parts import ExactText, Number, Part, upwards
+from synthrelease.published.parts import ExactText, Fact, Number, Part, upwards
 
 
 class PersonPart(Part):
@@ -108,6 +108,10 @@ class DomainPart(Part):
     @model_serializer(mode="wrap")
     def _without_persons(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
         return {name: value for name, value in dump(self).items() if name != "persons" or value is not None}
+
+    def exact_facts(self, way: Way) -> tuple[Fact, ...]:
+        """The number of persons, where a key tells their rows."""
+        return () if self.persons is None else (("private_file", "domain.persons"),)
 
     @classmethod
     def of(

@@ -22,7 +22,7 @@ import json
 import math
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from pydantic import (
     AliasChoices,
@@ -31,6 +31,7 @@ from pydantic import (
     Field,
     SerializerFunctionWrapHandler,
     ValidationError,
+    create_model,
     model_serializer,
     model_validator,
 )
@@ -38,6 +39,7 @@ from pydantic import (
 from synthrelease.accounting.selection import SelectionRule
 from synthrelease.accounting.stopping_laws import FiniteLaw
 from synthrelease.errors import BudgetError, Unexpected, cut
+from synthrelease.parts import each
 from synthrelease.published.calibration import CalibrationPart
 from synthrelease.published.columns import BinPart, ColumnPart, RulePart
 from synthrelease.published.costs import ChargePart, DomainPart, GuaranteePart
@@ -47,8 +49,6 @@ from synthrelease.published.imputation import IMPUTED, ImputationPart
 from synthrelease.published.lines import TableShape
 from synthrelease.published.partition import PartitionPart
 from synthrelease.published.parts import ExactText, Number, Part, number, upwards
-from synthrelease.published.population import PopulationPart
-from synthrelease.published.series import SeriesPart
 from synthrelease.published.split import SplitPart
 from synthrelease.toml.bundle import BundleTable
 from synthrelease.toml.card import CardTable
@@ -227,31 +227,11 @@ class SelectionPart(Part):
         return SelectionRule(stop_probability=Fraction(self.stop_probability or 0), shape=shape)
 
 
-_OPTIONAL = ("calibration", "imputation", "series", "partition", "split", "population", "estimates")
-"""What is not written where it was not asked for."""
+Said = TypeVar("Said", bound=Part)
 
 
-class ReleaseDocument(Part):
-    """The whole of release.json.
-
-    Attributes
-    ----------
-    specification : the digest of the two files behind the release, without [card].
-    files : the SHA-256 checksums of the data files.
-    versions : of what the release was computed with; `written_by` is the version of synthrelease that wrote the documents.
-    calibration : what the rows are weighted to; absent where nothing was asked for. With weights, the table has one column more
-        than `schema`, the last one: "weight".
-    imputation : complete copies of the table in a file of their own; absent where none were asked for.
-    flavour : the guarantee by its building blocks, for machines.
-    partition : random pieces of the rows; absent where the generator and the criteria worked with the same rows.
-    split : the piece of the register that the release read; absent where it read all rows.
-    population : what the file is a simple random sample of; absent where nothing is said.
-    bundle : further formats that were asked for; absent where none were.
-    series : earlier releases of the same register; absent where none are named.
-    intended_queries : what the release is meant to answer; absent where nothing is stated.
-    estimates : what the published noisy tables answer; absent where none are published.
-    not_promised : what the publisher knows that the release does not keep; absent where nothing is named.
-    """
+class _Core(Part):
+    """What stands in every release.json, and in the order of its fields before the options."""
 
     format: Literal[5]
     title: str
@@ -278,21 +258,64 @@ class ReleaseDocument(Part):
     imputation: ImputationPart | None = None
     flavour: FlavourPart
     bundle: Annotated[BundleTable, Field(strict=False)] = BundleTable()
-    series: SeriesPart | None = None
     partition: PartitionPart | None = None
     split: SplitPart | None = None
-    population: PopulationPart | None = None
+
+
+if TYPE_CHECKING:
+    _WithOptions = _Core
+else:
+    _WithOptions = create_model(
+        "_WithOptions", __base__=_Core, **{name: (part | None, None) for name, part in each("published").items()}
+    )
+
+
+class ReleaseDocument(_WithOptions):
+    """The whole of release.json. Options that are a folder of `synthrelease.parts` have a field each, absent where not used.
+
+    Attributes
+    ----------
+    specification : the digest of the two files behind the release, without [card].
+    files : the SHA-256 checksums of the data files.
+    versions : of what the release was computed with; `written_by` is the version of synthrelease that wrote the documents.
+    calibration : what the rows are weighted to; absent where nothing was asked for. With weights, the table has one column more
+        than `schema`, the last one: "weight".
+    imputation : complete copies of the table in a file of their own; absent where none were asked for.
+    flavour : the guarantee by its building blocks, for machines.
+    partition : random pieces of the rows; absent where the generator and the criteria worked with the same rows.
+    split : the piece of the register that the release read; absent where it read all rows.
+    bundle : further formats that were asked for; absent where none were.
+    intended_queries : what the release is meant to answer; absent where nothing is stated.
+    estimates : what the published noisy tables answer; absent where none are published.
+    not_promised : what the publisher knows that the release does not keep; absent where nothing is named.
+    """
+
     estimates: EstimatesPart | None = None
     intended_queries: Annotated[list[IntendedQueryTable], Field(strict=False)] = []
     not_promised: Annotated[NotPromisedTable, Field(strict=False)] = NotPromisedTable()
 
     @model_serializer(mode="wrap")
     def _what_there_is(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        absent = {name for name in _OPTIONAL if getattr(self, name) is None}
+        optional = ("calibration", "imputation", "partition", "split", "estimates", *each("published"))
+        absent = {name for name in optional if getattr(self, name) is None}
         absent |= {"bundle"} if self.bundle == BundleTable() else set()
         absent |= set() if self.intended_queries else {"intended_queries"}
         absent |= {"not_promised"} if self.not_promised == NotPromisedTable() else set()
         return {name: value for name, value in dump(self).items() if name not in absent}
+
+    @property
+    def parts(self) -> dict[str, Part]:
+        """What is said of each option that is a folder, by its name, as far as it is used."""
+        return {name: getattr(self, name) for name in each("published") if getattr(self, name) is not None}
+
+    def part(self, kind: type[Said]) -> Said | None:
+        """What is said of one of these options; None where it is not used."""
+        return next((part for part in self.parts.values() if isinstance(part, kind)), None)
+
+    @property
+    def stated(self) -> list[Part]:
+        """What is said of the file beside its domain, with the facts that it publishes exactly."""
+        return [part for part in (self.calibration, self.partition, self.split, *self.parts.values()) if part is not None]
 
     @property
     def csv(self) -> str:

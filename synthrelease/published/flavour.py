@@ -8,10 +8,11 @@ compares.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Literal
 
 from synthrelease.accounting.guarantee import Guarantee
-from synthrelease.accounting.rows import Way
+from synthrelease.published.costs import DomainPart
 from synthrelease.published.parts import ExactText, Part
 
 DOMAIN = "any file that can be read by the schema and is none of those that were called public"
@@ -35,39 +36,26 @@ class ScopePart(Part):
     published_figures: list[str]
 
     @classmethod
-    def of(
-        cls,
-        way: Way,
-        calibrated: bool,
-        divided: bool = False,
-        sampled: bool = False,
-        split: bool = False,
-        persons: bool = False,
-    ) -> ScopePart:
+    def of(cls, domain: DomainPart, stated: Iterable[Part] = ()) -> ScopePart:
         """What is published exactly.
 
         Parameters
         ----------
-        way : where the number of rows comes from (`accounting.rows.RowsRule`). A counted one is an output with noise.
-        calibrated : whether there are totals that rows were weighted to.
-        divided : whether the rows were divided into pieces, whose sizes follow from the number of rows.
-        sampled : whether the file is said to be a sample, of as many records as it has rows.
-        split : whether a piece of a register was read; which one, the specification says.
-        persons : whether a key told the rows of a person, so that the number of persons is published.
+        domain : says where the number of rows comes from. A counted one is an output with noise.
+        stated : what else the document says of the file, each with the facts that it publishes exactly.
         """
-        sizes = ["partition"] if divided else []
-        known = [*(["population.sampled"] if sampled else []), *(["domain.persons"] if persons else [])]
-        known_before = ["schema", "groups", "rules", "domain"]
         of_the_file = {
             "exact": ["n_rows", "domain.rows"],
             "whole": ["domain.file_rows", "n_rows"],
             "stated": ["domain.file_rows"],
             "counted": ["domain.file_rows"],
         }
+        known_before = ["schema", "groups", "rules", "domain", *(["n_rows"] if domain.way == "stated" else [])]
+        facts = [fact for part in (*stated, domain) for fact in part.exact_facts(domain.way)]
         return cls(
-            private_file=[*of_the_file[way], *(sizes if way in ("exact", "whole") else []), *known],
-            specification=[*known_before, *(["n_rows", *sizes] if way == "stated" else []), *(["split"] if split else [])],
-            published_figures=["calibration.margins"] if calibrated else [],
+            private_file=[*of_the_file[domain.way], *(place for source, place in facts if source == "private_file")],
+            specification=[*known_before, *(place for source, place in facts if source == "specification")],
+            published_figures=[place for source, place in facts if source == "published_figures"],
         )
 
     def places(self) -> list[str]:
@@ -102,20 +90,11 @@ class FlavourPart(Part):
     intensity: IntensityPart
 
     @classmethod
-    def of(
-        cls,
-        guarantee: Guarantee,
-        way: Way,
-        calibrated: bool,
-        divided: bool = False,
-        sampled: bool = False,
-        split: bool = False,
-        persons: bool = False,
-    ) -> FlavourPart:
+    def of(cls, guarantee: Guarantee, domain: DomainPart, stated: Iterable[Part] = ()) -> FlavourPart:
         """The building blocks of a guarantee; the others as for `ScopePart.of`."""
         return cls(
             domain=DOMAIN,
-            scope=ScopePart.of(way, calibrated, divided, sampled, split, persons),
+            scope=ScopePart.of(domain, stated),
             unit=REPLACED,
             standard="(epsilon, delta)" if guarantee.delta else "multiplicative",
             intensity=IntensityPart(epsilon_exact=str(guarantee.epsilon), delta_exact=str(guarantee.delta)),

@@ -8,7 +8,8 @@ from typing import Annotated
 from pydantic import Field
 
 from synthrelease.accounting.pieces import PartitionRule
-from synthrelease.published.parts import ExactText, Part
+from synthrelease.accounting.rows import Way
+from synthrelease.published.parts import ExactText, Fact, Part
 
 
 class PartitionPart(Part):
@@ -35,6 +36,15 @@ class PartitionPart(Part):
     def rule(self) -> PartitionRule:
         """The rule by which the rows were divided."""
         return PartitionRule(fit=Fraction(self.fit_exact))
+
+    def exact_facts(self, way: Way) -> tuple[Fact, ...]:
+        """Sizes follow from the number of rows, where that is published or stated."""
+        sources: dict[Way, tuple[Fact, ...]] = {
+            "exact": (("private_file", "partition"),),
+            "whole": (("private_file", "partition"),),
+            "stated": (("specification", "partition"),),
+        }
+        return sources.get(way, ())
 
     def sampling_error(self, share: float = 0.5) -> float:
         """The standard deviation of a share in the scored piece around this share of all rows (theory 11.11, counts of random

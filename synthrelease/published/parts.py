@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 import re
 from fractions import Fraction
-from typing import Annotated
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from synthrelease.accounting.charges import decimal_text
+from synthrelease.accounting.rows import Way
 from synthrelease.errors import Unexpected
 
 
@@ -22,15 +23,37 @@ def _exact(text: str) -> str:
 
 ExactText = Annotated[str, Field(max_length=200), AfterValidator(_exact)]
 Number = Annotated[float | int, Field(allow_inf_nan=False)]
+Fact = tuple[Literal["private_file", "specification", "published_figures"], str]
+"""Where a fact comes from that is published exactly, and its place in release.json."""
 
 
 class Part(BaseModel):
     """Base of all parts of release.json: nothing may be missing, and nothing may be there that is not described.
 
     The lenient reading (`published.document.read_leniently`) differs in one setting: what is not described is left out.
+
+    Attributes
+    ----------
+    names_others : whether it names other releases, against which it can be checked.
     """
 
+    names_others: ClassVar[bool] = False
+
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False, defer_build=True)
+
+    def exact_facts(self, way: Way) -> tuple[Fact, ...]:
+        """What it publishes exactly that files could differ in: the scope of the guarantee names it.
+
+        Parameters
+        ----------
+        way : where the number of rows comes from.
+        """
+        return ()
+
+    @property
+    def several_releases(self) -> bool:
+        """Whether it says that there are other releases from the same records, whose losses add up."""
+        return False
 
 
 def number(value: float) -> float | int:

@@ -7,7 +7,8 @@ from typing import Annotated
 from pydantic import Field, model_validator
 
 from synthrelease.accounting.ledger_pieces import MOST_PIECES, SplitRule
-from synthrelease.published.parts import Part
+from synthrelease.accounting.rows import Way
+from synthrelease.published.parts import Fact, Part
 
 
 class SplitPart(Part):
@@ -32,6 +33,15 @@ class SplitPart(Part):
     @classmethod
     def of_rule(cls, rule: SplitRule) -> SplitPart:
         return cls(by=rule.by, piece=rule.piece, of=rule.of)
+
+    def exact_facts(self, way: Way) -> tuple[Fact, ...]:
+        """Which piece was read, the specification says."""
+        return (("specification", "split"),)
+
+    @property
+    def several_releases(self) -> bool:
+        """Others read the other pieces."""
+        return True
 
     def sampling_error(self, rows: int, file_rows: int, share: float = 0.5) -> float:
         """The standard deviation of a share in the rows that the release worked with, around this share of all rows of the file

@@ -147,7 +147,7 @@ def read_private(
             "rehearsed on. A release that starts from the private rows themselves protects nobody. Nothing was published; the "
             "whole planned budget counts as spent."
         )
-    spec.check_sampled(rows.n_file)
+    spec.check_rows(rows.n_file)
     private = resize(rows, spec.rows, spec.raw, spec.plan.once)
     check_rows(spec, private.n, spent=True)
     return private

@@ -15,12 +15,19 @@ from decimal import Decimal
 from typing import Any
 
 from synthrelease.errors import Unexpected
+from synthrelease.parts import each
 from synthrelease.toml.tables import AcceptanceFile, ReleaseFile
 
 NAME = "specification.json"
 """Its file in a bundle."""
 FORMAT = 1
-WORDS = ("card", "calibration", "bundle", "series", "intended_queries")
+WORDS = (
+    "card",
+    "calibration",
+    "bundle",
+    *(name for name, table in each("table").items() if table.only_words),
+    "intended_queries",
+)
 """Tables that change nothing of what a release computes: they can be changed afterwards, and are no part of its digest."""
 PATHS = ("extends",)
 """Settings that name another file of the steward."""

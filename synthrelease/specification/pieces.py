@@ -52,11 +52,6 @@ def check_split(release: ReleaseFile, schema: Schema, problems: Problems) -> Non
     if release.input.rows == "exact":
         expected = '"private" or a number: with [split], an exact number of kept rows would be one of a secret piece'
         problems.add("input.rows", expected, '"exact"')
-    if release.population is not None:
-        expected = (
-            "no such table: with [split] there are several releases of the register, and their sum alone could be amplified"
-        )
-        problems.add("population", expected, "one")
     if release.selection.publish_measurements:
         expected = "false: with [split], the measurements are about a piece, and no estimate for the whole register follows"
         problems.add("selection.publish_measurements", expected, "true")

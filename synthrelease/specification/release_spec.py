@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from synthrelease.accounting.charges import GENERATION, Charge, decimal_text, mechanism, zero_concentrated
 from synthrelease.accounting.ledger_pieces import SplitRule
@@ -26,16 +26,19 @@ from synthrelease.domain.schema import Schema
 from synthrelease.errors import InputError, Problem, SpecError
 from synthrelease.measurements.noisy_tables import NoisyMarginals
 from synthrelease.specification.canonical import canonical_text, with_digests
+from synthrelease.specification.part import buildings
 from synthrelease.specification.persons import check_unit_answered
-from synthrelease.specification.series import Series
 from synthrelease.toml.budget import UnitTable
 from synthrelease.toml.bundle import BundleTable
 from synthrelease.toml.card import CardTable
 from synthrelease.toml.columns import InputTable, RuleTable
 from synthrelease.toml.imputation import ImputationTable
 from synthrelease.toml.not_promised import NotPromisedTable
-from synthrelease.toml.population import PopulationTable
+from synthrelease.toml.problems import Problems
 from synthrelease.toml.queries import IntendedQueryTable
+from synthrelease.toml.reading import ConfigurationFile
+
+Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,13 +68,12 @@ class ReleaseSpec:
         None otherwise. Exact releases of one dataset on different domains would give away an exact difference.
     unit : what a record is, in how many records a person can stand, and the key that tells the rows of a person.
     budget_reason : the steward's words on the budget.
-    population : what the file is a simple random sample of; None where nothing is said.
     calibration : what the accepted table is weighted to, over atomic bins; None where it gets no weights.
     imputation : how complete copies of it are made; None where none are.
     bundle : further formats of the release.
     intended_queries : questions that the release is meant to answer.
-    series : earlier releases of the same register, with the contents of their release.json; None where none are named.
     not_promised : what the publisher knows that the release does not keep.
+    parts : by its name, what is held of each option that is a folder of `synthrelease.parts`, as far as it is used.
     """
 
     title: str
@@ -107,12 +109,15 @@ class ReleaseSpec:
     unit: UnitTable = UnitTable()
     budget_reason: str = ""
     calibration: Calibration | None = None
-    population: PopulationTable | None = None
     imputation: ImputationTable | None = None
     bundle: BundleTable = BundleTable()
-    series: Series | None = None
     intended_queries: tuple[IntendedQueryTable, ...] = ()
     not_promised: NotPromisedTable = NotPromisedTable()
+    parts: Mapping[str, object] = field(default_factory=dict)
+
+    def part(self, kind: type[Value]) -> Value | None:
+        """What is held of one of these options; None where it is not used."""
+        return next((value for value in self.parts.values() if isinstance(value, kind)), None)
 
     @property
     def text(self) -> bytes:
@@ -179,10 +184,30 @@ class ReleaseSpec:
         """Of n_file records that the persons of a file can have at most, how many persons that is; None without a key."""
         return None if self.unit.key is None else n_file // self.unit.records
 
-    def check_sampled(self, n_file: int) -> None:
-        """Raises InputError for a file of more rows, a public number, than the population that it is said to be a sample of."""
-        if self.population is not None and n_file > self.population.size:
-            raise InputError(f"expected a file of at most {self.population.size} rows, as [population] states, found {n_file}.")
+    @property
+    def most_rows(self) -> int | None:
+        """How many rows the private file has at most, where an option says so."""
+        return min((most for _, most in self._most_rows()), default=None)
+
+    def _most_rows(self) -> Iterator[tuple[str, int]]:
+        hooks = buildings()
+        for name, value in self.parts.items():
+            if (most := hooks[name].most_rows(value)) is not None:
+                yield name, most
+
+    def check_rows(self, n_file: int) -> None:
+        """Raises InputError for a file of more rows, a public number, than an option says that it has."""
+        for name, most in self._most_rows():
+            if n_file > most:
+                raise InputError(f"expected a file of at most {most} rows, as [{name}] states, found {n_file}.")
+
+    def check_new(self) -> None:
+        """Raises SpecError for what a release that spends must not say, as an erratum does."""
+        problems = Problems(ConfigurationFile(path=Path(self.path), tables={}, inherited=frozenset(), base=None))
+        hooks = buildings()
+        for name, value in self.parts.items():
+            hooks[name].check_new(value, problems)
+        problems.stop()
 
     def check_can_fail(self) -> None:
         """Raises SpecError for criteria that accept every table, however unlike the original one: they are no acceptance."""

@@ -31,12 +31,11 @@ from synthrelease.specification.categories import ColumnError
 from synthrelease.specification.codelists import with_codelists
 from synthrelease.specification.columns import build_column, group_binning
 from synthrelease.specification.level_rules import with_levels_written_out
+from synthrelease.specification.part import Surroundings, buildings
 from synthrelease.specification.persons import check_unit
 from synthrelease.specification.pieces import check_partition, check_split, partition_rule, split_rule
-from synthrelease.specification.population import check_population
 from synthrelease.specification.queries import check_queries
 from synthrelease.specification.release_spec import ReleaseSpec
-from synthrelease.specification.series import read_series
 from synthrelease.specification.shortlist import narrowed_to
 from synthrelease.specification.space import build_space
 from synthrelease.specification.unlisted import unlisted_label
@@ -184,8 +183,7 @@ class _SpecBuilder:
         calibration = self._calibration(schema, groups, space, synthetic)
         self._check_imputation(schema)
         law = self._law_of_rounds()
-        series = read_series(self.release.series, self.configuration.file_of("series"), self.problems)
-        check_population(self.release, self.problems)
+        parts = self._parts(schema)
         check_queries(self.release.intended_queries, schema, self.problems)
         check_bundle(self.release.bundle, self.release.card, schema, self.problems)
         self.problems.stop()
@@ -223,13 +221,20 @@ class _SpecBuilder:
             unit=self.release.unit,
             budget_reason=self.release.budget.reason,
             calibration=calibration,
-            population=self.release.population,
             imputation=self.release.imputation,
             bundle=self.release.bundle,
-            series=series,
             intended_queries=tuple(self.release.intended_queries),
             not_promised=self.acceptance.not_promised,
+            parts=parts,
         )
+
+    def _parts(self, schema: Schema) -> dict[str, object]:
+        """What options that are a folder make of their tables."""
+        hooks, found = buildings(), dict[str, object]()
+        for name, table in self.release.parts.items():
+            around = Surroundings(file=self.configuration.file_of(name), release=self.release, schema=schema)
+            found[name] = hooks[name].build(table, around, self.problems)
+        return found
 
     def _check_not_promised(self) -> None:
         """The columns of its pairs are columns."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any, ClassVar, get_args
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 
@@ -29,9 +29,22 @@ Reason = Annotated[Line, Field(max_length=500)]
 
 
 class SpecTable(BaseModel):
-    """Base of everything that stands in the two files: unknown keys are mistakes, and true is not a number."""
+    """Base of everything that stands in the two files: unknown keys are mistakes, and true is not a number.
+
+    Attributes
+    ----------
+    only_words : of a table of the configuration, whether it changes nothing of what a release computes: it can then be changed
+        afterwards, and is no part of the digest.
+    """
+
+    only_words: ClassVar[bool] = False
 
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
+
+    @property
+    def several_releases(self) -> bool:
+        """Whether it says that there are other releases from the same records, whose losses add up."""
+        return False
 
     @field_validator("*", mode="before")
     @classmethod

@@ -24,6 +24,11 @@ class SplitTable(SpecTable):
     piece: int = Field(ge=1)
     of: int = Field(ge=2, le=1000)
 
+    @property
+    def several_releases(self) -> bool:
+        """Others read the other pieces."""
+        return True
+
     @model_validator(mode="after")
     def _there_is_one(self) -> SplitTable:
         if self.piece > self.of:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from pydantic import Field, field_validator
+from pydantic import Field, create_model, field_validator
 
 from synthrelease.errors import Unexpected
+from synthrelease.parts import each, words
 from synthrelease.toml.budget import BudgetTable, SelectionTable, UnitTable
 from synthrelease.toml.bundle import BundleTable
 from synthrelease.toml.calibration import CalibrationTable
@@ -16,17 +17,48 @@ from synthrelease.toml.fields import Line, SpecTable
 from synthrelease.toml.imputation import ImputationTable
 from synthrelease.toml.not_promised import NotPromisedTable
 from synthrelease.toml.partition import PartitionTable
-from synthrelease.toml.population import PopulationTable
 from synthrelease.toml.queries import IntendedQueryTable
-from synthrelease.toml.series import SeriesTable
 from synthrelease.toml.split import SplitTable
 
 MAX_TABLES = 200
 """Columns, rules, generators, projections or criteria of one specification."""
+Table = TypeVar("Table", bound=SpecTable)
 
 
-class ReleaseFile(SpecTable):
-    """configs/NAME.toml: the columns, the space of configurations and the budget of a release.
+class _Core(SpecTable):
+    """What stands before the options, in the order of the settings; `ReleaseFile` has the words."""
+
+    extends: str | None = None
+    title: Line = Field(min_length=1, max_length=300)
+    description: str = ""
+    acceptance: str
+    input: InputTable = InputTable()
+    columns: dict[str, ColumnTable] = Field(min_length=1, max_length=MAX_TABLES)
+    rules: list[RuleTable] = Field(default_factory=list, max_length=MAX_TABLES)
+    transformations: dict[str, list[str]] = Field(default_factory=dict)
+    generators: list[dict[str, Any]] = Field(min_length=1, max_length=MAX_TABLES)
+    projections: list[dict[str, Any]] = Field(min_length=1, max_length=MAX_TABLES)
+    budget: BudgetTable
+    selection: SelectionTable = SelectionTable()
+    unit: UnitTable = UnitTable()
+    partition: PartitionTable | None = None
+    split: SplitTable | None = None
+
+
+if TYPE_CHECKING:
+    _WithOptions = _Core
+else:
+    _WithOptions = create_model(
+        "_WithOptions",
+        __base__=_Core,
+        __doc__="\n".join(["Attributes", "----------", *(f"{name} : {words(name)}" for name in each("table"))]),
+        **{name: (table | None, None) for name, table in each("table").items()},
+    )
+
+
+class ReleaseFile(_WithOptions):
+    """configs/NAME.toml: the columns, the space of configurations and the budget of a release. Options that are a folder of
+    `synthrelease.parts` have a table each, too.
 
     Attributes
     ----------
@@ -54,42 +86,31 @@ class ReleaseFile(SpecTable):
         both work with all rows. Example: `partition = { fit = 0.5, score = 0.5 }`.
     split : which piece of the register this release reads, where the ledger has split it; its settings follow below. Left out,
         it reads all rows. Example: `split = { by = "certificate", piece = 1, of = 2 }`.
-    population : what the private file is a simple random sample of; its settings follow below. Example:
-        `population = { size = 2000000, sample = "simple random, without replacement", source = "Population register" }`.
     calibration : published totals that the released rows are weighted to, after acceptance and at no cost; its settings follow
         below. Example: `calibration.source = "Population register, 1 January 2024, table 3"`,
         `calibration.margins = [{ columns = ["sex"], totals = { F = 5100, M = 4900 } }]`.
     imputation : complete copies of the released rows, made after acceptance and at no cost; its settings follow below.
         Example: `imputation.copies = 5`.
     bundle : further formats of the release, at no cost; its settings follow below. Example: `bundle.formats = ["r"]`.
-    series : earlier releases of the same register; its settings follow below. Example: `series.name = "Live births, yearly"`.
     intended_queries : questions that the release is meant to answer; their settings follow below. The card says what is stated
         about each. Example: `intended_queries = [{ query = "parity == 1", why = "Reported every year" }]`.
     card : the steward's words on the data card; its settings follow below. Example: `card.licence = "CC-BY-4.0"`.
     """
 
-    extends: str | None = None
-    title: Line = Field(min_length=1, max_length=300)
-    description: str = ""
-    acceptance: str
-    input: InputTable = InputTable()
-    columns: dict[str, ColumnTable] = Field(min_length=1, max_length=MAX_TABLES)
-    rules: list[RuleTable] = Field(default_factory=list, max_length=MAX_TABLES)
-    transformations: dict[str, list[str]] = Field(default_factory=dict)
-    generators: list[dict[str, Any]] = Field(min_length=1, max_length=MAX_TABLES)
-    projections: list[dict[str, Any]] = Field(min_length=1, max_length=MAX_TABLES)
-    budget: BudgetTable
-    selection: SelectionTable = SelectionTable()
-    unit: UnitTable = UnitTable()
-    partition: PartitionTable | None = None
-    split: SplitTable | None = None
-    population: PopulationTable | None = None
     calibration: CalibrationTable | None = None
     imputation: ImputationTable | None = None
     bundle: BundleTable = BundleTable()
-    series: SeriesTable | None = None
     intended_queries: list[IntendedQueryTable] = Field(default_factory=list, max_length=MAX_TABLES)
     card: CardTable = Field(default_factory=CardTable)
+
+    @property
+    def parts(self) -> dict[str, SpecTable]:
+        """The tables of options that are a folder, by name, as far as they are there."""
+        return {name: getattr(self, name) for name in each("table") if getattr(self, name) is not None}
+
+    def part(self, kind: type[Table]) -> Table | None:
+        """One of these tables; None where it is not there."""
+        return next((table for table in self.parts.values() if isinstance(table, kind)), None)
 
     @field_validator("columns")
     @classmethod

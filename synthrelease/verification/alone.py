@@ -6,7 +6,7 @@ all that it imports (docs/architecture.md has its size).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -25,8 +25,8 @@ from synthrelease.verification.charges import charges
 from synthrelease.verification.checks import Check, made
 from synthrelease.verification.commitment import committed
 from synthrelease.verification.flavour import flavour
-from synthrelease.verification.population import population
-from synthrelease.verification.reading import Signature, checksums, signature
+from synthrelease.verification.part import Known, options
+from synthrelease.verification.reading import Earlier, Signature, checksums, signature
 from synthrelease.verification.schema import Rebuilt, SchemaProblem, rebuild
 from synthrelease.verification.stated import specification
 
@@ -48,7 +48,12 @@ class Alone:
     read: tuple[ReleaseDocument, Rebuilt, ReleasedTable] | None = None
 
 
-def verify_alone(files: Mapping[str, bytes], public_key: Path | None = None, commitment: Path | None = None) -> Alone:
+def verify_alone(
+    files: Mapping[str, bytes],
+    public_key: Path | None = None,
+    commitment: Path | None = None,
+    earlier: Sequence[Earlier] = (),
+) -> Alone:
     """Check the files of a bundle against each other, as far as that takes no other part of the program.
 
     Raises
@@ -74,9 +79,7 @@ def verify_alone(files: Mapping[str, bytes], public_key: Path | None = None, com
     checks.append(made("plausibility", lambda: _plausible(rebuilt, table)))
     checks.append(made("privacy charges", lambda: charges(document)))
     checks.append(made("flavour", lambda: flavour(document)))
-    sampled = document.population
-    if sampled is not None:
-        checks.append(made("population", lambda: population(document, sampled)))
+    checks += options(document, Known(table=table, earlier=earlier))
     if commitment is not None:
         checks.append(committed(document, commitment))
     return Alone(checks=tuple(checks), signature=signed, read=(document, rebuilt, table))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from synthrelease.published.document import ReleaseDocument
+from synthrelease.specification.canonical import WORDS
+from synthrelease.verification.part import verifyings
 
 
 def beyond(document: ReleaseDocument) -> Iterator[str]:
@@ -29,10 +31,7 @@ def beyond(document: ReleaseDocument) -> Iterator[str]:
         yield f"that no person stands in more than {records} record{'s' if records > 1 else ''} of the file"
     if document.calibration is not None:
         yield f"that the totals of the weights were published, as is stated: {document.calibration.source}"
-    if document.series is not None:
-        yield "that there are no releases of the same register but those that are named"
+    yield from (text for name in document.parts if (text := verifyings()[name].beyond))
     yield "with which versions of programs the run was made"
-    yield (
-        "the publisher's words, which are no part of the specification: the card, and what [bundle], [calibration], [series] "
-        "and [[intended_queries]] ask for"
-    )
+    tables = ", ".join(f"[{name}]" for name in WORDS if name != "card")
+    yield f"the publisher's words, which are no part of the specification: the card, and what {tables} ask for"

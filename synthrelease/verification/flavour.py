@@ -12,8 +12,7 @@ from synthrelease.verification.checks import Check
 def flavour(document: ReleaseDocument) -> Check:
     """Compare what is stated with what follows from guarantee, domain and calibration."""
     stated = document.flavour
-    parts = document.calibration, document.partition, document.population, document.split, document.domain.persons
-    expected = FlavourPart.of(document.guarantee.guarantee(), document.domain.way, *(part is not None for part in parts))
+    expected = FlavourPart.of(document.guarantee.guarantee(), document.domain, document.stated)
     found = f"{stated.standard}; places of exactly published facts: {', '.join(stated.scope.places())}"
     return Check(name="flavour", found=found, problems=tuple(_problems(expected, stated)))
 

@@ -67,16 +67,15 @@ def verify_files(
     documents: bool = True,
 ) -> Report:
     """The same for files by name."""
-    alone = verify_alone(
-        files, None if public_key is None else Path(public_key), None if commitment is None else Path(commitment)
-    )
+    key, committed = (None if path is None else Path(path) for path in (public_key, commitment))
+    alone = verify_alone(files, key, committed, earlier)
     checks = list(alone.checks)
     if alone.read is None:
         names = (*(PLANNED if plan else ()), *(WRITTEN if documents else ()))
         checks += [Check(name=name, made=False) for name in names]
     else:
         checks += _planned(files, *alone.read) if plan else ()
-        checks += _written(files, earlier, *alone.read) if documents else ()
+        checks += _written(files, *alone.read) if documents else ()
     return Report(
         checks=tuple(checks),
         signed_by=alone.signature.signed_by,
@@ -104,7 +103,6 @@ def _planned(files: Mapping[str, bytes], document: ReleaseDocument, rebuilt: Reb
 
 def _written(
     files: Mapping[str, bytes],
-    earlier: Sequence[Earlier],
     document: ReleaseDocument,
     rebuilt: Rebuilt,
     table: ReleasedTable,
@@ -114,7 +112,6 @@ def _written(
     from synthrelease.verification.estimates import estimates
     from synthrelease.verification.imputation import imputation
     from synthrelease.verification.measurements import NAME
-    from synthrelease.verification.series import series
     from synthrelease.verification.statistical import statistical
     from synthrelease.verification.weights import weights
 
@@ -126,8 +123,6 @@ def _written(
         yield made("statistical files", lambda: statistical(document, table, files))
     if NAME in document.files:
         yield made("estimates", lambda: estimates(document, files))
-    if document.series is not None or earlier:
-        yield made("series", lambda: series(document, table, earlier))
     yield made("documents", lambda: documents(document, table, files))
 
 

@@ -11,12 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from synthrelease.bundle.series import changes, total
+from synthrelease.published.series import CorrectedPart, EarlierPart
+from synthrelease.specification.series import Series
 
 from synthrelease.bundle import write_bundle
 from synthrelease.bundle.commitment import commitment
 from synthrelease.bundle.folder import _sealed
 from synthrelease.bundle.rewriting import OtherRelease, rewritten
-from synthrelease.bundle.series import changes, total
 from synthrelease.errors import InputError, SpecError
 from synthrelease.ledger.account import open_ledger
 from synthrelease.publish import ReleaseRequest, check_before_spending
@@ -24,9 +26,7 @@ from synthrelease.published.checksums import sha256
 from synthrelease.published.commitment import read_commitment
 from synthrelease.published.costs import PersonPart
 from synthrelease.published.document import ReleaseDocument, read_strictly
-from synthrelease.published.series import CorrectedPart, EarlierPart
 from synthrelease.releasing.release import Release, release
-from synthrelease.specification.series import Series
 from synthrelease.specification.spec import load_spec
 from synthrelease.verification.verify import verify_bundle, verify_files
 from tests.helpers.cards import rich_bundle, rich_release, write_files

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from synthrelease.verification.population import population
 
 from synthrelease.accounting.charges import mechanism
 from synthrelease.accounting.guarantee import Loss
@@ -28,7 +29,6 @@ from synthrelease.releasing.release import release
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.spec import load_spec
 from synthrelease.verification.charges import charges
-from synthrelease.verification.population import population
 from synthrelease.verification.verify import verify_bundle
 from tests.helpers.small import World
 from tests.helpers.tiny import write_config, write_data

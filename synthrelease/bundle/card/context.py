@@ -13,13 +13,13 @@ from synthrelease.bundle.card import (
     pieces,
     protection,
     queries,
-    series,
     weighting,
 )
 from synthrelease.bundle.card.pictures import band_columns, error_band, of_every_cell
 from synthrelease.bundle.card.wording import Wording
 from synthrelease.bundle.interval import LEVEL
 from synthrelease.bundle.names import file_lines, page_name
+from synthrelease.bundle.part import sections, statements
 from synthrelease.published.checksums import sha256
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.table import ReleasedTable
@@ -57,7 +57,7 @@ def context(document: ReleaseDocument, table: ReleasedTable, language: str) -> d
         "estimates": estimates.sentences(document),
         "estimate_example": estimates.example(document),
         "queries": queries.rows(document),
-        "series": series.sentences(document),
-        "series_rows": series.rows(document),
+        "statements": statements(document),
+        "sections": sections(document),
         "n": numbers,
     }

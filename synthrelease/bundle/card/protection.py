@@ -120,20 +120,6 @@ def _of_a_key(document: ReleaseDocument) -> str:
     return f"{text}: epsilon = {exact_epsilon(person.epsilon_exact)}{delta}{why}."
 
 
-def population_text(document: ReleaseDocument) -> str:
-    """What a member of the population is promised that the file is a sample of; empty where nothing is said."""
-    part = document.population
-    if part is None:
-        return ""
-    delta = "" if part.delta_exact == "0" else f", delta = {float(Fraction(part.delta_exact)):.3g}"
-    return (
-        f"The file is a simple random sample, without replacement, of {figure(part.sampled)} of {figure(part.size)} records "
-        f"({part.source}). For one of these of whom nobody knows whether he is in the file: epsilon = "
-        f"{exact_epsilon(part.epsilon_exact)}{delta}. Whoever is known to have been drawn has the guarantee above, and that "
-        "alone counts in the budget of the dataset; of several releases from the file the guarantees are added up first."
-    )
-
-
 def right_guess(document: ReleaseDocument) -> str:
     """The largest probability of a right guess between two neighbouring files that were equally likely beforehand, rounded up.
 

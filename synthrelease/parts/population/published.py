@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
 from synthrelease.accounting.guarantee import Guarantee, Loss
+from synthrelease.accounting.rows import Way
 from synthrelease.accounting.sampling import of_the_population
-from synthrelease.published.parts import ExactText, Part
-from synthrelease.toml.population import PopulationTable
+from synthrelease.published.parts import ExactText, Fact, Part
+
+if TYPE_CHECKING:
+    from synthrelease.parts.population.table import PopulationTable
 
 
 class PopulationPart(Part):
@@ -32,6 +35,10 @@ class PopulationPart(Part):
     epsilon_exact: ExactText
     delta_exact: ExactText
 
+    def exact_facts(self, way: Way) -> tuple[Fact, ...]:
+        """The file has as many rows as were drawn."""
+        return (("private_file", "population.sampled"),)
+
     @classmethod
     def of(cls, table: PopulationTable, guarantee: Guarantee, sampled: int) -> PopulationPart:
         """Of a release from a file of `sampled` rows."""
@@ -48,3 +55,6 @@ class PopulationPart(Part):
     def loss(self) -> Loss:
         """The sentence as it is stated."""
         return Loss(Fraction(self.epsilon_exact), Fraction(self.delta_exact))
+
+
+PUBLISHED = PopulationPart

@@ -6,36 +6,11 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from synthrelease.errors import InputError, Unexpected
+from synthrelease.parts.series.published import CorrectedPart, EarlierPart, SeriesPart
 from synthrelease.published.checksums import sha256
 from synthrelease.published.columns import ColumnPart
 from synthrelease.published.costs import PersonPart
 from synthrelease.published.document import ReleaseDocument, read_leniently
-from synthrelease.published.series import CorrectedPart, EarlierPart, SeriesPart
-from synthrelease.specification.series import Series
-
-
-def series_part(series: Series | None, document: ReleaseDocument) -> SeriesPart | None:
-    """The part of release.json.
-
-    Parameters
-    ----------
-    document : this release, without the part.
-
-    Raises
-    ------
-    InputError : when a file is no release.json.
-    """
-    if series is None:
-        return None
-    earlier = [earlier_part(content, document) for content in series.earlier]
-    corrects = None
-    if series.corrected is not None:
-        old = read(series.corrected)
-        corrects = CorrectedPart(digest=sha256(series.corrected), version=old.card.version, reason=series.reason)
-    epsilon, delta = total(earlier, corrects, document.guarantee.person)
-    return SeriesPart(
-        name=series.name, earlier=earlier, corrects=corrects, total_epsilon_exact=epsilon, total_delta_exact=delta
-    )
 
 
 def read(content: bytes) -> ReleaseDocument:
@@ -48,9 +23,18 @@ def read(content: bytes) -> ReleaseDocument:
 
 
 def earlier_part(content: bytes, document: ReleaseDocument) -> EarlierPart:
-    """What is said of an earlier release, by its release.json alone."""
+    """What is said of an earlier release, by its release.json alone.
+
+    Parameters
+    ----------
+    document : this release.
+
+    Raises
+    ------
+    InputError : when the content is no release.json.
+    """
     old = read(content)
-    person = old.guarantee.person
+    person, said = old.guarantee.person, old.part(SeriesPart)
     return EarlierPart(
         title=old.card.title or old.title,
         version=old.card.version,
@@ -60,7 +44,7 @@ def earlier_part(content: bytes, document: ReleaseDocument) -> EarlierPart:
         delta_exact=old.guarantee.delta_exact,
         person_epsilon_exact=person.epsilon_exact,
         person_delta_exact=person.delta_exact,
-        corrects=None if old.series is None or old.series.corrects is None else old.series.corrects.digest,
+        corrects=None if said is None or said.corrects is None else said.corrects.digest,
         changed=list(changes(old, document)),
     )
 

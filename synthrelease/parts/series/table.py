@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from pydantic import Field, model_validator
 
 from synthrelease.toml.fields import Line, Reason, SpecTable
@@ -24,13 +26,23 @@ class SeriesTable(SpecTable):
         `name = "Live births, yearly"`.
     """
 
+    only_words: ClassVar[bool] = True
+
     name: Line = Field(min_length=1, max_length=300)
     earlier: tuple[str, ...] = Field(default=(), max_length=1000)
     corrects: str | None = None
     reason: Reason = ""
+
+    @property
+    def several_releases(self) -> bool:
+        """Earlier ones are named."""
+        return bool(self.earlier)
 
     @model_validator(mode="after")
     def _an_erratum_has_a_reason(self) -> SeriesTable:
         if (self.corrects is None) != (not self.reason):
             raise ValueError("corrects and reason need each other")
         return self
+
+
+TABLE = SeriesTable

@@ -37,3 +37,6 @@ class PopulationTable(SpecTable):
         if sample != SIMPLE:
             raise Unexpected(f"{SIMPLE!r}: for strata, clusters, panels and other designs there is no such bound", repr(sample))
         return sample
+
+
+TABLE = PopulationTable

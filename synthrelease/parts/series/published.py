@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from synthrelease.published.parts import ExactText, Part
 
 
@@ -46,8 +48,18 @@ class SeriesPart(Part):
         composition); null where one of them promises a person nothing. An erratum and what it corrects count once.
     """
 
+    names_others: ClassVar[bool] = True
+
     name: str
     earlier: list[EarlierPart]
     corrects: CorrectedPart | None
     total_epsilon_exact: ExactText | None
     total_delta_exact: ExactText | None
+
+    @property
+    def several_releases(self) -> bool:
+        """Earlier ones are named."""
+        return bool(self.earlier)
+
+
+PUBLISHED = SeriesPart

@@ -1,0 +1,57 @@
+"""[population] against the other settings, the number of rows of the file, and its sentence in the plan."""
+
+from __future__ import annotations
+
+from synthrelease.accounting.charges import decimal_text
+from synthrelease.accounting.guarantee import Loss
+from synthrelease.accounting.sampling import of_the_population
+from synthrelease.domain.margins import WEIGHT
+from synthrelease.parts.population.table import PopulationTable
+from synthrelease.specification.part import Building, Surroundings
+from synthrelease.toml.problems import Problems
+
+
+class _Population(Building[PopulationTable, PopulationTable]):
+    """Where the file is no simple random sample, a member of the population is promised nothing."""
+
+    def build(self, table: PopulationTable, around: Surroundings, problems: Problems) -> PopulationTable:
+        """A problem for every setting that says that records are drawn otherwise, or that more is published about them."""
+        where, release = "population", around.release
+        if release.unit.records > 1:
+            expected = "no such table: a person in several records is a cluster, for which there is no such bound"
+            problems.add(where, expected, f"[unit] records_per_person = {release.unit.records}")
+        if release.unit.key is not None:
+            expected = "no such table: the rows of persons were drawn as clusters, for which there is no such bound"
+            problems.add(where, expected, f"[unit] key = {release.unit.key!r}")
+        if weights := [name for name, column in release.columns.items() if column.role == WEIGHT]:
+            expected = "no such table: design weights belong to unequal probabilities, for which there is no such bound"
+            problems.add(where, expected, f"the weight {weights[0]!r}")
+        for name, other in release:
+            if getattr(other, "several_releases", False):
+                expected = "no such table: a record in several releases is protected by their sum alone"
+                problems.add(where, expected, f"[{name}]")
+        if release.input.rows == "exact":
+            expected = 'no such table: with [input] rows = "exact" the guarantee does not cover whose record is kept'
+            problems.add(where, expected, 'rows = "exact"')
+        stated = release.input.rows
+        if isinstance(stated, int) and stated > table.size:
+            problems.add(f"{where}.size", f"at least {stated}, as [input] rows states", str(table.size))
+        return table
+
+    def most_rows(self, value: PopulationTable) -> int:
+        """A sample is no larger than its population."""
+        return value.size
+
+    def plan_text(self, value: PopulationTable, total: Loss, rows: int) -> str:
+        """The second sentence."""
+        sampled = min(rows, value.size)
+        loss = of_the_population(total, sampled, value.size)
+        delta = f", delta = {float(loss.delta):.3g}" if loss.delta else ""
+        return (
+            f"Population: for one of {value.size:,} of whom nobody knows whether he is in the file, a simple random sample "
+            f"of {sampled:,}, epsilon = {decimal_text(loss.epsilon)}{delta}. It is a second sentence: plan and ledger have the "
+            "whole."
+        )
+
+
+BUILDING = _Population()

@@ -1,0 +1,38 @@
+"""The sentence for a member of the population follows from the guarantee and from both numbers of records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+from synthrelease.accounting.charges import decimal_text
+from synthrelease.accounting.guarantee import Loss
+from synthrelease.accounting.sampling import of_the_population
+from synthrelease.parts.population.published import PopulationPart
+from synthrelease.published.document import ReleaseDocument
+from synthrelease.verification.part import Known, Verifying
+
+
+class _Population(Verifying[PopulationPart]):
+    def found(self, part: PopulationPart, known: Known) -> str:
+        """Both numbers, and what follows."""
+        return f"a sample of {part.sampled} of {part.size}: epsilon {decimal_text(part.loss().epsilon)} beside the guarantee"
+
+    def problems(self, document: ReleaseDocument, part: PopulationPart, known: Known) -> Iterator[str]:
+        """Compute it once more; and nothing says that the file is another sample, or that more was published of its records."""
+        guarantee = document.guarantee
+        if part.sampled != document.domain.file_rows or part.sampled > part.size:
+            there = document.domain.file_rows
+            yield f"population: expected a sample of {there} rows, as the file has, found {part.sampled} rows"
+            return
+        whole = Loss(Fraction(guarantee.epsilon_exact), Fraction(guarantee.delta_exact))
+        expected = of_the_population(whole, part.sampled, part.size)
+        if part.loss() != expected:
+            yield f"population: expected epsilon {expected.epsilon} and delta {expected.delta}, found others"
+        if guarantee.person.records > 1:
+            yield "population: expected none where a person stands in several records, found one"
+        if any(other.several_releases for other in document.stated):
+            yield "population: expected none where there are other releases of the same records, found one"
+
+
+VERIFYING = _Population()

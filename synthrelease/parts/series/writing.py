@@ -1,0 +1,87 @@
+"""Earlier releases of the same register: in release.json, in a bundle that is written anew, and on the card."""
+
+from __future__ import annotations
+
+from synthrelease.bundle.card.numbers import exact_epsilon
+from synthrelease.bundle.part import Column, OtherRelease, Section, Writing
+from synthrelease.parts.series.building import Series
+from synthrelease.parts.series.published import CorrectedPart, EarlierPart, SeriesPart
+from synthrelease.parts.series.summing import earlier_part, read, total
+from synthrelease.published.checksums import sha256
+from synthrelease.published.document import ReleaseDocument, read_strictly
+
+_COLUMNS = (
+    Column("earlier release"),
+    Column("published"),
+    Column("epsilon, record", "number"),
+    Column("epsilon, person", "number"),
+    Column("what is otherwise in this release", "wide"),
+)
+
+
+class _Series(Writing[Series, SeriesPart]):
+    def part(self, value: Series, document: ReleaseDocument) -> SeriesPart:
+        """What each release cost, and the sum."""
+        earlier = [earlier_part(content, document) for content in value.earlier]
+        corrects = None
+        if value.corrected is not None:
+            old = read(value.corrected)
+            corrects = CorrectedPart(digest=sha256(value.corrected), version=old.card.version, reason=value.reason)
+        epsilon, delta = total(earlier, corrects, document.guarantee.person)
+        return SeriesPart(
+            name=value.name, earlier=earlier, corrects=corrects, total_epsilon_exact=epsilon, total_delta_exact=delta
+        )
+
+    def rewritten(self, value: Series, document: ReleaseDocument, before: bytes) -> SeriesPart:
+        """An erratum states it anew, and replaces the very release; one that is written once more stays the same one."""
+        part, old = self.part(value, document), read_strictly(before)
+        said = old.part(SeriesPart)
+        if part.corrects is None or part.corrects == (None if said is None else said.corrects):
+            return part
+        if part.corrects.digest != sha256(before):
+            raise OtherRelease("[series] corrects: expected the release that is written anew, found another.")
+        if old.card.version == document.card.version:
+            raise OtherRelease("[card] version: expected another one than that of the release which the erratum corrects.")
+        return part
+
+    def section(self, part: SeriesPart) -> Section:
+        """The register's releases, with a row for each earlier one."""
+        return Section(
+            anchor="series",
+            heading="Releases of the same register",
+            sentences=tuple(_sentences(part)),
+            label="Earlier releases",
+            columns=_COLUMNS,
+            rows=tuple(_row(one) for one in part.earlier),
+        )
+
+
+def _sentences(part: SeriesPart) -> list[str]:
+    found = [f"This release belongs to the series “{part.name}”, from records of the same persons."]
+    if part.corrects is not None:
+        found.append(
+            f"It is an erratum: it replaces version {part.corrects.version} (release.json with the SHA-256 checksum "
+            f"{part.corrects.digest}). {part.corrects.reason} Rows and figures are the same, so it spent nothing."
+        )
+    if not part.earlier:
+        return found
+    if part.total_epsilon_exact is None:
+        found.append("One of the releases promises nothing to a person, so no sum is stated.")
+    else:
+        delta = "" if part.total_delta_exact in (None, "0") else f" and delta {part.total_delta_exact}"
+        found.append(
+            f"For a person who is in all of them, this one included, the privacy losses add up to at most epsilon "
+            f"{exact_epsilon(part.total_epsilon_exact)}{delta} (sequential composition). An erratum and the release that it "
+            "replaces count once. Other publications from the same records add to this."
+        )
+    return found
+
+
+def _row(one: EarlierPart) -> tuple[str, str, str, str, str]:
+    person = "not promised" if one.person_epsilon_exact is None else exact_epsilon(one.person_epsilon_exact)
+    erratum = " (erratum)" if one.corrects is not None else ""
+    changed = " ".join(one.changed) or "Nothing in bins and rules."
+    return f"{one.title}, version {one.version}{erratum}", one.published, exact_epsilon(one.epsilon_exact), person, changed
+
+
+WRITING = _Series()

@@ -1,0 +1,55 @@
+"""What the specification asks of an option that is a folder (`synthrelease.parts`): the hooks of `building.py`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Generic, TypeVar, cast
+
+from synthrelease.accounting.guarantee import Loss
+from synthrelease.domain.schema import Schema
+from synthrelease.parts import each
+from synthrelease.toml.fields import SpecTable
+from synthrelease.toml.problems import Problems
+from synthrelease.toml.tables import ReleaseFile
+
+Table = TypeVar("Table", bound=SpecTable)
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Surroundings:
+    """The rest of the two files, when an option is built.
+
+    Attributes
+    ----------
+    file : the configuration that has the table of the option; paths in it are relative to this.
+    """
+
+    file: Path
+    release: ReleaseFile
+    schema: Schema
+
+
+class Building(Generic[Table, Value]):
+    """The hooks, in the order in which a release meets them, with what most options answer."""
+
+    def build(self, table: Table, around: Surroundings, problems: Problems) -> Value:
+        """What the specification holds of the table; every setting that does not go with it becomes a problem."""
+        return cast(Value, table)
+
+    def check_new(self, value: Value, problems: Problems) -> None:
+        """Add a problem for what a new release must not say."""
+
+    def most_rows(self, value: Value) -> int | None:
+        """How many rows the private file has at most, where the table says so."""
+        return None
+
+    def plan_text(self, value: Value, total: Loss, rows: int) -> str:
+        """What `plan` says of it, for a private file of so many rows; empty for nothing."""
+        return ""
+
+
+def buildings() -> dict[str, Building]:
+    """The hooks of every option, by its name."""
+    return each("building")
