@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
 from synthrelease.accounting.guarantee import Guarantee, Loss
 from synthrelease.accounting.sampling import of_the_population
 from synthrelease.published.parts import ExactText, Part
-from synthrelease.toml.population import PopulationTable
+
+if TYPE_CHECKING:
+    from synthrelease.toml.population import PopulationTable
 
 
 class PopulationPart(Part):
