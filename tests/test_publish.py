@@ -32,7 +32,7 @@ from synthrelease.resources import file_digest
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.shortlist import RehearsedTable, shortlist_text
 from synthrelease.specification.spec import load_spec
-from tests.helpers.tiny import EPSILON, write_config, write_data
+from tests.helpers.tiny import EPSILON, NOT_PROMISED, write_config, write_data
 
 pytestmark = pytest.mark.slow
 
@@ -125,7 +125,7 @@ def test_the_private_file_is_opened_before_the_charge_only_where_its_size_is_tha
 
 
 def test_a_shortlist_that_was_rehearsed_on_the_private_file_is_refused(tmp_path: Path) -> None:
-    config, data = write_config(tmp_path), write_data(tmp_path)
+    config, data = write_config(tmp_path, NOT_PROMISED), write_data(tmp_path)
     synthrelease.rehearse(config, data, tmp_path / "trial", keep=1, copies=0, target=0.5, seed=1)
     shortlist = tmp_path / "trial" / "shortlist.toml"
     assert "which is said to be public" in refused(tmp_path, InputError, shortlist=shortlist)

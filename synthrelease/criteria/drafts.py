@@ -136,14 +136,14 @@ class CriterionDraft:
     ----------
     in_place_of : the name of the criterion that this one stands for where that one could only have a far wider limit, because
         bins are too wide for it; empty where it stands for none.
-    asks : "single columns", which independent columns have right; "pairs" where it is about how columns hang together at large:
-        a draft needs one of these that independent columns fail.
+    asks : "single columns", or "shares of single columns" where its figure is one, which independent columns have right;
+        "pairs" where it is about how columns hang together at large: a draft needs one of these that independent columns fail.
     """
 
     settings: Mapping[str, object]
     remark: str
     in_place_of: str = ""
-    asks: Literal["", "single columns", "pairs"] = ""
+    asks: Literal["", "single columns", "shares of single columns", "pairs"] = ""
 
 
 def budget(wanted: float) -> Fraction:

@@ -106,7 +106,7 @@ class AbsoluteMarginalError(MarginalCriterion):
                 "epsilon": budget(NOISE_SHARE / (file.n_rows * file.cell)),
             },
             remark="no bin of one column may be off by more than this share of all rows",
-            asks="single columns",
+            asks="shares of single columns",
         )
 
     def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:

@@ -1,6 +1,6 @@
 """Writing what a rehearsal proposes into the configuration: the generation budget and the law of the number of rounds.
 
-Both are chosen on public data, so they are fixed before any private file is read (theory 2b: the law is public).
+Both are chosen on public data, so they are fixed before any private file is read (theory 2b, price of a law).
 """
 
 from __future__ import annotations

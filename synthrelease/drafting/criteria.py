@@ -57,7 +57,7 @@ class AcceptanceDraft:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Standing:
+class DraftStanding:
     """A draft beside independent columns, on the public file.
 
     Attributes
@@ -193,7 +193,7 @@ OTHERS = "all others"
 
 def settle(
     draft: AcceptanceDraft, spec: ReleaseSpec, public: Counts, seed: int, *, tied: bool
-) -> tuple[AcceptanceDraft, Standing]:
+) -> tuple[AcceptanceDraft, DraftStanding]:
     """The criteria with thresholds and budgets that the public file shows to be possible, without those that say nothing; and
     how the draft stands.
 
@@ -222,10 +222,10 @@ def settle(
         for index, one in enumerate(draft.criteria)
     ]
     settled = one_of_each(draft.criteria, settled)
-    places = [(place, each.settings["kind"], each.asks) for place, each in enumerate(draft.criteria)]
-    of_pairs = [place for place, _, asks in places if asks == "pairs"]  # of all, and of the strongest where these are others
-    of_bins = next(place for place, kind, asks in places if asks and kind == "absolute_marginal_error")
-    standing = Standing(
+    asked = [each.asks for each in draft.criteria]
+    of_pairs = [place for place, asks in enumerate(asked) if asks == "pairs"]  # of all; of the strongest
+    of_bins = asked.index("shares of single columns")
+    standing = DraftStanding(
         bins=_typical(attempts, of_bins),
         fits=_typical(attempts, of_pairs[0]),
         independent=found[of_pairs[0]].independent,
@@ -318,7 +318,7 @@ def _settled(
         f"On the public file: {_shown(yardstick.perfect)} between its halves, up to {_shown(max(fits))} in {len(fits)} fits of "
         f"this draft, {_shown(yardstick.independent)} if columns were independent"
     )
-    if yardstick.independent <= threshold and draft.asks != "single columns":
+    if yardstick.independent <= threshold and "single columns" not in draft.asks:
         return f"{name}: a table with independent columns would pass. {seen}"
     epsilon = budget(NOISE_SHARE * sensitivity / threshold)
     if epsilon > MOST_EPSILON:

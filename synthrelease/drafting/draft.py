@@ -27,7 +27,7 @@ from synthrelease.drafting.codebook import CodebookEntry, no_answers, read_codeb
 from synthrelease.drafting.codelists import one_to_one
 from synthrelease.drafting.column_draft import Answers, ColumnDraft, LeftOut
 from synthrelease.drafting.columns import draft_column, without_role
-from synthrelease.drafting.criteria import MOST_OFF, AcceptanceDraft, Standing, draft_acceptance, settle, ties
+from synthrelease.drafting.criteria import MOST_OFF, AcceptanceDraft, DraftStanding, draft_acceptance, settle, ties
 from synthrelease.drafting.dates import DateColumn, date_column, date_format, draft_dates
 from synthrelease.drafting.gaps import with_bins_for_gaps
 from synthrelease.drafting.persons import AS_KEY, UnitAnswer, with_drafted_order
@@ -221,7 +221,7 @@ _KEPT = ": those of the pairs that hang together most, then those with the fewes
 _KEPT_IN_COARSER = f"{_KEPT}, in coarser bins"
 
 
-def _too_many(n_columns: int, n_rows: int, standing: Standing) -> str:
+def _too_many(n_columns: int, n_rows: int, standing: DraftStanding) -> str:
     """Why a draft of all columns is none."""
     found = []
     if standing.bins > MOST_OFF:
@@ -252,7 +252,7 @@ class _Tried:
     drafting: _Drafting
     choices: Choices
     acceptance: AcceptanceDraft
-    standing: Standing
+    standing: DraftStanding
     table: Counts
     pairs: tuple[Pair, ...]
 

@@ -15,7 +15,7 @@ import pytest
 
 from tests.cli.test_cli import run, words
 from tests.conftest import ROOT
-from tests.helpers.tiny import write_config, write_data
+from tests.helpers.tiny import NOT_PROMISED, write_config, write_data
 
 pytestmark = pytest.mark.slow
 
@@ -23,6 +23,7 @@ SPACE = {
     "degree = 1": "degree = [1, 2]",
     "epsilon_split = 0.5": "epsilon_split = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8]",
     "generation = 10": "generation = 1",
+    **NOT_PROMISED,
 }
 SEED = ("--seed", "3")
 

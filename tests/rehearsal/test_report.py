@@ -27,11 +27,12 @@ from synthrelease.rehearsal.report import describe, document, page, write_report
 from synthrelease.rehearsal.words import outlook_words
 from synthrelease.specification.shortlist import narrowed
 from synthrelease.specification.spec import load_spec
-from tests.helpers.tiny import write_config, write_data
+from tests.helpers.tiny import NOT_PROMISED, write_config, write_data
 
 TITLE = "<b>Coins</b> & \"more\" 'of' them"
 CRITERION = "<i>mar & ginals</i> $_$"
 SPACE = {
+    **NOT_PROMISED,
     'title = "Coins"': f"title = {json.dumps(TITLE)}",
     'name = "marginals"': f'name = "{CRITERION}"',
     "degree = 1\n": "degree = [1, 2]\n",
