@@ -17,6 +17,7 @@ from synthrelease.bundle.folder import write_bundle
 from synthrelease.candidates.generators import GENERATORS
 from synthrelease.candidates.projections import PROJECTIONS
 from synthrelease.criteria import CRITERIA
+from synthrelease.parts import PARTS
 from tests.conftest import ROOT
 
 pytestmark = pytest.mark.slow
@@ -25,13 +26,21 @@ PACKAGE = ROOT / "synthrelease"
 YAML = "bundle/yaml_text.py"
 TREES = {path.relative_to(PACKAGE).as_posix(): ast.parse(path.read_text()) for path in sorted(PACKAGE.rglob("*.py"))}
 
-TABLE = re.findall(r"^\| (\d+) \| `(\w+)` \|", (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8"), re.MULTILINE)
+TABLE = re.findall(r"^\| (\d+) \| `([\w.]+)` \|", (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8"), re.MULTILINE)
 FLOORS = {room: int(floor) for floor, room in TABLE}
 """The floor of every room, from the table in docs/architecture.md: a room imports only from floors below its own."""
 
 
 def room(path: str) -> str:
-    return path.split("/")[0].removesuffix(".py")
+    """The room of a file; a file of an option belongs to the floor that it is named after, such as `parts.table`."""
+    steps = path.removesuffix(".py").split("/")
+    return f"parts.{steps[2]}" if steps[0] == "parts" and len(steps) == 3 and steps[2] != "__init__" else steps[0]
+
+
+def room_of_module(name: str) -> str:
+    """The room of an imported name, such as `synthrelease.parts.series.table.SeriesTable`."""
+    steps = name.split(".")[1:]
+    return f"parts.{steps[2]}" if steps[0] == "parts" and len(steps) > 2 else steps[0]
 
 
 def folder(path: str) -> str:
@@ -88,7 +97,7 @@ def test_every_room_imports_only_from_rooms_below_it(path: str) -> None:
         name
         for module in imported(TREES[path])
         if module.startswith("synthrelease.")
-        for name in [module.split(".")[1]]
+        for name in [room_of_module(module)]
         if name != room(path) and FLOORS.get(name, 0) >= FLOORS[room(path)]
     }
     assert above == set()
@@ -112,9 +121,17 @@ def kinds_of(package: str, tree: ast.Module) -> set[str]:
     return {f"{package}.{place.partition(':')[0]}" for place in places}
 
 
+def options_of(tree: ast.Module) -> set[str]:
+    """The files of options that a module asks for by their floor: `each("table")` loads that of every folder."""
+    asked = [node.args[0] for node in ast.walk(tree) if isinstance(node, ast.Call) and calls("each")(node) and node.args]
+    floors = {each.value for each in asked if isinstance(each, ast.Constant)}
+    return {f"synthrelease.parts.{name}.{floor}" for name in PARTS for floor in floors} & set(MODULES)
+
+
 def import_graph(modules: dict[str, ast.Module]) -> dict[str, set[str]]:
-    """What each module imports of the others, wherever in the file: at its top, in a function, for types, or as a kind."""
-    graph: dict[str, set[str]] = {module: kinds_of(module, tree) for module, tree in modules.items()}
+    """What each module imports of the others, wherever in the file: at its top, in a function, for types, as a kind or an
+    option."""
+    graph: dict[str, set[str]] = {module: kinds_of(module, tree) | options_of(tree) for module, tree in modules.items()}
     for module, tree in modules.items():
         for node in ast.walk(tree):
             if isinstance(node, ast.Import):
@@ -535,6 +552,7 @@ def closure(module: str) -> set[str]:
             if isinstance(node, ast.ImportFrom) and id(node) not in skipped:
                 found |= {node.module or "", *(f"{node.module}.{alias.name}" for alias in node.names)}
         parts = name.split(".")
+        found |= options_of(MODULES[name])
         return (found | {".".join(parts[:count]) for count in range(2, len(parts))}) & set(MODULES)
 
     reached, left = set[str](), {module}
@@ -548,7 +566,8 @@ def closure(module: str) -> set[str]:
 def test_what_stands_alone_of_a_verification_imports_no_writer_and_can_be_read() -> None:
     reached = closure(ALONE)
     assert {name.split(".")[1] for name in reached} == {
-        "accounting", "connections", "domain", "errors", "published", "specification", "spreadsheets", "toml", "verification"
+        "accounting", "domain", "errors", "loading", "parts", "published", "specification", "spreadsheets", "toml",
+        "verification",
     }  # fmt: skip
     files = [name.removeprefix("synthrelease.").replace(".", "/") for name in reached]
     lines = sum(
@@ -621,5 +640,6 @@ def test_a_reader_loads_few_modules_and_none_of_the_enclave(code: str, most: int
         write_files(rich_bundle(), folder)
     loaded = loaded_by(code.format(folder=str(folder)))
     protected = {"synthrelease.enclave", "synthrelease.enclave.protection"} if "cli" in code else set()  # of every command
-    assert len(loaded) <= most
+    words = {f"synthrelease.parts.{name}" for name in PARTS}  # a docstring each
+    assert len(loaded - words) <= most
     assert {name.split(".")[1] for name in loaded - {"synthrelease"} - protected}.isdisjoint(BEHIND_THE_DOOR)

@@ -14,8 +14,9 @@ from synthrelease.bounds.knowledge import Knowledge
 from synthrelease.bounds.ranges import Range, count_range, ratio_range
 from synthrelease.bounds.values import check_numbers, limits_of, numbers_of, tells_values
 from synthrelease.bounds.words import Bound
+from synthrelease.domain.published_column import PublishedColumn
 from synthrelease.errors import InputError
-from synthrelease.published import PublishedColumn, PublishedRelease, load
+from synthrelease.published import PublishedRelease, load
 
 MAX_CELLS = 1_000_000
 """Cells of the table of a query's columns."""

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from synthrelease.domain.axes import spread_out
+from synthrelease.domain.published_column import PublishedColumn
 from synthrelease.domain.rules import (
     IS_MISSING,
     All,
@@ -29,7 +30,7 @@ from synthrelease.domain.rules import (
     parse_rule,
 )
 from synthrelease.errors import InputError, cut, listing
-from synthrelease.published import PublishedColumn, PublishedRelease
+from synthrelease.published import PublishedRelease
 
 LONGEST = 20_000
 """Characters of a question."""

@@ -14,8 +14,9 @@ import numpy as np
 from synthrelease.bounds.conditions import Condition, parse_condition
 from synthrelease.bounds.knowledge import Knowledge
 from synthrelease.criteria.known_errors import CellError, MeanError, RatioError, Unmatched
+from synthrelease.domain.published_column import PublishedColumn
 from synthrelease.errors import InputError
-from synthrelease.published import PublishedColumn, PublishedRelease
+from synthrelease.published import PublishedRelease
 from synthrelease.toml.queries import IntendedQueryTable
 
 CONFIDENCE = 0.95

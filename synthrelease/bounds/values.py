@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from synthrelease.domain.published_column import PublishedColumn
 from synthrelease.errors import InputError, closest, cut, listing
-from synthrelease.published import PublishedColumn, PublishedRelease
+from synthrelease.published import PublishedRelease
 
 
 def numbers_of(column: PublishedColumn) -> np.ndarray:

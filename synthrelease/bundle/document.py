@@ -7,7 +7,7 @@ from fractions import Fraction
 from importlib.metadata import PackageNotFoundError, version
 
 from synthrelease.bundle.interval import LEVEL, laplace_interval
-from synthrelease.bundle.part import with_parts
+from synthrelease.bundle.options import with_parts
 from synthrelease.bundle.planned import parameters, planned_parts
 from synthrelease.criteria import Criterion, Score
 from synthrelease.published.calibration import CalibrationPart

@@ -9,8 +9,8 @@ from synthrelease.bundle import imputing, measurements
 from synthrelease.bundle.contents import table_files, written
 from synthrelease.bundle.document import own_version, with_flavour, writers
 from synthrelease.bundle.estimating import with_estimates
+from synthrelease.bundle.options import with_parts
 from synthrelease.bundle.part import OtherRelease as OtherRelease
-from synthrelease.bundle.part import with_parts
 from synthrelease.bundle.weights import calibrated
 from synthrelease.domain.schema import Transformation
 from synthrelease.errors import Unexpected

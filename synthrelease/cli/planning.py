@@ -132,7 +132,7 @@ def _print_estimates(spec: ReleaseSpec, rows: int | None) -> None:
 def _print_options(spec: ReleaseSpec, rows: int | None) -> None:
     from synthrelease.accounting.guarantee import Loss
     from synthrelease.releasing.attempt_costs import usual_rows
-    from synthrelease.specification.part import buildings
+    from synthrelease.specification.options import buildings
 
     hooks, total = buildings(), Loss(spec.plan.total.epsilon, spec.plan.total.delta)
     for name, value in spec.parts.items():

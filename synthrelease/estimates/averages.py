@@ -16,13 +16,13 @@ import numpy as np
 
 from synthrelease.bounds.conditions import over_cells
 from synthrelease.bounds.values import limits_of, numbers_of, tells_values
+from synthrelease.domain.published_column import PublishedColumn
 from synthrelease.errors import InputError
 from synthrelease.estimates.questions import Question
 from synthrelease.estimates.ratios import Ratio, possible
 from synthrelease.estimates.tables import NoisyTables
 from synthrelease.estimates.words import Term
 from synthrelease.measurements.laws import half_width
-from synthrelease.published import PublishedColumn
 
 Ends = tuple[float, float, float, float]
 """The lower and upper end of an interval for the file, and of one for a population."""

@@ -17,9 +17,10 @@ import numpy as np
 from synthrelease.bounds.conditions import excluded
 from synthrelease.bounds.kept import KeptRows
 from synthrelease.domain.axes import added_up, spread_out
+from synthrelease.domain.published_column import PublishedColumn
 from synthrelease.errors import InputError, listing
 from synthrelease.measurements.laws import Noises, variance
-from synthrelease.published import PublishedColumn, PublishedRelease
+from synthrelease.published import PublishedRelease
 from synthrelease.published.measurements import PublishedMeasurement
 
 _MAX_CELLS = 1_000_000

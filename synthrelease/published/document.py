@@ -230,7 +230,7 @@ class SelectionPart(Part):
 Said = TypeVar("Said", bound=Part)
 
 
-class _Core(Part):
+class _DocumentCore(Part):
     """What stands in every release.json, and in the order of its fields before the options."""
 
     format: Literal[5]
@@ -263,14 +263,13 @@ class _Core(Part):
 
 
 if TYPE_CHECKING:
-    _WithOptions = _Core
+    _DocumentWithOptions = _DocumentCore
 else:
-    _WithOptions = create_model(
-        "_WithOptions", __base__=_Core, **{name: (part | None, None) for name, part in each("published").items()}
-    )
+    _OPTIONS = {name: (part | None, None) for name, part in each("published").items()}
+    _DocumentWithOptions = create_model("_DocumentWithOptions", __base__=_DocumentCore, **_OPTIONS)
 
 
-class ReleaseDocument(_WithOptions):
+class ReleaseDocument(_DocumentWithOptions):
     """The whole of release.json. Options that are a folder of `synthrelease.parts` have a field each, absent where not used.
 
     Attributes

@@ -8,7 +8,6 @@ from typing import Generic, TypeVar, cast
 
 from synthrelease.accounting.guarantee import Loss
 from synthrelease.domain.schema import Schema
-from synthrelease.parts import each
 from synthrelease.toml.fields import SpecTable
 from synthrelease.toml.problems import Problems
 from synthrelease.toml.tables import ReleaseFile
@@ -48,8 +47,3 @@ class Building(Generic[Table, Value]):
     def plan_text(self, value: Value, total: Loss, rows: int) -> str:
         """What `plan` says of it, for a private file of so many rows; empty for nothing."""
         return ""
-
-
-def buildings() -> dict[str, Building]:
-    """The hooks of every option, by its name."""
-    return each("building")

@@ -26,7 +26,7 @@ from synthrelease.domain.schema import Schema
 from synthrelease.errors import InputError, Problem, SpecError
 from synthrelease.measurements.noisy_tables import NoisyMarginals
 from synthrelease.specification.canonical import canonical_text, with_digests
-from synthrelease.specification.part import buildings
+from synthrelease.specification.options import buildings
 from synthrelease.specification.persons import check_unit_answered
 from synthrelease.toml.budget import UnitTable
 from synthrelease.toml.bundle import BundleTable

@@ -31,7 +31,8 @@ from synthrelease.specification.categories import ColumnError
 from synthrelease.specification.codelists import with_codelists
 from synthrelease.specification.columns import build_column, group_binning
 from synthrelease.specification.level_rules import with_levels_written_out
-from synthrelease.specification.part import Surroundings, buildings
+from synthrelease.specification.options import buildings
+from synthrelease.specification.part import Surroundings
 from synthrelease.specification.persons import check_unit
 from synthrelease.specification.pieces import check_partition, check_split, partition_rule, split_rule
 from synthrelease.specification.queries import check_queries

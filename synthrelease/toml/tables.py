@@ -25,7 +25,7 @@ MAX_TABLES = 200
 Table = TypeVar("Table", bound=SpecTable)
 
 
-class _Core(SpecTable):
+class _ReleaseCore(SpecTable):
     """What stands before the options, in the order of the settings; `ReleaseFile` has the words."""
 
     extends: str | None = None
@@ -46,17 +46,17 @@ class _Core(SpecTable):
 
 
 if TYPE_CHECKING:
-    _WithOptions = _Core
+    _ReleaseWithOptions = _ReleaseCore
 else:
-    _WithOptions = create_model(
-        "_WithOptions",
-        __base__=_Core,
+    _ReleaseWithOptions = create_model(
+        "_ReleaseWithOptions",
+        __base__=_ReleaseCore,
         __doc__="\n".join(["Attributes", "----------", *(f"{name} : {words(name)}" for name in each("table"))]),
         **{name: (table | None, None) for name, table in each("table").items()},
     )
 
 
-class ReleaseFile(_WithOptions):
+class ReleaseFile(_ReleaseWithOptions):
     """configs/NAME.toml: the columns, the space of configurations and the budget of a release. Options that are a folder of
     `synthrelease.parts` have a table each, too.
 

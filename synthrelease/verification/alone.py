@@ -25,7 +25,8 @@ from synthrelease.verification.charges import charges
 from synthrelease.verification.checks import Check, made
 from synthrelease.verification.commitment import committed
 from synthrelease.verification.flavour import flavour
-from synthrelease.verification.part import Known, options
+from synthrelease.verification.options import options
+from synthrelease.verification.part import KnownFiles
 from synthrelease.verification.reading import Earlier, Signature, checksums, signature
 from synthrelease.verification.schema import Rebuilt, SchemaProblem, rebuild
 from synthrelease.verification.stated import specification
@@ -79,7 +80,7 @@ def verify_alone(
     checks.append(made("plausibility", lambda: _plausible(rebuilt, table)))
     checks.append(made("privacy charges", lambda: charges(document)))
     checks.append(made("flavour", lambda: flavour(document)))
-    checks += options(document, Known(table=table, earlier=earlier))
+    checks += options(document, KnownFiles(table=table, earlier=earlier))
     if commitment is not None:
         checks.append(committed(document, commitment))
     return Alone(checks=tuple(checks), signature=signed, read=(document, rebuilt, table))

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.specification.canonical import WORDS
-from synthrelease.verification.part import verifyings
+from synthrelease.verification.options import verifyings
 
 
 def beyond(document: ReleaseDocument) -> Iterator[str]:

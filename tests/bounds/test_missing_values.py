@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from synthrelease.bounds import bound
-from synthrelease.published import PublishedColumn, PublishedRelease
+from synthrelease.domain.published_column import PublishedColumn
+from synthrelease.published import PublishedRelease
 from tests.helpers.published import integer_column, published, score
 
 pytestmark = pytest.mark.slow

@@ -14,10 +14,11 @@ import pytest
 
 from synthrelease.accounting.charges import Charge
 from synthrelease.accounting.rows import RowsRule
+from synthrelease.domain.published_column import PublishedColumn
 from synthrelease.errors import InputError
 from synthrelease.estimates import estimate
 from synthrelease.estimates.words import Term
-from synthrelease.published import DomainPart, PublishedColumn, PublishedRelease
+from synthrelease.published import DomainPart, PublishedRelease
 from synthrelease.published.measurements import PublishedMeasurement
 from synthrelease.published.release import Measurements
 from tests.helpers.published import category_column, integer_column, published

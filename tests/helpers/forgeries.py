@@ -120,11 +120,10 @@ def with_budgets(files: Mapping[str, bytes], document: Tables, change: Callable[
     read = ReleaseDocument.model_validate_json(json.dumps(document))
     n = read.rows_worked_with
     guarantee = stated_guarantee(spec, n if read.domain.file_rows is None else read.domain.file_rows, n)
-    parts = (read.calibration, read.partition, read.population, read.split)
     return document | {
         "charges": ChargePart.of(spec.plan.total).model_dump(mode="json"),
         "guarantee": GuaranteePart.of(guarantee).model_dump(mode="json"),
-        "flavour": FlavourPart.of(guarantee, read.domain.way, *(part is not None for part in parts)).model_dump(mode="json"),
+        "flavour": FlavourPart.of(guarantee, read.domain, read.stated).model_dump(mode="json"),
     }
 
 

@@ -12,7 +12,8 @@ import numpy as np
 from synthrelease.accounting.charges import Charge
 from synthrelease.accounting.guarantee import Guarantee
 from synthrelease.criteria import Score
-from synthrelease.published import DomainPart, Evaluation, PublishedColumn, PublishedRelease, RulePart
+from synthrelease.domain.published_column import PublishedColumn
+from synthrelease.published import DomainPart, Evaluation, PublishedRelease, RulePart
 
 NEARLY_NO_NOISE = 1e-9
 

@@ -9,7 +9,8 @@ import numpy as np
 
 from synthrelease.bounds.conditions import parse_condition
 from synthrelease.domain.counts import Counts
-from synthrelease.published import PublishedColumn, PublishedRelease
+from synthrelease.domain.published_column import PublishedColumn
+from synthrelease.published import PublishedRelease
 
 
 @dataclass(frozen=True, kw_only=True)

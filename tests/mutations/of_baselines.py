@@ -82,9 +82,9 @@ OF_BASELINES = (
     Mutation(
         name="flavour: published totals are left out of the scope",
         breaks="an exactly published fact that no scope names",
-        place="published.flavour:ScopePart.of",
-        old='["calibration.margins"] if calibrated else []',
-        new="[]",
+        place="published.calibration:CalibrationPart.exact_facts",
+        old='(("published_figures", "calibration.margins"),)',
+        new="()",
         tests=(FLAVOUR,),
     ),
     Mutation(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.mutations.machinery import Mutation
 
 DOCUMENT = "tests/published/test_document.py"
-SERIES = "tests/verification/test_series.py"
+SERIES = "tests/parts/test_series.py"
 STATISTICAL = "tests/bundle/test_statistical.py"
 CHARGES = f"{DOCUMENT}::test_a_charge_is_the_same_after_the_way_through_the_document"
 GUARANTEES = f"{DOCUMENT}::test_a_guarantee_is_the_same_after_the_way_through_the_document"
@@ -70,7 +70,7 @@ OF_DOCUMENTS = (
     Mutation(
         name="series: an erratum counts again",
         breaks="the sum for a person is not that of the releases which spent",
-        place="bundle.series:total",
+        place="parts.series.summing:total",
         old="spent.setdefault(_origin(digest, corrected), costs)",
         new="spent.setdefault(digest, costs)",
         tests=(f"{SERIES}::test_the_sum_counts_every_release_once_whatever_errata_it_has",),
@@ -78,7 +78,7 @@ OF_DOCUMENTS = (
     Mutation(
         name="series: a release that promises a person nothing counts as nothing",
         breaks="a sum is stated where there is none",
-        place="bundle.series:total",
+        place="parts.series.summing:total",
         old="return (None, None)",
         new="continue",
         tests=(f"{SERIES}::test_the_sum_counts_every_release_once_whatever_errata_it_has",),
@@ -86,7 +86,7 @@ OF_DOCUMENTS = (
     Mutation(
         name="series: verify does not add up",
         breaks="a sum is stated that does not follow from what is listed",
-        place="verification.series:_problems",
+        place="parts.series.verifying:SeriesVerifying.problems",
         old="sums != (part.total_epsilon_exact, part.total_delta_exact)",
         new="False",
         tests=(f"{SERIES}::test_a_sum_that_does_not_follow_is_found_without_the_earlier_releases",),
@@ -94,7 +94,7 @@ OF_DOCUMENTS = (
     Mutation(
         name="series: any rows are an erratum's",
         breaks="another release, which spent, passes for an erratum",
-        place="verification.series:_not_corrected",
+        place="parts.series.verifying:_not_corrected",
         old="not rows.counts.same_as(table.counts)",
         new="False",
         tests=(f"{SERIES}::test_an_erratum_replaces_a_release_and_spends_nothing",),
@@ -102,8 +102,8 @@ OF_DOCUMENTS = (
     Mutation(
         name="publish: an erratum is run",
         breaks="what is said to spend nothing spends the budget again",
-        place="publish:check_before_spending",
-        old="spec.series is not None and spec.series.corrected is not None",
+        place="parts.series.building:SeriesBuilding.check_new",
+        old="value.corrected is not None",
         new="False",
         tests=(f"{SERIES}::test_mistakes_in_a_series_are_said_before_anything_is_spent",),
     ),

@@ -9,6 +9,8 @@ WHOLE, ATTAINED = "tests/whole/test_pieces.py", f"{SAMPLING}::test_the_bound_is_
 TREE = f"{PIECES}::test_the_births_in_two_pieces_cost_8_in_place_of_9_55"
 LAW = f"{PIECES}::test_the_law_of_the_pieces_is_multivariate_hypergeometric"
 DOORS = f"{PIECES}::test_pieces_have_doors_and_meters_of_their_own_and_the_whole_is_closed"
+SAMPLE = "tests/parts/test_population.py"
+NO_SAMPLE = f"{SAMPLE}::test_what_says_that_it_is_no_simple_random_sample_is_refused"
 FORGED = f"{WHOLE}::test_forged_pieces_are_found"
 REFUSED = f"{WHOLE}::test_what_does_not_go_together_is_refused"
 
@@ -168,25 +170,25 @@ OF_PIECES = (
     Mutation(
         name="population: clusters of a person's records pass for a simple random sample",
         breaks="a bound that does not hold",
-        place="specification.population:check_population",
+        place="parts.population.building:PopulationBuilding.build",
         old="release.unit.records > 1",
         new="False",
-        tests=(REFUSED,),
+        tests=(NO_SAMPLE,),
     ),
     Mutation(
         name="population: any design",
         breaks="a bound that does not hold",
-        place="toml.population:PopulationTable._proved",
+        place="parts.population.table:PopulationTable._proved",
         old="sample != SIMPLE",
         new="False",
-        tests=(REFUSED,),
+        tests=(NO_SAMPLE,),
     ),
     Mutation(
         name="population: half of the release is amplified",
         breaks="a part in place of the sum",
-        place="published.population:PopulationPart.of",
-        old="of_the_population(Loss(guarantee.epsilon, guarantee.delta), sampled, table.size)",
-        new="of_the_population(Loss(guarantee.epsilon / 2, guarantee.delta), sampled, table.size)",
-        tests=(f"{WHOLE}::test_a_member_of_the_population_has_a_sentence_of_his_own",),
+        place="parts.population.writing:PopulationWriting.part",
+        old="of_the_population(Loss(guarantee.epsilon, guarantee.delta), rows, value.size)",
+        new="of_the_population(Loss(guarantee.epsilon / 2, guarantee.delta), rows, value.size)",
+        tests=(f"{SAMPLE}::test_a_member_of_the_population_has_a_sentence_of_his_own",),
     ),
 )

@@ -9,11 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from synthrelease.verification.population import population
 
 from synthrelease.accounting.charges import mechanism
-from synthrelease.accounting.guarantee import Loss
-from synthrelease.accounting.sampling import of_the_population
 from synthrelease.bounds import bound
 from synthrelease.bundle import write_bundle
 from synthrelease.domain.counts import Counts
@@ -35,8 +32,7 @@ from tests.helpers.tiny import write_config, write_data
 
 SELECTION = "[selection]\nstop_probability = 0.001\n"
 PARTITION = "[partition]\nfit = 0.6\nscore = 0.4\n"
-POPULATION = '[population]\nsize = 4010\nsample = "simple random, without replacement"\nsource = "Register, 2024"\n'
-CHANGES = {SELECTION: SELECTION + PARTITION + POPULATION}
+CHANGES = {SELECTION: SELECTION + PARTITION}
 
 
 def spec_of(folder: Path, more: str = PARTITION, **changes: str) -> ReleaseSpec:
@@ -146,28 +142,7 @@ def test_forged_pieces_are_found(forge: Callable[[dict[str, Any]], None], found:
     assert any(found in problem for problem in charges(forged).problems), charges(forged).problems
 
 
-# --- The population ---------------------------------------------------------------------------------------------------------
-
-
-def test_a_member_of_the_population_has_a_sentence_of_his_own(folder: Path, document: ReleaseDocument) -> None:
-    part, guarantee = document.population, document.guarantee
-    assert part is not None
-    whole = Loss(Fraction(guarantee.epsilon_exact), Fraction(0))
-    assert part.loss() == of_the_population(whole, 401, 4010)  # rows of the file, kept or not
-    assert part.loss().epsilon < whole.epsilon == load_spec(folder / "coins.toml").plan.total.epsilon
-    page = (folder / "out" / "README.md").read_text(encoding="utf-8")
-    assert "without replacement, of 401 of 4,010 records (Register, 2024)" in page
-    assert not population(document, part).problems
-
-
-@pytest.mark.parametrize(
-    "update",
-    [{"epsilon_exact": "1"}, {"size": 40100}, {"sampled": 400}, {"size": 400}, {"delta_exact": "1/1000000"}],
-)
-def test_a_forged_sentence_is_found(update: dict[str, Any], document: ReleaseDocument) -> None:
-    assert document.population is not None
-    assert population(document, document.population.model_copy(update=update)).problems
-
+# --- What does not go together
 
 UNEVEN = "[partition]\nfit = 0.99\nscore = 0.01\n"
 MEASURED = "publish_measurements = true\n"
@@ -182,10 +157,6 @@ REFUSED = {
         MARGINALS | ANSWERED,
         "a figure of its own",
     ),
-    "a stratified sample": (POPULATION.replace("simple random, without replacement", "stratified"), {}, "for strata, clusters"),
-    "persons in several records": (POPULATION + "[unit]\nrecords_per_person = 2\n", {}, "a cluster"),
-    "exact rows": (POPULATION, {"rows = 400": 'rows = "exact"'}, "does not cover whose record"),
-    "a small population": (POPULATION.replace("4010", "399"), {}, "at least 400, as [input] rows states"),
     "shares that do not add up": (PARTITION.replace("0.4", "0.3"), {}, "must add up to 1"),
     "published measurements": (MEASURED + PARTITION, MARGINALS, "about another piece"),
     "intended queries": (PARTITION + '[[intended_queries]]\nquery = "year < 5"\n', {}, "no bound for all rows"),
@@ -204,12 +175,6 @@ def test_what_does_not_go_together_is_refused(case: str, tmp_path: Path) -> None
     with pytest.raises(SpecError) as caught:
         spec_of(tmp_path, more, **changes)
     assert found in str(caught.value)
-
-
-def test_a_file_of_more_rows_than_the_population_is_refused(tmp_path: Path) -> None:
-    spec = spec_of(tmp_path, POPULATION.replace("4010", "400"))
-    with pytest.raises(InputError, match="at most 400 rows, as \\[population\\] states, found 401"):
-        release(spec, write_data(tmp_path))
 
 
 # --- Meters, dry runs, rehearsals -------------------------------------------------------------------------------------------

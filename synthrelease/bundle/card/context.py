@@ -19,7 +19,7 @@ from synthrelease.bundle.card.pictures import band_columns, error_band, of_every
 from synthrelease.bundle.card.wording import Wording
 from synthrelease.bundle.interval import LEVEL
 from synthrelease.bundle.names import file_lines, page_name
-from synthrelease.bundle.part import sections, statements
+from synthrelease.bundle.options import sections, statements
 from synthrelease.published.checksums import sha256
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.table import ReleasedTable

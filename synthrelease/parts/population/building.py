@@ -11,7 +11,7 @@ from synthrelease.specification.part import Building, Surroundings
 from synthrelease.toml.problems import Problems
 
 
-class _Population(Building[PopulationTable, PopulationTable]):
+class PopulationBuilding(Building[PopulationTable, PopulationTable]):
     """Where the file is no simple random sample, a member of the population is promised nothing."""
 
     def build(self, table: PopulationTable, around: Surroundings, problems: Problems) -> PopulationTable:
@@ -28,7 +28,7 @@ class _Population(Building[PopulationTable, PopulationTable]):
             problems.add(where, expected, f"the weight {weights[0]!r}")
         for name, other in release:
             if getattr(other, "several_releases", False):
-                expected = "no such table: a record in several releases is protected by their sum alone"
+                expected = "no such table: of several releases of the same records their sum alone could be amplified"
                 problems.add(where, expected, f"[{name}]")
         if release.input.rows == "exact":
             expected = 'no such table: with [input] rows = "exact" the guarantee does not cover whose record is kept'
@@ -54,4 +54,4 @@ class _Population(Building[PopulationTable, PopulationTable]):
         )
 
 
-BUILDING = _Population()
+BUILDING = PopulationBuilding()

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
-from synthrelease.accounting.guarantee import Guarantee, Loss
+from synthrelease.accounting.guarantee import Loss
 from synthrelease.accounting.rows import Way
-from synthrelease.accounting.sampling import of_the_population
 from synthrelease.published.parts import ExactText, Fact, Part
-
-if TYPE_CHECKING:
-    from synthrelease.parts.population.table import PopulationTable
 
 
 class PopulationPart(Part):
@@ -38,19 +34,6 @@ class PopulationPart(Part):
     def exact_facts(self, way: Way) -> tuple[Fact, ...]:
         """The file has as many rows as were drawn."""
         return (("private_file", "population.sampled"),)
-
-    @classmethod
-    def of(cls, table: PopulationTable, guarantee: Guarantee, sampled: int) -> PopulationPart:
-        """Of a release from a file of `sampled` rows."""
-        loss = of_the_population(Loss(guarantee.epsilon, guarantee.delta), sampled, table.size)
-        return cls(
-            size=table.size,
-            source=table.source,
-            sample="simple random, without replacement",
-            sampled=sampled,
-            epsilon_exact=str(loss.epsilon),
-            delta_exact=str(loss.delta),
-        )
 
     def loss(self) -> Loss:
         """The sentence as it is stated."""

@@ -10,15 +10,15 @@ from synthrelease.accounting.guarantee import Loss
 from synthrelease.accounting.sampling import of_the_population
 from synthrelease.parts.population.published import PopulationPart
 from synthrelease.published.document import ReleaseDocument
-from synthrelease.verification.part import Known, Verifying
+from synthrelease.verification.part import KnownFiles, Verifying
 
 
-class _Population(Verifying[PopulationPart]):
-    def found(self, part: PopulationPart, known: Known) -> str:
+class PopulationVerifying(Verifying[PopulationPart]):
+    def found(self, part: PopulationPart, known: KnownFiles) -> str:
         """Both numbers, and what follows."""
         return f"a sample of {part.sampled} of {part.size}: epsilon {decimal_text(part.loss().epsilon)} beside the guarantee"
 
-    def problems(self, document: ReleaseDocument, part: PopulationPart, known: Known) -> Iterator[str]:
+    def problems(self, document: ReleaseDocument, part: PopulationPart, known: KnownFiles) -> Iterator[str]:
         """Compute it once more; and nothing says that the file is another sample, or that more was published of its records."""
         guarantee = document.guarantee
         if part.sampled != document.domain.file_rows or part.sampled > part.size:
@@ -35,4 +35,4 @@ class _Population(Verifying[PopulationPart]):
             yield "population: expected none where there are other releases of the same records, found one"
 
 
-VERIFYING = _Population()
+VERIFYING = PopulationVerifying()

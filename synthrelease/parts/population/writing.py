@@ -4,22 +4,34 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from synthrelease.accounting.guarantee import Loss
+from synthrelease.accounting.sampling import of_the_population
 from synthrelease.bundle.card.numbers import exact_epsilon, figure
-from synthrelease.bundle.part import Statement, Writing
+from synthrelease.bundle.part import CardStatement, Writing
 from synthrelease.parts.population.published import PopulationPart
 from synthrelease.parts.population.table import PopulationTable
 from synthrelease.published.document import ReleaseDocument
 
 
-class _Population(Writing[PopulationTable, PopulationPart]):
+class PopulationWriting(Writing[PopulationTable, PopulationPart]):
     """What a member of the population is promised that the file is a sample of."""
 
     def part(self, value: PopulationTable, document: ReleaseDocument) -> PopulationPart | None:
         """Of a release whose file has a public number of rows."""
-        rows = document.domain.file_rows
-        return None if rows is None else PopulationPart.of(value, document.guarantee.guarantee(), rows)
+        rows, guarantee = document.domain.file_rows, document.guarantee.guarantee()
+        if rows is None:
+            return None
+        loss = of_the_population(Loss(guarantee.epsilon, guarantee.delta), rows, value.size)
+        return PopulationPart(
+            size=value.size,
+            source=value.source,
+            sample="simple random, without replacement",
+            sampled=rows,
+            epsilon_exact=str(loss.epsilon),
+            delta_exact=str(loss.delta),
+        )
 
-    def statement(self, part: PopulationPart) -> Statement:
+    def statement(self, part: PopulationPart) -> CardStatement:
         """Beside the guarantee."""
         delta = "" if part.delta_exact == "0" else f", delta = {float(Fraction(part.delta_exact)):.3g}"
         text = (
@@ -29,7 +41,7 @@ class _Population(Writing[PopulationTable, PopulationPart]):
             "that alone counts in the budget of the dataset; of several releases from the file the guarantees are added up "
             "first."
         )
-        return Statement(heading="Population", text=text)
+        return CardStatement(heading="Population", text=text)
 
 
-WRITING = _Population()
+WRITING = PopulationWriting()

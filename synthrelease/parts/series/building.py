@@ -23,7 +23,7 @@ class Series:
     reason: str = ""
 
 
-class _Series(Building[SeriesTable, Series]):
+class SeriesBuilding(Building[SeriesTable, Series]):
     def build(self, table: SeriesTable, around: Surroundings, problems: Problems) -> Series:
         """With the contents of the files that it names."""
 
@@ -48,4 +48,4 @@ class _Series(Building[SeriesTable, Series]):
             problems.add("series.corrects", expected, "one")
 
 
-BUILDING = _Series()
+BUILDING = SeriesBuilding()

@@ -11,15 +11,15 @@ from synthrelease.published.checksums import sha256
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.lines import TableError
 from synthrelease.published.table import ReleasedTable, read_csv
-from synthrelease.verification.part import Known, Verifying
+from synthrelease.verification.part import KnownFiles, Verifying
 
 
-class _Series(Verifying[SeriesPart]):
+class SeriesVerifying(Verifying[SeriesPart]):
     """The sum for a person follows from what is listed; what is listed follows from the releases that were given."""
 
     beyond = "that there are no releases of the same register but those that are named"
 
-    def found(self, part: SeriesPart, known: Known) -> str:
+    def found(self, part: SeriesPart, known: KnownFiles) -> str:
         """The sum, and how many of the releases were looked at."""
         looked = f"{len(known.earlier)} of {len(part.earlier) + (part.corrects is not None)} other releases looked at"
         of_all = (
@@ -27,7 +27,7 @@ class _Series(Verifying[SeriesPart]):
         )
         return f"{part.name}: {of_all} for a person in all; {looked}"
 
-    def problems(self, document: ReleaseDocument, part: SeriesPart, known: Known) -> Iterator[str]:
+    def problems(self, document: ReleaseDocument, part: SeriesPart, known: KnownFiles) -> Iterator[str]:
         """Of the sum, and of each release that was given."""
         sums = total(part.earlier, part.corrects, document.guarantee.person)
         if sums != (part.total_epsilon_exact, part.total_delta_exact):
@@ -70,4 +70,4 @@ def _not_corrected(
         yield f"{old.csv}: expected the same rows in an erratum, found others"
 
 
-VERIFYING = _Series()
+VERIFYING = SeriesVerifying()

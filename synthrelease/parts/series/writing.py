@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from synthrelease.bundle.card.numbers import exact_epsilon
-from synthrelease.bundle.part import Column, OtherRelease, Section, Writing
+from synthrelease.bundle.part import CardColumn, CardSection, OtherRelease, Writing
 from synthrelease.parts.series.building import Series
 from synthrelease.parts.series.published import CorrectedPart, EarlierPart, SeriesPart
 from synthrelease.parts.series.summing import earlier_part, read, total
@@ -11,15 +11,15 @@ from synthrelease.published.checksums import sha256
 from synthrelease.published.document import ReleaseDocument, read_strictly
 
 _COLUMNS = (
-    Column("earlier release"),
-    Column("published"),
-    Column("epsilon, record", "number"),
-    Column("epsilon, person", "number"),
-    Column("what is otherwise in this release", "wide"),
+    CardColumn("earlier release"),
+    CardColumn("published"),
+    CardColumn("epsilon, record", "number"),
+    CardColumn("epsilon, person", "number"),
+    CardColumn("what is otherwise in this release", "wide"),
 )
 
 
-class _Series(Writing[Series, SeriesPart]):
+class SeriesWriting(Writing[Series, SeriesPart]):
     def part(self, value: Series, document: ReleaseDocument) -> SeriesPart:
         """What each release cost, and the sum."""
         earlier = [earlier_part(content, document) for content in value.earlier]
@@ -44,9 +44,9 @@ class _Series(Writing[Series, SeriesPart]):
             raise OtherRelease("[card] version: expected another one than that of the release which the erratum corrects.")
         return part
 
-    def section(self, part: SeriesPart) -> Section:
+    def section(self, part: SeriesPart) -> CardSection:
         """The register's releases, with a row for each earlier one."""
-        return Section(
+        return CardSection(
             anchor="series",
             heading="Releases of the same register",
             sentences=tuple(_sentences(part)),
@@ -84,4 +84,4 @@ def _row(one: EarlierPart) -> tuple[str, str, str, str, str]:
     return f"{one.title}, version {one.version}{erratum}", one.published, exact_epsilon(one.epsilon_exact), person, changed
 
 
-WRITING = _Series()
+WRITING = SeriesWriting()

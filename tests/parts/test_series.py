@@ -11,9 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from synthrelease.bundle.series import changes, total
-from synthrelease.published.series import CorrectedPart, EarlierPart
-from synthrelease.specification.series import Series
 
 from synthrelease.bundle import write_bundle
 from synthrelease.bundle.commitment import commitment
@@ -21,6 +18,9 @@ from synthrelease.bundle.folder import _sealed
 from synthrelease.bundle.rewriting import OtherRelease, rewritten
 from synthrelease.errors import InputError, SpecError
 from synthrelease.ledger.account import open_ledger
+from synthrelease.parts.series.building import Series
+from synthrelease.parts.series.published import CorrectedPart, EarlierPart, SeriesPart
+from synthrelease.parts.series.summing import changes, total
 from synthrelease.publish import ReleaseRequest, check_before_spending
 from synthrelease.published.checksums import sha256
 from synthrelease.published.commitment import read_commitment
@@ -59,7 +59,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     earlier = write_files(rich_bundle(), base / "earlier")
     found = coins()
     series = Series(name="Coins, yearly", earlier=(EARLIER,))
-    return write_bundle(replace(found, spec=replace(found.spec, series=series)), base / "later"), earlier
+    return write_bundle(replace(found, spec=replace(found.spec, parts={"series": series})), base / "later"), earlier
 
 
 def problems(report: Any) -> str:
@@ -107,7 +107,7 @@ def test_the_sum_counts_every_release_once_whatever_errata_it_has(
 
 def test_a_release_says_what_earlier_ones_cost_and_what_has_changed(folders: tuple[Path, Path]) -> None:
     later, earlier = folders
-    found = read_strictly((later / "release.json").read_bytes()).series
+    found = read_strictly((later / "release.json").read_bytes()).part(SeriesPart)
     assert found is not None
     assert found.earlier[0].digest == sha256(EARLIER)
     assert Fraction(str(found.total_epsilon_exact)) == EPSILON + Fraction(140, 3)
@@ -161,8 +161,8 @@ def test_an_erratum_replaces_a_release_and_spends_nothing(tmp_path: Path) -> Non
     spec = rich_release().spec
     series = Series(name="Coins, yearly", corrected=EARLIER, reason="The unit was wrong.")
     card = spec.card.model_copy(update={"version": "2.2"})
-    files = _sealed(rewritten(rich_bundle(), replace(spec, card=card, series=series)), None)
-    found = read_strictly(files["release.json"]).series
+    files = _sealed(rewritten(rich_bundle(), replace(spec, card=card, parts={"series": series})), None)
+    found = read_strictly(files["release.json"]).part(SeriesPart)
     assert found is not None
     assert (found.total_epsilon_exact, found.total_delta_exact) == ("140/3", "0")
     assert files["data.csv"] == rich_bundle()["data.csv"]
@@ -172,12 +172,12 @@ def test_an_erratum_replaces_a_release_and_spends_nothing(tmp_path: Path) -> Non
     assert problems(verify_files(files, earlier=given)) == ""
     other = dict(rich_bundle()) | {"data.csv": rich_bundle()["data.csv"].replace(b"head,1-2\n", b"", 1)}
     assert "expected the same rows in an erratum" in problems(verify_files(files, earlier=[(earlier, other)]))
-    again = rewritten(files, replace(spec, card=card, series=series))  # as for another format
+    again = rewritten(files, replace(spec, card=card, parts={"series": series}))  # as for another format
     assert again["release.json"] == files["release.json"]
     with pytest.raises(OtherRelease, match="expected another one than that of the release which the erratum corrects"):
-        rewritten(rich_bundle(), replace(spec, series=series))
+        rewritten(rich_bundle(), replace(spec, parts={"series": series}))
     with pytest.raises(OtherRelease, match="expected the release that is written anew, found another"):
-        rewritten(rich_bundle(), replace(spec, card=card, series=replace(series, corrected=EARLIER + b" ")))
+        rewritten(rich_bundle(), replace(spec, card=card, parts={"series": replace(series, corrected=EARLIER + b" ")}))
 
 
 def test_mistakes_in_a_series_are_said_before_anything_is_spent(tmp_path: Path) -> None:

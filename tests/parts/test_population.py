@@ -1,0 +1,101 @@
+"""A release from a file that is a sample: what is said of a member of its population, refused, and checked again."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from synthrelease.accounting.guarantee import Loss
+from synthrelease.accounting.sampling import of_the_population
+from synthrelease.bundle import write_bundle
+from synthrelease.errors import InputError, SpecError
+from synthrelease.parts.population.published import PopulationPart
+from synthrelease.parts.population.verifying import VERIFYING
+from synthrelease.published.document import ReleaseDocument, read_strictly
+from synthrelease.published.table import read_csv
+from synthrelease.releasing.release import release
+from synthrelease.specification.release_spec import ReleaseSpec
+from synthrelease.specification.spec import load_spec
+from synthrelease.verification.part import KnownFiles
+from synthrelease.verification.verify import verify_bundle
+from tests.helpers.tiny import write_config, write_data
+
+SELECTION = "[selection]\nstop_probability = 0.001\n"
+POPULATION = '[population]\nsize = 4010\nsample = "simple random, without replacement"\nsource = "Register, 2024"\n'
+
+
+def spec_of(folder: Path, more: str, **changes: str) -> ReleaseSpec:
+    return load_spec(write_config(folder, {SELECTION: SELECTION + more} | changes))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    where = tmp_path_factory.mktemp("sample")
+    found = release(spec_of(where, POPULATION), write_data(where))
+    assert found is not None
+    return write_bundle(found, where / "out")
+
+
+@pytest.fixture(scope="module")
+def document(folder: Path) -> ReleaseDocument:
+    return read_strictly((folder / "release.json").read_bytes())
+
+
+def problems(folder: Path, document: ReleaseDocument, part: PopulationPart) -> list[str]:
+    known = KnownFiles(table=read_csv((folder / document.csv).read_bytes(), document.shape))
+    return list(VERIFYING.problems(document, part, known))
+
+
+def test_a_member_of_the_population_has_a_sentence_of_his_own(folder: Path, document: ReleaseDocument) -> None:
+    part, guarantee = document.part(PopulationPart), document.guarantee
+    assert part is not None
+    whole = Loss(Fraction(guarantee.epsilon_exact), Fraction(0))
+    assert part.loss() == of_the_population(whole, 401, 4010)  # rows of the file, kept or not
+    assert part.loss().epsilon < whole.epsilon == load_spec(folder.parent / "coins.toml").plan.total.epsilon
+    page = (folder / "README.md").read_text(encoding="utf-8")
+    assert "without replacement, of 401 of 4,010 records (Register, 2024)" in page
+    assert problems(folder, document, part) == []
+    assert "population.sampled" in document.flavour.scope.private_file
+    report = verify_bundle(folder)
+    assert report.passed
+    assert "a sample of 401 of 4010" in next(check.found for check in report.checks if check.name == "population")
+
+
+@pytest.mark.parametrize(
+    "update",
+    [{"epsilon_exact": "1"}, {"size": 40100}, {"sampled": 400}, {"size": 400}, {"delta_exact": "1/1000000"}],
+)
+def test_a_forged_sentence_is_found(update: dict[str, Any], folder: Path, document: ReleaseDocument) -> None:
+    part = document.part(PopulationPart)
+    assert part is not None
+    assert problems(folder, document, part.model_copy(update=update))
+
+
+REFUSED = {
+    "a stratified sample": (POPULATION.replace("simple random, without replacement", "stratified"), {}, "for strata, clusters"),
+    "persons in several records": (POPULATION + "[unit]\nrecords_per_person = 2\n", {}, "a cluster"),
+    "exact rows": (POPULATION, {"rows = 400": 'rows = "exact"'}, "does not cover whose record"),
+    "a small population": (POPULATION.replace("4010", "399"), {}, "at least 400, as [input] rows states"),
+    "a piece of a register": (
+        POPULATION + '[split]\nby = "number"\npiece = 1\nof = 2\n',
+        {},
+        "their sum alone could be amplified; found [split]",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_says_that_it_is_no_simple_random_sample_is_refused(case: str, tmp_path: Path) -> None:
+    more, changes, found = REFUSED[case]
+    with pytest.raises(SpecError) as caught:
+        spec_of(tmp_path, more, **changes)
+    assert found in str(caught.value)
+
+
+def test_a_file_of_more_rows_than_the_population_is_refused(tmp_path: Path) -> None:
+    spec = spec_of(tmp_path, POPULATION.replace("4010", "400"))
+    with pytest.raises(InputError, match="at most 400 rows, as \\[population\\] states, found 401"):
+        release(spec, write_data(tmp_path))
