@@ -10,9 +10,16 @@ from typing import Any
 import pytest
 
 from synthrelease.accounting.guarantee import Guarantee
+from synthrelease.accounting.rows import RowsRule, Way
 from synthrelease.errors import Unexpected
+from synthrelease.parts import each
+from synthrelease.published.calibration import CalibrationPart
+from synthrelease.published.costs import DomainPart
 from synthrelease.published.document import ReleaseDocument, read_leniently, read_strictly
 from synthrelease.published.flavour import FlavourPart, ScopePart
+from synthrelease.published.partition import PartitionPart
+from synthrelease.published.parts import Part
+from synthrelease.published.split import SplitPart
 from synthrelease.verification.verify import verify_files
 from tests.helpers.cards import rich_bundle
 from tests.helpers.weighting import weighted_bundle
@@ -26,13 +33,20 @@ OUTPUTS = {
     "files": "checksums of the released rows",
 }
 WORDS = {"format", "title", "description", "synthetic", "guarantee", "charges", "selection", "specification", "versions",
-         "written_by", "card", "flavour", "bundle", "series", "intended_queries", "not_promised"}  # fmt: skip
+         "written_by", "card", "flavour", "bundle", "intended_queries", "not_promised",
+         *(name for name, table in each("table").items() if table.only_words)}  # fmt: skip
 """What says nothing about the private file, whatever it is: it was fixed before the file was read."""
+STATED: list[type[Part]] = [CalibrationPart, PartitionPart, SplitPart, *each("published").values()]
+
+
+def domain(way: Way) -> DomainPart:
+    rule = RowsRule(way=way, stated=9 if way == "stated" else None, epsilon=Fraction(1) if way == "counted" else None)
+    return DomainPart.of(rule, None if way == "exact" else 10, ())
 
 
 @pytest.mark.parametrize("way", ["whole", "counted", "stated", "exact"])
 def test_every_field_is_a_fact_of_the_scope_an_output_or_words(way: Any) -> None:
-    scope = ScopePart.of(way, True, divided=True, sampled=True, split=True)
+    scope = ScopePart.of(domain(way), [part.model_construct() for part in STATED])
     roots = {place.partition(".")[0] for place in scope.places()}
     names = {field.serialization_alias or name for name, field in ReleaseDocument.model_fields.items()}
     outputs = {*OUTPUTS, *(["n_rows", "partition"] if way == "counted" else [])}
@@ -53,8 +67,8 @@ def test_places_lead_somewhere() -> None:
 
 
 def test_a_delta_makes_another_standard() -> None:
-    pure = FlavourPart.of(Guarantee(epsilon=Fraction(140, 3)), "whole", False)
-    delta = FlavourPart.of(Guarantee(epsilon=Fraction(1), delta=Fraction(1, 1000)), "counted", True)
+    pure = FlavourPart.of(Guarantee(epsilon=Fraction(140, 3)), domain("whole"))
+    delta = FlavourPart.of(Guarantee(epsilon=Fraction(1), delta=Fraction(1, 1000)), domain("counted"))
     assert (pure.standard, delta.standard) == ("multiplicative", "(epsilon, delta)")
     assert (pure.intensity.epsilon_exact, pure.intensity.delta_exact) == ("140/3", "0")
     assert (delta.intensity.epsilon_exact, delta.intensity.delta_exact) == ("1", "1/1000")
