@@ -193,10 +193,17 @@ def _question(folder: Path) -> str:
     return next((f"{column.name} == {column.labels[0]!r}" for column in asked), "")
 
 
+NOTHING = 3
+"""The exit code of a search that ended with nothing."""
+
+
 def _refusal(step: Step) -> str:
     """The words with which a command refused, without what it said of its progress."""
     lines = [line.strip() for line in step.output.splitlines() if line.strip() and not line.rstrip().endswith(" ...")]
-    return f"`{step.command}` refused (exit {step.code}): {' '.join(lines)[-600:] or 'without a word'}"
+    said = " ".join(lines)
+    if step.code == NOTHING:
+        return f"`{step.command}` ended with nothing (exit {step.code}): {said[said.rfind('Nothing was released'):]}"
+    return f"`{step.command}` refused (exit {step.code}): {said[-600:] or 'without a word'}"
 
 
 def _accepted(found: Compared, steps: Sequence[Step]) -> str:
