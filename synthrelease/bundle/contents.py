@@ -13,9 +13,10 @@ from synthrelease.bundle.datapackage import datapackage_bytes
 from synthrelease.bundle.deployment import deployment_bytes
 from synthrelease.bundle.document import release_document
 from synthrelease.bundle.estimating import with_estimates
-from synthrelease.bundle.imputing import imputed
 from synthrelease.bundle.measurements import measurements_bytes
 from synthrelease.bundle.names import page_name
+from synthrelease.bundle.options import made
+from synthrelease.bundle.part import AcceptedRows
 from synthrelease.bundle.planned import column_parts
 from synthrelease.bundle.statistical import scripts, statistical_files
 from synthrelease.bundle.table_files import csv_bytes, parquet_bytes
@@ -36,11 +37,10 @@ def release_files(release: Release) -> tuple[ReleasedTable, ReleaseDocument, dic
     plain = replace(ReleasedTable.of(candidate), marked=bundle.synthetic_column)
     table, weighting = calibrated(plain, calibration, columns)
     rules = release.spec.synthetic.merge(candidate.transformation)
-    copies, content = imputed(table, release.spec.imputation, columns, rules, _promised_count(release))
-    document = release_document(release, {}, weighting, copies)
-    data = table_files(document, table)
-    if content is not None:
-        data[document.imputed] = content
+    rows = AcceptedRows(table=table, columns=columns, rules=rules, smallest=_promised_count(release), bundle=bundle)
+    parts, files = made(release.spec.parts, rows)
+    document = release_document(release, {}, weighting, parts)
+    data = table_files(document, table) | files
     if release.measured is not None:
         bins = release.spec.space.common if release.spec.shared_measurements else candidate.transformation
         data[measurements.NAME] = measurements_bytes(release.measured, bins, candidate.transformation)

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from synthrelease.bundle.names import describe_file
+from synthrelease.bundle.options import resource as resource_of_an_option
 from synthrelease.bundle.titles import labelled_title
 from synthrelease.domain.margins import WEIGHT
 from synthrelease.published.columns import ColumnPart
@@ -81,14 +82,17 @@ def _resource(document: ReleaseDocument, name: str, size: int) -> dict[str, Any]
             "profile": "tabular-data-resource",
             "schema": {"fields": _fields(document), "missingValues": []},
         }
-    if name == document.imputed:
-        resource |= {
+    resource |= resource_of_an_option(
+        document,
+        name,
+        {
             "profile": "tabular-data-resource",
-            "schema": {"fields": [*_COPY_FIELDS, *map(_field, document.columns), *_marks(document)], "missingValues": []},
+            "schema": {"fields": [*map(_field, document.columns), *_marks(document)], "missingValues": []},
             "bytes": size,
             "encoding": "utf-8",
             "dialect": {"delimiter": ",", "lineTerminator": "\n", "header": True},
-        }
+        },
+    )
     if name == document.csv:
         resource |= {
             "bytes": size,  # frictionless 5.21 takes it for a mistake elsewhere: it does not count the bytes of Parquet files
@@ -100,11 +104,6 @@ def _resource(document: ReleaseDocument, name: str, size: int) -> dict[str, Any]
 
 _FORMATS = {"dta": "stata", "sav": "spss"}
 """Of a format called "sav" frictionless wants to read the rows itself, with a library of its own."""
-_COPY_FIELDS = (
-    {"name": ".imp", "type": "integer", "description": "Number of the complete copy, from 1."},
-    {"name": ".id", "type": "integer", "description": "Row of data.csv, from 1."},
-    {"name": ".imputed", "type": "string", "description": "Columns that were filled in, with a space between two."},
-)
 
 
 _MARK = {

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import platform
+from collections.abc import Mapping
 from fractions import Fraction
 from importlib.metadata import PackageNotFoundError, version
+from types import MappingProxyType
 
 from synthrelease.bundle.interval import LEVEL, laplace_interval
 from synthrelease.bundle.options import with_parts
@@ -20,8 +22,7 @@ from synthrelease.published.document import (
     ReleaseDocument,
 )
 from synthrelease.published.flavour import FlavourPart
-from synthrelease.published.imputation import ImputationPart
-from synthrelease.published.parts import number
+from synthrelease.published.parts import Part, number
 from synthrelease.releasing.release import Release
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.toml.bundle import BundleTable
@@ -33,9 +34,10 @@ def release_document(
     release: Release,
     files: dict[str, str],
     calibration: CalibrationPart | None = None,
-    imputation: ImputationPart | None = None,
+    made_of_rows: Mapping[str, Part] = MappingProxyType({}),
 ) -> ReleaseDocument:
-    """Everything in release.json. `files` are the data files of the bundle with their sha256."""
+    """Everything in release.json. `files` are the data files of the bundle with their sha256, `made_of_rows` the
+    parts that options made of the released rows."""
     spec = release.spec
     criteria = {criterion.name: criterion for criterion in spec.criteria}
     n = release.candidate.n
@@ -51,12 +53,11 @@ def release_document(
         written_by=own_version(),
         card=spec.card,
         calibration=calibration,
-        imputation=imputation,
         flavour=FlavourPart.of(release.guarantee, planned["domain"]),
         bundle=spec.bundle,
         intended_queries=list(spec.intended_queries),
     )
-    return with_flavour(with_parts(document, spec.parts))
+    return with_flavour(with_parts(document, spec.parts, made_of_rows))
 
 
 def with_flavour(document: ReleaseDocument) -> ReleaseDocument:

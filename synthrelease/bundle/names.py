@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from synthrelease.bundle import measurements
+from synthrelease.bundle.options import file_words
 from synthrelease.published import checksums, signatures
 from synthrelease.published.document import ReleaseDocument
-from synthrelease.published.imputation import IMPUTED
 from synthrelease.specification import canonical
 
 FILES = {
@@ -15,7 +15,6 @@ FILES = {
     "data.sav": "the same rows for SPSS and SAS: numbers of bins with value labels, -1 where a value is missing",
     "read.R": "a script for R: the rows as factors with their labels, the numbers of bins, and the released figures",
     "read.do": "a script for Stata: adds the numbers of bins to the file for Stata, and the released figures",
-    IMPUTED: "complete copies of the rows (.imp), by the row of the table (.id), with the columns that were filled in",
     measurements.NAME: "the noisy marginals that the rows were made from, with their noise, where they are published",
     "release.json": "the guarantee, the charges, every released figure, the schema, the rules and the publisher's texts",
     canonical.NAME: "what was fixed before the private file was read: the text whose digest is that of the specification",
@@ -77,4 +76,4 @@ def describe_file(name: str) -> str:
     """What a file is for, in a line."""
     if name.startswith("README.") and name not in FILES:
         return "the part of this card for everyone, in another language"
-    return FILES.get(name.removeprefix("synthetic-"), "a further file of this release")
+    return {**FILES, **file_words()}.get(name.removeprefix("synthetic-"), "a further file of this release")

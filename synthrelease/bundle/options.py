@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import TypeVar
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TypeVar
 
-from synthrelease.bundle.part import CardSection, CardStatement, Writing
+from synthrelease.bundle.part import AcceptedRows, CardSection, CardStatement, Writing
 from synthrelease.parts import each
 from synthrelease.published.document import ReleaseDocument
+from synthrelease.published.parts import Part
+from synthrelease.toml.bundle import BundleTable
 
 Found = TypeVar("Found")
 
@@ -17,25 +19,63 @@ def writings() -> dict[str, Writing]:
     return each("writing")
 
 
-def with_parts(document: ReleaseDocument, values: Mapping[str, object], before: bytes | None = None) -> ReleaseDocument:
-    """The document with what each option says of the rest of it.
+def made(values: Mapping[str, object], rows: AcceptedRows) -> tuple[dict[str, Part], dict[str, bytes]]:
+    """What options make of the released rows: parts of release.json by the name of the option, and files by their names."""
+    hooks = writings()
+    found = {name: one for name, value in values.items() if (one := hooks[name].make(value, rows)) is not None}
+    files = {name: content for each in found.values() for name, content in each.files.items()}
+    return {name: each.part for name, each in found.items()}, files
+
+
+def placeholders(values: Mapping[str, object], columns: Sequence[str]) -> dict[str, Part]:
+    """The same parts in a preview."""
+    hooks = writings()
+    return {name: part for name, value in values.items() if (part := hooks[name].placeholder(value, columns)) is not None}
+
+
+def with_parts(document: ReleaseDocument, values: Mapping[str, object], made_of_rows: Mapping[str, Part]) -> ReleaseDocument:
+    """A new release's document with what each option says.
 
     Parameters
     ----------
     values : by the name of the option, what the specification holds.
-    before : the release.json of a bundle that is written anew; None for a new release.
+    made_of_rows : the parts that were made of the released rows.
+    """
+    hooks = writings()
+    said = {name: hooks[name].part(value, document) for name, value in values.items() if name not in made_of_rows}
+    return document.model_copy(update={**said, **made_of_rows})
+
+
+def with_parts_anew(document: ReleaseDocument, values: Mapping[str, object], before: bytes) -> ReleaseDocument:
+    """The document of a bundle that is written anew; `before` is its release.json until now.
 
     Raises
     ------
-    OtherRelease : when `before` is not the release it should be.
+    OtherRelease : when that is not the release it should be.
     """
     hooks = writings()
     plain = document.model_copy(update=dict.fromkeys(hooks))
-    said = {
-        name: hooks[name].part(value, plain) if before is None else hooks[name].rewritten(value, plain, before)
-        for name, value in values.items()
-    }
-    return plain.model_copy(update=said)
+    return plain.model_copy(update={name: hooks[name].rewritten(value, plain, before) for name, value in values.items()})
+
+
+def files_anew(old: ReleaseDocument, files: Mapping[str, bytes], now: BundleTable) -> dict[str, bytes]:
+    """The files of the options in a bundle that is written anew."""
+    hooks = writings()
+    found = (hooks[name].rewritten_files(part, files, old.bundle, now) for name, part in old.parts.items())
+    return {name: content for each in found for name, content in each.items()}
+
+
+def file_words() -> dict[str, str]:
+    """What the files of options are for, in a line, by the plain name."""
+    return {name: text for hooks in writings().values() for name, text in hooks.files.items()}
+
+
+def resource(document: ReleaseDocument, name: str, table: dict[str, Any]) -> dict[str, Any]:
+    """What datapackage.json says of a file of an option, where `table` is said of data.csv; empty for other files."""
+    for option, hooks in writings().items():
+        if (part := document.parts.get(option)) is not None and name in map(document.bundle.named, hooks.files):
+            return hooks.resource(part, name, table)
+    return {}
 
 
 def statements(document: ReleaseDocument) -> list[CardStatement]:
@@ -47,7 +87,7 @@ def statements(document: ReleaseDocument) -> list[CardStatement]:
 def sections(document: ReleaseDocument) -> list[CardSection]:
     """The sections of the options of a release."""
     hooks = writings()
-    return list(_there(hooks[name].section(part) for name, part in document.parts.items()))
+    return list(_there(hooks[name].section(part, document.bundle) for name, part in document.parts.items()))
 
 
 def _there(found: Iterator[Found | None]) -> Iterator[Found]:

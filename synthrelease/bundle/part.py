@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Generic, Literal, NamedTuple, TypeVar
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
+from synthrelease.domain.plausibility import Plausibility
 from synthrelease.errors import SynthreleaseError
+from synthrelease.published.columns import ColumnPart
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.parts import Part
+from synthrelease.published.table import ReleasedTable
+from synthrelease.toml.bundle import BundleTable
 
 Value = TypeVar("Value")
 Said = TypeVar("Said", bound=Part)
@@ -38,24 +44,78 @@ class CardSection:
 
     Attributes
     ----------
+    place : after which other sections it stands: those of the rows, or those of the guarantee and the charges.
     label : of the table, for readers who do not see it.
     rows : the first cell of each is its heading.
     """
 
     anchor: str
     heading: str
+    place: Literal["rows", "guarantee"]
     sentences: tuple[str, ...]
     label: str = ""
     columns: tuple[CardColumn, ...] = ()
     rows: tuple[tuple[str, ...], ...] = ()
 
 
+@dataclass(frozen=True, kw_only=True)
+class AcceptedRows:
+    """The released table, for what is made of it.
+
+    Attributes
+    ----------
+    columns : with the released bins.
+    rules : for released rows, on these bins.
+    smallest : how often every released row occurs at least.
+    bundle : how files are named and marked.
+    """
+
+    table: ReleasedTable
+    columns: Sequence[ColumnPart]
+    rules: Plausibility
+    smallest: int
+    bundle: BundleTable
+
+
+@dataclass(frozen=True, kw_only=True)
+class Made(Generic[Said]):
+    """What was made of the released rows: a part of release.json, and files by name."""
+
+    part: Said
+    files: Mapping[str, bytes] = field(default_factory=dict)
+
+
 class Writing(Generic[Value, Said]):
-    """The hooks, with what most options answer."""
+    """The hooks, with what most options answer. An option has `part`, or where it is drawn `make` and `placeholder`.
+
+    Attributes
+    ----------
+    files : what each of its files is for, in a line, by the plain name.
+    """
+
+    files: Mapping[str, str] = MappingProxyType({})
+
+    def make(self, value: Value, rows: AcceptedRows) -> Made[Said] | None:
+        """What is made of the released rows, once."""
+        return None
+
+    def placeholder(self, value: Value, columns: Sequence[str]) -> Said | None:
+        """The part in a preview, for what is made of released rows; `columns` by name."""
+        return None
+
+    def rewritten_files(
+        self, part: Said, files: Mapping[str, bytes], before: BundleTable, now: BundleTable
+    ) -> dict[str, bytes]:
+        """Its files in a bundle that is written anew, from those of the bundle until now."""
+        return {}
+
+    def resource(self, part: Said, name: str, table: dict[str, Any]) -> dict[str, Any]:
+        """What datapackage.json says of one of its files, where `table` is said of data.csv."""
+        return {}
 
     def part(self, value: Value, document: ReleaseDocument) -> Said | None:
         """Its part of release.json, from what the specification holds and the rest of the document."""
-        raise NotImplementedError
+        return None
 
     def rewritten(self, value: Value, document: ReleaseDocument, before: bytes) -> Said | None:
         """The part in a bundle that is written anew, where words alone may be others; `before` is its release.json until now.
@@ -70,6 +130,6 @@ class Writing(Generic[Value, Said]):
         """What the card says beside the guarantee."""
         return None
 
-    def section(self, part: Said) -> CardSection | None:
+    def section(self, part: Said, bundle: BundleTable) -> CardSection | None:
         """What the card says in a section of its own."""
         return None

@@ -13,6 +13,7 @@ import numpy as np
 from synthrelease.bundle.contents import table_files, written
 from synthrelease.bundle.document import release_document
 from synthrelease.bundle.estimating import LEVEL
+from synthrelease.bundle.options import placeholders
 from synthrelease.bundle.planned import column_parts
 from synthrelease.candidates.candidate import Candidate
 from synthrelease.candidates.configuration import Configuration
@@ -21,7 +22,6 @@ from synthrelease.domain.counts import Counts
 from synthrelease.domain.raking import Weights
 from synthrelease.published.calibration import CalibrationPart
 from synthrelease.published.estimates import EstimatesPart, IntendedEstimatePart
-from synthrelease.published.imputation import ImputationPart
 from synthrelease.published.table import ReleasedTable
 from synthrelease.releasing.release import Release, stated_guarantee
 from synthrelease.specification.release_spec import ReleaseSpec
@@ -63,7 +63,7 @@ def preview(spec: ReleaseSpec) -> dict[str, bytes]:
         scores=scores,
         n=table.total,
     )
-    document = release_document(release, {}, _weighting(spec, configuration), _copies(spec))
+    document = release_document(release, {}, _weighting(spec, configuration), placeholders(spec.parts, spec.schema.names))
     made = replace(ReleasedTable.of(release.candidate), marked=spec.bundle.synthetic_column)
     data = table_files(document, made)
     estimates = _estimates(spec) if spec.publish_measurements else None
@@ -79,15 +79,6 @@ def _estimates(spec: ReleaseSpec) -> EstimatesPart:
     """Placeholders for estimates of intended queries."""
     one = IntendedEstimatePart(question="share", estimate=0.5, low=0, high=1, unit="")
     return EstimatesPart(level=LEVEL, together=[list(spec.schema.names)], intended=[one] * len(spec.intended_queries))
-
-
-def _copies(spec: ReleaseSpec) -> ImputationPart | None:
-    """Placeholders for complete copies."""
-    asked = spec.imputation
-    if asked is None:
-        return None
-    match = list(asked.match if asked.match is not None else spec.schema.names)
-    return ImputationPart(copies=asked.copies, donors=asked.donors, match=match, rows=0, smallest=1, failed="")
 
 
 def _weighting(spec: ReleaseSpec, configuration: Configuration) -> CalibrationPart | None:

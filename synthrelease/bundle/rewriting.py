@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from synthrelease.bundle import imputing, measurements
+from synthrelease.bundle import measurements
 from synthrelease.bundle.contents import table_files, written
 from synthrelease.bundle.document import own_version, with_flavour, writers
 from synthrelease.bundle.estimating import with_estimates
-from synthrelease.bundle.options import with_parts
+from synthrelease.bundle.options import files_anew, with_parts_anew
 from synthrelease.bundle.part import OtherRelease as OtherRelease
 from synthrelease.bundle.weights import calibrated
 from synthrelease.domain.schema import Transformation
@@ -61,12 +61,10 @@ def rewritten(files: Mapping[str, bytes], spec: ReleaseSpec) -> dict[str, bytes]
     written_by = {name: text for name, text in old.versions.items() if name not in writers(old.bundle)} | writers(spec.bundle)
     document = old.model_copy(update=changed | {"calibration": weighting, "bundle": spec.bundle, "versions": written_by})
     document = document.model_copy(update={"intended_queries": list(spec.intended_queries)})
-    document = with_flavour(with_parts(document, spec.parts, files["release.json"]))
+    document = with_flavour(with_parts_anew(document, spec.parts, files["release.json"]))
     kept = {canonical.NAME: files[canonical.NAME]}
     kept |= {measurements.NAME: files[measurements.NAME]} if measurements.NAME in old.files else {}
-    if old.imputed in old.files:
-        before, now = old.bundle.synthetic_column, spec.bundle.synthetic_column
-        kept[document.imputed] = imputing.relabelled(files[old.imputed], marked=before, mark=now)
+    kept |= files_anew(old, files, spec.bundle)
     data = kept | table_files(document, table)
     checksums = {name: sha256(content) for name, content in data.items() if name != canonical.NAME}
     document = document.model_copy(update={"files": checksums})

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from synthrelease.enclave.source import Source
 from synthrelease.errors import InputError
 from synthrelease.releasing.attempt_costs import usual_rows
+from synthrelease.specification.options import buildings
 from synthrelease.specification.release_spec import ReleaseSpec
 
 _PLAIN = ".csv"
@@ -54,9 +55,10 @@ def _row(spec: ReleaseSpec) -> int:
         longest += max(len(text.encode()) for text in texts) + 1
     if spec.calibration is not None:
         longest += _DIGITS
-    copies = 0 if spec.imputation is None else spec.imputation.copies
+    hooks = buildings()
+    options = sum(hooks[name].bytes_of_a_row(value, longest) for name, value in spec.parts.items())
     formats = 2 + len(spec.bundle.formats)  # each is smaller than CSV or about as large
-    return longest * formats + copies * (longest + _DIGITS)
+    return longest * formats + options
 
 
 def _measured(spec: ReleaseSpec) -> int:

@@ -20,7 +20,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
-PARTS = ("series", "population")
+PARTS = ("series", "population", "imputation")
 """In the order in which release.json has them."""
 
 

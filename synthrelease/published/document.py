@@ -45,7 +45,6 @@ from synthrelease.published.columns import BinPart, ColumnPart, RulePart
 from synthrelease.published.costs import ChargePart, DomainPart, GuaranteePart
 from synthrelease.published.estimates import EstimatesPart
 from synthrelease.published.flavour import FlavourPart
-from synthrelease.published.imputation import IMPUTED, ImputationPart
 from synthrelease.published.lines import TableShape
 from synthrelease.published.partition import PartitionPart
 from synthrelease.published.parts import ExactText, Number, Part, number, upwards
@@ -255,7 +254,6 @@ class _DocumentCore(Part):
     written_by: str
     card: Annotated[CardTable, Field(strict=False)]
     calibration: CalibrationPart | None = None
-    imputation: ImputationPart | None = None
     flavour: FlavourPart
     bundle: Annotated[BundleTable, Field(strict=False)] = BundleTable()
     partition: PartitionPart | None = None
@@ -279,7 +277,6 @@ class ReleaseDocument(_DocumentWithOptions):
     versions : of what the release was computed with; `written_by` is the version of synthrelease that wrote the documents.
     calibration : what the rows are weighted to; absent where nothing was asked for. With weights, the table has one column more
         than `schema`, the last one: "weight".
-    imputation : complete copies of the table in a file of their own; absent where none were asked for.
     flavour : the guarantee by its building blocks, for machines.
     partition : random pieces of the rows; absent where the generator and the criteria worked with the same rows.
     split : the piece of the register that the release read; absent where it read all rows.
@@ -295,7 +292,7 @@ class ReleaseDocument(_DocumentWithOptions):
 
     @model_serializer(mode="wrap")
     def _what_there_is(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        optional = ("calibration", "imputation", "partition", "split", "estimates", *each("published"))
+        optional = ("calibration", "partition", "split", "estimates", *each("published"))
         absent = {name for name in optional if getattr(self, name) is None}
         absent |= {"bundle"} if self.bundle == BundleTable() else set()
         absent |= set() if self.intended_queries else {"intended_queries"}
@@ -325,11 +322,6 @@ class ReleaseDocument(_DocumentWithOptions):
     def parquet(self) -> str:
         """The name of the table as Parquet."""
         return f"{self.bundle.stem}.parquet"
-
-    @property
-    def imputed(self) -> str:
-        """The name of the file with complete copies, where there are any."""
-        return self.bundle.named(IMPUTED)
 
     @property
     def rows_worked_with(self) -> int:

@@ -44,6 +44,10 @@ class Building(Generic[Table, Value]):
         """How many rows the private file has at most, where the table says so."""
         return None
 
+    def bytes_of_a_row(self, value: Value, longest: int) -> int:
+        """Of its files, for each released row, at most; a row of the table has at most `longest` bytes."""
+        return 0
+
     def plan_text(self, value: Value, total: Loss, rows: int) -> str:
         """What `plan` says of it, for a private file of so many rows; empty for nothing."""
         return ""

@@ -32,7 +32,6 @@ from synthrelease.toml.budget import UnitTable
 from synthrelease.toml.bundle import BundleTable
 from synthrelease.toml.card import CardTable
 from synthrelease.toml.columns import InputTable, RuleTable
-from synthrelease.toml.imputation import ImputationTable
 from synthrelease.toml.not_promised import NotPromisedTable
 from synthrelease.toml.problems import Problems
 from synthrelease.toml.queries import IntendedQueryTable
@@ -69,7 +68,6 @@ class ReleaseSpec:
     unit : what a record is, in how many records a person can stand, and the key that tells the rows of a person.
     budget_reason : the steward's words on the budget.
     calibration : what the accepted table is weighted to, over atomic bins; None where it gets no weights.
-    imputation : how complete copies of it are made; None where none are.
     bundle : further formats of the release.
     intended_queries : questions that the release is meant to answer.
     not_promised : what the publisher knows that the release does not keep.
@@ -109,7 +107,6 @@ class ReleaseSpec:
     unit: UnitTable = UnitTable()
     budget_reason: str = ""
     calibration: Calibration | None = None
-    imputation: ImputationTable | None = None
     bundle: BundleTable = BundleTable()
     intended_queries: tuple[IntendedQueryTable, ...] = ()
     not_promised: NotPromisedTable = NotPromisedTable()

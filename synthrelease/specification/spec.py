@@ -182,7 +182,6 @@ class _SpecBuilder:
         rows = self._rows_rule(schema, raw)
         self._check_stated(rows, space, criteria)
         calibration = self._calibration(schema, groups, space, synthetic)
-        self._check_imputation(schema)
         law = self._law_of_rounds()
         parts = self._parts(schema)
         check_queries(self.release.intended_queries, schema, self.problems)
@@ -222,7 +221,6 @@ class _SpecBuilder:
             unit=self.release.unit,
             budget_reason=self.release.budget.reason,
             calibration=calibration,
-            imputation=self.release.imputation,
             bundle=self.release.bundle,
             intended_queries=tuple(self.release.intended_queries),
             not_promised=self.acceptance.not_promised,
@@ -245,22 +243,6 @@ class _SpecBuilder:
                 if name not in known:
                     expected, path = f"columns ({listing(known)})", f"not_promised.pairs[{place}]"
                     self.problems.add(path, expected, repr(name), closest(name, known), self.acceptance_file)
-
-    def _check_imputation(self, schema: Schema) -> None:
-        """There are gaps to fill, and the columns that rows should agree in are columns."""
-        asked = self.release.imputation
-        if asked is None:
-            return
-        if all(column.missing != "bin" for column in schema.columns):
-            expected = 'a column in which missing values are a bin (missing = "bin"): elsewhere there are no gaps to fill'
-            self.problems.add("imputation", expected, "none")
-        for name in asked.match or ():
-            if name not in schema.by_name:
-                self.problems.add(
-                    "imputation.match", f"columns ({listing(schema.names)})", repr(name), closest(name, schema.names)
-                )
-        if len(set(asked.match or ())) != len(asked.match or ()):
-            self.problems.add("imputation.match", "each column once", listing(asked.match or ()))
 
     def _calibration(
         self, schema: Schema, groups: Mapping[str, Binning], space: ConfigurationSpace, synthetic: Plausibility

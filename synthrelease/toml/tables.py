@@ -14,7 +14,6 @@ from synthrelease.toml.calibration import CalibrationTable
 from synthrelease.toml.card import CardTable
 from synthrelease.toml.columns import ColumnTable, Groups, InputTable, RuleTable
 from synthrelease.toml.fields import Line, SpecTable
-from synthrelease.toml.imputation import ImputationTable
 from synthrelease.toml.not_promised import NotPromisedTable
 from synthrelease.toml.partition import PartitionTable
 from synthrelease.toml.queries import IntendedQueryTable
@@ -89,8 +88,6 @@ class ReleaseFile(_ReleaseWithOptions):
     calibration : published totals that the released rows are weighted to, after acceptance and at no cost; its settings follow
         below. Example: `calibration.source = "Population register, 1 January 2024, table 3"`,
         `calibration.margins = [{ columns = ["sex"], totals = { F = 5100, M = 4900 } }]`.
-    imputation : complete copies of the released rows, made after acceptance and at no cost; its settings follow below.
-        Example: `imputation.copies = 5`.
     bundle : further formats of the release, at no cost; its settings follow below. Example: `bundle.formats = ["r"]`.
     intended_queries : questions that the release is meant to answer; their settings follow below. The card says what is stated
         about each. Example: `intended_queries = [{ query = "parity == 1", why = "Reported every year" }]`.
@@ -98,7 +95,6 @@ class ReleaseFile(_ReleaseWithOptions):
     """
 
     calibration: CalibrationTable | None = None
-    imputation: ImputationTable | None = None
     bundle: BundleTable = BundleTable()
     intended_queries: list[IntendedQueryTable] = Field(default_factory=list, max_length=MAX_TABLES)
     card: CardTable = Field(default_factory=CardTable)

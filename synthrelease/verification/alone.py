@@ -80,7 +80,7 @@ def verify_alone(
     checks.append(made("plausibility", lambda: _plausible(rebuilt, table)))
     checks.append(made("privacy charges", lambda: charges(document)))
     checks.append(made("flavour", lambda: flavour(document)))
-    checks += options(document, KnownFiles(table=table, earlier=earlier))
+    checks += options(document, KnownFiles(files=files, table=table, rules=rebuilt.plausibility, earlier=earlier))
     if commitment is not None:
         checks.append(committed(document, commitment))
     return Alone(checks=tuple(checks), signature=signed, read=(document, rebuilt, table))

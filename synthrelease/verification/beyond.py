@@ -24,8 +24,6 @@ def beyond(document: ReleaseDocument) -> Iterator[str]:
         yield "how far noise moves the figures to which none is added (their intervals are estimates)"
     if (drawn_from := document.selection.configurations) > 1:
         yield f"which of the {drawn_from} configurations was drawn, and that it made these rows"
-    if document.imputation is not None:
-        yield "that donors were drawn at random for the complete copies"
     records = document.guarantee.person.records
     if document.domain.persons is None:
         yield f"that no person stands in more than {records} record{'s' if records > 1 else ''} of the file"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from synthrelease.parts import each
 from synthrelease.published.document import ReleaseDocument
@@ -24,6 +24,20 @@ def options(document: ReleaseDocument, known: KnownFiles) -> Iterator[Check]:
     if known.earlier and not any(part.names_others for part in document.parts.values()):
         named = ", ".join(str(folder) for folder, _ in known.earlier)
         yield Check(name="other releases", problems=(f"release.json: names no earlier releases, so {named} cannot be one",))
+
+
+def asked(document: ReleaseDocument, values: Mapping[str, object]) -> Iterator[str]:
+    """What release.json says of options otherwise than the published specification, whose `values` are by their names.
+
+    Options of words alone are no part of a specification.
+    """
+    hooks, tables = verifyings(), each("table")
+    for name, hook in hooks.items():
+        value, part = values.get(name), document.parts.get(name)
+        if value is not None and part is not None:
+            yield from hook.asked(value, part, document)
+        elif not tables[name].only_words and value is not part:
+            yield f"{name}: expected just where the specification has it, found otherwise"
 
 
 def _check(name: str, hooks: Verifying, document: ReleaseDocument, part: Part, known: KnownFiles) -> Check:

@@ -5,27 +5,38 @@ They belong to the part of the verification that stands alone: they import nothi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from synthrelease.domain.plausibility import Plausibility
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.parts import Part
 from synthrelease.published.table import ReleasedTable
 from synthrelease.verification.reading import Earlier
 
+Value = TypeVar("Value")
 Said = TypeVar("Said", bound=Part)
 
 
 @dataclass(frozen=True, kw_only=True)
 class KnownFiles:
-    """What is known when an option is checked: the released table, and other releases of the same register that were given."""
+    """What is known when an option is checked.
 
+    Attributes
+    ----------
+    files : of the bundle, by name.
+    rules : for released rows, on the released bins.
+    earlier : other releases of the same register that were given.
+    """
+
+    files: Mapping[str, bytes]
     table: ReleasedTable
+    rules: Plausibility
     earlier: Sequence[Earlier] = ()
 
 
-class Verifying(Generic[Said]):
+class Verifying(Generic[Value, Said]):
     """The hooks.
 
     Attributes
@@ -34,6 +45,10 @@ class Verifying(Generic[Said]):
     """
 
     beyond: str = ""
+
+    def asked(self, value: Value, part: Said, document: ReleaseDocument) -> Iterator[str]:
+        """What is not as the published specification asks for it, one sentence each; `value` is what that holds."""
+        yield from ()
 
     def found(self, part: Said, known: KnownFiles) -> str:
         """What was found when all is well, in a line."""

@@ -22,6 +22,7 @@ from synthrelease.specification.shortlist import configuration_of
 from synthrelease.specification.spec import read_specification
 from synthrelease.toml.reading import dotted, shown
 from synthrelease.verification.checks import Check
+from synthrelease.verification.options import asked
 
 _SHOWN = 5
 """Differences that are told; there may be as many as release.json has values."""
@@ -56,11 +57,7 @@ def _problems(document: ReleaseDocument, table: ReleasedTable, spec: ReleaseSpec
         yield from _criterion_problems(part, criterion, joint=spec.joint_test is not None)
     if (MEASUREMENTS in document.files) != spec.publish_measurements:
         yield f"{MEASUREMENTS}: expected just where [selection] publishes measurements, found otherwise"
-    asked, part_of = spec.imputation, document.imputation
-    found = None if part_of is None else (part_of.copies, part_of.donors, part_of.match)
-    match = list(table.names if asked is None or asked.match is None else asked.match)
-    if found != (None if asked is None else (asked.copies, asked.donors, match)):
-        yield "imputation: expected the copies that the specification asks for, found others"
+    yield from asked(document, spec.parts)
 
 
 def _criterion_problems(part: CriterionPart, criterion: Criterion, *, joint: bool) -> Iterator[str]:

@@ -110,15 +110,12 @@ def _written(
     """What takes the program that writes a bundle."""
     from synthrelease.verification.documents import documents
     from synthrelease.verification.estimates import estimates
-    from synthrelease.verification.imputation import imputation
     from synthrelease.verification.measurements import NAME
     from synthrelease.verification.statistical import statistical
     from synthrelease.verification.weights import weights
 
     if document.calibration is not None:
         yield made("weights", lambda: weights(document, table))
-    if document.imputation is not None:
-        yield made("imputation", lambda: imputation(document, table, files, rebuilt.plausibility))
     if document.bundle.formats:
         yield made("statistical files", lambda: statistical(document, table, files))
     if NAME in document.files:

@@ -170,7 +170,7 @@ OF_WEIGHTS = (
     Mutation(
         name="verify: observed values of copies are not compared",
         breaks="a forged copy passes",
-        place="verification.imputation:_copy_problems",
+        place="parts.imputation.verifying:_copy_problems",
         old="(bins[column] != table.counts.rows(column))[~lacking[:, column]].any()",
         new="False",
         tests=(COPIES,),

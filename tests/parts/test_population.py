@@ -11,6 +11,7 @@ import pytest
 from synthrelease.accounting.guarantee import Loss
 from synthrelease.accounting.sampling import of_the_population
 from synthrelease.bundle import write_bundle
+from synthrelease.domain.plausibility import Plausibility
 from synthrelease.errors import InputError, SpecError
 from synthrelease.parts.population.published import PopulationPart
 from synthrelease.parts.population.verifying import VERIFYING
@@ -19,6 +20,7 @@ from synthrelease.published.table import read_csv
 from synthrelease.releasing.release import release
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.spec import load_spec
+from synthrelease.verification.options import asked
 from synthrelease.verification.part import KnownFiles
 from synthrelease.verification.verify import verify_bundle
 from tests.helpers.tiny import write_config, write_data
@@ -45,7 +47,9 @@ def document(folder: Path) -> ReleaseDocument:
 
 
 def problems(folder: Path, document: ReleaseDocument, part: PopulationPart) -> list[str]:
-    known = KnownFiles(table=read_csv((folder / document.csv).read_bytes(), document.shape))
+    files = {path.name: path.read_bytes() for path in folder.iterdir()}
+    table = read_csv(files[document.csv], document.shape)
+    known = KnownFiles(files=files, table=table, rules=Plausibility(layout=table.counts.layout, masks=()))
     return list(VERIFYING.problems(document, part, known))
 
 
@@ -72,6 +76,15 @@ def test_a_forged_sentence_is_found(update: dict[str, Any], folder: Path, docume
     part = document.part(PopulationPart)
     assert part is not None
     assert problems(folder, document, part.model_copy(update=update))
+
+
+def test_another_population_than_that_of_the_specification_is_found(folder: Path, document: ReleaseDocument) -> None:
+    """Whoever names a larger one, and computes what follows from it, is caught by the published specification."""
+    stated = spec_of(folder.parent, POPULATION).parts
+    assert list(asked(document, stated)) == []
+    assert list(asked(document, {})) == ["population: expected just where the specification has it, found otherwise"]
+    larger = spec_of(folder.parent, POPULATION.replace("4010", "40100")).parts
+    assert list(asked(document, larger)) == ["population: expected the one that the specification names, found another"]
 
 
 REFUSED = {

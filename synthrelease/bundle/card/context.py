@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from synthrelease.bundle.card import (
-    copies,
     duplicates,
     estimates,
     explanations,
@@ -48,7 +47,6 @@ def context(document: ReleaseDocument, table: ReleasedTable, language: str) -> d
         "fingerprint": sha256(document.dumped()),
         "licence": LICENCES.get(document.card.licence),
         "level": float(LEVEL),
-        "copies": copies.sentences(document),
         "duplicates": duplicates.sentences(document, table),
         "explain": explanations,
         "protect": protection,

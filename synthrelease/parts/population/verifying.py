@@ -9,11 +9,17 @@ from synthrelease.accounting.charges import decimal_text
 from synthrelease.accounting.guarantee import Loss
 from synthrelease.accounting.sampling import of_the_population
 from synthrelease.parts.population.published import PopulationPart
+from synthrelease.parts.population.table import PopulationTable
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.verification.part import KnownFiles, Verifying
 
 
-class PopulationVerifying(Verifying[PopulationPart]):
+class PopulationVerifying(Verifying[PopulationTable, PopulationPart]):
+    def asked(self, value: PopulationTable, part: PopulationPart, document: ReleaseDocument) -> Iterator[str]:
+        """The population of the specification."""
+        if (part.size, part.sample, part.source) != (value.size, value.sample, value.source):
+            yield "population: expected the one that the specification names, found another"
+
     def found(self, part: PopulationPart, known: KnownFiles) -> str:
         """Both numbers, and what follows."""
         return f"a sample of {part.sampled} of {part.size}: epsilon {decimal_text(part.loss().epsilon)} beside the guarantee"

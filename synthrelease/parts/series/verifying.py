@@ -14,7 +14,7 @@ from synthrelease.published.table import ReleasedTable, read_csv
 from synthrelease.verification.part import KnownFiles, Verifying
 
 
-class SeriesVerifying(Verifying[SeriesPart]):
+class SeriesVerifying(Verifying[object, SeriesPart]):
     """The sum for a person follows from what is listed; what is listed follows from the releases that were given."""
 
     beyond = "that there are no releases of the same register but those that are named"

@@ -9,6 +9,7 @@ from synthrelease.parts.series.published import CorrectedPart, EarlierPart, Seri
 from synthrelease.parts.series.summing import earlier_part, read, total
 from synthrelease.published.checksums import sha256
 from synthrelease.published.document import ReleaseDocument, read_strictly
+from synthrelease.toml.bundle import BundleTable
 
 _COLUMNS = (
     CardColumn("earlier release"),
@@ -44,9 +45,10 @@ class SeriesWriting(Writing[Series, SeriesPart]):
             raise OtherRelease("[card] version: expected another one than that of the release which the erratum corrects.")
         return part
 
-    def section(self, part: SeriesPart) -> CardSection:
+    def section(self, part: SeriesPart, bundle: BundleTable) -> CardSection:
         """The register's releases, with a row for each earlier one."""
         return CardSection(
+            place="guarantee",
             anchor="series",
             heading="Releases of the same register",
             sentences=tuple(_sentences(part)),

@@ -7,6 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from synthrelease.published.parts import Part
+from synthrelease.toml.bundle import BundleTable
 
 Natural = Annotated[int, Field(ge=1)]
 IMPUTED = "imputed.csv"
@@ -31,3 +32,10 @@ class ImputationPart(Part):
     rows: Annotated[int, Field(ge=0)]
     smallest: Natural
     failed: str
+
+    def file(self, bundle: BundleTable) -> str:
+        """The name of the file with the copies."""
+        return bundle.named(IMPUTED)
+
+
+PUBLISHED = ImputationPart

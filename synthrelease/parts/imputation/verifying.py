@@ -2,39 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
 
 import numpy as np
 
-from synthrelease.bundle.imputing import HEAD, flags_of_rows, gaps_of
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.donors import Gaps, NotImputed, patterns
 from synthrelease.domain.gaps import gaps_of_cells
 from synthrelease.domain.plausibility import Plausibility
+from synthrelease.parts.imputation.gaps import HEAD, flags_of_rows, gaps_of
+from synthrelease.parts.imputation.published import ImputationPart
+from synthrelease.parts.imputation.table import ImputationTable
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.lines import TableError, csv_lines, rows_of_lines
 from synthrelease.published.table import ReleasedTable
-from synthrelease.verification.checks import Check
+from synthrelease.verification.part import KnownFiles, Verifying
 
 
-def imputation(document: ReleaseDocument, table: ReleasedTable, files: Mapping[str, bytes], rules: Plausibility) -> Check:
+class ImputationVerifying(Verifying[ImputationTable, ImputationPart]):
     """The copies belong to the table. Which donor was drawn is random, and only that there is one can be checked."""
-    part = document.imputation
-    problems = tuple(f"{document.imputed}: {problem}" for problem in _problems(document, table, files, rules))
-    copies = 0 if part is None or part.failed else part.copies
-    return Check(
-        name="imputation", found=f"{copies} copies, observed values as in data.csv, others with donors", problems=problems
-    )
+
+    beyond = "that donors were drawn at random for the complete copies"
+
+    def asked(self, value: ImputationTable, part: ImputationPart, document: ReleaseDocument) -> Iterator[str]:
+        """As many copies, made in the way that the specification says."""
+        match = [column.name for column in document.columns] if value.match is None else list(value.match)
+        if (part.copies, part.donors, part.match) != (value.copies, value.donors, match):
+            yield "imputation: expected the copies that the specification asks for, found others"
+
+    def found(self, part: ImputationPart, known: KnownFiles) -> str:
+        """How many there are."""
+        return f"{0 if part.failed else part.copies} copies, observed values as in data.csv, others with donors"
+
+    def problems(self, document: ReleaseDocument, part: ImputationPart, known: KnownFiles) -> Iterator[str]:
+        """Each row of each copy."""
+        name = part.file(document.bundle)
+        yield from (f"{name}: {problem}" for problem in _problems(document, part, name, known))
 
 
-def _problems(
-    document: ReleaseDocument, table: ReleasedTable, files: Mapping[str, bytes], rules: Plausibility
-) -> Iterator[str]:
-    part = document.imputation
-    if part is None or part.failed:
-        if document.imputed in document.files:
+def _problems(document: ReleaseDocument, part: ImputationPart, name: str, known: KnownFiles) -> Iterator[str]:
+    table, rules = known.table, known.rules
+    if part.failed:
+        if name in document.files:
             yield "expected none, found one"
         return
     gaps = gaps_of(part, document.columns)
@@ -43,11 +54,11 @@ def _problems(
     open_ = gaps_of_cells(table.counts, gaps.missing, rules)
     if part.rows != int(table.counts.counts[open_.any(axis=1)].sum()):
         yield f"{part.rows} rows are said to lack a value; in data.csv there are others"
-    if document.imputed not in files or document.imputed not in document.files:
+    if name not in known.files or name not in document.files:
         yield "expected in the bundle, not there"
         return
     try:
-        lines = csv_lines(files[document.imputed])
+        lines = csv_lines(known.files[name])
         stated = [*HEAD, *replace(table.shape, weighted=False).header]
         if next(lines, []) != stated:
             yield f"expected the columns {', '.join(stated)}, found others"
@@ -105,3 +116,6 @@ def _donor_problems(bins: list[np.ndarray], table: ReleasedTable, gaps: Gaps, op
                 yield f"values of {', '.join(layout.columns)} were filled in that no released row has"
     except NotImputed as error:
         yield str(error)
+
+
+VERIFYING = ImputationVerifying()

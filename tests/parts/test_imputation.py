@@ -14,10 +14,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from synthrelease.parts.imputation.writing import imputed_bytes, relabelled
 
 import synthrelease
 from synthrelease.bundle import write_bundle
-from synthrelease.bundle.imputing import imputed_bytes, relabelled
 from synthrelease.bundle.rewriting import rewritten
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.donors import Completed

@@ -23,3 +23,6 @@ class ImputationTable(SpecTable):
     copies: int = Field(default=5, ge=1, le=100)
     donors: int = Field(default=10, ge=1)
     match: tuple[str, ...] | None = None
+
+
+TABLE = ImputationTable

@@ -1,0 +1,34 @@
+"""[imputation] against the schema, and how large its file can be."""
+
+from __future__ import annotations
+
+from synthrelease.errors import closest, listing
+from synthrelease.parts.imputation.table import ImputationTable
+from synthrelease.specification.part import Building, Surroundings
+from synthrelease.toml.problems import Problems
+
+DIGITS = 24
+"""Bytes of the number of a copy, of a row, and of the signs between, at most."""
+
+
+class ImputationBuilding(Building[ImputationTable, ImputationTable]):
+    def build(self, table: ImputationTable, around: Surroundings, problems: Problems) -> ImputationTable:
+        """There are gaps to fill, and the columns that rows should agree in are columns."""
+        schema = around.schema
+        if all(column.missing != "bin" for column in schema.columns):
+            expected = 'a column in which missing values are a bin (missing = "bin"): elsewhere there are no gaps to fill'
+            problems.add("imputation", expected, "none")
+        for name in table.match or ():
+            if name not in schema.by_name:
+                expected = f"columns ({listing(schema.names)})"
+                problems.add("imputation.match", expected, repr(name), closest(name, schema.names))
+        if len(set(table.match or ())) != len(table.match or ()):
+            problems.add("imputation.match", "each column once", listing(table.match or ()))
+        return table
+
+    def bytes_of_a_row(self, value: ImputationTable, longest: int) -> int:
+        """In each copy."""
+        return value.copies * (longest + DIGITS)
+
+
+BUILDING = ImputationBuilding()

@@ -1,0 +1,162 @@
+"""imputed.csv: complete copies of the released rows, one below the other, as R's mice calls a long format.
+
+    .imp,.id,.imputed,COLUMNS...[,synthetic]
+
+`.imp` is the number of the copy, from 1; `.id` the row of data.csv, from 1, whose observed values these are; `.imputed` names
+the columns whose values were filled in, with a space between two, and is empty where none was. `synthetic` is 1 in every row,
+and there where data.csv has it.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from synthrelease.bundle.card.numbers import figure, words
+from synthrelease.bundle.part import AcceptedRows, CardSection, Made, Writing
+from synthrelease.bundle.table_files import CsvLines
+from synthrelease.domain.donors import Completed, NotImputed, completed
+from synthrelease.domain.gaps import gaps_of_cells
+from synthrelease.parts.imputation.gaps import HEAD, flags_of_rows, gaps_of, missing_bins
+from synthrelease.parts.imputation.published import IMPUTED, ImputationPart
+from synthrelease.parts.imputation.table import ImputationTable
+from synthrelease.published.document import ReleaseDocument, read_strictly
+from synthrelease.published.lines import MARK, ROWS_PER_BATCH
+from synthrelease.published.table import ReleasedTable
+from synthrelease.randomness import SYSTEM
+from synthrelease.toml.bundle import SYNTHETIC, BundleTable
+
+
+class ImputationWriting(Writing[ImputationTable, ImputationPart]):
+    files = MappingProxyType(
+        {IMPUTED: "complete copies of the rows (.imp), by the row of the table (.id), with the columns that were filled in"}
+    )
+
+    def make(self, value: ImputationTable, rows: AcceptedRows) -> Made[ImputationPart]:
+        """The file with the copies; where they cannot be made, the reason.
+
+        Notes
+        -----
+        The donors are drawn with the operating system's randomness, and the result is published whole: a function of the
+        released table and of that randomness alone.
+        """
+        counts = rows.table.counts
+        open_ = gaps_of_cells(counts, missing_bins(rows.columns), rows.rules)
+        part = ImputationPart(
+            copies=value.copies,
+            donors=value.donors,
+            match=list(value.match if value.match is not None else rows.table.names),
+            rows=int(counts.counts[open_.any(axis=1)].sum()),
+            smallest=rows.smallest,
+            failed="",
+        )
+        try:
+            copies = completed(counts, gaps_of(part, rows.columns), rows.rules, SYSTEM.generator())
+            return Made(part=part, files={part.file(rows.bundle): imputed_bytes(rows.table, copies, open_)})
+        except NotImputed as error:
+            return Made(part=part.model_copy(update={"failed": str(error)}))
+        except (ArithmeticError, LookupError, MemoryError, TypeError, ValueError) as error:
+            failed = f"the copies could not be made ({type(error).__name__})"
+            return Made(part=part.model_copy(update={"failed": failed}))
+
+    def placeholder(self, value: ImputationTable, columns: Sequence[str]) -> ImputationPart:
+        """Copies of no row."""
+        match = list(value.match if value.match is not None else columns)
+        return ImputationPart(copies=value.copies, donors=value.donors, match=match, rows=0, smallest=1, failed="")
+
+    def rewritten(self, value: ImputationTable, document: ReleaseDocument, before: bytes) -> ImputationPart | None:
+        """The copies stay as they were drawn."""
+        return read_strictly(before).part(ImputationPart)
+
+    def rewritten_files(
+        self, part: ImputationPart, files: Mapping[str, bytes], before: BundleTable, now: BundleTable
+    ) -> dict[str, bytes]:
+        """With another name, or with or without the column that says that it is synthetic."""
+        if part.file(before) not in files:
+            return {}
+        content = files[part.file(before)]
+        return {part.file(now): relabelled(content, marked=before.synthetic_column, mark=now.synthetic_column)}
+
+    def resource(self, part: ImputationPart, name: str, table: dict[str, Any]) -> dict[str, Any]:
+        """Its fields are those of the table, after three of its own."""
+        return {**table, "schema": {**table["schema"], "fields": [*_FIELDS, *table["schema"]["fields"]]}}
+
+    def section(self, part: ImputationPart, bundle: BundleTable) -> CardSection:
+        """How to use the copies, and what they assume."""
+        table = f"{bundle.stem}.csv"
+        texts = tuple(_sentences(part, part.file(bundle), table))
+        return CardSection(place="rows", anchor="copies", heading="Complete copies", sentences=texts)
+
+
+_FIELDS = (
+    {"name": ".imp", "type": "integer", "description": "Number of the complete copy, from 1."},
+    {"name": ".id", "type": "integer", "description": "Row of data.csv, from 1."},
+    {"name": ".imputed", "type": "string", "description": "Columns that were filled in, with a space between two."},
+)
+
+
+def _sentences(part: ImputationPart, name: str, table: str) -> list[str]:
+    if part.failed:
+        return [
+            f"Complete copies of the table were wanted, but could not be made: {part.failed}. The table itself, in which "
+            "missing values are a bin of their own, met all criteria and was released."
+        ]
+    times = "once" if part.smallest == 1 else f"{part.smallest} times"
+    return [
+        f"{figure(part.rows)} of the released rows have a gap. {name} has {part.copies} complete copies of the "
+        f"table: .imp is the number of the copy, .id the row of {table}, .imputed the columns that were filled in. "
+        f"Observed values are as in {table}. Figures and criteria are about the table with its gaps, and not about the "
+        "copies.",
+        f"A gap was filled with the values of a released row that has them, drawn among those that agree in "
+        f"{', '.join(words(name) for name in part.match)}; in fewer of these, from the last one back, until {part.donors} rows "
+        "agreed. Where the plausibility rules demand that a value is missing, as of a question that was not asked, it stays "
+        "missing. No original record was looked at, so it cost no privacy. No filled row breaks a plausibility rule, and every "
+        f"row of a copy occurs at least {times} in it, because equal incomplete rows were filled in blocks.",
+        "This assumes that, among rows that agree in these columns, whether a value is missing has nothing to do with the "
+        "value (missing at random). Nothing here can tell whether that is so.",
+        "Compute an estimate in each copy and combine them by Rubin's rule: the mean of the estimates, with the variance "
+        "v + (1 + 1/M) b, v the mean of the M variances and b the variance between the M estimates. One copy alone looks more "
+        "certain than it is. As everywhere here, v leaves out the error of the synthesis.",
+    ]
+
+
+def imputed_bytes(table: ReleasedTable, copies: Sequence[Completed], open_: np.ndarray) -> bytes:
+    """The file: UTF-8, a header, "\\n" line ends."""
+    flags = flags_of_rows(table, open_)
+    lines = list[str]()
+    writer = csv.writer(CsvLines(lines), lineterminator="\n")
+    writer.writerow([*HEAD, *table.names, *([SYNTHETIC] if table.marked else [])])
+    for number, copy in enumerate(copies, start=1):
+        for start in range(0, len(flags), ROWS_PER_BATCH):
+            batch = slice(start, start + ROWS_PER_BATCH)
+            texts = [
+                map(labels.__getitem__, bins[batch].tolist()) for labels, bins in zip(table.labels, copy.bins, strict=True)
+            ]
+            ids = range(start + 1, start + 1 + len(flags[batch]))
+            marks = [[MARK] * len(ids)] if table.marked else []
+            writer.writerows(zip([number] * len(ids), ids, flags[batch], *texts, *marks, strict=True))
+    return "".join(lines).encode("utf-8")
+
+
+def relabelled(content: bytes, *, marked: bool, mark: bool) -> bytes:
+    """The file with or without the column that says that it is synthetic.
+
+    Parameters
+    ----------
+    marked, mark : whether it has the column, and is to have it.
+    """
+    if marked == mark:
+        return content
+    lines = list[str]()
+    writer = csv.writer(CsvLines(lines), lineterminator="\n")
+    for place, line in enumerate(csv.reader(io.StringIO(content.decode("utf-8"), newline=""))):
+        writer.writerow([*line, MARK if place else SYNTHETIC] if mark else line[:-1])
+    return "".join(lines).encode("utf-8")
+
+
+WRITING = ImputationWriting()
