@@ -11,6 +11,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
+from synthrelease.bundle.document import interval_part
 from synthrelease.bundle.folder import _sealed
 from synthrelease.published.costs import ChargePart, GuaranteePart
 from synthrelease.published.document import ReleaseDocument
@@ -125,6 +126,14 @@ def with_budgets(files: Mapping[str, bytes], document: Tables, change: Callable[
         "guarantee": GuaranteePart.of(guarantee).model_dump(mode="json"),
         "flavour": FlavourPart.of(guarantee, read.domain, read.stated).model_dump(mode="json"),
     }
+
+
+def interval_of(document: Tables, name: str) -> Tables:
+    """The interval that follows from the figure of a criterion as it now stands."""
+    read = ReleaseDocument.model_validate_json(json.dumps(document))
+    interval = interval_part(next(part for part in read.criteria if part.name == name), read.n_rows, read.selection.bounds)
+    assert interval is not None
+    return interval.model_dump(mode="json")
 
 
 def without_criterion(files: Mapping[str, bytes], document: Tables, name: str) -> Tables:

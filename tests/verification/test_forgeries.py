@@ -32,6 +32,7 @@ from tests.helpers.cards import rich_bundle, rich_release
 from tests.helpers.forgeries import (
     Tables,
     edited,
+    interval_of,
     looked_at,
     named,
     problems,
@@ -166,9 +167,8 @@ def test_a_forgery_is_found_by_the_part_that_stands_alone_and_by_the_whole(
 def moved_on_its_grid(files: Mapping[str, bytes], tables: Tables) -> Tables:
     one = criterion(tables, "marginals")
     step = noise_grid(one["sensitivity"]).step
-    one["value"] += step
-    one["interval"] |= {"low": max(0, one["interval"]["low"] + step) if one["interval"]["low"] else 0,
-                        "high": one["interval"]["high"] + step}  # fmt: skip
+    one["value"] += round(0.2 / step) * step
+    one["interval"] = interval_of(tables, "marginals")
     return tables
 
 

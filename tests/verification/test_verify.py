@@ -26,6 +26,7 @@ from synthrelease.verification.figures import figures
 from synthrelease.verification.schema import rebuild
 from synthrelease.verification.verify import verify_files
 from tests.helpers.cards import rich_bundle, rich_release, write_files
+from tests.helpers.forgeries import interval_of
 
 pytestmark = pytest.mark.slow
 
@@ -219,12 +220,9 @@ def test_a_figure_on_the_grid_of_its_noise_can_be_forged_and_one_off_the_grid_ca
     off = forged(edited(place_of("marginals", "value"), criterion["value"] + step / 2))
     assert off is not None
     assert "not on the grid of its noise" in problems(verify_files(off))
-    moved = edited(place_of("marginals", "value"), criterion["value"] + step)
+    moved = edited(place_of("marginals", "value"), criterion["value"] + round(0.2 / step) * step)
     assert "its interval does not follow" in problems(verify_files(forged(moved) or {}))
-    moved["criteria"][0]["interval"]["low"] = max(0, criterion["interval"]["low"] + step)
-    moved["criteria"][0]["interval"]["high"] += step
-    if criterion["interval"]["low"] == 0:
-        moved["criteria"][0]["interval"]["low"] = 0
+    moved["criteria"][0]["interval"] = interval_of(moved, "marginals")
     assert verify_files(forged(moved) or {}).passed
 
 
