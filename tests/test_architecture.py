@@ -17,6 +17,7 @@ from synthrelease.bundle.folder import write_bundle
 from synthrelease.candidates.generators import GENERATORS
 from synthrelease.candidates.projections import PROJECTIONS
 from synthrelease.criteria import CRITERIA
+from synthrelease.rehearsal.baselines import BASELINES
 from tests.conftest import ROOT
 
 pytestmark = pytest.mark.slow
@@ -155,7 +156,12 @@ def test_a_circle_is_found(code: str) -> None:
     assert {"synthrelease.bounds.answer", "synthrelease.bounds.words"} <= set(circle(import_graph(modules)))
 
 
-REGISTRIES = {"criteria": CRITERIA, "candidates.generators": GENERATORS, "candidates.projections": PROJECTIONS}
+REGISTRIES = {
+    "criteria": CRITERIA,
+    "candidates.generators": GENERATORS,
+    "candidates.projections": PROJECTIONS,
+    "rehearsal.baselines": BASELINES,
+}
 
 
 @pytest.mark.parametrize("package", REGISTRIES)
@@ -396,7 +402,7 @@ def test_a_meter_is_filled_by_the_code_of_a_round_alone() -> None:
     assert of_releases == {"releasing/attempt.py", "releasing/dry_run.py", "enclave/resizing.py", "enclave/pieces.py"}
     assert files_where(calls("Meter")) == {
         "enclave/door.py", "releasing/dry_run.py", "rehearsal/rehearse.py", "rehearsal/judging.py", "drafting/criteria.py",
-        "audit/worlds.py", "rehearsal/allocation/trying.py",
+        "audit/worlds.py", "rehearsal/allocation/trying.py", "rehearsal/comparing.py",
     }  # fmt: skip
     planned = {
         ast.unparse(node.args[0])
@@ -435,10 +441,12 @@ def test_a_release_is_run_from_one_place() -> None:
 def test_private_counts_are_made_by_ingest_alone() -> None:
     """And by the rehearsal, of public rows, and by the audit, of made-up ones."""
     assert files_where(calls("PrivateRows")) == {"enclave/ingest.py", "audit/worlds.py"}
-    public = {"rehearsal/rehearse.py", "rehearsal/judging.py", "rehearsal/allocation/trying.py", "drafting/criteria.py"}
+    public = {"rehearsal/rehearse.py", "rehearsal/judging.py", "rehearsal/comparing.py", "rehearsal/allocation/trying.py"}
+    public |= {"drafting/criteria.py"}
     assert files_where(calls("PrivateCounts")) == {"enclave/door.py", "audit/worlds.py", *public}
     assert files_where(calls("read_public")) == {
         "rehearsal/rehearse.py",
+        "rehearsal/comparing.py",
         "rehearsal/allocation/allocating.py",
         "drafting/draft.py",
         "releasing/attempt.py",

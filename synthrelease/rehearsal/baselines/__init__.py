@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 BASELINES: Mapping[str, type[Baseline]] = Kinds(
     __name__,
     {
-        "swapping": "swapping:Swapping",
+        "swapping": "swapped:Swapping",
         "sequential": "sequential:Sequential",
         "dami": "data_augmented:AugmentedImputation",
         "independent": "independent:IndependentColumns",

@@ -21,12 +21,7 @@ from fractions import Fraction
 import numpy as np
 
 from synthrelease.domain.counts import Counts
-from synthrelease.errors import listing
-from synthrelease.rehearsal.baselines.base import Baseline, DoesNotFit, MadeTables, PublicFile
-from synthrelease.rehearsal.baselines.swap_budget import CLOSEST, best_rate, least_epsilon, nominal_epsilon, pairwise_epsilon
-
-LOOSE = 0.5
-"""Cramer's V of a swap variable and a key that is chosen here, at most: values that follow from the key would stay."""
+from synthrelease.rehearsal.baselines.swap_budget import nominal_epsilon, pairwise_epsilon
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,52 +106,3 @@ def derangement(n: int, generator: np.random.Generator) -> np.ndarray:
         drawn = generator.permutation(n)
         if np.all(drawn != np.arange(n)):
             return drawn
-
-
-class Swapping(Baseline):
-    """Values of some columns exchanged between records that agree on others."""
-
-    sentence = "exchange values between records that agree on a key"
-
-    def tables(self, file: PublicFile) -> list[MadeTables]:
-        if len(file.names) < 2:
-            raise DoesNotFit("swapping needs two columns or more")
-        variables, key = self._columns(file)
-        method = PermutationSwapping(key=key, variables=variables, rate=file.swap_rate)
-        nominal, pairwise = method.nominal_epsilon(file.table), method.pairwise_epsilon(file.table)
-        return [
-            MadeTables(
-                name=f"swapping at {float(file.swap_rate):.3g}",
-                guarantee=(
-                    f"nominal: epsilon {nominal:.2f} for each record that differs, {pairwise:.2f} between the closest tables"
-                ),
-                epsilon=pairwise,
-                copies=[method.swap(file.table, file.generator(0, number)) for number in range(file.copies)],
-                notes=self._notes(file, method),
-            )
-        ]
-
-    def _columns(self, file: PublicFile) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Swap variables and key: as asked for, else an identifying column, and the strongest that does not give it away."""
-        sizes, names = file.table.layout.sizes, file.names
-        variables = tuple(map(names.index, file.swap))
-        if not variables:
-            ranked = sorted(file.known, key=lambda c: (file.numbers(c) is not None, -sizes[c], c))
-            variables = (next((c for c in ranked if file.swap_key is None or names[c] not in file.swap_key), ranked[0]),)
-        if file.swap_key is not None:
-            return variables, tuple(map(names.index, file.swap_key))
-        free = [c for c in range(len(sizes)) if c not in variables and 1 < sizes[c] <= 20]
-        return variables, file.by_strength(variables[0], [c for c in free if file.strength(variables[0], c) <= LOOSE])[:1]
-
-    def _notes(self, file: PublicFile, method: PermutationSwapping) -> tuple[str, ...]:
-        largest = method.largest_stratum(file.table)
-        told = listing([file.names[c] for c in method.variables])
-        within = (
-            f"among records with the same {listing([file.names[c] for c in method.key])}" if method.key else "among all records"
-        )
-        return (
-            f"values of {told} are swapped {within}; all tables without {told}, and that of {told} with the key, are exact; "
-            f"largest stratum {largest:,}, itself published",
-            f"the least of any rate is {CLOSEST * least_epsilon(largest):.2f} between the closest tables, at "
-            f"{best_rate(largest):.4%}",
-        )
