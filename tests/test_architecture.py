@@ -252,7 +252,8 @@ def is_numpy(node: ast.AST) -> bool:
 
 
 def test_all_entropy_comes_from_one_module() -> None:
-    assert {path for path, tree in TREES.items() if draws_by_itself(tree)} == {ENTROPY}
+    beside = {"audit/against.py"}  # draws of another library, held against the laws
+    assert {path for path, tree in TREES.items() if draws_by_itself(tree)} == {ENTROPY} | beside
 
 
 @pytest.mark.parametrize(
