@@ -364,6 +364,15 @@ def test_arrays_and_objects_are_not_loaded_from_files() -> None:
     assert not {"joblib.load", "joblib.dump"} & {name for tree in TREES.values() for name in imported(tree)}
 
 
+def test_what_only_compares_is_no_library_of_the_core() -> None:
+    """The core is installed without them. What is named here is asked for with its extra, and never on the way of a release."""
+    users = {path: {name.split(".")[0] for name in imported(tree)} for path, tree in TREES.items()}
+    found = {(path, each) for path, names in users.items() for each in names & {"diffprivlib", "sklearn", "matplotlib"}}
+    assert found == {("audit/against.py", "diffprivlib")}
+    assert all(not isinstance(node, ast.Import | ast.ImportFrom) or "diffprivlib" not in ast.unparse(node)
+               for node in TREES["audit/against.py"].body)  # fmt: skip
+
+
 def test_validation_never_rests_on_assert() -> None:
     """Asserts vanish under `python -O`."""
     assert files_where(lambda node: isinstance(node, ast.Assert)) == set()

@@ -28,9 +28,7 @@ def test_draws_of_the_law_itself_are_seldom_said_to_differ() -> None:
     assert 0.3 < found.mean() < 0.7
 
 
-@pytest.mark.parametrize(
-    "law", [RARE / RARE.sum(), np.array([0.5, 0.3, 0.2]), np.full(40, 1 / 40)]
-)
+@pytest.mark.parametrize("law", [RARE / RARE.sum(), np.array([0.5, 0.3, 0.2]), np.full(40, 1 / 40)])
 def test_draws_of_another_law_are_seen(law: np.ndarray) -> None:
     other = law.copy()
     other[:2] += np.array([-1, 1]) * min(0.05, law[0] / 2)
