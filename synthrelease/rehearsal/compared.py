@@ -19,7 +19,7 @@ from synthrelease.domain.counts import Counts
 from synthrelease.errors import InputError, closest, listing
 from synthrelease.randomness import SeededEntropy
 from synthrelease.rehearsal.baselines import BASELINES
-from synthrelease.rehearsal.baselines.base import NO_GUARANTEE, DoesNotFit, MadeTables, PublicFile, Question
+from synthrelease.rehearsal.baselines.base import NO_GUARANTEE, AskedNumber, ComparedFile, DoesNotFit, MadeTables
 from synthrelease.rehearsal.copies import CopyComparison, compared
 from synthrelease.rehearsal.dependence import cramers_v
 from synthrelease.rehearsal.judging import PublicJudge, merged
@@ -136,7 +136,7 @@ class BaselineFigures:
 
 def public_file(
     spec: ReleaseSpec, counts: Counts, index: int, comparison: CopyComparison, wanted: WantedMethods, seed: int
-) -> PublicFile:
+) -> ComparedFile:
     """The public rows over the bins of configuration `index`, as methods take them."""
     configuration = spec.space[index]
     transformation, table = configuration.transformation, merged(counts, configuration)
@@ -153,7 +153,7 @@ def public_file(
         public = PublicTable(counts=table, transformation=transformation, public_because="given to a rehearsal")
         return risk_groups(public, comparison.quasi_identifiers)
 
-    return PublicFile(
+    return ComparedFile(
         table=table,
         transformation=transformation,
         plausibility=spec.synthetic.merge(transformation),
@@ -253,7 +253,7 @@ def judged(
     )
 
 
-def questions(file: PublicFile, methods: Sequence[str]) -> list[Question]:
+def questions(file: ComparedFile, methods: Sequence[str]) -> list[AskedNumber]:
     """What those of the methods ask that give no table, where they fit the file."""
     found = []
     for method in methods:
@@ -263,7 +263,7 @@ def questions(file: PublicFile, methods: Sequence[str]) -> list[Question]:
     return found
 
 
-def errors_on(questions: Sequence[Question], original: Counts, copies: Sequence[Counts]) -> dict[str, float]:
+def errors_on(questions: Sequence[AskedNumber], original: Counts, copies: Sequence[Counts]) -> dict[str, float]:
     """For each question the median error of the copies' own answers; NaN where a copy has none."""
     found = {}
     for question in questions:

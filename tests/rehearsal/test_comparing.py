@@ -16,7 +16,7 @@ from synthrelease.domain.counts import Counts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import InputError, OutputError
 from synthrelease.rehearsal.baselines import BASELINES
-from synthrelease.rehearsal.baselines.base import NO_GUARANTEE, Baseline, DoesNotFit, PublicFile
+from synthrelease.rehearsal.baselines.base import NO_GUARANTEE, Baseline, ComparedFile, DoesNotFit
 from synthrelease.rehearsal.baselines.imputation import _demanded, _ImputedMean
 from synthrelease.rehearsal.compared import METHODS, WantedMethods, compare_baseline, public_file
 from synthrelease.rehearsal.comparing import share_of_threshold
@@ -49,19 +49,19 @@ def survey(spec: ReleaseSpec, tmp_path_factory: pytest.TempPathFactory) -> Count
 
 
 @pytest.fixture(scope="module")
-def file(spec: ReleaseSpec, survey: Counts) -> PublicFile:
+def file(spec: ReleaseSpec, survey: Counts) -> ComparedFile:
     """The survey as methods take it, at an epsilon at which all of them answer."""
     return replace(asked(spec, survey), epsilon=6.0)
 
 
-def asked(spec: ReleaseSpec, survey: Counts, seed: int = 1) -> PublicFile:
+def asked(spec: ReleaseSpec, survey: Counts, seed: int = 1) -> ComparedFile:
     wanted = WantedMethods.of(spec.schema.names, METHODS, known=METHODS)
     return public_file(spec, survey, 0, CopyComparison.of(spec, 2, KNOWN), wanted, seed)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", BASELINES)
-def test_a_method_keeps_its_contract(name: str, spec: ReleaseSpec, survey: Counts, file: PublicFile) -> None:
+def test_a_method_keeps_its_contract(name: str, spec: ReleaseSpec, survey: Counts, file: ComparedFile) -> None:
     method: Baseline = BASELINES[name]()
     assert method.sentence.endswith(("key", "shares", "noise", "(DA-MI)", "sensitivity"))
     tables, answers = method.tables(file), method.answers(file)
@@ -98,13 +98,13 @@ def test_a_method_keeps_its_contract(name: str, spec: ReleaseSpec, survey: Count
         ("post-stratification", {"calibration": None}, "weights need published totals, and the configuration has no"),
     ],
 )
-def test_what_does_not_fit_says_why_in_a_sentence(name: str, change: dict, why: str, file: PublicFile) -> None:
+def test_what_does_not_fit_says_why_in_a_sentence(name: str, change: dict, why: str, file: ComparedFile) -> None:
     with pytest.raises(DoesNotFit, match=why) as told:
         BASELINES[name]().answers(replace(file, **change))
     assert not str(told.value).endswith(".")
 
 
-def test_a_file_without_gaps_has_nothing_to_impute(file: PublicFile) -> None:
+def test_a_file_without_gaps_has_nothing_to_impute(file: ComparedFile) -> None:
     complete = np.ones(len(file.table), dtype=bool)
     for column, (bins, binning) in enumerate(zip(file.table.bins, file.transformation.binnings, strict=True)):
         if binning.missing is not None and file.numbers(column) is not None:
@@ -114,7 +114,7 @@ def test_a_file_without_gaps_has_nothing_to_impute(file: PublicFile) -> None:
         BASELINES["imputation"]().answers(replace(file, table=file.table.keep(complete)))
 
 
-def test_gaps_that_a_rule_demands_are_no_part_of_the_question(file: PublicFile) -> None:
+def test_gaps_that_a_rule_demands_are_no_part_of_the_question(file: ComparedFile) -> None:
     """Wages of those without work are missing by a rule: those who are asked are all employed."""
     question = _ImputedMean.of(file)
     missing = file.transformation.binnings[question.column].missing

@@ -30,7 +30,7 @@ class DoesNotFit(ValueError):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class PublicFile:
+class ComparedFile:
     """The public rows over the bins of one configuration, and what was asked for.
 
     Attributes
@@ -94,7 +94,7 @@ class MadeTables:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Question:
+class AskedNumber:
     """One number that is asked of a table.
 
     Attributes
@@ -119,7 +119,7 @@ class MadeAnswers:
     name: str
     guarantee: str
     epsilon: float
-    question: Question
+    question: AskedNumber
     values: np.ndarray
     notes: tuple[str, ...] = ()
 
@@ -136,14 +136,14 @@ class Baseline(ABC):
     sentence: ClassVar[str]
     makes_tables: ClassVar[bool] = True
 
-    def tables(self, file: PublicFile) -> list[MadeTables]:
+    def tables(self, file: ComparedFile) -> list[MadeTables]:
         """Whole tables, each way of the method with its copies. Raises DoesNotFit."""
         return []
 
-    def question(self, file: PublicFile) -> Question:
+    def question(self, file: ComparedFile) -> AskedNumber:
         """What a method without tables asks of the file, and may be asked of any table. Raises DoesNotFit."""
         raise DoesNotFit("it asks nothing")
 
-    def answers(self, file: PublicFile) -> list[MadeAnswers]:
+    def answers(self, file: ComparedFile) -> list[MadeAnswers]:
         """Answers to its question. Raises DoesNotFit."""
         return []

@@ -22,7 +22,7 @@ from synthrelease.domain.counts import Counts
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.errors import listing
 from synthrelease.rehearsal.baselines.back_off import MOST_PREDICTORS, ConditionalTable, draw_weighted, least_rows
-from synthrelease.rehearsal.baselines.base import NO_GUARANTEE, Baseline, MadeTables, PublicFile
+from synthrelease.rehearsal.baselines.base import NO_GUARANTEE, Baseline, ComparedFile, MadeTables
 from synthrelease.rehearsal.baselines.masks import MatrixMask, NoiseMask, OrderedMask
 
 SWEEPS = 5
@@ -182,7 +182,7 @@ class AugmentedImputation(Baseline):
 
     sentence = "draw identifying columns anew, from imputation with noisy copies (DA-MI)"
 
-    def tables(self, file: PublicFile) -> list[MadeTables]:
+    def tables(self, file: ComparedFile) -> list[MadeTables]:
         columns = range(len(file.names))
         masks = [{c: _mask(file, c, *levels) for c in file.known} for levels in zip(KEPT_SHARES, SPREADS, strict=True)]
         method = DataAugmented(
@@ -211,7 +211,7 @@ class AugmentedImputation(Baseline):
         ]
 
 
-def _mask(file: PublicFile, column: int, kept: float, sd: float) -> NoiseMask:
+def _mask(file: ComparedFile, column: int, kept: float, sd: float) -> NoiseMask:
     binning = file.transformation.binnings[column]
     if file.numbers(column) is None or binning.present < 3:
         return MatrixMask.keeping(len(binning), kept)

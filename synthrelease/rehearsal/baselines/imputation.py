@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from synthrelease.domain.counts import Counts
-from synthrelease.rehearsal.baselines.base import Baseline, DoesNotFit, MadeAnswers, PublicFile, Question
+from synthrelease.rehearsal.baselines.base import AskedNumber, Baseline, ComparedFile, DoesNotFit, MadeAnswers
 from synthrelease.rehearsal.baselines.imputed_answers import ImputedAnswers, smoothness
 from synthrelease.rehearsal.baselines.nearest_neighbours import GappedTable, NearestNeighbours, order_by_distance
 
@@ -29,11 +29,11 @@ class Imputation(Baseline):
     sentence = "fill gaps from the nearest records, and publish one mean with smooth sensitivity"
     makes_tables = False
 
-    def question(self, file: PublicFile) -> Question:
+    def question(self, file: ComparedFile) -> AskedNumber:
         asked = _ImputedMean.of(file)
-        return Question(words=asked.words, of=asked.exact)
+        return AskedNumber(words=asked.words, of=asked.exact)
 
-    def answers(self, file: PublicFile) -> list[MadeAnswers]:
+    def answers(self, file: ComparedFile) -> list[MadeAnswers]:
         least = 2 * smoothness("replace one")
         if not file.epsilon > least:
             raise DoesNotFit(f"one answer needs an epsilon above 2 ln 3 = {least:.4g}, and the release has {file.epsilon:.4g}")
@@ -51,7 +51,7 @@ class Imputation(Baseline):
                 name="imputed mean",
                 guarantee=f"epsilon = {file.epsilon:.7g} for this one number, their number of rows taken as known",
                 epsilon=file.epsilon,
-                question=Question(words=asked.words, of=asked.exact),
+                question=AskedNumber(words=asked.words, of=asked.exact),
                 values=np.clip(values + asked.shift, asked.low + asked.shift, asked.high + asked.shift),
                 notes=(f"{int(gapped.gaps.sum()):,} of {size:,} are filled from records near in {asked.near}",),
             )
@@ -62,7 +62,7 @@ class Imputation(Baseline):
 class _ImputedMean:
     """The mean of a column with gaps. Numbers are counted from the least one, as the bounds of a sum start at 0."""
 
-    file: PublicFile
+    file: ComparedFile
     column: int
     others: tuple[int, ...]
     scheme: NearestNeighbours
@@ -72,7 +72,7 @@ class _ImputedMean:
     high: float
 
     @classmethod
-    def of(cls, file: PublicFile) -> _ImputedMean:
+    def of(cls, file: ComparedFile) -> _ImputedMean:
         """The column with most gaps that no rule demands. Raises DoesNotFit where there is none."""
         gaps = {column: many for column in range(len(file.names)) if (many := _gaps(file, column))}
         if not gaps:
@@ -124,7 +124,7 @@ class _ImputedMean:
         return float(self.scheme.imputed(asked).mean()) + self.shift
 
 
-def _gaps(file: PublicFile, column: int) -> int:
+def _gaps(file: ComparedFile, column: int) -> int:
     """Gaps of a column with numbers that no rule demands."""
     missing = file.transformation.binnings[column].missing
     if missing is None or file.numbers(column) is None or file.transformation.binnings[column].present < 2:
@@ -133,7 +133,7 @@ def _gaps(file: PublicFile, column: int) -> int:
     return int(file.table.counts[there].sum())
 
 
-def _demanded(file: PublicFile, column: int, table: Counts) -> np.ndarray:
+def _demanded(file: ComparedFile, column: int, table: Counts) -> np.ndarray:
     """(n_cells,) whether the other columns of a row leave no value to this one."""
     demanded = np.ones(len(table), dtype=bool)
     for value in range(file.transformation.binnings[column].present):

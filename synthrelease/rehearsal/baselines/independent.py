@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from synthrelease.domain.counts import Counts
-from synthrelease.rehearsal.baselines.base import NO_GUARANTEE, Baseline, MadeTables, PublicFile
+from synthrelease.rehearsal.baselines.base import NO_GUARANTEE, Baseline, ComparedFile, MadeTables
 
 
 class IndependentColumns(Baseline):
@@ -13,7 +13,7 @@ class IndependentColumns(Baseline):
 
     sentence = "draw each column by itself, with the file's own shares"
 
-    def tables(self, file: PublicFile) -> list[MadeTables]:
+    def tables(self, file: ComparedFile) -> list[MadeTables]:
         copies = [independent_columns(file.table, file.generator(5, number)) for number in range(file.copies)]
         notes = ("every column is exact by itself",)
         return [MadeTables(name="independent columns", guarantee=NO_GUARANTEE, copies=copies, notes=notes)]

@@ -20,7 +20,7 @@ from synthrelease.domain.counts import Counts
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.errors import listing
 from synthrelease.rehearsal.baselines.back_off import LEAST_ROWS, MOST_PREDICTORS, PRIOR, ConditionalTable, least_rows
-from synthrelease.rehearsal.baselines.base import NO_GUARANTEE, Baseline, MadeTables, PublicFile
+from synthrelease.rehearsal.baselines.base import NO_GUARANTEE, Baseline, ComparedFile, MadeTables
 from synthrelease.rehearsal.logit import fit_logit
 
 _TRIES = 100
@@ -270,7 +270,7 @@ class Sequential(Baseline):
 
     sentence = "draw columns in turn, from tables or regressions without noise"
 
-    def tables(self, file: PublicFile) -> list[MadeTables]:
+    def tables(self, file: ComparedFile) -> list[MadeTables]:
         columns = range(len(file.names))
         predictors = {column: file.by_strength(column, range(column)) for column in columns}
         smoothed, plain = (
@@ -296,7 +296,7 @@ class Sequential(Baseline):
         ]
 
 
-def _made(name: str, copies: Sequence[Counts], file: PublicFile, notes: tuple[str, ...], *, simple: bool) -> MadeTables:
+def _made(name: str, copies: Sequence[Counts], file: ComparedFile, notes: tuple[str, ...], *, simple: bool) -> MadeTables:
     """The copies, with a note where rows are lacking that no draw made plausible."""
     fewest = min(copy.total for copy in copies)
     if fewest < file.table.total:

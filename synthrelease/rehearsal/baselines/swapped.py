@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from synthrelease.domain.counts import Counts
 from synthrelease.errors import listing
-from synthrelease.rehearsal.baselines.base import Baseline, DoesNotFit, MadeTables, PublicFile
+from synthrelease.rehearsal.baselines.base import Baseline, ComparedFile, DoesNotFit, MadeTables
 from synthrelease.rehearsal.baselines.swap_budget import CLOSEST, best_rate, least_epsilon, rates_for
 from synthrelease.rehearsal.baselines.swap_report import SwapReport
 from synthrelease.rehearsal.baselines.swapping import PermutationSwapping
@@ -18,7 +18,7 @@ class Swapping(Baseline):
 
     sentence = "exchange values between records that agree on a key"
 
-    def tables(self, file: PublicFile) -> list[MadeTables]:
+    def tables(self, file: ComparedFile) -> list[MadeTables]:
         if len(file.names) < 2:
             raise DoesNotFit("swapping needs two columns or more")
         variables, key = self._columns(file)
@@ -37,7 +37,7 @@ class Swapping(Baseline):
             )
         ]
 
-    def _columns(self, file: PublicFile) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    def _columns(self, file: ComparedFile) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Swap variables and key: as asked for, else an identifying column, and the strongest that does not give it away."""
         sizes, names = file.table.layout.sizes, file.names
         variables = tuple(map(names.index, file.swap))
@@ -49,7 +49,7 @@ class Swapping(Baseline):
         free = [c for c in range(len(sizes)) if c not in variables and 1 < sizes[c] <= 20]
         return variables, file.by_strength(variables[0], [c for c in free if file.strength(variables[0], c) <= LOOSE])[:1]
 
-    def _notes(self, file: PublicFile, method: PermutationSwapping, swapped: Counts) -> tuple[str, ...]:
+    def _notes(self, file: ComparedFile, method: PermutationSwapping, swapped: Counts) -> tuple[str, ...]:
         report = SwapReport.of(file.table, swapped, method)
         told = listing([file.names[c] for c in method.variables])
         within = (

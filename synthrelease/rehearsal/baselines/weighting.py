@@ -14,7 +14,7 @@ import numpy as np
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.margins import Calibration
 from synthrelease.domain.raking import NotCalibrated, raked
-from synthrelease.rehearsal.baselines.base import Baseline, DoesNotFit, MadeAnswers, PublicFile, Question
+from synthrelease.rehearsal.baselines.base import AskedNumber, Baseline, ComparedFile, DoesNotFit, MadeAnswers
 from synthrelease.rehearsal.baselines.noisy_raking import NotRaked, noisy_counts, raked_to
 from synthrelease.rehearsal.baselines.post_stratification import PostStrata, Respondents, choose
 
@@ -34,11 +34,11 @@ class PostStratification(Baseline):
     sentence = "weight respondents to published totals, and publish one weighted count with smooth sensitivity"
     makes_tables = False
 
-    def question(self, file: PublicFile) -> Question:
+    def question(self, file: ComparedFile) -> AskedNumber:
         asked = _WeightedCount.of(file, _totals(file))
-        return Question(words=asked.words, of=asked.exact)
+        return AskedNumber(words=asked.words, of=asked.exact)
 
-    def answers(self, file: PublicFile) -> list[MadeAnswers]:
+    def answers(self, file: ComparedFile) -> list[MadeAnswers]:
         asked, known = _WeightedCount.of(file, _totals(file)), _KnownTotals.of(file, _totals(file))
         random, values, failed = file.generator(11), list[float](), 0
         for _ in range(DRAWS):
@@ -53,7 +53,7 @@ class PostStratification(Baseline):
                 name="weighted count",
                 guarantee=f"epsilon = {file.epsilon:.7g} for this one number",
                 epsilon=file.epsilon,
-                question=Question(words=asked.words, of=asked.exact),
+                question=AskedNumber(words=asked.words, of=asked.exact),
                 values=np.array(values),
                 notes=(
                     "a tenth of epsilon chooses strata, three are for a raked noisy table, six for the count",
@@ -63,7 +63,7 @@ class PostStratification(Baseline):
         ]
 
 
-def _totals(file: PublicFile) -> Calibration:
+def _totals(file: ComparedFile) -> Calibration:
     if file.calibration is None:
         raise DoesNotFit("weights need published totals, and the configuration has no [calibration]")
     return file.calibration
@@ -73,13 +73,13 @@ def _totals(file: PublicFile) -> Calibration:
 class _WeightedCount:
     """How many people have one value of a column that no margin names, once the table has the totals."""
 
-    file: PublicFile
+    file: ComparedFile
     calibration: Calibration
     column: int
     bin: int
 
     @classmethod
-    def of(cls, file: PublicFile, calibration: Calibration) -> _WeightedCount:
+    def of(cls, file: ComparedFile, calibration: Calibration) -> _WeightedCount:
         named = {name for margin in calibration.margins for name in margin.columns} | {calibration.start}
         sizes = file.table.layout.sizes
         free = [column for column, name in enumerate(file.names) if name not in named and sizes[column] > 1]
@@ -127,7 +127,7 @@ class _KnownTotals:
     possible: np.ndarray
 
     @classmethod
-    def of(cls, file: PublicFile, calibration: Calibration) -> _KnownTotals:
+    def of(cls, file: ComparedFile, calibration: Calibration) -> _KnownTotals:
         into: dict[str, np.ndarray] = {}
         for margin in calibration.margins:
             for name, groups in zip(margin.columns, margin.into, strict=True):
