@@ -66,11 +66,11 @@ def compare_laws(
     InputError : for a library that is not known, or not installed.
     """
     mechanisms = _loaded(library)
-    cases = [("noise", epsilon, ()) for epsilon in EPSILONS]
+    cases: list[tuple[str, Fraction, tuple[int, ...]]] = [("noise", epsilon, ()) for epsilon in EPSILONS]
     cases += [(kind, epsilon, scores) for kind in _CHOICES for epsilon in EPSILONS for scores in SCORES.values()]
     names = [f"discrete Laplace noise, epsilon {float(epsilon):g}" for epsilon in EPSILONS]
     names += [f"{words}, {name}, epsilon {float(e):g}" for words in _CHOICES.values() for e in EPSILONS for name in SCORES]
-    found = []
+    found: list[LawComparison] = []
     for name, (kind, epsilon, scores) in zip(names, cases, strict=True):
         progress(f"laws beside {library}", len(found), len(cases))
         ours, theirs, law = (_noise if kind == "noise" else _choice)(mechanisms, kind, epsilon, scores, draws)
