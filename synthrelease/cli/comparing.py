@@ -141,7 +141,7 @@ def _blocks(headings: Sequence[str], rows: Sequence[Sequence[str]], width: int) 
 
 def _missed(cell: str) -> bool:
     """Whether a share of a threshold is more than it allows."""
-    return cell in ("over", "none") or float(cell) > 1
+    return cell != "<0" and (cell in ("over", "none") or float(cell) > 1)
 
 
 def _shown(cell: str, bad: bool) -> Text:

@@ -65,6 +65,8 @@ def _share(figure: float, threshold: float) -> str:
     share = share_of_threshold(figure, threshold)
     if math.isinf(share):
         return "over"
+    if share < 0:  # of a median: further inside than on the edge
+        return "<0"
     return f"{share:.2f}" if share < 9.95 else f"{share:.0f}"
 
 
