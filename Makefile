@@ -95,8 +95,9 @@ $(VENV)/.created:
 	$(PYTHON) -m venv $(VENV)
 	@touch $@
 
+# Python compiles what is used when it is first used; compiling all of it would take half of the installation and 100 MB
 $(CORE): $(VENV)/.created requirements/core.txt pyproject.toml
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/core.txt
+	$(BIN)/python -m pip install --no-compile --quiet --disable-pip-version-check -r requirements/core.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
 	@touch $@
 

@@ -25,6 +25,8 @@ def test_quick_has_the_versions_of_test_and_no_large_library() -> None:
     added = {re.split(r"[=;\s]", line)[0] for line in locked("quick.txt") - locked("core.txt")}
     assert {"pytest", "pytest-xdist", "hypothesis", "ruff", "mypy"} <= added
     assert not added & {"torch", "jax", "jaxlib", "mbi", "smartnoise-synth", "opacus", "dask", "distributed", "frictionless"}
+    names = {re.split(r"[=;\s]", line)[0] for line in locked("quick.txt")}
+    assert not names & {"diffprivlib", "scikit-learn", "matplotlib"}  # they compare laws, and draw pictures of benchmarks
 
 
 def test_the_hooks_before_a_commit_are_what_make_test_checks_beside_the_tests() -> None:

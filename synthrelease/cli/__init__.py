@@ -18,6 +18,7 @@ from synthrelease.cli.auditing import audit
 from synthrelease.cli.bounding import bound
 from synthrelease.cli.bundles import card, keygen, verify
 from synthrelease.cli.committing import commit
+from synthrelease.cli.comparing import compare
 from synthrelease.cli.demonstrating import demo
 from synthrelease.cli.describing import schema
 from synthrelease.cli.drafting import init, leave_out
@@ -49,6 +50,7 @@ for command in (
     check,
     simulate,
     rehearse,
+    compare,
     allocate,
     commit,
     release,

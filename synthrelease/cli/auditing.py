@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
+from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -40,6 +41,12 @@ def audit(
     ] = None,
     only: Annotated[str | None, typer.Option(metavar="TEXT", help="Only what has this text in its name.")] = None,
     records: Annotated[int, typer.Option(min=1, max=5, help="Records of the largest tables that are enumerated.")] = 5,
+    against: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LIBRARY", help="Instead, hold noise and private choices against diffprivlib (synthrelease[audit])."
+        ),
+    ] = None,
 ) -> None:
     """Put the guarantee to the test, on made-up tables: enumerate sensitivities, compute laws, draw from every mechanism.
 
@@ -54,6 +61,11 @@ def audit(
     if out is not None and (out.exists() or not out.parent.is_dir()):
         found = "one" if out.exists() else f"no folder {out.parent}"
         raise OutputError(f"{out}: expected a new file in a folder that exists, found {found}.")
+    if against is not None:
+        if part or only or hours is not None:
+            raise InputError("--against: expected it with --draws, --out or nothing else, found --part, --only or --hours.")
+        _compare_laws(against, draws, out)
+        return
     with progress_bars() as progress:
         result = run_audit(
             parts=[each.value for each in part] if part else USUAL,
@@ -74,6 +86,27 @@ def audit(
             err.print(f"A known fault that was not found (more draws are needed): {name}.", style="red")
         raise typer.Exit(CONTRADICTED)
     terminal.print("Nothing contradicts a claim.")
+
+
+def _compare_laws(library: str, draws: int | None, out: Path | None) -> None:
+    """Draws of both libraries against the exact laws."""
+    from synthrelease.audit.against import DRAWS, compare_laws
+
+    with progress_bars() as progress:
+        found = compare_laws(library, draws=draws or DRAWS, progress=progress)
+    table = Table("law", "draws", "p of synthrelease", f"p of {library}", title="Draws against exact laws, chi-square")
+    for each in found:
+        table.add_row(each.name, f"{each.draws:,}", f"{each.ours:.3g}", f"{each.theirs:.3g}")
+    terminal.print(table)
+    if out is not None:
+        rows = [{**asdict(each), "agrees": each.agrees} for each in found]
+        out.write_text(json.dumps({"against": library, "laws": rows}, indent=2) + "\n", encoding="utf-8")
+        terminal.print(f"Every figure is in {str(out)}.")
+    if off := [each.name for each in found if not each.agrees]:
+        for name in off:
+            err.print(f"Draws that do not follow the law: {name}.", style="red")
+        raise typer.Exit(CONTRADICTED)
+    terminal.print(f"Both follow all {len(found)} laws.")
 
 
 def _print_result(result: AuditResult) -> None:

@@ -71,7 +71,7 @@ def rehearse(
     if _adopted_before(config, spec, out, adopt):
         return
     workers = Workers(backend=backend, jobs=jobs, address=address)
-    wanted = WantedMethods.of(spec.schema.names, baseline or (), _names(swap), _names(swap_key), swap_rate)
+    wanted = WantedMethods.of(spec.schema.names, baseline or (), given_names(swap), given_names(swap_key), swap_rate)
     with progress_bars() as progress:
         found = run(
             spec,
@@ -275,7 +275,7 @@ def _print_baselines(found: Any) -> None:
         terminal.print(f"- {text}", highlight=False)
 
 
-def _names(given: str | None) -> list[str] | None:
+def given_names(given: str | None) -> list[str] | None:
     return None if given is None else [name.strip() for name in given.split(",") if name.strip()]
 
 

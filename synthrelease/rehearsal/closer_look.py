@@ -17,13 +17,14 @@ from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import RejectedRound
 from synthrelease.randomness import SeededEntropy, SystemEntropy
 from synthrelease.rehearsal.attempts import AttemptResult
+from synthrelease.rehearsal.baselines.independent import independent_columns
 from synthrelease.rehearsal.dependence import pairs_off, strongest_pairs, tied_pairs
 from synthrelease.rehearsal.intervals import ShareEstimate
 from synthrelease.rehearsal.judging import PublicJudge, merged
 from synthrelease.rehearsal.projecting import ProjectionEffect, projection_effects
 from synthrelease.rehearsal.unguarded import UnguardedPair, unguarded_pairs, with_gaps, worth_a_line
 from synthrelease.rehearsal.verdicts import ThresholdProblem, verdicts
-from synthrelease.rehearsal.yardsticks import Yardstick, independent_columns, yardsticks
+from synthrelease.rehearsal.yardsticks import Yardstick, yardsticks
 from synthrelease.releasing.attempt import generate, prepare
 from synthrelease.releasing.threads import one_thread
 from synthrelease.specification.release_spec import ReleaseSpec

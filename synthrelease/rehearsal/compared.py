@@ -1,4 +1,4 @@
-"""Methods to compare with, on the public table of a rehearsal: swapped, classically synthesised, DA-MI, independent columns.
+"""Methods to compare with, on a public table: made by what stands in `baselines`, and judged as configurations are.
 
 Each is applied to the public rows over the bins of one configuration, and judged by the criteria and by the utility and risk
 figures that the configurations are judged by. None can be released (docs/baselines.md).
@@ -8,42 +8,36 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from time import process_time
 
 import numpy as np
 
 from synthrelease.domain.counts import Counts
 from synthrelease.errors import InputError, closest, listing
 from synthrelease.randomness import SeededEntropy
-from synthrelease.rehearsal.baselines.back_off import PRIOR
-from synthrelease.rehearsal.baselines.data_augmented import DataAugmented
-from synthrelease.rehearsal.baselines.masks import MatrixMask, NoiseMask, OrderedMask
-from synthrelease.rehearsal.baselines.sequential import norm_and_logit, saturated
-from synthrelease.rehearsal.baselines.swapping import PermutationSwapping
-from synthrelease.rehearsal.combining import Rule
+from synthrelease.rehearsal.baselines import BASELINES
+from synthrelease.rehearsal.baselines.base import NO_GUARANTEE, AskedNumber, ComparedFile, DoesNotFit, MadeTables
 from synthrelease.rehearsal.copies import CopyComparison, compared
 from synthrelease.rehearsal.dependence import cramers_v
 from synthrelease.rehearsal.judging import PublicJudge, merged
 from synthrelease.rehearsal.public_table import PublicTable
 from synthrelease.rehearsal.risk_groups import risk_groups
-from synthrelease.rehearsal.yardsticks import independent_columns
 from synthrelease.releasing.threads import one_thread
 from synthrelease.specification.release_spec import ReleaseSpec
-
-NO_GUARANTEE = "no guarantee"
-
-LOOSE = 0.5
-"""Cramer's V of a swap variable and a key that is chosen here, at most: values that follow from the key would stay."""
 
 MOST_VALUES = 2**28
 """Rows times columns of the largest table that is handled row by row; some numbers of 8 bytes each are held."""
 
-KEPT_SHARES = (0.9, 0.7, 0.5)
-"""Of the masks of low, medium and high risk: how often W is the value itself, where values have no order."""
+METHODS = tuple(BASELINES)
+"""What `compare --method` takes."""
 
-SPREADS = (0.5, 1.0, 2.0)
-"""And how far W is off in standard deviation, in bins, where they have."""
+
+def table_methods() -> tuple[str, ...]:
+    """Those that give whole tables, which a rehearsal puts beside its shortlist: `rehearse --baseline`."""
+    return tuple(name for name, method in BASELINES.items() if method.makes_tables)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,23 +64,26 @@ class WantedMethods:
         variables: Sequence[str] | None = None,
         key: Sequence[str] | None = None,
         rate: float = 0.05,
+        *,
+        option: str = "--baseline",
+        known: Sequence[str] | None = None,
     ) -> WantedMethods:
-        """Check what a user asks for; `names` are the columns.
+        """Check what a user asks for; `names` are the columns, `option` names methods of the `known` ones (those with tables).
 
         Raises
         ------
         InputError : for an unknown method or column, or a rate that is none.
         """
-        for option, given, known in (
-            ("--baseline", methods, METHODS),
+        for asked, given, there in (
+            (option, methods, table_methods() if known is None else known),
             ("--swap", variables or (), names),
             ("--swap-key", key or (), names),
         ):
             for name in given:
-                if name not in known:
-                    guess = closest(name, known)
+                if name not in there:
+                    guess = closest(name, there)
                     raise InputError(
-                        f"{option}: expected one of {listing(known)}, found {name!r}."
+                        f"{asked}: expected one of {listing(there)}, found {name!r}."
                         + (f" Did you mean {guess!r}?" if guess else "")
                     )
         if not 0 < rate < 1:
@@ -111,18 +108,21 @@ class BaselineFigures:
     Attributes
     ----------
     method : of `METHODS`. name : what it is, in words.
-    guarantee : "no guarantee", or the nominal one.
+    guarantee : "no guarantee", or the nominal one. epsilon : the number in it; None without one.
     notes : what was chosen, and what is odd about the table.
     not_made : why there is none, in words; empty where there is.
     figures : per criterion the median over the copies, without noise; NaN where there is none. Empty without a table.
     met : per criterion, whether that figure is within the threshold.
     breaks_rules : share of the rows that no release could have, for the rules forbid them.
     utility, risk : as of the configurations (`copies.CopyFigures`).
+    errors : by question, how far the answer is off, the median over copies or draws.
+    seconds : CPU time of making it; no part of what is compared, as it differs from run to run.
     """
 
     method: str
     name: str
     guarantee: str
+    epsilon: float | None = None
     notes: tuple[str, ...] = ()
     not_made: str = ""
     figures: tuple[float, ...] = ()
@@ -130,173 +130,44 @@ class BaselineFigures:
     breaks_rules: float = 0.0
     utility: Mapping[str, float]
     risk: Mapping[str, float]
+    errors: Mapping[str, float] = field(default_factory=dict)
+    seconds: float = field(default=0.0, compare=False, repr=False)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class _Made:
-    name: str
-    guarantee: str
-    copies: Sequence[Counts]
-    rule: Rule = "partial"
-    notes: tuple[str, ...] = ()
+def public_file(
+    spec: ReleaseSpec, counts: Counts, index: int, comparison: CopyComparison, wanted: WantedMethods, seed: int
+) -> ComparedFile:
+    """The public rows over the bins of configuration `index`, as methods take them."""
+    configuration = spec.space[index]
+    transformation, table = configuration.transformation, merged(counts, configuration)
+    names, sizes = table.layout.columns, table.layout.sizes
 
+    def generator(*key: int) -> np.random.Generator:
+        return SeededEntropy(seed, 8, *key).generator()
 
-class _Workshop:
-    """The public rows over the bins of one configuration, and the methods."""
-
-    def __init__(
-        self, spec: ReleaseSpec, counts: Counts, index: int, comparison: CopyComparison, wanted: WantedMethods, seed: int
-    ):
-        self.configuration = spec.space[index]
-        self.transformation = self.configuration.transformation
-        self.table = merged(counts, self.configuration)
-        self.plausibility = spec.synthetic.merge(self.transformation)
-        self.comparison, self.wanted, self.seed = comparison, wanted, seed
-        self.copies = max(1, comparison.copies)
-        names = self.table.layout.columns
-        self.known = [names.index(name) for name in comparison.quasi_identifiers]
-
-    def numbers(self, column: int) -> np.ndarray | None:
-        """(n_bins,) numbers of the bins of a column, NaN for missing values; None where a value has none."""
-        name = self.table.layout.columns[column]
-        found = self.transformation.numbers(name)
-        return found if np.isfinite(found[: self.transformation.binnings[column].present]).all() else None
-
-    def strength(self, one: int, other: int) -> float:
+    def strength(one: int, other: int) -> float:
         """Cramer's V of two columns, missing values as a value; 0 where their table is too large to look at."""
-        sizes = self.table.layout.sizes
-        return cramers_v(self.table.marginal((one, other))) if sizes[one] * sizes[other] <= 2**20 else 0.0
+        return cramers_v(table.marginal((one, other))) if sizes[one] * sizes[other] <= 2**20 else 0.0
 
-    def by_strength(self, column: int, others: Sequence[int]) -> tuple[int, ...]:
-        return tuple(sorted(others, key=lambda other: (-self.strength(column, other), other)))
+    def risk() -> np.ndarray:
+        public = PublicTable(counts=table, transformation=transformation, public_because="given to a rehearsal")
+        return risk_groups(public, comparison.quasi_identifiers)
 
-    def generator(self, *key: int) -> np.random.Generator:
-        return SeededEntropy(self.seed, 8, *key).generator()
-
-    def swapping(self) -> list[_Made]:
-        sizes, names = self.table.layout.sizes, self.table.layout.columns
-        if len(sizes) < 2:
-            raise ValueError("swapping needs two columns or more")
-        variables = tuple(map(names.index, self.wanted.variables))
-        if not variables:
-            ranked = sorted(self.known, key=lambda c: (self.numbers(c) is not None, -sizes[c], c))
-            variables = (next((c for c in ranked if self.wanted.key is None or names[c] not in self.wanted.key), ranked[0]),)
-        if self.wanted.key is None:
-            free = [c for c in range(len(sizes)) if c not in variables and 1 < sizes[c] <= 20]
-            loose = [c for c in free if self.strength(variables[0], c) <= LOOSE]
-            key = self.by_strength(variables[0], loose)[:1]
-        else:
-            key = tuple(map(names.index, self.wanted.key))
-        method = PermutationSwapping(key=key, variables=variables, rate=self.wanted.rate)
-        nominal, pairwise = method.nominal_epsilon(self.table), method.pairwise_epsilon(self.table)
-        told = listing([names[c] for c in variables])
-        within = f"among records with the same {listing([names[c] for c in key])}" if key else "among all records"
-        return [
-            _Made(
-                name=f"swapping at {float(self.wanted.rate):.3g}",
-                guarantee=(
-                    f"nominal: epsilon {nominal:.2f} for each record that differs, {pairwise:.2f} between the closest tables"
-                ),
-                copies=[method.swap(self.table, self.generator(0, number)) for number in range(self.copies)],
-                notes=(
-                    f"values of {told} are swapped {within}; all tables without {told}, and that of {told} with the key, are "
-                    "exact; "
-                    f"largest stratum {method.largest_stratum(self.table):,}, itself published",
-                ),
-            )
-        ]
-
-    def sequential(self) -> list[_Made]:
-        columns = range(len(self.table.layout.sizes))
-        predictors = {column: self.by_strength(column, range(column)) for column in columns}
-        tables, plain = (
-            [saturated(self.table, predictors, self.plausibility, self.generator(key, k), prior) for k in range(self.copies)]
-            for key, prior in ((1, PRIOR), (6, 0.0))
-        )
-        numbers = [self.numbers(column) for column in columns]
-        lines = [
-            norm_and_logit(self.table, predictors, numbers, self.plausibility, self.generator(2, k)) for k in range(self.copies)
-        ]
-        names = self.table.layout.columns
-        rest = tuple(names[column] for column in lines[0][1])
-        return [
-            _Made(name="sequential tables", guarantee=NO_GUARANTEE, copies=tables, rule="simple", notes=self._lacking(tables)),
-            _Made(
-                name="sequential tables, no prior",
-                guarantee=NO_GUARANTEE,
-                copies=plain,
-                rule="simple",
-                notes=("each value is that of a random record, as in a leaf of a tree", *self._lacking(plain)),
-            ),
-            _Made(
-                name="sequential, norm and logit",
-                guarantee=NO_GUARANTEE,
-                copies=[each for each, _ in lines],
-                notes=(
-                    *((f"no regression was fitted to {listing(rest)}, drawn from tables",) if rest else ()),
-                    *self._lacking([each for each, _ in lines]),
-                ),
-            ),
-        ]
-
-    def _lacking(self, tables: Sequence[Counts]) -> tuple[str, ...]:
-        fewest = min(table.total for table in tables)
-        if fewest == self.table.total:
-            return ()
-        return (
-            f"{1 - fewest / self.table.total:.2%} of the rows are lacking: the model gives too little mass to plausible ones",
-        )
-
-    def dami(self) -> list[_Made]:
-        columns = range(len(self.table.layout.sizes))
-        predictors = {column: self.by_strength(column, [c for c in columns if c != column]) for column in self.known}
-        public = PublicTable(counts=self.table, transformation=self.transformation, public_because="given to a rehearsal")
-        method = DataAugmented(
-            table=self.table,
-            predictors=predictors,
-            masks=[{c: self._mask(c, *levels) for c in self.known} for levels in zip(KEPT_SHARES, SPREADS, strict=True)],
-            risk=risk_groups(public, self.comparison.quasi_identifiers),
-            plausibility=self.plausibility,
-        )
-        masked = method.masked(self.generator(3))
-        rest = [name for name in self.table.layout.columns if name not in self.comparison.quasi_identifiers]
-        kept = f"published as it is: {listing(rest)}" if rest else "every column is drawn anew, so nothing is left as it is"
-        return [
-            _Made(
-                name="DA-MI",
-                guarantee=f"{NO_GUARANTEE}: columns are published as they are" if rest else NO_GUARANTEE,
-                copies=[method.copy(masked, self.generator(4, number)) for number in range(self.copies)],
-                notes=(
-                    f"{kept}; masks of low, medium and high risk keep a value with probability "
-                    f"{', '.join(f'{share:g}' for share in KEPT_SHARES)}, or are off by "
-                    f"{', '.join(f'{sd:g}' for sd in SPREADS)} bins in "
-                    "standard deviation; one mask for all copies",
-                ),
-            )
-        ]
-
-    def _mask(self, column: int, kept: float, sd: float) -> NoiseMask:
-        binning = self.transformation.binnings[column]
-        if self.numbers(column) is None or binning.present < 3:
-            return MatrixMask.keeping(len(binning), kept)
-        return OrderedMask(present=binning.present, missing=binning.missing is not None, sd=sd, kept=kept)
-
-    def independent(self) -> list[_Made]:
-        copies = [independent_columns(self.table, self.generator(5, number)) for number in range(self.copies)]
-        return [
-            _Made(name="independent columns", guarantee=NO_GUARANTEE, copies=copies, notes=("every column is exact by itself",))
-        ]
-
-
-_MAKERS = {
-    "swapping": _Workshop.swapping,
-    "sequential": _Workshop.sequential,
-    "dami": _Workshop.dami,
-    "independent": _Workshop.independent,
-}
-
-METHODS = tuple(_MAKERS)
-"""What `--baseline` takes."""
+    return ComparedFile(
+        table=table,
+        transformation=transformation,
+        plausibility=spec.synthetic.merge(transformation),
+        known=[names.index(name) for name in comparison.quasi_identifiers],
+        copies=max(1, comparison.copies),
+        generator=generator,
+        strength=strength,
+        risk=risk,
+        epsilon=float(spec.plan.total.epsilon),
+        calibration=None if spec.calibration is None else spec.calibration.on(transformation),
+        swap=wanted.variables,
+        swap_key=wanted.key,
+        swap_rate=wanted.rate,
+    )
 
 
 @one_thread
@@ -309,49 +180,70 @@ def compare_baseline(
     ----------
     counts : the public rows over atomic cells.
     """
-    workshop = _Workshop(spec, counts, index, comparison, wanted, seed)
-    columns = len(workshop.table.layout.sizes)
-    values = workshop.table.total * columns
-    if values > MOST_VALUES:
+    start, file, maker = process_time(), public_file(spec, counts, index, comparison, wanted, seed), BASELINES[method]()
+    columns = len(file.names)
+    if file.table.total * columns > MOST_VALUES:
         return (
             not_made(
                 method,
-                f"it works row by row, and the table has {workshop.table.total:,} rows of {columns} columns, "
+                f"it works row by row, and the table has {file.table.total:,} rows of {columns} columns, "
                 f"more than {MOST_VALUES:,} values; rehearse on a random sample to have it",
             ),
         )
     try:
-        made = _MAKERS[method](workshop)
+        tables, answers = maker.tables(file), maker.answers(file)
     except (ValueError, np.linalg.LinAlgError) as error:
         return (not_made(method, str(error)),)
     except MemoryError:
         return (not_made(method, "this machine's memory is too small for it; rehearse on a random sample to have it"),)
-    judge = PublicJudge(spec, counts, workshop.configuration)
-    return tuple(_judged(spec, counts, workshop, judge, method, one) for one in made)
+    taken = process_time() - start
+    asked = questions(file, wanted.methods)
+    found = [
+        replace(judged(spec, counts, index, comparison, method, each), errors=errors_on(asked, file.table, each.copies))
+        for each in tables
+    ]
+    found += [
+        BaselineFigures(
+            method=method,
+            name=each.name,
+            guarantee=each.guarantee,
+            epsilon=each.epsilon,
+            notes=each.notes,
+            errors={each.question.words: _typical(each.values - each.question.of(file.table))},
+            utility={},
+            risk={},
+        )
+        for each in answers
+    ]
+    return tuple(replace(one, seconds=taken / len(found)) for one in found)
 
 
 def not_made(method: str, why: str) -> BaselineFigures:
-    """A method without a table, and why."""
+    """A method without a table or an answer, and why."""
     return BaselineFigures(method=method, name=method, guarantee=NO_GUARANTEE, not_made=why, utility={}, risk={})
 
 
-def _judged(
-    spec: ReleaseSpec, counts: Counts, workshop: _Workshop, judge: PublicJudge, method: str, made: _Made
+def judged(
+    spec: ReleaseSpec, counts: Counts, index: int, comparison: CopyComparison, method: str, made: MadeTables
 ) -> BaselineFigures:
+    """What criteria, utility and risk figures say of copies of a table over the bins of configuration `index`."""
     copies = [copy for copy in made.copies if copy.total]
     if not copies:
         return not_made(method, "no row of it is plausible")
+    configuration = spec.space[index]
+    judge, plausibility = PublicJudge(spec, counts, configuration), spec.synthetic.merge(configuration.transformation)
     every = np.array([judge.figures(copy) for copy in copies])
     figures = tuple(math.nan if np.isnan(column).any() else float(np.median(column)) for column in every.T)
     met = tuple(figure <= criterion.threshold for figure, criterion in zip(figures, spec.criteria, strict=True))
-    forbidden = [copy.total - workshop.plausibility.filter(copy).total for copy in copies]
+    forbidden = [copy.total - plausibility.filter(copy).total for copy in copies]
     broken = sum(forbidden) / sum(copy.total for copy in copies)
-    utility, risk = compared(counts, workshop.configuration, copies, workshop.comparison, made.rule)
+    utility, risk = compared(counts, configuration, copies, comparison, made.rule)
     notes = (*made.notes, *((f"{_share(broken)} of the rows break a rule, which a release's rows never do",) if broken else ()))
     return BaselineFigures(
         method=method,
         name=made.name,
         guarantee=made.guarantee,
+        epsilon=made.epsilon,
         notes=notes,
         figures=figures,
         met=met,
@@ -359,6 +251,33 @@ def _judged(
         utility=utility,
         risk=risk,
     )
+
+
+def questions(file: ComparedFile, methods: Sequence[str]) -> list[AskedNumber]:
+    """What those of the methods ask that give no table, where they fit the file."""
+    found = []
+    for method in methods:
+        if not BASELINES[method].makes_tables:
+            with suppress(DoesNotFit):
+                found.append(BASELINES[method]().question(file))
+    return found
+
+
+def errors_on(questions: Sequence[AskedNumber], original: Counts, copies: Sequence[Counts]) -> dict[str, float]:
+    """For each question the median error of the copies' own answers; NaN where a copy has none."""
+    found = {}
+    for question in questions:
+        try:
+            exact = question.of(original)
+            found[question.words] = _typical(np.array([question.of(copy) - exact for copy in copies]))
+        except DoesNotFit:
+            found[question.words] = math.nan
+    return found
+
+
+def _typical(errors: np.ndarray) -> float:
+    """The median of how far off: noise for smooth sensitivity may have no mean square."""
+    return float(np.median(np.abs(errors)))
 
 
 def _share(value: float) -> str:

@@ -2,124 +2,196 @@
 
 from __future__ import annotations
 
-import io
+import math
 import re
 from collections.abc import Sequence
 
-import matplotlib
 import numpy as np
-from matplotlib.figure import Figure
 
 from synthrelease.rehearsal.advice import BudgetPoint
 from synthrelease.rehearsal.intervals import ShareEstimate
 from synthrelease.rehearsal.proposal import Proposal
+from synthrelease.svg import BLUE, LINE, MUTED, RED, Picture, shortened
 
-_BLUE, _RED, _GREY = "#2f5f9a", "#9a3b2f", "#8b95a3"
+WIDTH, ROW, TOP, BOTTOM, MARGIN = 720, 26, 24, 46, 20
+LABEL = 7
+"""Width of a letter beside the axis, about."""
+
+LONGEST_LABEL = 44
+_GREY = "#8b95a3"
+
+
+class _Plot:
+    """A frame with two axes; numbers are given in units of the data.
+
+    Parameters
+    ----------
+    description : what screen readers say; the ids of the picture are made of it.
+    height : of the whole picture. x, y : ranges of the axes. left : room for labels of the y axis.
+    """
+
+    def __init__(
+        self, description: str, height: float, x: tuple[float, float], y: tuple[float, float], left: float = 60
+    ) -> None:
+        key = re.sub(r"[^a-z]+", "-", description.lower())
+        self.picture = Picture(key, WIDTH, height, description, description)
+        self.x_range, self.y_range = x, y
+        self.left, self.right, self.bottom = left, WIDTH - MARGIN, height - BOTTOM
+
+    def x(self, value: float) -> float:
+        low, high = self.x_range
+        return self.left + (value - low) / ((high - low) or 1) * (self.right - self.left)
+
+    def y(self, value: float) -> float:
+        low, high = self.y_range
+        return self.bottom - (value - low) / ((high - low) or 1) * (self.bottom - TOP)
+
+    def x_axis(self, name: str, ticks: Sequence[tuple[float, str]]) -> None:
+        for value, text in ticks:
+            self.picture.line(self.x(value), TOP, self.x(value), self.bottom, LINE)
+            self.picture.text(self.x(value), self.bottom + 16, text, anchor="middle", fill=MUTED)
+        self.picture.line(self.left, self.bottom, self.right, self.bottom, MUTED)
+        self.picture.text((self.left + self.right) / 2, self.bottom + 36, name, anchor="middle")
+
+    def y_axis(self, ticks: Sequence[tuple[float, str]], name: str = "") -> None:
+        for value, text in ticks:
+            self.picture.text(self.left - 8, self.y(value) + 4, text, anchor="end", fill=MUTED)
+        self.picture.line(self.left, TOP, self.left, self.bottom, MUTED)
+        if name:
+            self.picture.text(4, TOP - 10, name)
+
+    def across(self, y: float, low: float, high: float) -> None:
+        self.picture.line(self.x(low), self.y(y), self.x(high), self.y(y), BLUE, width=2)
+
+    def up(self, x: float, low: float, high: float) -> None:
+        self.picture.line(self.x(x), self.y(low), self.x(x), self.y(high), BLUE, width=2)
+
+    def dots(self, points: Sequence[tuple[float, float]], colour: str = BLUE, radius: float = 4) -> None:
+        for x, y in points:
+            self.picture.dot(self.x(x), self.y(y), radius, colour)
+
+    def path(self, points: Sequence[tuple[float, float]], colour: str, *, dashed: bool = False) -> None:
+        for (x1, y1), (x2, y2) in zip(points, points[1:], strict=False):
+            self.picture.line(self.x(x1), self.y(y1), self.x(x2), self.y(y2), colour, width=1.5, dashed=dashed)
+
+    def limit_across(self, y: float, text: str) -> None:
+        self.picture.line(self.left, self.y(y), self.right, self.y(y), RED, dashed=True)
+        self.picture.text(self.right, self.y(y) - 4, text, anchor="end", fill=RED)
+
+    def limit_up(self, x: float, text: str) -> None:
+        self.picture.line(self.x(x), TOP, self.x(x), self.bottom, RED, dashed=True)
+        self.picture.text(min(self.x(x) + 4, self.right - LABEL * len(text)), TOP - 6, text, fill=RED)
 
 
 def acceptance(labels: Sequence[str], estimates: Sequence[ShareEstimate], target: float) -> str:
     """Shares with their intervals, one line per configuration."""
-    figure, axes = _canvas(0.32 * len(labels) + 1.1)
-    places = np.arange(len(labels))[::-1]
-    axes.hlines(places, [e.low for e in estimates], [e.high for e in estimates], color=_BLUE, linewidth=2)
-    axes.plot([e.share for e in estimates], places, "o", color=_BLUE)
-    axes.axvline(target, color=_RED, linestyle="--", linewidth=1)
-    axes.text(target, len(labels) - 0.4, " target", color=_RED, fontsize=9)
-    axes.set_yticks(places, labels)
-    axes.set_ylim(-0.6, len(labels))
-    axes.set_xlim(0, 1)
-    axes.set_xlabel("probability that an attempt is accepted")
-    return _svg(figure, "Acceptance probability of each configuration on the shortlist")
+    plot = _rows("Acceptance probability of each configuration on the shortlist", labels, 1.0)
+    plot.x_axis("probability that an attempt is accepted", _ticks(0, 1))
+    for place, estimate in enumerate(reversed(estimates)):
+        plot.across(place, estimate.low, estimate.high)
+        plot.dots([(estimate.share, place)])
+    plot.limit_up(target, "target")
+    return plot.picture.render()
 
 
 def relative_figures(names: Sequence[str], ratios: Sequence[Sequence[float]]) -> str:
     """Figures over thresholds: median and middle 90% per criterion."""
-    figure, axes = _canvas(0.36 * len(names) + 1.1)
-    places = np.arange(len(names))[::-1]
-    low, middle, high = np.array([np.quantile(values, [0.05, 0.5, 0.95]) for values in ratios]).T
-    axes.hlines(places, low, high, color=_BLUE, linewidth=2)
-    axes.plot(middle, places, "o", color=_BLUE)
-    axes.axvline(1, color=_RED, linestyle="--", linewidth=1)
-    axes.text(1, len(names) - 0.4, " threshold", color=_RED, fontsize=9)
-    axes.set_yticks(places, names, parse_math=False)
-    axes.set_ylim(-0.6, len(names))
-    axes.set_xlim(0, max(1.25, float(high.max()) * 1.05))
-    axes.set_xlabel("figure / threshold")
-    return _svg(figure, "Figures of the candidates relative to the thresholds")
+    bands = [np.quantile(values, [0.05, 0.5, 0.95]) for values in ratios]
+    most = max(1.25, 1.05 * max(float(band[2]) for band in bands))
+    plot = _rows("Figures of the candidates relative to the thresholds", names, most)
+    plot.x_axis("figure / threshold", _ticks(0, most))
+    for place, (low, middle, high) in enumerate(reversed(bands)):
+        plot.across(place, max(0.0, float(low)), max(0.0, float(high)))
+        plot.dots([(max(0.0, float(middle)), place)])
+    plot.limit_up(1, "threshold")
+    return plot.picture.render()
 
 
 def budget_frontier(points: Sequence[BudgetPoint], target: float) -> str:
     """Total epsilon against acceptance probability."""
-    figure, axes = _canvas(3.2)
     totals = [float(point.total) for point in points]
-    shares = [point.acceptance.share for point in points]
-    axes.vlines(totals, [p.acceptance.low for p in points], [p.acceptance.high for p in points], color=_BLUE, linewidth=2)
-    axes.plot(totals, shares, "o-", color=_BLUE)
-    axes.axhline(target, color=_RED, linestyle="--", linewidth=1)
-    axes.text(min(totals), target, "target ", color=_RED, fontsize=9, va="bottom")
-    axes.set_ylim(0, 1)
-    axes.set_xlabel("total epsilon of the release")
-    axes.set_ylabel("probability of acceptance")
-    return _svg(figure, "Total epsilon against acceptance probability")
+    plot = _Plot("Total epsilon against acceptance probability", 300, _around(totals), (0, 1))
+    plot.x_axis("total epsilon of the release", _ticks(*plot.x_range))
+    plot.y_axis(_ticks(0, 1), "probability of acceptance")
+    for total, point in zip(totals, points, strict=True):
+        plot.up(total, point.acceptance.low, point.acceptance.high)
+    places = [(total, point.acceptance.share) for total, point in zip(totals, points, strict=True)]
+    plot.path(places, BLUE)
+    plot.dots(places)
+    plot.limit_across(target, "target")
+    return plot.picture.render()
 
 
 def nothing_frontier(proposal: Proposal) -> str:
     """Total epsilon against the probability that nothing is released: best laws, stop coins, and other generation budgets."""
-    figure, axes = _canvas(3.6)
-    for points, style, colour, label in (
-        (proposal.coins, "--", _GREY, "stop coin"),
-        (proposal.frontier, "o-", _BLUE, "best law of a hidden number of rounds"),
-    ):
-        axes.plot([float(p.total) for p in points], [p.nothing for p in points], style, color=colour, label=label, markersize=3)
-    others = [each for each in proposal.offers if each.total is not None and each is not proposal.chosen]
-    totals, ends = [float(each.total or 0) for each in others], [each.nothing or 0.0 for each in others]
-    axes.plot(totals, ends, "o", color=_BLUE, markerfacecolor="white", label="other generation budgets, best law for each")
-    if proposal.doubled is not None:
-        axes.plot([float(proposal.doubled)], [0], "X", color=_RED, markersize=8, label="never giving up", clip_on=False)
-    if proposal.chosen is not None and proposal.chosen.total is not None:
-        there = ([float(proposal.chosen.total)], [proposal.chosen.nothing or 0.0])
-        axes.plot(*there, "o", color=_BLUE, markersize=9, label="proposed")
-    axes.axhline(proposal.wanted, color=_RED, linestyle="--", linewidth=1)
-    axes.text(
-        1, proposal.wanted, "wanted", color=_RED, fontsize=9, va="bottom", ha="right", transform=axes.get_yaxis_transform()
-    )
-    axes.set_ylim(0, 1.05 * max(proposal.wanted, *(point.nothing for point in (*proposal.frontier, *proposal.coins))))
-    axes.yaxis.set_major_formatter("{x:.0%}")
-    axes.set_xlabel("total epsilon of the release")
-    axes.set_ylabel("probability of nothing")
-    axes.legend(frameon=False, fontsize=9)
-    return _svg(figure, "Total epsilon against the probability that nothing is released")
+    best, coins = ([(float(p.total), p.nothing) for p in points] for points in (proposal.frontier, proposal.coins))
+    others = [(float(each.total), each.nothing or 0.0) for each in proposal.offers
+              if each.total is not None and each is not proposal.chosen]  # fmt: skip
+    doubled = [] if proposal.doubled is None else [(float(proposal.doubled), 0.0)]
+    chosen = proposal.chosen
+    there = [] if chosen is None or chosen.total is None else [(float(chosen.total), chosen.nothing or 0.0)]
+    most = 1.05 * max(proposal.wanted, *(nothing for _, nothing in (*best, *coins)))
+    everywhere = [total for total, _ in (*best, *coins, *others, *doubled, *there)]
+    plot = _Plot("Total epsilon against the probability that nothing is released", 380, _around(everywhere), (0, most))
+    plot.x_axis("total epsilon of the release", _ticks(*plot.x_range))
+    plot.y_axis([(value, f"{value:.0%}") for value, _ in _ticks(0, most)], "probability of nothing")
+    plot.path(coins, _GREY, dashed=True)
+    plot.path(best, BLUE)
+    plot.dots(best, radius=2.5)
+    plot.dots([place for place in others if place[1] <= most], radius=4)
+    plot.dots([place for place in others if place[1] <= most], "#ffffff", radius=2.5)
+    plot.dots(doubled, RED, radius=5)
+    plot.dots(there, radius=6)
+    plot.limit_across(proposal.wanted, "wanted")
+    legend = [
+        ("best law of a hidden number of rounds", BLUE),
+        ("stop coin (dashed)", _GREY),
+        ("hollow: other generation budgets, best law for each", BLUE),
+        *([("never giving up", RED)] if doubled else []),
+        *([("large: proposed", BLUE)] if there else []),
+    ]
+    for line, (text, colour) in enumerate(legend):
+        plot.picture.dot(plot.right - 316, TOP + 14 + 16 * line, 4, colour)
+        plot.picture.text(plot.right - 306, TOP + 18 + 16 * line, text, fill=MUTED)
+    return plot.picture.render()
 
 
 def seconds(times: Sequence[float]) -> str:
     """Histogram of seconds per attempt, on a logarithmic scale."""
-    figure, axes = _canvas(2.4)
-    values = np.maximum(np.asarray(times, dtype=float), 1e-4)
-    edges = np.geomspace(values.min() * 0.95, values.max() * 1.05, 40)
-    axes.hist(values, bins=edges.tolist(), color=_GREY)
-    axes.set_xscale("log")
-    axes.set_xlabel("seconds")
-    axes.set_ylabel("attempts")
-    return _svg(figure, "Seconds per attempt")
+    values = np.log10(np.maximum(np.asarray(times, dtype=float), 1e-4))
+    low, high = float(values.min()) - 0.02, float(values.max()) + 0.02
+    counts, edges = np.histogram(values, bins=40, range=(low, high))
+    plot = _Plot("Seconds per attempt", 230, (low, high), (0, float(counts.max())))
+    powers = [value for value, _ in _ticks(low, high)]
+    plot.x_axis("seconds", [(value, f"{10**value:.2g}") for value in powers])
+    plot.y_axis([(float(counts.max()), str(int(counts.max()))), (0, "0")], "attempts")
+    for count, left, right in zip(counts, edges[:-1], edges[1:], strict=True):
+        if count:
+            top = plot.y(float(count))
+            plot.picture.rect(
+                plot.x(float(left)), top, plot.x(float(right)) - plot.x(float(left)) - 1, plot.bottom - top, _GREY
+            )
+    return plot.picture.render()
 
 
-def _canvas(height: float):
-    figure = Figure(figsize=(8, max(height, 2.0)), layout="constrained")
-    axes = figure.subplots()
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.grid(axis="x", color="#e3e7ec")
-    axes.set_axisbelow(True)
-    return figure, axes
+def _rows(description: str, labels: Sequence[str], most: float) -> _Plot:
+    """A plot with a line for each label, the first above."""
+    shown = [shortened(label, LONGEST_LABEL) for label in labels]
+    left = 24 + LABEL * max(len(label) for label in shown)
+    plot = _Plot(description, TOP + BOTTOM + ROW * len(shown), (0, most), (-0.6, len(shown) - 0.4), left)
+    plot.y_axis([(place, label) for place, label in enumerate(reversed(shown))])
+    return plot
 
 
-def _svg(figure: Figure, description: str) -> str:
-    """The figure as an svg element with a text for screen readers; text stays text.
+def _around(values: Sequence[float]) -> tuple[float, float]:
+    """A range with some room on both sides."""
+    room = 0.05 * (max(values) - min(values)) or 0.05 * abs(max(values)) or 1.0
+    return min(values) - room, max(values) + room
 
-    matplotlib gives every figure the same ids, which must be unique on a page: they get the description in front.
-    """
-    buffer = io.StringIO()
-    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": description, "font.family": "sans-serif"}):
-        figure.savefig(buffer, format="svg", metadata={"Date": None, "Title": description})
-    key = re.sub(r"[^a-z]+", "-", description.lower())
-    text = re.sub(r'(\bid="|href="#|url\(#)', rf"\1{key}-", buffer.getvalue())
-    return text[text.index("<svg") :].replace("<svg", f'<svg role="img" aria-label="{description}"', 1)
+
+def _ticks(low: float, high: float) -> list[tuple[float, str]]:
+    """About five round numbers in a range, with their texts."""
+    rough = (high - low) / 5
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(power * factor for factor in (1, 2, 5, 10) if power * factor >= rough * 0.999)
+    return [(n * step, f"{n * step:.10g}") for n in range(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1)]

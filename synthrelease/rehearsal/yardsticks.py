@@ -16,6 +16,7 @@ from synthrelease.candidates.configuration import Configuration
 from synthrelease.domain.counts import Counts
 from synthrelease.errors import RejectedRound
 from synthrelease.randomness import SeededEntropy
+from synthrelease.rehearsal.baselines.independent import independent_columns
 from synthrelease.rehearsal.judging import PublicJudge, merged
 from synthrelease.releasing.threads import one_thread
 from synthrelease.specification.release_spec import ReleaseSpec
@@ -69,11 +70,6 @@ def halves(table: Counts, random: np.random.Generator) -> tuple[Counts, Counts]:
     taken = random.multivariate_hypergeometric(table.counts, 2 * size)
     left = random.multivariate_hypergeometric(taken, size)
     return table.with_counts(left), table.with_counts(taken - left)
-
-
-def independent_columns(table: Counts, random: np.random.Generator) -> Counts:
-    """A table of the same size in which each column has exactly the rows of its bins, in an order of its own."""
-    return Counts.of(table.layout, [random.permutation(table.rows(column)) for column in range(len(table.layout.sizes))])
 
 
 def once_only(table: Counts) -> float:

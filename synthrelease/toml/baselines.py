@@ -26,7 +26,7 @@ METHODS = (
         why=(
             "data-augmented imputation is for public data alone, because the columns that it does not draw anew are published "
             "as they are; take a generator, whose noise covers every column, and compare with DA-MI on public data by "
-            "`rehearse --baseline dami`"
+            "`compare --method dami`"
         ),
     ),
     Refused(
@@ -34,14 +34,14 @@ METHODS = (
         why=(
             "classical sequential synthesis is for public data alone, because tables and regressions that are fitted without "
             "noise show the records they were fitted to; take a generator such as 'privbayes', which draws columns in turn "
-            "from tables with noise, and compare by `rehearse --baseline sequential`"
+            "from tables with noise, and compare by `compare --method sequential`"
         ),
     ),
     Refused(
         words=("independent",),
         why=(
             "independent columns with exact shares are for public data alone, because exact counts have no guarantee; take the "
-            "generator 'marginals' with all columns by themselves, and compare by `rehearse --baseline independent`"
+            "generator 'marginals' with all columns by themselves, and compare by `compare --method independent`"
         ),
     ),
     Refused(

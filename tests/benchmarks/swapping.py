@@ -14,9 +14,9 @@ from fractions import Fraction
 import numpy as np
 
 from synthrelease.rehearsal.baselines.swap_budget import best_rate, least_epsilon, nominal_epsilon, pairwise_epsilon
-from synthrelease.rehearsal.baselines.swap_report import mean_absolute_percentage_error
 from synthrelease.rehearsal.baselines.swapping import PermutationSwapping
 from tests.helpers.massachusetts import counties_table, expected_owned, standard_errors
+from tests.helpers.percentages import mean_absolute_percentage_error
 
 STRATA = (
     ("state", "county", 13_680_081),

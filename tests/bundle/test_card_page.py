@@ -14,12 +14,12 @@ import pytest
 
 from synthrelease.bundle.card import markdown_bytes, page_bytes
 from synthrelease.bundle.card.explanations import bin_text, parameter_texts, projection_text
-from synthrelease.bundle.card.svg import TEXT_ON
 from synthrelease.bundle.card.wording import sentences
 from synthrelease.bundle.document import release_document
 from synthrelease.published.columns import ColumnPart
 from synthrelease.published.document import JointTestPart, ReleaseDocument
 from synthrelease.published.table import ReleasedTable
+from synthrelease.svg import TEXT_ON
 from synthrelease.toml.card import LANGUAGES, CardTable
 from synthrelease.toml.not_promised import NotPromisedTable
 from tests.helpers.cards import TITLE, Page, rich_bundle, rich_release

@@ -10,10 +10,10 @@ import pytest
 
 from synthrelease.bundle.card import pictures
 from synthrelease.bundle.card.numbers import exact_epsilon, figure, rounded_down, rounded_up, share, worst_factor
-from synthrelease.bundle.card.svg import BAND, BLUE, DARKEST, RED, SOFT, shade, wrapped
 from synthrelease.bundle.document import release_document
 from synthrelease.domain.counts import Counts
 from synthrelease.published.table import ReleasedTable
+from synthrelease.svg import BAND, BLUE, DARKEST, RED, SOFT, shade, wrapped
 from tests.helpers.cards import rich_release
 from tests.helpers.small import layout_of
 

@@ -17,7 +17,6 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from sklearn.linear_model import LinearRegression
 
 from synthrelease.audit.exact_figures import ExactFigures, exact_figures
 from synthrelease.audit.sensitivity import GRID_SHARE
@@ -216,13 +215,14 @@ def test_coefficient_distance_is_that_of_two_least_squares_lines(seed: int, prio
 
 def test_least_squares_on_counts_agrees_with_scikit_learn_on_rows() -> None:
     """Also where a feature is constant: its slope is then 0."""
+    library = pytest.importorskip("sklearn.linear_model", reason="needs the extra audit")
     _, table = regression_tables(11)
     values = np.array(rows(WIDE, table))
     for frozen in (False, True):
         if frozen:
             values[:, 1] = 2
         codes = np.ravel_multi_index(tuple(values.T), WIDE.layout.sizes)
-        reference = LinearRegression().fit(values[:, :2], values[:, 2])
+        reference = library.LinearRegression().fit(values[:, :2], values[:, 2])
         model, deviations = least_squares(
             records_of_cells(np.bincount(codes, minlength=WIDE.layout.n_cells), whole_domain().numbers)
         )
@@ -269,13 +269,13 @@ def test_prediction_error_is_the_difference_of_mean_absolute_errors(seed: int, r
 
 def test_the_private_line_agrees_with_diffprivlib_and_least_squares_when_noise_is_negligible() -> None:
     """A comparison, not an equality: both mechanisms still add a little noise, and each rounds in its own way."""
-    from diffprivlib.models import LinearRegression as PrivateLinearRegression
-
+    library = pytest.importorskip("sklearn.linear_model", reason="needs the extra audit")
+    private = pytest.importorskip("diffprivlib.models", reason="needs the extra audit")
     original, _ = regression_tables(5, n=4000)
     values = np.array(rows(WIDE, original), dtype=float)
     features, target = values[:, :2], values[:, 2]
-    plain = LinearRegression().fit(features, target)
-    theirs = PrivateLinearRegression(epsilon=1e9, bounds_X=([0, 0], [3, 2]), bounds_y=(0, 5), random_state=0)
+    plain = library.LinearRegression().fit(features, target)
+    theirs = private.LinearRegression(epsilon=1e9, bounds_X=([0, 0], [3, 2]), bounds_y=(0, 5), random_state=0)
     theirs.fit(features, target)
     table = np.bincount(original, minlength=WIDE.layout.n_cells)
     ours = private_least_squares(

@@ -13,10 +13,18 @@ import pytest
 from synthrelease.domain.counts import Counts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import InputError, SpecError
-from synthrelease.rehearsal import compared, pictures
+from synthrelease.rehearsal import compared
 from synthrelease.rehearsal.baseline_report import baseline_words, figure_texts
+from synthrelease.rehearsal.baselines.sequential import Sequential
 from synthrelease.rehearsal.baselines.swap_budget import pairwise_epsilon
-from synthrelease.rehearsal.compared import METHODS, BaselineFigures, WantedMethods, compare_baseline
+from synthrelease.rehearsal.baselines.swapped import Swapping
+from synthrelease.rehearsal.compared import (
+    BaselineFigures,
+    WantedMethods,
+    compare_baseline,
+    public_file,
+    table_methods,
+)
 from synthrelease.rehearsal.copies import CopyComparison
 from synthrelease.rehearsal.parallel import Workers
 from synthrelease.rehearsal.racing import RaceGoal
@@ -46,7 +54,7 @@ def figures(spec: ReleaseSpec, survey: Counts, method: str, **wanted: object) ->
 
 @pytest.fixture(scope="module")
 def every(spec: ReleaseSpec, survey: Counts) -> dict[str, tuple[BaselineFigures, ...]]:
-    return {method: figures(spec, survey, method) for method in METHODS}
+    return {method: figures(spec, survey, method) for method in table_methods()}
 
 
 @pytest.mark.slow
@@ -77,15 +85,13 @@ def test_the_guarantee_of_swapping_has_twice_the_nominal_epsilon(spec: ReleaseSp
     assert "among all records" in one.notes[0]
 
 
-def test_a_key_that_is_chosen_does_not_tell_the_swapped_value(
-    spec: ReleaseSpec, survey: Counts, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_key_that_is_chosen_does_not_tell_the_swapped_value(spec: ReleaseSpec, survey: Counts) -> None:
     """Sectors that followed from regions would be swapped for themselves, and the method would look as good as the file."""
-    tied = {"sector": 0.95, "education": 0.3}
-    names = spec.schema.names
-    monkeypatch.setattr(compared._Workshop, "strength", lambda self, one, other: tied.get(names[other], 0.1))
-    (one,) = figures(spec, survey, "swapping", variables=["region"])
-    assert "among records with the same 'education'" in one.notes[0]
+    tied, names = {"sector": 0.95, "education": 0.3}, spec.schema.names
+    wanted = WantedMethods.of(names, ["swapping"], variables=["region"])
+    file = public_file(spec, survey, 0, CopyComparison.of(spec, 2, ["age", "region", "education"]), wanted, 1)
+    (made,) = Swapping().tables(replace(file, strength=lambda one, other: tied.get(names[other], 0.1)))
+    assert "among records with the same 'education'" in made.notes[0]
 
 
 @pytest.mark.slow
@@ -102,11 +108,11 @@ def test_a_table_that_is_too_large_is_told_in_words(spec: ReleaseSpec, survey: C
     assert re.search("has 1,748 rows of 7 columns, more than 10 values; rehearse on a random sample", one.not_made)
     assert one.figures == ()
 
-    def no_memory(_: object) -> None:
+    def no_memory(*_: object) -> None:
         raise MemoryError
 
     monkeypatch.setattr(compared, "MOST_VALUES", 10**9)
-    monkeypatch.setitem(compared._MAKERS, "sequential", no_memory)
+    monkeypatch.setattr(Sequential, "tables", no_memory)
     assert "memory is too small" in figures(spec, survey, "sequential")[0].not_made
 
 
@@ -129,9 +135,7 @@ def test_what_cannot_be_compared_with_is_refused_before_anything_is_read(given: 
 @pytest.mark.parametrize("family", ["dami", "DA-MI", "sequential", "synthpop_cart", "independent"])
 def test_a_release_refuses_each_with_its_reason(tmp_path: Path, family: str) -> None:
     path = write_config(tmp_path, {'family = "privbayes"': f'family = "{family}"'})
-    with pytest.raises(
-        SpecError, match=r"for public data alone, because .* `rehearse --baseline (dami|sequential|independent)"
-    ):
+    with pytest.raises(SpecError, match=r"for public data alone, because .* `compare --method (dami|sequential|independent)"):
         load_spec(path)
 
 
@@ -148,11 +152,7 @@ def rehearsed(tmp_path_factory: pytest.TempPathFactory) -> Rehearsal:
 
 
 @pytest.mark.slow
-def test_report_document_and_terminal_show_them_beside_the_shortlist(
-    rehearsed: Rehearsal, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in ("acceptance", "relative_figures", "budget_frontier", "nothing_frontier", "seconds"):
-        monkeypatch.setattr(pictures, name, lambda *_: "")  # each takes a second, and none is about these methods
+def test_report_document_and_terminal_show_them_beside_the_shortlist(rehearsed: Rehearsal) -> None:
     assert [one.method for one in rehearsed.baselines] == ["independent", "swapping"]
     told = json.loads(json.dumps(document(rehearsed), allow_nan=False))["baselines"]
     assert rehearsed.look is not None

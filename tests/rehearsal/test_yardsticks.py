@@ -14,7 +14,8 @@ from synthrelease.domain.counts import Counts
 from synthrelease.domain.schema import Layout
 from synthrelease.enclave.ingest import read_public
 from synthrelease.randomness import SeededEntropy
-from synthrelease.rehearsal.yardsticks import halves, independent_columns, once_only, yardsticks
+from synthrelease.rehearsal.baselines.independent import independent_columns
+from synthrelease.rehearsal.yardsticks import halves, once_only, yardsticks
 from synthrelease.specification.spec import load_spec
 from tests.helpers.tiny import write_config, write_data
 

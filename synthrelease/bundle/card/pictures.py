@@ -10,10 +10,10 @@ import numpy as np
 
 from synthrelease.accounting.charges import IN_PARALLEL, PRICED, REPLACING, SELECTION, STATED, SUM
 from synthrelease.bundle.card.numbers import cost, figure, rounded_up, share, words
-from synthrelease.bundle.card.svg import BAND, BLUE, INK, LINE, MUTED, PAPER, RED, SOFT, Markup, Picture, shade, shortened
 from synthrelease.published.costs import ChargePart
 from synthrelease.published.document import CriterionPart, ReleaseDocument
 from synthrelease.published.table import ReleasedTable
+from synthrelease.svg import BAND, BLUE, INK, LINE, MUTED, PAPER, RED, SOFT, Markup, Picture, shade, shortened
 
 MAX_PAIRS, MAX_BINS = 36, 64
 """Beyond so many pairs of columns, or bins of a column, a heat map is left out; the card says so."""

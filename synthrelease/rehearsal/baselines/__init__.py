@@ -1,1 +1,26 @@
-"""What offices do beside, or did before, a release: methods to compare with, on public data alone."""
+"""What offices do beside, or did before, a release: methods to compare with, on public data alone.
+
+To add one: a file with a `base.Baseline`, and a line here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from synthrelease.loading import Kinds
+
+if TYPE_CHECKING:
+    from synthrelease.rehearsal.baselines.base import Baseline
+
+BASELINES: Mapping[str, type[Baseline]] = Kinds(
+    __name__,
+    {
+        "swapping": "swapped:Swapping",
+        "sequential": "sequential:Sequential",
+        "dami": "data_augmented:AugmentedImputation",
+        "independent": "independent:IndependentColumns",
+        "imputation": "imputation:Imputation",
+        "post-stratification": "weighting:PostStratification",
+    },
+)

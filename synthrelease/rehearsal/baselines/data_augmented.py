@@ -20,10 +20,19 @@ import numpy as np
 
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.plausibility import Plausibility
+from synthrelease.errors import listing
 from synthrelease.rehearsal.baselines.back_off import MOST_PREDICTORS, ConditionalTable, draw_weighted, least_rows
-from synthrelease.rehearsal.baselines.masks import NoiseMask
+from synthrelease.rehearsal.baselines.base import NO_GUARANTEE, Baseline, ComparedFile, MadeTables
+from synthrelease.rehearsal.baselines.masks import MatrixMask, NoiseMask, OrderedMask
 
 SWEEPS = 5
+
+KEPT_SHARES = (0.9, 0.7, 0.5)
+"""Of the masks of low, medium and high risk: how often W is the value itself, where values have no order."""
+
+SPREADS = (0.5, 1.0, 2.0)
+"""And how far W is off in standard deviation, in bins, where they have."""
+
 _TRIES = 20
 
 
@@ -166,3 +175,44 @@ class _ColumnStep:
             if column in mask.columns and not unknown & set(mask.columns)
         ]
         return cls(column=column, predictors=others, table=table, rules=tuple(rules))
+
+
+class AugmentedImputation(Baseline):
+    """The columns that an intruder knows, drawn anew with masks by group of risk."""
+
+    sentence = "draw identifying columns anew, from imputation with noisy copies (DA-MI)"
+
+    def tables(self, file: ComparedFile) -> list[MadeTables]:
+        columns = range(len(file.names))
+        masks = [{c: _mask(file, c, *levels) for c in file.known} for levels in zip(KEPT_SHARES, SPREADS, strict=True)]
+        method = DataAugmented(
+            table=file.table,
+            predictors={column: file.by_strength(column, [c for c in columns if c != column]) for column in file.known},
+            masks=masks,
+            risk=file.risk(),
+            plausibility=file.plausibility,
+        )
+        masked = method.masked(file.generator(3))
+        rest = [name for column, name in enumerate(file.names) if column not in file.known]
+        kept = f"published as it is: {listing(rest)}" if rest else "every column is drawn anew, so nothing is left as it is"
+        told = [mask.local_epsilon() for group in masks for mask in group.values() if isinstance(mask, MatrixMask)]
+        return [
+            MadeTables(
+                name="DA-MI",
+                guarantee=f"{NO_GUARANTEE}: columns are published as they are" if rest else NO_GUARANTEE,
+                copies=[method.copy(masked, file.generator(4, number)) for number in range(file.copies)],
+                notes=(
+                    f"{kept}; masks of low, medium and high risk keep a value with probability "
+                    f"{', '.join(f'{share:g}' for share in KEPT_SHARES)}, or are off by "
+                    f"{', '.join(f'{sd:g}' for sd in SPREADS)} bins in standard deviation; one mask for all copies",
+                    *((f"a mask of values without order tells of one value up to epsilon {max(told):.2f}",) if told else ()),
+                ),
+            )
+        ]
+
+
+def _mask(file: ComparedFile, column: int, kept: float, sd: float) -> NoiseMask:
+    binning = file.transformation.binnings[column]
+    if file.numbers(column) is None or binning.present < 3:
+        return MatrixMask.keeping(len(binning), kept)
+    return OrderedMask(present=binning.present, missing=binning.missing is not None, sd=sd, kept=kept)

@@ -18,7 +18,9 @@ from scipy.special import expit
 
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.plausibility import Plausibility
+from synthrelease.errors import listing
 from synthrelease.rehearsal.baselines.back_off import LEAST_ROWS, MOST_PREDICTORS, PRIOR, ConditionalTable, least_rows
+from synthrelease.rehearsal.baselines.base import NO_GUARANTEE, Baseline, ComparedFile, MadeTables
 from synthrelease.rehearsal.logit import fit_logit
 
 _TRIES = 100
@@ -261,3 +263,43 @@ def _norm(
         return order[np.searchsorted(middles, line + np.sqrt(variance) * generator.standard_normal(n_rows))]
 
     return draw
+
+
+class Sequential(Baseline):
+    """Saturated tables with a prior, the same without, and regressions: three tables."""
+
+    sentence = "draw columns in turn, from tables or regressions without noise"
+
+    def tables(self, file: ComparedFile) -> list[MadeTables]:
+        columns = range(len(file.names))
+        predictors = {column: file.by_strength(column, range(column)) for column in columns}
+        smoothed, plain = (
+            [saturated(file.table, predictors, file.plausibility, file.generator(key, k), prior) for k in range(file.copies)]
+            for key, prior in ((1, PRIOR), (6, 0.0))
+        )
+        numbers = [file.numbers(column) for column in columns]
+        lines = [
+            norm_and_logit(file.table, predictors, numbers, file.plausibility, file.generator(2, k)) for k in range(file.copies)
+        ]
+        regressed, rest = [each for each, _ in lines], tuple(file.names[column] for column in lines[0][1])
+        leaf = "each value is that of a random record, as in a leaf of a tree"
+        return [
+            _made("sequential tables", smoothed, file, (), simple=True),
+            _made("sequential tables, no prior", plain, file, (leaf,), simple=True),
+            _made(
+                "sequential, norm and logit",
+                regressed,
+                file,
+                (f"no regression was fitted to {listing(rest)}, drawn from tables",) if rest else (),
+                simple=False,
+            ),
+        ]
+
+
+def _made(name: str, copies: Sequence[Counts], file: ComparedFile, notes: tuple[str, ...], *, simple: bool) -> MadeTables:
+    """The copies, with a note where rows are lacking that no draw made plausible."""
+    fewest = min(copy.total for copy in copies)
+    if fewest < file.table.total:
+        share = 1 - fewest / file.table.total
+        notes = (*notes, f"{share:.2%} of the rows are lacking: the model gives too little mass to plausible ones")
+    return MadeTables(name=name, guarantee=NO_GUARANTEE, copies=copies, rule="simple" if simple else "partial", notes=notes)

@@ -88,13 +88,6 @@ class SwapReport:
         )
 
 
-def mean_absolute_percentage_error(original: np.ndarray, other: np.ndarray) -> float:
-    """Mean over cells of |other - original| / original, in percent; cells of 0 in the original are left out."""
-    original, other = np.asarray(original, dtype=float), np.asarray(other, dtype=float)
-    there = original > 0
-    return float(100 * np.mean(np.abs(other[there] - original[there]) / original[there]))
-
-
 def _wrong_share(original: Counts, other: Counts) -> float:
     """(1/2n) sum over the cells of either table of |r - s|."""
     both = original + other

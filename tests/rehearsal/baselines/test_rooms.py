@@ -8,6 +8,7 @@ FOLDER = "rehearsal/baselines/"
 ALLOWED = (
     "synthrelease.domain.",
     "synthrelease.errors",
+    "synthrelease.loading",
     "synthrelease.rehearsal.baselines",
     "synthrelease.rehearsal.logit",
     "synthrelease.simulation.proportional",

@@ -19,7 +19,7 @@ TEXT_ON = {
     (INK, PAPER), (INK, SOFT), (INK, WARNING), (MUTED, PAPER), (MUTED, SOFT), (BLUE, PAPER), (RED, PAPER), (GREEN, PAPER),
     (PAPER, BLUE), (BLUE, SOFT),
 }  # fmt: skip
-"""Every pair of text and background that the card uses; a test holds each to a contrast of 4.5."""
+"""Every pair of text and background that the card and the report use; a test holds each to a contrast of 4.5."""
 
 
 class Picture:

@@ -1,0 +1,206 @@
+"""Every method to compare with, by what all have in common; and the command that reaches them."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from synthrelease.domain.counts import Counts
+from synthrelease.enclave.ingest import read_public
+from synthrelease.errors import InputError, OutputError
+from synthrelease.rehearsal.baselines import BASELINES
+from synthrelease.rehearsal.baselines.base import NO_GUARANTEE, Baseline, ComparedFile, DoesNotFit
+from synthrelease.rehearsal.baselines.imputation import _demanded, _ImputedMean
+from synthrelease.rehearsal.compared import METHODS, WantedMethods, compare_baseline, public_file
+from synthrelease.rehearsal.comparing import share_of_threshold
+from synthrelease.rehearsal.comparison_report import check_comparison_file
+from synthrelease.rehearsal.copies import CopyComparison
+from synthrelease.specification.release_spec import ReleaseSpec
+from synthrelease.specification.spec import load_spec
+from tests.cli.test_cli import run, words
+from tests.conftest import ROOT
+from tests.helpers.tiny import write_config, write_data
+
+ROWS = 3000
+KNOWN = ["sex", "age", "education"]
+
+
+@pytest.fixture(scope="module")
+def spec() -> ReleaseSpec:
+    return load_spec(ROOT / "configs" / "labour.toml")
+
+
+@pytest.fixture(scope="module")
+def survey(spec: ReleaseSpec, tmp_path_factory: pytest.TempPathFactory) -> Counts:
+    """The first rows of the public survey, which has gaps and whose margins are published."""
+    import pandas as pd
+
+    path = tmp_path_factory.mktemp("survey") / "survey.csv"
+    read = pd.read_csv(ROOT / "public_data" / "labour_surrogate.csv.gz", dtype=str, keep_default_na=False, nrows=ROWS)
+    read.to_csv(path, index=False)
+    return read_public(path, spec.schema, spec.input, spec.raw, spec.unit)
+
+
+@pytest.fixture(scope="module")
+def file(spec: ReleaseSpec, survey: Counts) -> ComparedFile:
+    """The survey as methods take it, at an epsilon at which all of them answer."""
+    return replace(asked(spec, survey), epsilon=6.0)
+
+
+def asked(spec: ReleaseSpec, survey: Counts, seed: int = 1) -> ComparedFile:
+    wanted = WantedMethods.of(spec.schema.names, METHODS, known=METHODS)
+    return public_file(spec, survey, 0, CopyComparison.of(spec, 2, KNOWN), wanted, seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", BASELINES)
+def test_a_method_keeps_its_contract(name: str, spec: ReleaseSpec, survey: Counts, file: ComparedFile) -> None:
+    method: Baseline = BASELINES[name]()
+    assert method.sentence.endswith(("key", "shares", "noise", "(DA-MI)", "sensitivity"))
+    tables, answers = method.tables(file), method.answers(file)
+    assert bool(tables) == method.makes_tables
+    assert bool(answers) != method.makes_tables
+    for made in tables:
+        assert (made.epsilon is None) == made.guarantee.startswith(NO_GUARANTEE)
+        assert len(made.copies) == file.copies
+        for copy in made.copies:
+            assert copy.layout == file.table.layout
+            assert 0.9 * file.table.total < copy.total <= file.table.total
+        assert not made.copies[0].same_as(file.table)  # it protects something, or tries to
+    for answer in answers:
+        exact = answer.question.of(file.table)
+        off = answer.values - exact
+        assert answer.epsilon == file.epsilon
+        assert np.isfinite(off).all()
+        assert len(set(answer.values.tolist())) > 10
+        assert abs(np.median(off)) < 0.1 * abs(exact)
+        less = method.answers(replace(file, epsilon=4 * file.epsilon))[0]
+        assert np.median(np.abs(less.values - exact)) < np.median(np.abs(off))
+    again, other = (replace(asked(spec, survey, seed), epsilon=6.0) for seed in (1, 2))
+    for one, same, different in zip(tables, method.tables(again), method.tables(other), strict=True):
+        assert one.copies[0].same_as(same.copies[0])
+        assert not one.copies[0].same_as(different.copies[0])
+    for one, same, different in zip(answers, method.answers(again), method.answers(other), strict=True):
+        assert one.values.tolist() == same.values.tolist() != different.values.tolist()
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "why"),
+    [
+        ("imputation", {"epsilon": 2.1}, "one answer needs an epsilon above 2 ln 3 = 2.197, and the release has 2.1"),
+        ("post-stratification", {"calibration": None}, "weights need published totals, and the configuration has no"),
+    ],
+)
+def test_what_does_not_fit_says_why_in_a_sentence(name: str, change: dict, why: str, file: ComparedFile) -> None:
+    with pytest.raises(DoesNotFit, match=why) as told:
+        BASELINES[name]().answers(replace(file, **change))
+    assert not str(told.value).endswith(".")
+
+
+def test_a_file_without_gaps_has_nothing_to_impute(file: ComparedFile) -> None:
+    complete = np.ones(len(file.table), dtype=bool)
+    for column, (bins, binning) in enumerate(zip(file.table.bins, file.transformation.binnings, strict=True)):
+        if binning.missing is not None and file.numbers(column) is not None:
+            complete &= (bins != binning.missing) | _demanded(file, column, file.table)
+    assert 0 < complete.sum() < len(complete)
+    with pytest.raises(DoesNotFit, match="no column with numbers has a gap that the rules leave open"):
+        BASELINES["imputation"]().answers(replace(file, table=file.table.keep(complete)))
+
+
+def test_gaps_that_a_rule_demands_are_no_part_of_the_question(file: ComparedFile) -> None:
+    """Wages of those without work are missing by a rule: those who are asked are all employed."""
+    question = _ImputedMean.of(file)
+    missing = file.transformation.binnings[question.column].missing
+    there = file.table.rows(question.column) != missing
+    assert there.sum() <= len(question.gapped(file.table).cells) < file.table.total
+    assert not np.isnan(question.gapped(file.table).values).all()
+
+
+@pytest.mark.slow
+def test_a_method_that_is_left_out_has_no_figures(spec: ReleaseSpec, survey: Counts) -> None:
+    """At the epsilon of the release itself, which is below 2 ln 3."""
+    wanted = WantedMethods.of(spec.schema.names, ["imputation"], known=METHODS)
+    (one,) = compare_baseline(spec, survey, 1, 0, CopyComparison.of(spec, 2, KNOWN), wanted, "imputation")
+    assert "2 ln 3" in one.not_made
+    assert (one.figures, dict(one.errors), one.epsilon) == ((), {}, None)
+
+
+def test_a_share_of_a_threshold_is_never_met_by_nan() -> None:
+    assert (share_of_threshold(0.02, 0.01), share_of_threshold(0, 0), share_of_threshold(1, 0)) == (2, 0, math.inf)
+    assert share_of_threshold(math.nan, 0) == math.inf
+    assert math.isnan(share_of_threshold(math.nan, 1))
+
+
+@pytest.mark.parametrize(
+    ("name", "message"), [("a.txt", "ends in .json or .csv"), ("no/a.csv", "no folder"), ("is.json", "found one")]
+)
+def test_a_file_that_cannot_be_written_is_found_before_the_work(name: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / "is.json").touch()
+    with pytest.raises(OutputError, match=message):
+        check_comparison_file(tmp_path / name)
+
+
+def compared(folder: Path, *options: object) -> Sequence[str]:
+    return ["compare", str(write_config(folder)), "--data", str(write_data(folder)), *map(str, options)]
+
+
+@pytest.mark.slow
+def test_the_command_shows_a_row_for_each_and_says_what_is_left_out(tmp_path: Path) -> None:
+    done = run(*compared(tmp_path, "--out", tmp_path / "all.json"))
+    assert done.returncode == 0, done.stderr
+    told = words(done.stdout)
+    for text in ("this release", "swapping at 0.05", "sequential tables", "DA-MI", "independent columns"):
+        assert text in told
+    assert "NONE is no guarantee at all:" in told
+    assert "post-stratification: left out. Weights need published totals, and the configuration has no [calibration]." in told
+    found = json.loads((tmp_path / "all.json").read_text())
+    assert {one["method"] for one in found["methods"]} == {"release", *BASELINES}
+    own = found["methods"][0]
+    assert own["epsilon"] > 0
+    assert own["thresholds_met"] == sum(each["met"] for each in own["measures"] if each["kind"] == "criterion")
+    assert all(one["epsilon"] is None for one in found["methods"] if one["method"] in ("sequential", "dami", "independent"))
+    # the same seed, another process, another format: the same figures
+    again = run(*compared(tmp_path, "--method", "independent", "--out", tmp_path / "one.csv"))
+    assert again.returncode == 0, again.stderr
+    lines = list(csv.DictReader((tmp_path / "one.csv").open()))
+    assert {line["method"] for line in lines} == {"this release", "independent columns"}
+    before = {each["name"]: each["figure"] for each in own["measures"]}
+    for line in lines:
+        if line["method"] == "this release" and line["figure"]:
+            assert float(line["figure"]) == pytest.approx(before[line["measure"]], rel=1e-9)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            ["--method", "independant"],
+            "--method: expected one of .* found 'independant'. Did you mean 'independent'",
+        ),
+        (["--swap-rate", "2"], "--swap-rate: expected a number above 0 and below 1"),
+        (["--out", "x.txt"], "expected a file that ends in .json or .csv"),
+    ],
+)
+def test_mistakes_end_with_2_and_in_words(options: Sequence[str], message: str, tmp_path: Path) -> None:
+    import re
+
+    done = run(*compared(tmp_path, *options))
+    assert done.returncode == 2
+    assert re.search(message, words(done.stderr))
+
+
+def test_pieces_of_a_file_are_not_compared(spec: ReleaseSpec) -> None:
+    from synthrelease.rehearsal.comparing import compare_methods
+    from synthrelease.rehearsal.parallel import Workers
+
+    divided = replace(spec, partition=object())
+    with pytest.raises(InputError, match=r"expected a release of all rows, found \[partition\]"):
+        compare_methods(divided, "no.csv", wanted=WantedMethods(), workers=Workers())
