@@ -21,8 +21,9 @@ from synthrelease.audit.worlds import World
 from synthrelease.candidates.generators import GENERATORS, Background, Model
 from synthrelease.candidates.generators.aim import AIM
 from synthrelease.candidates.generators.bayesian_network import BayesianNetwork
-from synthrelease.candidates.generators.mst import MST, decompressed
-from synthrelease.candidates.generators.smartnoise import LibraryGenerator, Randomness, dataset, library_budget, ours
+from synthrelease.candidates.generators.mst import MST
+from synthrelease.candidates.generators.smartnoise import LibraryGenerator
+from synthrelease.candidates.generators.smartnoise.mechanism import Randomness, dataset, decompressed, library_budget, ours
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.enclave.door import Meter, PrivateCounts

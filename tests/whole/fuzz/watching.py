@@ -22,7 +22,7 @@ from synthrelease import randomness
 from synthrelease.accounting.charges import Charge
 from synthrelease.candidates import configuration
 from synthrelease.candidates.generators import smartnoise
-from synthrelease.candidates.generators.smartnoise import Randomness
+from synthrelease.candidates.generators.smartnoise.mechanism import Randomness
 from synthrelease.domain.counts import Counts
 from synthrelease.enclave import door
 from synthrelease.enclave.door import Door, PrivateRows
