@@ -29,7 +29,7 @@ MOST = 2**20
 """Largest integer that one record adds to a moment; finer grids would not lower the noise visibly."""
 
 
-class Line(Protocol):
+class PublicLine(Protocol):
     """target = intercept + features @ coefficients: public."""
 
     @property
@@ -39,7 +39,7 @@ class Line(Protocol):
     def coefficients(self) -> np.ndarray: ...
 
 
-class Guess(Line, Protocol):
+class Guess(PublicLine, Protocol):
     """A public guess of the line, and typical values of the features."""
 
     @property
@@ -82,7 +82,7 @@ class LinearStep(StepOfRecords, Protocol):
     """With the candidate's line, and what its predictions are clipped to."""
 
     @property
-    def line(self) -> Line: ...
+    def line(self) -> PublicLine: ...
 
     @property
     def allowed(self) -> tuple[float, float]: ...
@@ -256,7 +256,7 @@ def difference_of_mean_errors(
     counts: Counts,
     columns: RegressionColumns,
     transformation: Transformation,
-    lines: tuple[Line, Line],
+    lines: tuple[PublicLine, PublicLine],
     allowed: tuple[float, float],
     rows: int,
 ) -> float:
@@ -266,7 +266,7 @@ def difference_of_mean_errors(
     return abs(math.fsum((records.counts * (ours - theirs)).tolist())) / rows
 
 
-def absolute_errors(records: np.ndarray, model: Line, lowest: float, highest: float) -> np.ndarray:
+def absolute_errors(records: np.ndarray, model: PublicLine, lowest: float, highest: float) -> np.ndarray:
     """(n,) |target - prediction|, both clipped, of a line for each of some (n, d + 1) records: each by itself."""
     prediction = np.full(len(records), model.intercept)
     for feature, slope in zip(records.T, model.coefficients, strict=False):
