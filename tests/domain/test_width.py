@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synthrelease.criteria import matching as matching_module
+from synthrelease.criteria.faithfulness import mechanism as matching_module
 from synthrelease.criteria.faithfulness.mechanism import Step, maximum_matching
 from synthrelease.criteria.marginals.mechanism import largest_difference
 from synthrelease.domain import counts as counts_module
