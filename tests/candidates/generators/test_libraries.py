@@ -135,8 +135,7 @@ def test_a_fit_draws_what_it_was_given_and_no_more(
 ) -> None:
     """Added up draw by draw: a quarter of the rho that is stated for replacing a record, to a part in a million."""
     Bill.made.clear()
-    for module in ("aim", "mst"):
-        monkeypatch.setattr(f"synthrelease.candidates.generators.{module}.Randomness", Bill)
+    monkeypatch.setattr("synthrelease.candidates.generators.smartnoise.mechanism.Randomness", Bill)
     fit(generator, WORLD, rows_of(WORLD, 300))
     (bill,) = Bill.made
     assert bill.given == RHO / 4  # type: ignore[attr-defined]
