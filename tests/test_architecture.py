@@ -45,8 +45,9 @@ def room_of_module(name: str) -> str:
 
 
 def folder(path: str) -> str:
-    """The folder of a file, or a file that is a room by itself."""
-    return path.rpartition("/")[0] or path
+    """The folder of a file, or a file that is a room by itself; a folder with a private half is one of the kinds around it."""
+    found = path.rpartition("/")[0] or path
+    return found.rpartition("/")[0] if "/" in found and f"{found}/mechanism.py" in TREES else found
 
 
 @cache

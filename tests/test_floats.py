@@ -19,22 +19,16 @@ from synthrelease.audit.sweep import criterion
 from synthrelease.audit.worlds import World, integer_column
 from synthrelease.criteria import Criterion, Fitted, Score
 from synthrelease.criteria.fitted import Regression
-from synthrelease.criteria.functional_mechanism import (
-    Design,
-    LinearModel,
-    Prior,
-    absolute_errors,
-    least_squares,
-    private_least_squares,
-)
+from synthrelease.criteria.functional_mechanism import Design, LinearModel, Prior, least_squares
 from synthrelease.criteria.intervals import Interval
 from synthrelease.criteria.linear_regression import PriorGuess
-from synthrelease.criteria.records import records_of_cells
+from synthrelease.criteria.records.mechanism import absolute_errors, moments, real_moments, records_of_cells
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.schema import Schema, Transformation
 from synthrelease.enclave.door import Meter, PrivateCounts
 from synthrelease.noise_grids import noise_grid
 from synthrelease.randomness import discrete_gaussian, discrete_laplace, laplace_figure
+from tests.helpers.moments import private_least_squares
 
 pytestmark = pytest.mark.slow
 
@@ -64,11 +58,11 @@ def test_a_cell_has_the_same_moments_whatever_is_looked_at_with_it() -> None:
     design = uneven_design()
     size = math.prod(len(axis) for axis in design.numbers)
     records = records_of_cells(np.ones(size, dtype=np.int64), design.numbers).values
-    whole = design.real_moments(records)
+    whole = real_moments(records, design)
     for together in (1, 2, 3, 8, 100):
         for start in range(0, size - together, 7 * together):
             cells = np.arange(start, start + together)
-            assert (design.real_moments(records[cells]) == whole[cells]).all()
+            assert (real_moments(records[cells], design) == whole[cells]).all()
 
 
 def on_the_edge(design: Design, cell: int, other: int) -> Design | None:
@@ -166,7 +160,7 @@ def test_moments_that_are_no_numbers_are_refused_instead_of_becoming_the_lowest_
     limits = tuple(map(Interval.exactly, numbers))
     bare = Design(numbers=numbers, limits=limits, prior=prior, scales=np.ones(4), sensitivity=2)
     with np.errstate(all="ignore"), pytest.raises(ValueError, match="finite"):
-        bare.moments(np.ones((9, 2)))
+        moments(np.ones((9, 2)), bare)
 
 
 # --- Noise
@@ -334,7 +328,7 @@ def test_counts_for_the_libraries_are_exact_and_so_are_their_errors() -> None:
     pytest.importorskip("mbi", reason="needs the extra smartnoise")
     from mbi import Domain
 
-    from synthrelease.candidates.generators.smartnoise import dataset
+    from synthrelease.candidates.generators.smartnoise.mechanism import dataset
 
     made = dataset(Counts(World({"a": 1, "b": 2}).layout, np.array([0, 4])))
     weights = np.array([2.0**24 + 1, 5])

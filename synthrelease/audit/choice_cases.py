@@ -11,7 +11,7 @@ import numpy as np
 from synthrelease.accounting.charges import decimal_text
 from synthrelease.audit.cases import Case
 from synthrelease.audit.noise_cases import even_draws
-from synthrelease.candidates.generators.privbayes import dependence_score, score_sensitivity
+from synthrelease.candidates.generators.privbayes.mechanism import dependence_score, score_sensitivity
 from synthrelease.randomness import choose
 
 MECHANISMS = ("permute_and_flip", "exponential")

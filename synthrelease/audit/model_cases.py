@@ -15,18 +15,18 @@ from synthrelease.audit.model_sensitivity import PRIOR
 from synthrelease.audit.worlds import World
 from synthrelease.candidates.generators import Background
 from synthrelease.candidates.generators.adaptive import Adaptive, AdaptivePure
-from synthrelease.candidates.generators.clipped_gradients import noisy_gradient
+from synthrelease.candidates.generators.adversarial.mechanism import noisy_gradient
 from synthrelease.candidates.generators.counting_queries import CountingQueries
 from synthrelease.candidates.generators.dpctgan import DPCTGAN
 from synthrelease.candidates.generators.marginals import Marginals
 from synthrelease.candidates.generators.mwem import MWEM
 from synthrelease.candidates.generators.network import Network
 from synthrelease.candidates.generators.patectgan import PATECTGAN
+from synthrelease.candidates.generators.patectgan.mechanism import Pairs, Teachers, noisy_votes
 from synthrelease.candidates.generators.pep import PEP
 from synthrelease.candidates.generators.privbayes import PrivBayes
-from synthrelease.candidates.generators.teachers import Pairs, Teachers, noisy_votes
-from synthrelease.criteria.functional_mechanism import Design, Prior, private_least_squares
-from synthrelease.criteria.records import records_of_cells
+from synthrelease.criteria.functional_mechanism import Design, Prior
+from synthrelease.criteria.records.mechanism import noisy_sums, records_of_cells
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.randomness import SYSTEM
 
@@ -330,4 +330,4 @@ def _moments(design: Design, epsilon: Fraction, table: tuple[int, ...], draws: i
     """(draws, k) noisy moment sums."""
     counts = np.bincount(table, minlength=int(np.prod([len(axis) for axis in design.numbers])))
     records = records_of_cells(counts, design.numbers)
-    return np.array([private_least_squares(design, records, epsilon, SYSTEM).sums for _ in range(draws)])
+    return np.array([noisy_sums(records, design, epsilon, SYSTEM) / design.scales for _ in range(draws)])

@@ -12,12 +12,12 @@ import numpy as np
 from synthrelease.audit.left_out_rows import pair_numbers, resized_pairs
 from synthrelease.audit.sensitivity import Enumeration, Recording, neighbour_pairs
 from synthrelease.audit.worlds import World
-from synthrelease.candidates.generators.conditions import Frequencies
+from synthrelease.candidates.generators.adaptive.mechanism import CHANGE, Asked, Gaussian, score_of
+from synthrelease.candidates.generators.adversarial.mechanism import noisy_frequencies
 from synthrelease.candidates.generators.marginals import Marginals
-from synthrelease.candidates.generators.private_tables import CHANGE, Asked, Gaussian, score_of
-from synthrelease.candidates.generators.privbayes import _measure, dependence_score, score_sensitivity
-from synthrelease.criteria.functional_mechanism import Design, Prior, private_least_squares
-from synthrelease.criteria.records import records_of_cells
+from synthrelease.candidates.generators.privbayes.mechanism import _measure, dependence_score, score_sensitivity
+from synthrelease.criteria.functional_mechanism import Design, Prior
+from synthrelease.criteria.records.mechanism import noisy_sums, records_of_cells
 from synthrelease.domain.lattice import lattice
 from synthrelease.measurements.scored_sums import STEPS
 
@@ -235,7 +235,7 @@ def _frequencies(world: World) -> Callable[[int], Measured]:
 
     def values(codes: tuple[int, ...]) -> np.ndarray:
         recorder = Recording()
-        Frequencies.measured(world.counts(codes), Fraction(1), recorder)
+        noisy_frequencies(world.counts(codes), Fraction(1), recorder)
         if [Fraction(scale) ** 2 * 2 >= CHANGE * columns for scale in recorder.scales] != [True] * columns:
             raise ValueError("expected a table for each column with noise for two counts")
         return np.concatenate(recorder.values)
@@ -259,7 +259,7 @@ def _moments(world: World, prior: Prior | None) -> Callable[[int], Measured]:
     def values(table: tuple[int, ...]) -> np.ndarray:
         recorder = Recording()
         records = records_of_cells(np.bincount(table, minlength=world.layout.n_cells), design.numbers)
-        private_least_squares(design, records, Fraction(1), recorder)
+        noisy_sums(records, design, Fraction(1), recorder)
         if recorder.scales != [float(design.sensitivity)]:
             raise ValueError("expected one vector of moments with noise for their sensitivity")
         return recorder.values[0]

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
@@ -356,26 +357,12 @@ class Criterion(SpecTable):
         """An estimate of how long a score takes on one core, beyond a few passes through the cells that occur."""
         return 0.0
 
-    def slack(self, query: Query, counts: Counts) -> float:
-        """How far a private table is from failing this query; sensitivity 1 (see `Query`). Not a number never passes."""
-        if query.void:
-            return -math.inf
-        return query.slack(counts) if query.slack else (self.threshold - query.figure(counts)) / query.sensitivity
-
     def _release(self, private: PrivateCounts, query: Query) -> Score:
         """Release the figure of a query with Laplace noise."""
-        from synthrelease.randomness import laplace_figure  # here, for readers of a release have no use for it
+        from synthrelease.criteria.mechanism import noisy_figure  # here, for readers of a release have no use for it
 
-        noisy = private.spend(
-            self.charge,
-            lambda counts: laplace_figure(
-                query.figure(counts),
-                sensitivity=query.sensitivity,
-                epsilon=self.epsilon,
-                rows=private.n,
-                entropy=private.entropy,
-            ),
-        )
+        figure = partial(noisy_figure, query=query, epsilon=self.epsilon, rows=private.n, entropy=private.entropy)
+        noisy = private.spend(self.charge, figure)
         value = math.nan if query.void else noisy.value
         return self._judged(value, self.mechanism_words, query.sensitivity, noisy.noise_sd, self.epsilon)
 

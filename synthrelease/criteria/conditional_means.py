@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import pairwise
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -21,11 +20,9 @@ from synthrelease.criteria.drafts import CriterionDraft, FileFacts
 from synthrelease.criteria.facts import PublicFacts
 from synthrelease.criteria.fitted import Fitted
 from synthrelease.criteria.groupings import (
-    Grouping,
     groupings,
     public_groupings,
     public_sizes,
-    rows_of_bins,
     rows_of_group,
 )
 from synthrelease.criteria.guarding import LostPair
@@ -34,9 +31,7 @@ from synthrelease.criteria.measured_groups import furthest_mean, sums_of_numbers
 from synthrelease.criteria.measured_sums import Limits, Sums
 from synthrelease.criteria.offenders import Offender, PublicCounts
 from synthrelease.criteria.wording import figure, grouped, shown, words
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.own_values import BinnedCounts, atoms_of
-from synthrelease.domain.schema import Layout, Transformation
+from synthrelease.domain.schema import Layout
 from synthrelease.domain.synthetic_table import SyntheticTable
 from synthrelease.domain.value_grid import FINEST, in_steps
 from synthrelease.noise_grids import MOST_ROWS, noise_grid
@@ -213,9 +208,17 @@ class ConditionalMean(Criterion):
         return found if unknown else [*unnumbered(setting, "column", self.column), *found]
 
     def query(self, n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Query:
+        from synthrelease.criteria.groupings.mechanism import RowsOfGroups, furthest_mean_of_groups, resized_means
+
         lowest, highest = self.range
         groups = groupings(self.by, self.overall, candidate.transformation, setting)
-        rows = _Rows(column=self.column, transformation=candidate.transformation, range=self.range, own=self.values == "own")
+        rows = RowsOfGroups(
+            column=self.column,
+            transformation=candidate.transformation,
+            range=self.range,
+            centre=middle(*self.range),
+            own=self.values == "own",
+        )
         synthetic = [rows.of_released(candidate.counts, group) for group in groups]
         margin = math.ceil(self.size_margin * candidate.n)
         sizes = [np.maximum(1, counts - margin) for counts, _ in synthetic]
@@ -223,13 +226,7 @@ class ConditionalMean(Criterion):
         targets = [resized_means(counts, sums, np.ones_like(counts)) for counts, sums in synthetic]
         sensitivity = (highest - lowest) / min(int(size.min()) for size in sizes)
 
-        def figure(counts: Counts) -> float:
-            worst = 0.0
-            for group, size, target in zip(groups, sizes, targets, strict=True):
-                means = resized_means(*rows.of_original(counts, group), size)
-                worst = max(worst, float(np.abs(means - target).max()))
-            return worst
-
+        figure = partial(furthest_mean_of_groups, rows=rows, groups=groups, sizes=sizes, targets=targets)
         return Query(sensitivity=sensitivity, figure=figure, void=void)
 
     def measured_sums(self, facts: PublicFacts) -> list[Sums]:
@@ -262,7 +259,15 @@ class ConditionalMean(Criterion):
 
     def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
         """The group whose mean is furthest off, as it is: not resized."""
-        values = _Rows(column=self.column, transformation=candidate.transformation, range=self.range, own=self.values == "own")
+        from synthrelease.criteria.groupings.mechanism import RowsOfGroups
+
+        values = RowsOfGroups(
+            column=self.column,
+            transformation=candidate.transformation,
+            range=self.range,
+            centre=middle(*self.range),
+            own=self.values == "own",
+        )
         found = []
         for grouping in groupings(self.by, self.overall, candidate.transformation, setting):
             ours, theirs = (
@@ -275,74 +280,6 @@ class ConditionalMean(Criterion):
             error = abs(float(ours[worst] - theirs[worst]))
             found.append((error, Offender(where=where, released=released, original=original)))
         return max(found, key=lambda each: each[0])[1]
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Rows:
-    """Exact counts, and sums of distances from the middle of the range, of the rows of every group.
-
-    Attributes
-    ----------
-    own : whether rows of the original count by their own values, or by the numbers of their released bins.
-    """
-
-    column: str
-    transformation: Transformation
-    range: tuple[float, float]
-    own: bool
-
-    def of_released(self, table: Counts, grouping: Grouping) -> tuple[np.ndarray, np.ndarray]:
-        """(n_groups,) counts and sums of a table on the released bins, each row by the number that stands for its bin."""
-        cells = rows_of_bins(table, self._place, grouping, len(self.transformation.binning(self.column)))
-        return _sums(cells, self._clipped(self.transformation.numbers(self.column)))
-
-    def of_original(self, table: Counts, grouping: Grouping) -> tuple[np.ndarray, np.ndarray]:
-        """(n_groups,) counts and sums of the original, which is counted by group and value once for all candidates."""
-        if not self.own:
-            return self.of_released(table, grouping)
-        atoms = self.transformation.schema[self.column].atoms
-
-        def counted() -> Counts:
-            into = grouping.into[self.transformation.maps[grouping.column]]
-            rows, on_atoms = atoms_of(table, self.transformation), replace(grouping, into=into)
-            return rows_of_bins(rows, self._place, on_atoms, len(atoms))
-
-        key = ("values by group", self.column, grouping.name)
-        cells = table.kept(key, counted) if isinstance(table, BinnedCounts) else counted()
-        return _sums(cells, self._clipped(atoms.known_numbers))
-
-    @property
-    def _place(self) -> int:
-        return self.transformation.layout.index(self.column)
-
-    def _clipped(self, numbers: np.ndarray) -> np.ndarray:
-        return np.clip(numbers, *self.range) - middle(*self.range)
-
-
-def _sums(cells: Counts, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(n_groups,) counts, exact, and sums of the numbers, correctly rounded sums of products that are.
-
-    Rows in a bin that is not a number (missing values) count in neither.
-
-    Parameters
-    ----------
-    cells : rows by group and bin.
-    """
-    n_groups, n_bins = cells.layout.sizes
-    members, bins = np.divmod(cells.codes, n_bins)
-    counted = np.isfinite(numbers)[bins]
-    members, bins, rows = members[counted], bins[counted], cells.counts[counted]
-    counts = np.bincount(members, weights=rows, minlength=n_groups).astype(np.int64)
-    products, ends = rows * numbers[bins], np.searchsorted(members, np.arange(n_groups + 1)).tolist()
-    return counts, np.array([math.fsum(products[start:stop].tolist()) for start, stop in pairwise(ends)])
-
-
-def resized_means(counts: np.ndarray, sums: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """Deterministic resized mean of every group: short groups are filled up with 0, the middle of the range.
-
-    Theory 3.3, conditional means.
-    """
-    return sums / np.maximum(counts, sizes)
 
 
 def middle(lowest: float, highest: float) -> float:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Literal
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -20,16 +20,18 @@ from synthrelease.criteria.columns import grouping_mistakes, unknown_columns
 from synthrelease.criteria.drafts import CriterionDraft, FileFacts
 from synthrelease.criteria.facts import PublicFacts
 from synthrelease.criteria.fitted import Fitted
-from synthrelease.criteria.groupings import Grouping, groupings, public_groupings, rows_of_group, sizes, tables_of_groups
+from synthrelease.criteria.groupings import groupings, public_groupings, rows_of_group, tables_of_groups
 from synthrelease.criteria.guarding import LostPair
 from synthrelease.criteria.known_errors import SumError, SumErrors
 from synthrelease.criteria.measured_groups import most_beyond, sums_beyond
 from synthrelease.criteria.measured_sums import Limits, Sums
 from synthrelease.criteria.offenders import Offender, PublicCounts
 from synthrelease.criteria.wording import grouped, shown, words
-from synthrelease.domain.counts import Counts
 from synthrelease.domain.schema import Layout
 from synthrelease.domain.synthetic_table import SyntheticTable
+
+if TYPE_CHECKING:
+    from synthrelease.criteria.groupings.mechanism import Windows
 
 _FINEST = 10_000
 """Quantiles are whole multiples of one over this."""
@@ -155,10 +157,12 @@ class ConditionalMedian(Criterion):
         return found
 
     def query(self, n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Query:
+        from synthrelease.criteria.groupings.mechanism import largest_excess
+
         windows = self._windows(candidate, setting)
         return Query(
             sensitivity=1 / n,
-            figure=lambda counts: max(int(window.excess(counts).max()) / (window.q.denominator * n) for window in windows),
+            figure=partial(largest_excess, windows=windows, n=n),
             void=any(window.void for window in windows),
         )
 
@@ -183,74 +187,34 @@ class ConditionalMedian(Criterion):
 
     def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
         """The group and quantile with the most rows on the wrong side."""
+        from synthrelease.criteria.groupings.mechanism import quantile_bins
+
         labels = candidate.transformation.binning(self.column).labels
 
-        def words_of(window: _Windows) -> tuple[float, Offender]:
+        def words_of(window: Windows) -> tuple[float, Offender]:
             excess = window.excess(public.counts)
             group = int(excess.argmax())
-            theirs = _quantile_bins(public.counts, window.grouping, window.column, window.present, window.q)[group]
+            theirs = quantile_bins(public.counts, window.grouping, window.column, window.present, window.q)[group]
             released, original = (labels[int(place)] if place >= 0 else "no rows" for place in (window.middle[group], theirs))
             where = f"{words(self.column)}, quantile {float(window.q):g}, {window.grouping.where(group)}"
             return excess[group] / window.q.denominator, Offender(where=where, released=released, original=original)
 
         return max((words_of(window) for window in self._windows(candidate, setting)), key=lambda found: found[0])[1]
 
-    def _windows(self, candidate: SyntheticTable, setting: Setting) -> list[_Windows]:
+    def _windows(self, candidate: SyntheticTable, setting: Setting) -> list[Windows]:
+        from synthrelease.criteria.groupings.mechanism import Windows, quantile_bins
+
         transformation = candidate.transformation
         column, present = transformation.layout.index(self.column), transformation.binning(self.column).present
         return [
-            _Windows(
+            Windows(
                 grouping=grouping,
                 column=column,
                 present=present,
                 within=self.within,
                 q=q,
-                middle=_quantile_bins(candidate.counts, grouping, column, present, q),
+                middle=quantile_bins(candidate.counts, grouping, column, present, q),
             )
             for grouping in groupings(self.by, self.overall, transformation, setting)
             for q in (Fraction(str(number)) for number in self.quantiles)
         ]
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Windows:
-    """For one grouping and one quantile: the bins around the candidate's quantile of every group.
-
-    `middle` (n_groups,) is the bin of the candidate's quantile, -1 for a group without rows; `present` the number of bins that
-    hold values.
-    """
-
-    grouping: Grouping
-    column: int
-    present: int
-    within: int
-    q: Fraction
-    middle: np.ndarray
-
-    @property
-    def void(self) -> bool:
-        return bool((self.middle < 0).any())
-
-    def excess(self, counts: Counts) -> np.ndarray:
-        """(n_groups,) denominator of q times max(B - q n_g, A - (1 - q) n_g): whole numbers."""
-        bins, groups, n_groups = counts.digits(self.column), self.grouping.of_cells(counts), len(self.grouping)
-        values, middle = bins < self.present, self.middle[np.maximum(groups, 0)]
-        rows = sizes(counts, groups, values, n_groups)
-        below = sizes(counts, groups, values & (bins < middle - self.within), n_groups)
-        above = sizes(counts, groups, values & (bins > middle + self.within), n_groups)
-        over, under = self.q.numerator, self.q.denominator
-        return np.maximum(under * below - over * rows, under * above - (under - over) * rows)
-
-
-def _quantile_bins(table: Counts, grouping: Grouping, column: int, present: int, q: Fraction) -> np.ndarray:
-    """(n_groups,) the lowest bin at or below which at least a share q of a group's rows with a value lies; -1 without rows."""
-    bins, groups = table.digits(column), grouping.of_cells(table)
-    counted = np.flatnonzero((groups >= 0) & (bins < present))
-    order = counted[np.lexsort((bins[counted], groups[counted]))]
-    ends = np.searchsorted(groups[order], np.arange(len(grouping) + 1))
-    found = np.full(len(grouping), -1, dtype=np.int64)
-    for group, (start, stop) in enumerate(zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)):
-        if start < stop:
-            reached = np.cumsum(table.counts[order[start:stop]])
-            found[group] = bins[order[start + int(np.searchsorted(reached, math.ceil(q * int(reached[-1]))))]]
-    return found

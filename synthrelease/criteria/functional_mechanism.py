@@ -22,10 +22,7 @@ from synthrelease.criteria.records import Records
 from synthrelease.errors import rejecting
 
 if TYPE_CHECKING:
-    from synthrelease.randomness import SystemEntropy
-
-_RESOLUTION = 2**20
-"""Largest integer that one record adds to a moment; finer grids would not lower the noise visibly."""
+    pass
 
 _INTERCEPT_WEIGHT = 0.3
 """Importance of the intercept's moments relative to the slopes': the coefficient criterion looks at slopes only."""
@@ -113,17 +110,19 @@ class Design:
         prior : a public guess; mid-range values when None.
         limits : None where records of the original count by the numbers of their bins.
         """
+        from synthrelease.criteria.records.mechanism import MOST, rounded
+
         limits = limits or tuple(map(Interval.exactly, numbers))
         prior = prior or _mid_range(numbers)
         bare = cls(numbers=numbers, limits=limits, prior=prior, scales=np.ones(1), sensitivity=0, counted=counted)
         batches = np.array_split(np.flatnonzero(possible), max(1, possible.size // _BATCH))
         largest = np.max([bare.largest_moments(batch).max(axis=0, initial=1e-12) for batch in batches], axis=0)
         weights = np.sqrt(_importance(len(numbers) - 1, prior.uncertainty, counted) / largest)
-        scales = weights * _RESOLUTION / (weights * largest).max() * (1 - 2.0**-40)  # no moment is above the resolution
+        scales = weights * MOST / (weights * largest).max() * (1 - 2.0**-40)  # no moment is above the resolution
         if not (np.isfinite(scales).all() and (scales > 0).all()):
             raise ValueError("expected finite scales above 0: the numbers of the prior are too large or too small")
         scaled = replace(bare, scales=scales)
-        sizes = [int(scaled.rounded(scaled.largest_moments(batch)).sum(axis=1).max(initial=1)) for batch in batches]
+        sizes = [int(rounded(scaled.largest_moments(batch), scaled.scales).sum(axis=1).max(initial=1)) for batch in batches]
         return replace(scaled, sensitivity=2 * max(sizes))
 
     def _chosen(self, axes: Sequence[np.ndarray], indices: np.ndarray) -> list[np.ndarray]:
@@ -131,46 +130,13 @@ class Design:
         digits = np.unravel_index(indices, [len(axis) for axis in self.numbers])
         return [axis[digit] for axis, digit in zip(axes, digits, strict=True)]
 
-    def moments(self, records: np.ndarray) -> np.ndarray:
-        """(n, k) integers that each of some (n, d + 1) records adds to the moment sums.
-
-        Raises
-        ------
-        ValueError : when a moment is not a number that an integer can be made of: it would become the lowest of all.
-        """
-        return self.rounded(self.real_moments(records))
-
-    def rounded(self, moments: np.ndarray) -> np.ndarray:
-        """Real moments as whole numbers. Raises ValueError as `moments`."""
-        rounded = np.rint(moments * self.scales)
-        if not (np.abs(rounded) <= _RESOLUTION).all():
-            raise ValueError("expected finite moments of at most the resolution in every possible cell")
-        return rounded.astype(np.int64)
-
-    def real_moments(self, records: np.ndarray) -> np.ndarray:
-        """(n, k): features, their products (upper triangle), residual, residual times each feature; 1 before, if `counted`.
-
-        A record's numbers are a function of the record alone, whatever records are looked at with it: single numbers are added
-        and multiplied, feature by feature in the order of the features. A matrix product adds in an order that depends on how
-        many rows it has, so that the last bit of a record's moments, and with it where they are rounded to, would depend on the
-        other records.
-
-        Parameters
-        ----------
-        records : (n, d + 1) values of the features, and last of the target.
-        """
-        features, target = records[:, :-1], records[:, -1]
-        standard = (features - self.prior.centres) / self.prior.spreads
-        residual = target - self.prior.intercept
-        for feature, coefficient in zip(features.T, self.prior.coefficients, strict=True):
-            residual = residual - feature * coefficient
-        return self._all_moments(standard, residual)
-
     def largest_moments(self, indices: np.ndarray) -> np.ndarray:
         """(n, k) what the moments of a record in each of these cells are at most, in absolute size.
 
-        By the steps of `real_moments` on intervals: rounding is monotone, so no record of the cell has a larger one.
+        By the steps of `mechanism.real_moments` on intervals: rounding is monotone, so no record of the cell has a larger one.
         """
+        from synthrelease.criteria.records.mechanism import all_moments
+
         ends = [self._chosen([getattr(each, end) for each in self.limits], indices) for end in ("low", "high")]
         records = [Interval(low, high) for low, high in zip(*ends, strict=True)]
         centres, spreads = self.prior.centres.tolist(), self.prior.spreads.tolist()
@@ -181,21 +147,7 @@ class Design:
         residual = records[-1] - Interval.exactly(np.array(self.prior.intercept))
         for feature, coefficient in zip(records, self.prior.coefficients.tolist(), strict=False):
             residual = residual - feature.times(coefficient)
-        return self._all_moments(np.column_stack(standard), residual.furthest)
-
-    def _all_moments(self, standard: np.ndarray, residual: np.ndarray) -> np.ndarray:
-        rows, columns = np.triu_indices(standard.shape[1])
-        products = standard[:, rows] * standard[:, columns]
-        one = [np.ones(len(residual))] if self.counted else []
-        return np.column_stack([*one, standard, products, residual, standard * residual[:, None]])
-
-
-def absolute_errors(records: np.ndarray, model: LinearModel, lowest: float, highest: float) -> np.ndarray:
-    """(n,) |target - prediction|, both clipped, of a line for each of some (n, d + 1) records: each by itself."""
-    prediction = np.full(len(records), model.intercept)
-    for feature, slope in zip(records.T, model.coefficients, strict=False):
-        prediction = prediction + feature * slope
-    return np.abs(np.clip(prediction, lowest, highest) - np.clip(records[:, -1], lowest, highest))
+        return all_moments(np.column_stack(standard), residual.furthest, self.counted)
 
 
 def design_of(
@@ -242,6 +194,11 @@ class NoisyMoments:
     sums: np.ndarray
     noise_scale: float
 
+    @classmethod
+    def of(cls, design: Design, noisy: np.ndarray, epsilon: Fraction) -> NoisyMoments:
+        """From the noisy sums of `mechanism.noisy_sums` at this epsilon."""
+        return cls(design=design, sums=noisy / design.scales, noise_scale=float(design.sensitivity / epsilon))
+
     def solve(self, n: int) -> LinearModel:
         """The least-squares line of the noisy moments. Total: a line exists for every input. Post-processing.
 
@@ -271,28 +228,6 @@ class NoisyMoments:
         """
         noise = entropy.laplace(0.0, self.noise_scale, (n_draws, len(self.sums))) / self.design.scales
         return np.array([replace(self, sums=self.sums + draw).solve(n).coefficients for draw in noise])
-
-
-def private_least_squares(design: Design, records: Records, epsilon: Fraction, entropy: SystemEntropy) -> NoisyMoments:
-    """Release the moment sums of a private table.
-
-    Parameters
-    ----------
-    records : the private records that have all columns.
-
-    Privacy
-    -------
-    eps-DP, neighbours replace one record: the sums are exact sums of integers, each a function of one record alone
-    (`Design.real_moments`). Replacing one record changes them in l1 by at most sum_k |t_k(z) - t_k(z')| <= 2 max_z sum_k
-    |t_k(z)| <= design.sensitivity, over all records z that the public domain allows: `Design.largest_moments` bounds each
-    |t_k(z)| in the cell of z, rounding included. A record that lacks a column adds 0, so that replacing it changes less. Each
-    sum gets discrete Laplace noise of scale sensitivity / eps.
-    """
-    from synthrelease.randomness import discrete_laplace  # here, for readers of a release have no use for it
-
-    sums = records.counts @ design.moments(records.values)
-    noisy = discrete_laplace(sums, sensitivity=design.sensitivity, epsilon=epsilon, entropy=entropy)
-    return NoisyMoments(design=design, sums=noisy / design.scales, noise_scale=float(design.sensitivity / epsilon))
 
 
 def least_squares(records: Records) -> tuple[LinearModel, np.ndarray]:

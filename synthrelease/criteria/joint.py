@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import ClassVar
 
 from synthrelease.accounting.charges import JOINT_TEST, Charge, mechanism
 from synthrelease.criteria.base import Criterion, Query, Score
-from synthrelease.domain.counts import Counts
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.noise_grids import laplace_tail
-from synthrelease.randomness import laplace_figure
-
-_LIMIT = 2.0**30
-"""Slacks are clipped to this many sensitivities either way, far beyond any noise; clipping keeps the sensitivity."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,16 +59,9 @@ class JointTest:
         eps-DP, neighbours replace one record: each slack has sensitivity 1 (`Query`), so has their minimum (Proposition 3),
         and it gets Laplace noise of scale 1 / eps. Scores are public: they are left out here, and decide without noise.
         """
-        noisy = private.spend(
-            self.charge,
-            lambda counts: laplace_figure(
-                least_slack(asked, counts), sensitivity=1.0, epsilon=self.epsilon, entropy=private.entropy
-            ),
-        )
+        from synthrelease.criteria.mechanism import noisy_least_slack
+
+        queries = [(criterion.threshold, found) for criterion, found in asked if isinstance(found, Query)]
+        least = partial(noisy_least_slack, asked=queries, epsilon=self.epsilon, entropy=private.entropy)
+        noisy = private.spend(self.charge, least)
         return noisy.value
-
-
-def least_slack(asked: Sequence[tuple[Criterion, Query | Score]], counts: Counts) -> float:
-    """The least slack of all queries, clipped to +-2**30; one that is not a number counts as the lowest."""
-    slacks = [criterion.slack(query, counts) for criterion, query in asked if isinstance(query, Query)]
-    return min((max(-_LIMIT, min(slack, _LIMIT)) if not math.isnan(slack) else -_LIMIT for slack in slacks), default=_LIMIT)

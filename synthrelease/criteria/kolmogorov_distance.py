@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from typing import ClassVar, Literal
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 from pydantic import model_validator
@@ -20,12 +19,9 @@ from synthrelease.criteria.columns import grouping_mistakes, unknown_columns
 from synthrelease.criteria.facts import PublicFacts
 from synthrelease.criteria.fitted import Fitted
 from synthrelease.criteria.groupings import (
-    Grouping,
-    excess_of_shares,
     groupings,
     public_groupings,
     public_sizes,
-    rows_of_bins,
     rows_of_group,
     tables_of_groups,
 )
@@ -35,9 +31,11 @@ from synthrelease.criteria.measured_groups import furthest_share, shares_of_grou
 from synthrelease.criteria.measured_sums import Limits, Sums
 from synthrelease.criteria.offenders import Offender, PublicCounts, share
 from synthrelease.criteria.wording import figure, grouped, words
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.schema import Binning, Layout
+from synthrelease.domain.schema import Layout
 from synthrelease.domain.synthetic_table import SyntheticTable
+
+if TYPE_CHECKING:
+    from synthrelease.criteria.groupings.mechanism import DistributionsOfGroups
 
 
 class KolmogorovDistance(Criterion):
@@ -139,13 +137,11 @@ class KolmogorovDistance(Criterion):
         return found
 
     def query(self, n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Query:
+        from synthrelease.criteria.groupings.mechanism import largest_error
+
         found = self._distributions(candidate, setting)
         smallest = min(int(each.released[:, -1].min()) for each in found)
-
-        def figure(counts: Counts) -> float:
-            return max(float(each.errors(counts).max()) for each in found)
-
-        return Query(sensitivity=1 / max(1, smallest), figure=figure, void=smallest == 0)
+        return Query(sensitivity=1 / max(1, smallest), figure=partial(largest_error, found=found), void=smallest == 0)
 
     def measured_sums(self, facts: PublicFacts) -> list[Sums]:
         """Of every bin t, the rows of each group at or below it, and those above."""
@@ -176,7 +172,7 @@ class KolmogorovDistance(Criterion):
         """The group and the bin with the largest error."""
         labels = candidate.transformation.binning(self.column).labels
 
-        def words_of(found: _Distributions) -> tuple[float, Offender]:
+        def words_of(found: DistributionsOfGroups) -> tuple[float, Offender]:
             errors, theirs = found.errors(public.counts), found.cumulated(public.counts)
             group, place = (int(each) for each in np.unravel_index(errors.argmax(), errors.shape))
             released, original = (share(int(each[group, place]), int(each[group, -1])) for each in (found.released, theirs))
@@ -185,37 +181,12 @@ class KolmogorovDistance(Criterion):
 
         return max((words_of(found) for found in self._distributions(candidate, setting)), key=lambda found: found[0])[1]
 
-    def _distributions(self, candidate: SyntheticTable, setting: Setting) -> list[_Distributions]:
+    def _distributions(self, candidate: SyntheticTable, setting: Setting) -> list[DistributionsOfGroups]:
+        from synthrelease.criteria.groupings.mechanism import DistributionsOfGroups
+
         transformation = candidate.transformation
         binning, column = transformation.binning(self.column), transformation.layout.index(self.column)
         return [
-            _Distributions(table=candidate.counts, grouping=grouping, column=column, binning=binning)
+            DistributionsOfGroups(table=candidate.counts, grouping=grouping, column=column, binning=binning)
             for grouping in groupings(self.by, self.overall, transformation, setting)
         ]
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Distributions:
-    """The rows of every group of a candidate's table at or below every bin of a column."""
-
-    table: Counts
-    grouping: Grouping
-    column: int
-    binning: Binning
-
-    @cached_property
-    def released(self) -> np.ndarray:
-        """(n_groups, n_present) those of the candidate; the last are all."""
-        return self.cumulated(self.table)
-
-    def cumulated(self, table: Counts) -> np.ndarray:
-        """(n_groups, n_present) rows of every group of a table at or below every bin, exact."""
-        bins = len(self.binning)
-        rows = rows_of_bins(table, self.column, self.grouping, bins).dense().reshape(len(self.grouping), bins)
-        return np.cumsum(rows[:, : self.binning.present], axis=1)
-
-    def errors(self, table: Counts) -> np.ndarray:
-        """(n_groups, n_present) |a_gt - p_gt n_g| / m_g, each the quotient of two whole numbers below 2^81."""
-        theirs, sizes = self.cumulated(table), self.released[:, -1:]
-        excess = excess_of_shares(theirs, theirs[:, -1:], self.released, sizes)
-        return np.abs(excess).astype(float) / np.maximum(sizes, 1).astype(float) ** 2

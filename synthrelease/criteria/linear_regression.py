@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import numpy as np
@@ -17,10 +18,10 @@ from synthrelease.criteria.facts import PublicFacts
 from synthrelease.criteria.fitted import Fitted, Regression
 from synthrelease.criteria.functional_mechanism import (
     Design,
+    NoisyMoments,
     Prior,
     design_of,
     least_squares,
-    private_least_squares,
     too_large,
 )
 from synthrelease.criteria.guarding import LostPair
@@ -170,9 +171,11 @@ class RegressionCoefficients(Criterion):
 
     def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
         """The slope that is furthest from that of the public rows, both by least squares."""
+        from synthrelease.criteria.records.mechanism import original_records, released_records
+
         columns, transformation = self.regression_columns(setting), candidate.transformation
-        ours, deviations = least_squares(columns.released(candidate.counts, transformation))
-        theirs, _ = least_squares(columns.original(public.counts, transformation))
+        ours, deviations = least_squares(released_records(candidate.counts, columns, transformation))
+        theirs, _ = least_squares(original_records(public.counts, columns, transformation))
         worst = int((np.abs(ours.coefficients - theirs.coefficients) * deviations).argmax())
         released, original = (figure(float(line.coefficients[worst]), 3) for line in (ours, theirs))
         where = f"slope of {words(self.target)} on {words(self.features[worst])}"
@@ -291,13 +294,18 @@ class RegressionCoefficients(Criterion):
         self, private: PrivateCounts, setting: Setting, regression: Regression, transformation: Transformation
     ) -> Regression:
         """w_eps(R), of a private table on the bins of a transformation."""
+        from synthrelease.criteria.records.mechanism import noisy_moments
+
         design, columns, charge = regression.design, self.regression_columns(setting), self.fit_charge or self.charge
-        noisy = private.spend(
-            charge,
-            lambda counts: private_least_squares(
-                design, columns.original(counts, transformation), charge.epsilon, private.entropy
-            ),
+        sums = partial(
+            noisy_moments,
+            columns=columns,
+            transformation=transformation,
+            design=design,
+            epsilon=charge.epsilon,
+            entropy=private.entropy,
         )
+        noisy = NoisyMoments.of(design, private.spend(charge, sums), charge.epsilon)
         redraws = noisy.redrawn(private.n, _REDRAWS, private.entropy.generator())
         return replace(regression, model=noisy.solve(private.n), redraws=redraws)
 
@@ -308,8 +316,10 @@ class RegressionCoefficients(Criterion):
         return fitted.with_regression(self.name, again)
 
     def query(self, n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Score:
+        from synthrelease.criteria.records.mechanism import released_records
+
         regression = fitted.regression(self.name)
-        released = self.regression_columns(setting).released(candidate.counts, candidate.transformation)
+        released = released_records(candidate.counts, self.regression_columns(setting), candidate.transformation)
         synthetic, deviations = least_squares(released)
         lines = np.vstack([regression.fitted.coefficients, *regression.redraws])
         distances = np.abs((lines - synthetic.coefficients) * deviations).sum(axis=1)

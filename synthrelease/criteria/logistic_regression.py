@@ -9,6 +9,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -27,14 +28,11 @@ from synthrelease.criteria.records import (
     Records,
     RegressionColumns,
     StandardUnits,
-    added,
     check_ranges,
     public_axes,
-    records_of_cells,
 )
 from synthrelease.criteria.wording import figure as number
 from synthrelease.criteria.wording import shown, what_counts, words
-from synthrelease.domain.counts import Counts
 from synthrelease.domain.schema import Binning, Layout
 from synthrelease.domain.synthetic_table import SyntheticTable
 from synthrelease.errors import listing
@@ -200,24 +198,27 @@ class LogisticRegression(Criterion):
         cells, possible = (
             facts.of_values(found, self.columns) for found in (facts.cells(self.columns), facts.possible(self.columns))
         )
+        from synthrelease.criteria.records.mechanism import records_of_cells
+
         released = records_of_cells(cells, [*numbers, outcome])
         return _Steps.of(released).sensitivity([*limits, Interval.exactly(outcome)], possible)
 
     def query(self, n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Query:
+        from synthrelease.criteria.records.mechanism import largest_logistic_step, released_records
+
         columns = self.regression_columns(setting)
-        steps = _Steps.of(columns.released(candidate.counts, candidate.transformation))
-
-        def figure(counts: Counts) -> float:
-            return max(abs(change) for change in steps.changes(columns.original(counts, candidate.transformation)))
-
+        steps = _Steps.of(released_records(candidate.counts, columns, candidate.transformation))
+        figure = partial(largest_logistic_step, columns=columns, transformation=candidate.transformation, step=steps)
         possible = setting.possible(self.columns, self.binnings(setting))
         return Query(sensitivity=steps.sensitivity(columns.limits, possible), figure=figure, void=steps.void)
 
     def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
         """The coefficient with the largest change."""
+        from synthrelease.criteria.records.mechanism import logistic_steps, original_records, released_records
+
         columns = self.regression_columns(setting)
-        steps = _Steps.of(columns.released(candidate.counts, candidate.transformation))
-        changes = steps.changes(columns.original(public.counts, candidate.transformation))
+        steps = _Steps.of(released_records(candidate.counts, columns, candidate.transformation))
+        changes = logistic_steps(original_records(public.counts, columns, candidate.transformation), steps)
         worst = max(range(len(changes)), key=lambda place: abs(changes[place]))
         released, step = float(steps.slopes[worst]), changes[worst]
         return Offender(
@@ -261,11 +262,13 @@ class _Steps:
     @classmethod
     def of(cls, released: Records) -> _Steps:
         """From the rows of S; their target is 1 where it is positive."""
+        from synthrelease.criteria.records.mechanism import in_units
+
         features, outcome = released.values[:, :-1], released.values[:, -1]
         weights = released.counts / max(1, released.rows)
         centres = weights @ features
         units = StandardUnits.of(centres, np.sqrt(weights @ (features - centres) ** 2))
-        standard = np.column_stack([np.ones(len(features)), units.of_records(features)])
+        standard = np.column_stack([np.ones(len(features)), in_units(features, units)])
         fit, size = _fit(standard, weights, weights * outcome), standard.shape[1]
         return cls(
             units=units,
@@ -280,33 +283,23 @@ class _Steps:
         """(d,) of the synthetic fit, per standard deviation."""
         return self.coefficients[1:]
 
-    def changes(self, records: Records) -> list[float]:
-        """(d,) sum of v_j over some records, over m."""
-        shares = self.shares(records.values) * records.counts[:, None]
-        return [math.fsum(each.tolist()) / self.rows for each in shares.T]
-
-    def shares(self, records: np.ndarray) -> np.ndarray:
-        """(n, d) v(z) of each of some (n, d + 1) records, by single sums and products: a function of the record alone."""
-        parts = list(self.units.of_records(records[:, :-1]).T)
-        start, *slopes = self.coefficients.tolist()
-        residuals = records[:, -1] - _probability(added(start, parts, slopes))
-        return np.column_stack([added(first, parts, rest) * residuals for first, *rest in self.inverse.T.tolist()[1:]])
-
     def sensitivity(self, limits: Sequence[Interval], possible: np.ndarray) -> float:
         """max_j (max v_j - min v_j) / m, or more, over the records that the raw rules allow, and over those that add 0.
 
-        The steps of `shares` on intervals; the exponential is given the room of its rounding.
+        The steps of `mechanism.logistic_steps_of_records` on intervals; the exponential is given the room of its rounding.
 
         Parameters
         ----------
         limits : per feature, and last for the outcome, (n_bins,) the values that records of each bin can have.
         possible : (n_cells,) False where the rules exclude every record of the cell; the target's bins vary fastest.
         """
+        from synthrelease.criteria.records.mechanism import probability
+
         *features, outcome = limits
         parts = self.units.of_limits(features)
         start, *slopes = self.coefficients.tolist()
         scores, room = linear(start, parts, slopes).outer(), 2.0**-40
-        probabilities = Interval(_probability(scores.low) * (1 - room), _probability(scores.high) * (1 + room))
+        probabilities = Interval(probability(scores.low) * (1 - room), probability(scores.high) * (1 + room))
         residuals, widest = outcome - probabilities, 0.0
         for first, *rest in self.inverse.T.tolist()[1:]:
             shares = linear(first, parts, rest).outer() * residuals
@@ -324,12 +317,14 @@ def _fit(standard: np.ndarray, weights: np.ndarray, hits: np.ndarray) -> NewtonR
         the share of the rows that are there and have outcome 1.
     """
 
+    from synthrelease.criteria.records.mechanism import probability
+
     def likelihood(beta: np.ndarray) -> float:
         scores = standard @ beta
         return float(hits @ scores - weights @ np.logaddexp(0.0, scores))
 
     def derivatives(beta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        probabilities = _probability(standard @ beta)
+        probabilities = probability(standard @ beta)
         spread = weights * probabilities * (1 - probabilities)
         information = (standard * spread[:, None]).T @ standard
         if not np.linalg.eigvalsh(information)[0] > _SINGULAR:
@@ -342,7 +337,3 @@ def _fit(standard: np.ndarray, weights: np.ndarray, hits: np.ndarray) -> NewtonR
     found = maximum(likelihood, derivatives, np.zeros(standard.shape[1]), small=small, most_steps=_MOST_STEPS)
     near = found is not None and (found.reached or np.abs(found.gradient).max() < 1e-9)
     return found if near else None
-
-
-def _probability(scores: np.ndarray) -> np.ndarray:
-    return 1 / (1 + np.exp(-np.clip(scores, -700, 700)))

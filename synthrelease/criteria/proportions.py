@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal
+from functools import partial
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -21,13 +21,10 @@ from synthrelease.criteria.drafts import CriterionDraft, FileFacts
 from synthrelease.criteria.facts import Group, PublicFacts
 from synthrelease.criteria.fitted import Fitted
 from synthrelease.criteria.groupings import (
-    Grouping,
-    excess_of_shares,
     groupings,
     public_groupings,
     public_sizes,
     rows_of_group,
-    sizes,
     tables_of_groups,
 )
 from synthrelease.criteria.guarding import LostPair
@@ -36,9 +33,11 @@ from synthrelease.criteria.measured_groups import furthest_share, shares_of_grou
 from synthrelease.criteria.measured_sums import Limits, Sums
 from synthrelease.criteria.offenders import Offender, PublicCounts, share
 from synthrelease.criteria.wording import figure, grouped, shown, words
-from synthrelease.domain.counts import Counts
 from synthrelease.domain.schema import Layout
 from synthrelease.domain.synthetic_table import SyntheticTable
+
+if TYPE_CHECKING:
+    from synthrelease.criteria.groupings.mechanism import SharesOfGroups
 
 _MOST_BY = 6
 """Groupings of a draft."""
@@ -164,13 +163,11 @@ class DifferenceInProportions(Criterion):
         return found or condition_mistakes(setting, "bins", self.column, self.bins)
 
     def query(self, n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Query:
+        from synthrelease.criteria.groupings.mechanism import largest_error
+
         shares = self._shares(candidate, setting)
         smallest = min(int(share.rows.min()) for share in shares)
-
-        def figure(counts: Counts) -> float:
-            return max(float(share.errors(counts).max()) for share in shares)
-
-        return Query(sensitivity=1 / max(1, smallest), figure=figure, void=smallest == 0)
+        return Query(sensitivity=1 / max(1, smallest), figure=partial(largest_error, found=shares), void=smallest == 0)
 
     def measured_sums(self, facts: PublicFacts) -> list[Sums]:
         """Rows that meet the condition, and those that do not, of every group."""
@@ -202,7 +199,7 @@ class DifferenceInProportions(Criterion):
     def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
         """The group with the largest error."""
 
-        def words_of(found: _Shares) -> tuple[float, Offender]:
+        def words_of(found: SharesOfGroups) -> tuple[float, Offender]:
             errors = found.errors(public.counts)
             group = int(errors.argmax())
             rows, hits = found.of(public.counts)
@@ -212,45 +209,13 @@ class DifferenceInProportions(Criterion):
 
         return max((words_of(found) for found in self._shares(candidate, setting)), key=lambda found: found[0])[1]
 
-    def _shares(self, candidate: SyntheticTable, setting: Setting) -> list[_Shares]:
+    def _shares(self, candidate: SyntheticTable, setting: Setting) -> list[SharesOfGroups]:
+        from synthrelease.criteria.groupings.mechanism import SharesOfGroups
+
         transformation = candidate.transformation
         binning = transformation.binning(self.column)
         meets, column = condition(binning, setting.groups.get(self.column), self.bins), transformation.layout.index(self.column)
         return [
-            _Shares.counted(candidate.counts, grouping, column, meets, binning.present)
+            SharesOfGroups.counted(candidate.counts, grouping, column, meets, binning.present)
             for grouping in groupings(self.by, self.overall, transformation, setting)
         ]
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Shares:
-    """The rows of every group in the candidate, and those among them that meet the condition: (n_groups,) each."""
-
-    grouping: Grouping
-    column: int
-    meets: np.ndarray
-    present: int
-    rows: np.ndarray
-    hits: np.ndarray
-
-    @classmethod
-    def counted(cls, table: Counts, grouping: Grouping, column: int, meets: np.ndarray, present: int) -> _Shares:
-        bare = cls(grouping=grouping, column=column, meets=meets, present=present, rows=np.zeros(0), hits=np.zeros(0))
-        rows, hits = bare.of(table)
-        return cls(grouping=grouping, column=column, meets=meets, present=present, rows=rows, hits=hits)
-
-    def of(self, table: Counts) -> tuple[np.ndarray, np.ndarray]:
-        """Rows with a value, and rows that meet the condition, of every group of a table."""
-        bins, groups = table.digits(self.column), self.grouping.of_cells(table)
-        values, n_groups = bins < self.present, len(self.grouping)
-        return sizes(table, groups, values, n_groups), sizes(table, groups, values & self.meets[bins], n_groups)
-
-    def excess(self, table: Counts) -> np.ndarray:
-        """(n_groups,) m_g (a_g - p_g n_g): exact whole numbers."""
-        rows, hits = self.of(table)
-        return excess_of_shares(hits, rows, self.hits, self.rows)
-
-    def errors(self, table: Counts) -> np.ndarray:
-        """(n_groups,) |a_g - p_g n_g| / m_g: each the quotient of two whole numbers below 2^81, rounded to 2^-51 of itself."""
-        sizes = np.maximum(self.rows, 1).astype(float)
-        return np.abs(self.excess(table)).astype(float) / sizes**2

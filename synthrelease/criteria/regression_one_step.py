@@ -5,10 +5,10 @@ Theory 3.4, one-step regression.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -22,9 +22,8 @@ from synthrelease.criteria.fitted import Fitted
 from synthrelease.criteria.functional_mechanism import LinearModel, least_squares
 from synthrelease.criteria.intervals import Interval, linear
 from synthrelease.criteria.linear_regression import RegressionCoefficients
-from synthrelease.criteria.records import Records, StandardUnits, added, public_axes, records_of_cells
+from synthrelease.criteria.records import Records, StandardUnits, public_axes
 from synthrelease.criteria.wording import what_counts, words
-from synthrelease.domain.counts import Counts
 from synthrelease.domain.synthetic_table import SyntheticTable
 from synthrelease.errors import rejecting
 
@@ -171,18 +170,18 @@ class RegressionOneStep(RegressionCoefficients):
             return None
         possible = facts.of_values(facts.possible(self.columns), self.columns)
         numbers, limits = public_axes(columns, self.ranges, self.own_values_of)
+        from synthrelease.criteria.records.mechanism import records_of_cells
+
         released = records_of_cells(facts.of_values(facts.cells(self.columns), self.columns), numbers)
         return _Step.of(released, self.range).sensitivity(limits, possible)
 
     def query(self, n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Query:  # type: ignore[override]
+        from synthrelease.criteria.records.mechanism import distance_of_steps, released_records
+
         possible, columns = fitted.regression(self.name).possible, self.regression_columns(setting)
-        step = _Step.of(columns.released(candidate.counts, candidate.transformation), self.range)
+        step = _Step.of(released_records(candidate.counts, columns, candidate.transformation), self.range)
 
-        def figure(counts: Counts) -> float:
-            records = columns.original(counts, candidate.transformation)
-            shares = step.shares(records.values) * records.counts[:, None]
-            return math.fsum(abs(math.fsum(each.tolist())) for each in shares.T) / step.rows
-
+        figure = partial(distance_of_steps, columns=columns, transformation=candidate.transformation, step=step)
         return Query(sensitivity=step.sensitivity(columns.limits, possible), figure=figure, void=step.void)
 
 
@@ -209,11 +208,13 @@ class _Step:
     @classmethod
     def of(cls, released: Records, allowed: tuple[float, float]) -> _Step:
         """From the rows of S, and the range that predictions are clipped to."""
+        from synthrelease.criteria.records.mechanism import in_units
+
         line, spreads = least_squares(released)
         features = released.values[:, :-1]
         weights = released.counts / max(1, released.rows)
         units = StandardUnits.of(weights @ features, spreads)
-        standard = units.of_records(features)
+        standard = in_units(features, units)
         products = (standard * weights[:, None]).T @ standard
         with rejecting(np.linalg.LinAlgError, because="the moments of the candidate have no eigenvalues"):
             void = not np.linalg.eigvalsh(products)[0] > _SINGULAR
@@ -227,18 +228,11 @@ class _Step:
             void=void,
         )
 
-    def shares(self, records: np.ndarray) -> np.ndarray:
-        """(n, d) v(z) of each of some (n, d + 1) records, by single sums and products: a function of the record alone."""
-        parts = list(self.units.of_records(records[:, :-1]).T)
-        steps = [added(0.0, parts, slopes) for slopes in self.inverse.T.tolist()]
-        prediction = added(self.line.intercept, list(records.T[:-1]), self.line.coefficients.tolist())
-        residuals = records[:, -1] - np.clip(prediction, *self.allowed)
-        return np.column_stack([step * residuals for step in steps])
-
     def sensitivity(self, limits: Sequence[Interval], possible: np.ndarray) -> float:
         """2 max || v(z) ||_1 / m, or more, over the records that the raw rules allow.
 
-        The steps of `shares` on intervals: no record of a cell adds more than the cell's bound, rounding included.
+        The steps of `mechanism.steps_of_records` on intervals: no record of a cell adds more than the cell's bound, rounding
+        included.
 
         Parameters
         ----------

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -12,11 +12,10 @@ from pydantic import model_validator
 from synthrelease.criteria.base import Criterion, Mistake, Query, Setting
 from synthrelease.criteria.facts import PublicFacts
 from synthrelease.criteria.fitted import Fitted
-from synthrelease.criteria.functional_mechanism import LinearModel, absolute_errors, least_squares
+from synthrelease.criteria.functional_mechanism import LinearModel, least_squares
 from synthrelease.criteria.intervals import Interval, linear
 from synthrelease.criteria.linear_regression import RegressionCoefficients
 from synthrelease.criteria.wording import shown
-from synthrelease.domain.counts import Counts
 from synthrelease.domain.schema import Layout
 from synthrelease.domain.synthetic_table import SyntheticTable
 from synthrelease.errors import closest, listing
@@ -125,18 +124,23 @@ class RegressionPrediction(Criterion):
             )
 
     def query(self, n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Query:
+        from synthrelease.criteria.records.mechanism import difference_of_mean_errors, released_records
+
         partner = _coefficients(setting.criteria, self.coefficients)
         lowest, highest = self.range
         columns, transformation = partner.regression_columns(setting), candidate.transformation
         regression = fitted.regression(self.coefficients)
-        released = columns.released(candidate.counts, transformation)
+        released = released_records(candidate.counts, columns, transformation)
         lines, rows = (regression.fitted, least_squares(released)[0]), released.rows
 
-        def figure(counts: Counts) -> float:
-            records = columns.original(counts, transformation)
-            ours, theirs = (absolute_errors(records.values, line, lowest, highest) for line in lines)
-            return abs(math.fsum((records.counts * (ours - theirs)).tolist())) / max(1, rows)
-
+        figure = partial(
+            difference_of_mean_errors,
+            columns=columns,
+            transformation=transformation,
+            lines=lines,
+            allowed=self.range,
+            rows=max(1, rows),
+        )
         widest = 2 * (highest - lowest)
         if self.bound == "lines":
             gaps = _gaps(columns.limits, lines, self.range)
@@ -154,8 +158,8 @@ def _gaps(
 ) -> tuple[np.ndarray, np.ndarray]:
     """(n_cells,) the lowest and highest difference of a record's absolute errors by two lines, or what is beyond them.
 
-    By the steps of `absolute_errors` on intervals; and the difference is at most that of the two predictions, which are further
-    apart before they are clipped.
+    By the steps of `mechanism.absolute_errors` on intervals; and the difference is at most that of the two predictions, which
+    are further apart before they are clipped.
     """
     *features, target = limits
     predictions = [linear(line.intercept, features, line.coefficients.tolist()) for line in lines]

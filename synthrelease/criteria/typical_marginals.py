@@ -7,11 +7,11 @@ use of the whole (theory 3.10, distances of tables).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from functools import partial
 from typing import ClassVar, Literal
 
-import numpy as np
 from pydantic import Field
 
 from synthrelease.criteria.base import Query, Setting
@@ -23,8 +23,6 @@ from synthrelease.criteria.marginal_tables import MarginalCriterion, furthest
 from synthrelease.criteria.measured_sums import Limits, Sums
 from synthrelease.criteria.offenders import Offender, PublicCounts, share
 from synthrelease.criteria.wording import shown, words
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.sub_tables import differences
 from synthrelease.domain.synthetic_table import SyntheticTable
 
 
@@ -53,12 +51,6 @@ class TypicalMarginalError(MarginalCriterion):
         alone = self.largest is None and len(self._named) == 1 and bool(self._named[0] and self._named[0].columns)
         return alone and self.compares_table(pair.columns, pair.n_columns) and pair.distance > self.threshold
 
-    def moved(self, left: Counts, right: Counts) -> Iterator[tuple[tuple[int, ...], int]]:
-        """Columns of every compared table, and sum |r - s| over its cells: twice the rows that would have to move."""
-        layout = left.layout
-        for columns, values in differences(left, right, self.up_to(len(layout.sizes)), self.named(layout)):
-            yield columns, int(np.abs(values).sum())
-
     def measured_sums(self, facts: PublicFacts) -> list[Sums]:
         """Every cell of every table."""
         return [Sums(columns=columns) for columns in self.compared(facts)]
@@ -69,10 +61,14 @@ class TypicalMarginalError(MarginalCriterion):
 
     def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
         """The table that is furthest off."""
-        columns, moved = max(self.moved(public.counts, candidate.counts), key=lambda found: found[1])
+        from synthrelease.criteria.marginals.mechanism import moved
+
+        layout = candidate.counts.layout
+        found = moved(public.counts, candidate.counts, self.up_to(len(layout.sizes)), self.named(layout))
+        columns, furthest_off = max(found, key=lambda each: each[1])
         names = " by ".join(words(candidate.counts.layout.columns[column]) for column in columns)
         return Offender(
-            where=f"the table of {names}", released=f"{share(moved, 2 * candidate.n)} of the rows off", original="none"
+            where=f"the table of {names}", released=f"{share(furthest_off, 2 * candidate.n)} of the rows off", original="none"
         )
 
 
@@ -137,10 +133,14 @@ class MeanMarginalError(TypicalMarginalError):
         )
 
     def query(self, n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Query:
-        tables = self.n_tables(candidate.counts.layout)
+        from synthrelease.criteria.marginals.mechanism import mean_distance
+
+        layout = candidate.counts.layout
+        largest, named = self.up_to(len(layout.sizes)), self.named(layout)
+        tables = self.n_tables(layout)
         return Query(
             sensitivity=1 / n,
-            figure=lambda counts: sum(moved for _, moved in self.moved(counts, candidate.counts)) / (2 * n * tables),
+            figure=partial(mean_distance, candidate=candidate.counts, largest=largest, named=named, tables=tables, rows=n),
         )
 
     def measured_bound(self, limits: Sequence[Limits], facts: PublicFacts) -> float:
@@ -187,8 +187,12 @@ class QuantileMarginalError(TypicalMarginalError):
         return sorted(self.furthest_moved(limits, facts))[place] / (2 * facts.n)
 
     def query(self, n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Query:
-        place = math.ceil(Fraction(str(self.quantile)) * self.n_tables(candidate.counts.layout)) - 1
+        from synthrelease.criteria.marginals.mechanism import quantile_distance
+
+        layout = candidate.counts.layout
+        largest, named = self.up_to(len(layout.sizes)), self.named(layout)
+        place = math.ceil(Fraction(str(self.quantile)) * self.n_tables(layout)) - 1
         return Query(
             sensitivity=1 / n,
-            figure=lambda counts: sorted(moved for _, moved in self.moved(counts, candidate.counts))[place] / (2 * n),
+            figure=partial(quantile_distance, candidate=candidate.counts, largest=largest, named=named, place=place, rows=n),
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -12,10 +13,9 @@ from synthrelease.criteria.columns import unknown_columns, unnumbered
 from synthrelease.criteria.facts import PublicFacts
 from synthrelease.criteria.fitted import Fitted
 from synthrelease.criteria.marginal_tables import MarginalCriterion
-from synthrelease.criteria.marginals import largest_difference, worst_cell
+from synthrelease.criteria.marginals import worst_cell
 from synthrelease.criteria.offenders import Offender, PublicCounts, share
 from synthrelease.criteria.wording import words
-from synthrelease.domain.counts import Counts
 from synthrelease.domain.synthetic_table import SyntheticTable
 
 HEAVIEST = 2**20
@@ -99,31 +99,39 @@ class WeightedMarginalError(MarginalCriterion):
 
     def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
         """The cell whose weighted count is furthest off."""
-        layout = candidate.counts.layout
-        ours, theirs = (self._weighted(table, candidate) for table in (candidate.counts, public.counts))
+        from synthrelease.criteria.marginals.mechanism import weighted
+
+        layout, weights = candidate.counts.layout, self._weights(candidate)
+        column = layout.index(self.weight)
+        ours, theirs = (weighted(table, column, weights) for table in (candidate.counts, public.counts))
         largest, named = self.up_to(len(layout.sizes)), self.named(layout)
         where, released, original = worst_cell(ours, theirs, candidate.transformation, largest, named)
         if released is None or original is None:
             return Offender(where=where, released="another number", original="weights")
         return Offender(where=where, released=share(released, ours.total), original=share(original, ours.total))
 
-    def _weighted(self, table: Counts, candidate: SyntheticTable) -> Counts:
-        """A table with every count times the weight of its rows: integers, exact."""
-        weights = whole_weights(candidate.transformation.numbers(self.weight).tolist())
-        return table.with_counts(table.counts * weights[table.digits(table.layout.index(self.weight))])
+    def _weights(self, candidate: SyntheticTable) -> np.ndarray:
+        """(n_bins,) of the rows of each bin, as whole numbers."""
+        return whole_weights(candidate.transformation.numbers(self.weight).tolist())
 
     def query(self, n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Query:
-        layout = candidate.counts.layout
-        largest, named = self.up_to(len(layout.sizes)), self.named(layout)
-        synthetic = self._weighted(candidate.counts, candidate)
+        from synthrelease.criteria.marginals.mechanism import largest_weighted_share, weighted
+
+        layout, weights = candidate.counts.layout, self._weights(candidate)
+        column = layout.index(self.weight)
+        synthetic = weighted(candidate.counts, column, weights)
         total = synthetic.total
-
-        def figure(counts: Counts) -> float:
-            return largest_difference(self._weighted(counts, candidate), synthetic, largest, named) / max(1, total)
-
         return Query(
             sensitivity=HEAVIEST / max(1, total),
-            figure=figure,
+            figure=partial(
+                largest_weighted_share,
+                candidate=synthetic,
+                column=column,
+                weights=weights,
+                largest=self.up_to(len(layout.sizes)),
+                named=self.named(layout),
+                total=max(1, total),
+            ),
             void=total == 0,  # a share of nothing
         )
 

@@ -32,8 +32,10 @@ from synthrelease.criteria import (
     weighted_marginals,
 )
 from synthrelease.criteria import joint as joint_test
+from synthrelease.criteria import mechanism as asking
 from synthrelease.criteria.functional_mechanism import least_squares
-from synthrelease.criteria.records import records_of_cells
+from synthrelease.criteria.records import mechanism as regressions
+from synthrelease.criteria.records.mechanism import moments, real_moments, records_of_cells
 from synthrelease.criteria.typical_marginals import MeanMarginalError
 from synthrelease.domain.plausibility import Plausibility
 from tests.criteria.test_sensitivity import triples
@@ -117,7 +119,7 @@ def test_violations_are_counted_in_the_codes_integers_and_in_exact_fractions(mon
     """Half the noise in the code alone, then half the bound in the proof alone: each is a violation in many triples."""
     sweep = SWEEPS["absolute, 2 x 2, all tables"]
     with monkeypatch.context() as patch:
-        patch.setattr(randomness, "laplace_figure", narrower(randomness.laplace_figure))
+        patch.setattr(asking, "laplace_figure", narrower(randomness.laplace_figure))
         code = enumerate_sweep(sweep, 2).violations
     right = sensitivity.exact_figures
     monkeypatch.setattr(sensitivity, "exact_figures", lambda *given: replace(found := right(*given), bound=found.bound / 2))
@@ -128,7 +130,7 @@ def test_violations_are_counted_in_the_codes_integers_and_in_exact_fractions(mon
 def test_the_code_and_the_second_implementation_must_agree(monkeypatch: pytest.MonkeyPatch) -> None:
     """A figure that is too small by one grid step in 8,000 is a disagreement, though it moves by no more than its bound."""
     right = randomness.laplace_figure
-    monkeypatch.setattr(randomness, "laplace_figure", lambda value, **more: right(value * (1 - 2**-12), **more))
+    monkeypatch.setattr(asking, "laplace_figure", lambda value, **more: right(value * (1 - 2**-12), **more))
     found = enumerate_sweep(SWEEPS["absolute, 2 x 2, all tables"], 2)
     assert found.disagreements > 0
     assert found.violations == 0
@@ -146,7 +148,7 @@ def test_a_bound_that_is_claimed_tight_must_be_attained() -> None:
 def test_a_sensitivity_that_depends_on_the_private_table_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     right = randomness.laplace_figure
     monkeypatch.setattr(
-        randomness,
+        asking,
         "laplace_figure",
         lambda value, *, sensitivity, **more: right(value, sensitivity=sensitivity + value, **more),
     )
@@ -173,24 +175,14 @@ def test_scores_tables_and_moments_move_by_at_most_their_sensitivity() -> None:
     [
         ("PrivBayes: structure score", model_sensitivity, "score_sensitivity", lambda n: 2 * n + 1),
         ("PrivBayes: structure score", model_sensitivity, "dependence_score", lambda joint, n: 9 * n * int(joint.flat[0])),
-        ("functional mechanism", model_sensitivity.Design, "moments",
-         lambda self, records: np.rint(self.real_moments(records) * self.scales * (1 + records[:, :1])).astype(np.int64)),
+        ("functional mechanism", regressions, "moments",
+         lambda rows, design: np.rint(real_moments(rows, design) * design.scales * (1 + rows[:, :1])).astype(np.int64)),
     ],
 )  # fmt: skip
 def test_the_enumeration_of_models_notices(
     kind: str, module: object, function: str, wrong: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if function == "moments":  # the moments of the table, not those of the scan for the largest record
-        right = model_sensitivity.private_least_squares
-
-        def scanned(design, table, epsilon, entropy):
-            with monkeypatch.context() as patch:
-                patch.setattr(module, function, wrong)
-                return right(design, table, epsilon, entropy)
-
-        monkeypatch.setattr(model_sensitivity, "private_least_squares", scanned)
-    else:
-        monkeypatch.setattr(module, function, wrong)
+    monkeypatch.setattr(module, function, wrong)
     assert any(not part.sound for part in enumerate_models(3, kind))
 
 
@@ -225,7 +217,7 @@ def test_the_criterion_adds_noise_to_the_moments_that_are_enumerated(fit: str) -
         earlier = fitted_before([scored], private, setting)
         scores_of([scored], private.with_plan(scored.per_score()), world.candidate((0, 5)), setting, earlier)
         records = records_of_cells(np.bincount(table, minlength=world.layout.n_cells), design.numbers)
-        assert recorder.values.pop().tolist() == (records.counts @ design.moments(records.values)).tolist()
+        assert recorder.values.pop().tolist() == (records.counts @ moments(records.values, design)).tolist()
         assert recorder.scales.pop() == float(design.sensitivity)
         assert recorder.values == []
 

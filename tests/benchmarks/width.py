@@ -22,7 +22,7 @@ from synthrelease.accounting.charges import exact
 from synthrelease.candidates.generators import Background
 from synthrelease.candidates.generators.parent_sets import maximal_parent_sets
 from synthrelease.candidates.generators.privbayes import PrivBayes
-from synthrelease.criteria.marginals import largest_difference
+from synthrelease.criteria.marginals.mechanism import largest_difference
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.domain.schema import Layout

@@ -10,7 +10,7 @@ import pytest
 from synthrelease.audit.examples import COLUMNS, criterion_sweeps, examples
 from synthrelease.audit.sensitivity import Recording
 from synthrelease.audit.sweep import criterion
-from synthrelease.candidates.generators.privbayes import dependence_score, score_sensitivity
+from synthrelease.candidates.generators.privbayes.mechanism import dependence_score, score_sensitivity
 from synthrelease.criteria import CRITERIA, Criterion, Fitted, Query
 from synthrelease.criteria.scoring import fitted_before
 from synthrelease.domain.counts import Counts

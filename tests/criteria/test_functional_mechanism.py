@@ -7,10 +7,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from synthrelease.criteria.functional_mechanism import Design, Prior, design_of, least_squares, private_least_squares
+from synthrelease.criteria.functional_mechanism import Design, Prior, design_of, least_squares
 from synthrelease.criteria.intervals import Interval
-from synthrelease.criteria.records import records_of_cells
+from synthrelease.criteria.records.mechanism import records_of_cells
 from synthrelease.randomness import SYSTEM
+from tests.helpers.moments import private_least_squares
 
 EPSILON = Fraction(1)
 NUMBERS = np.array([0.0, 1.0, 2.0, 3.0]), np.array([0.0, 1.0]), np.array([0.0, 2.0, 4.0, 6.0, 8.0])

@@ -16,8 +16,9 @@ from synthrelease.audit.examples import criterion_sweeps
 from synthrelease.audit.sensitivity import CodeFigures
 from synthrelease.audit.sweep import Sweep
 from synthrelease.criteria import CRITERIA, Criterion, Fitted, JointTest, Query, Score
-from synthrelease.criteria.joint import least_slack
-from synthrelease.criteria.marginals import largest_ratio, records_inside
+from synthrelease.criteria.marginals.mechanism import largest_ratio, records_inside
+from synthrelease.criteria.mechanism import least_slack
+from synthrelease.criteria.mechanism import slack as slack_of
 from synthrelease.domain.counts import Counts
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import BudgetError, PrivateFailure
@@ -72,9 +73,9 @@ def test_no_neighbour_moves_a_slack_by_more_than_one(sweep: Sweep) -> None:
     for synthetic in tables:
         query = ask(synthetic)
         if query.void:
-            assert {judged.slack(query, table) for table in counts.values()} == {-math.inf}
+            assert {slack_of(table, judged.threshold, query) for table in counts.values()} == {-math.inf}
             continue
-        slacks = {table: judged.slack(query, each) for table, each in counts.items()}
+        slacks = {table: slack_of(each, judged.threshold, query) for table, each in counts.items()}
         worst = max(worst, *(abs(slacks[table] - slacks[other]) for table, other in neighbours))
     assert worst <= 1 + 1e-9
     assert worst > 0.9
@@ -93,7 +94,7 @@ def test_the_slack_is_not_negative_just_when_the_figure_meets_the_threshold(swee
     threshold = 0.6 * min(figures) + 0.4 * max(figures)
     judged = sweep.criteria[-1].model_copy(update={"threshold": threshold})
     queries = asked(replace(sweep, criteria=(*sweep.criteria[:-1], judged)))
-    slacks = [judged.slack(query, counts) for query in queries for counts in tables]
+    slacks = [slack_of(counts, judged.threshold, query) for query in queries for counts in tables]
     for slack, figure in zip(slacks, figures, strict=True):
         assert (slack >= -1e-12) == (figure <= threshold + 1e-12)
     assert min(slacks) < 0 < max(slacks)
@@ -222,11 +223,15 @@ def test_public_scores_alone_decide_without_private_slack() -> None:
 
 def test_the_least_slack_counts_and_is_clipped() -> None:
     counts = WORLD.counts([0])
-    assert least_slack(asked(3.0, -2.0, 7.0), counts) == -2.0
-    assert least_slack(asked(math.inf), counts) == 2.0**30
-    assert least_slack(asked(-1e300, 5.0), counts) == -(2.0**30)
-    assert least_slack(asked(math.nan, 5.0), counts) == -(2.0**30)
-    assert least_slack([], counts) == 2.0**30
+
+    def thresholds(*slacks: float) -> list[tuple[float, Query]]:
+        return [(judged.threshold, query) for judged, query in asked(*slacks) if isinstance(query, Query)]
+
+    assert least_slack(counts, thresholds(3.0, -2.0, 7.0)) == -2.0
+    assert least_slack(counts, thresholds(math.inf)) == 2.0**30
+    assert least_slack(counts, thresholds(-1e300, 5.0)) == -(2.0**30)
+    assert least_slack(counts, thresholds(math.nan, 5.0)) == -(2.0**30)
+    assert least_slack(counts, []) == 2.0**30
 
 
 def test_the_noisy_slack_is_that_of_the_private_table() -> None:

@@ -19,7 +19,7 @@ from synthrelease.criteria.fitted import Fitted, MeasuredAnswers
 from synthrelease.criteria.functional_mechanism import least_squares
 from synthrelease.criteria.measured_line import measured_line
 from synthrelease.criteria.measured_sums import Limits, Sums, all_limits, half_widths
-from synthrelease.criteria.records import records_of_cells
+from synthrelease.criteria.records.mechanism import records_of_cells
 from synthrelease.criteria.scores import ANSWERED
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.schema import Layout

@@ -16,7 +16,8 @@ from synthrelease.audit.worlds import World
 from synthrelease.candidates.candidate import Candidate
 from synthrelease.criteria import CRITERIA, Criterion, Fitted, Setting
 from synthrelease.criteria.fitted import Regression
-from synthrelease.criteria.functional_mechanism import LinearModel, private_least_squares
+from synthrelease.criteria.functional_mechanism import LinearModel
+from synthrelease.criteria.records.mechanism import original_records, real_moments
 from synthrelease.criteria.scores import Query
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.own_values import BinnedCounts, atoms_of
@@ -25,6 +26,7 @@ from synthrelease.domain.schema import Schema, Transformation
 from synthrelease.specification.categories import ColumnError
 from synthrelease.specification.columns import build_column
 from synthrelease.toml.columns import ColumnTable, InputTable
+from tests.helpers.moments import private_least_squares
 
 X = ColumnTable(kind="integer", bounds=(0, 3), alternatives={"bins": ["<2", ">=2"]}, numbers={"<2": 0.5, ">=2": 2.25})
 Y = ColumnTable(kind="integer", bounds=(0, 9), alternatives={"bins": ["<3", "3-4", ">4"]}, numbers={"<3": 1, ">4": 6})
@@ -202,7 +204,7 @@ def test_moments_of_own_values_move_by_no_more_than_their_sensitivity() -> None:
     sums = []
     for cell in product(range(4), range(10)):
         entropy = Recording()
-        private_least_squares(design, columns.original(original([cell]), BINS), Fraction(1), entropy)
+        private_least_squares(design, original_records(original([cell]), columns, BINS), Fraction(1), entropy)
         sums.append(entropy.values[0])
     largest = max(int(np.abs(one - other).sum()) for one in sums for other in sums)
     assert 0.4 * design.sensitivity < largest <= design.sensitivity
@@ -215,7 +217,7 @@ def test_limits_of_a_cell_hold_every_record_of_it() -> None:
     for cell, (x, y) in enumerate(product(range(2), range(3))):
         largest = design.largest_moments(np.array([cell]))[0]
         inside = [(a, b) for a, b in product(range(4), range(10)) if (a >= 2) == bool(x) and (b > 4) + (b >= 3) == y]
-        assert (np.abs(design.real_moments(np.array(inside, dtype=float))) <= largest).all()
+        assert (np.abs(real_moments(np.array(inside, dtype=float), design)) <= largest).all()
 
 
 def test_bins_alone_do_not_tell_own_values() -> None:

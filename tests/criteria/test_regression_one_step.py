@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from synthrelease.criteria import Fitted, Query, Setting
 from synthrelease.criteria.fitted import Regression
 from synthrelease.criteria.functional_mechanism import LinearModel
+from synthrelease.criteria.mechanism import slack
 from synthrelease.criteria.regression_one_step import RegressionOneStep
 from synthrelease.criteria.regression_prediction import RegressionPrediction
 from synthrelease.domain.plausibility import Mask, Plausibility
@@ -161,7 +162,7 @@ def test_the_same_table_has_distance_0() -> None:
 def test_a_line_that_the_candidate_does_not_determine_never_passes(synthetic: list[int], void: bool) -> None:
     judged, asked = one_step(WIDE, (0, 4)), query(WIDE, synthetic, (0, 4))
     assert asked.void == void
-    assert (judged.slack(asked, WIDE.counts(synthetic)) == -np.inf) == void
+    assert (slack(WIDE.counts(synthetic), judged.threshold, asked) == -np.inf) == void
     assert asked.sensitivity > 0
     assert np.isfinite(asked.figure(WIDE.counts([39] * 9)))
 

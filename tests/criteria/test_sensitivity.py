@@ -21,14 +21,11 @@ from synthrelease.audit.sensitivity import CodeFigures, enumerate_sweep, neighbo
 from synthrelease.audit.sweep import Neighbours, Sweep, criterion
 from synthrelease.audit.sweeps import sweeps
 from synthrelease.criteria import CRITERIA, Fitted, Query, Score
-from synthrelease.criteria.functional_mechanism import (
-    Design,
-    Prior,
-    least_squares,
-    private_least_squares,
-)
-from synthrelease.criteria.records import records_of_cells
+from synthrelease.criteria.functional_mechanism import Design, Prior, least_squares
+from synthrelease.criteria.records.mechanism import moments as moments_of
+from synthrelease.criteria.records.mechanism import original_records, records_of_cells
 from synthrelease.randomness import NoNoise
+from tests.helpers.moments import private_least_squares
 from tests.helpers.small import World
 
 TWO_BY_TWO = World({"a": 1, "b": 1})
@@ -152,7 +149,7 @@ def test_moments_of_records_that_may_lack_a_column() -> None:
     columns = judged.regression_columns(world.setting(judged))
     sums = {}
     for table in world.all_tables(2):
-        cells = columns.original(world.counts(table), world.transformation)
+        cells = original_records(world.counts(table), columns, world.transformation)
         moments = private_least_squares(design, cells, Fraction(1), NoNoise())
         sums[table] = np.rint(moments.sums * design.scales).astype(int)
         assert moments.sums[0] == pytest.approx(cells.rows)
@@ -160,7 +157,7 @@ def test_moments_of_records_that_may_lack_a_column() -> None:
     assert max(distances.values()) <= design.sensitivity
     assert max(distances.values()) > 0.5 * design.sensitivity
     table = [0, 1, 4, 4, 5, 6, 3, 7, 11, 11, 2]  # codes of a and b, of 3 and 4 bins; two records or more lack each column
-    cells = columns.original(world.counts(table), world.transformation)
+    cells = original_records(world.counts(table), columns, world.transformation)
     line = private_least_squares(design, cells, Fraction(1), NoNoise()).solve(len(table))
     plain, _ = least_squares(cells)
     assert line.intercept == pytest.approx(plain.intercept, abs=1e-3)
@@ -199,7 +196,7 @@ def test_the_sensitivity_scans_every_possible_cell(monkeypatch: pytest.MonkeyPat
         possible = generator.random(24) < 0.8
         design = Design.of((np.arange(2.0), np.arange(3.0), np.arange(4.0)), possible, prior)
         every = records_of_cells(np.ones(24, dtype=np.int64), design.numbers).values
-        sizes = {cell: int(np.abs(design.moments(every[[cell]])).sum()) for cell in np.flatnonzero(possible)}
+        sizes = {cell: int(np.abs(moments_of(every[[cell]], design)).sum()) for cell in np.flatnonzero(possible)}
         assert design.sensitivity == 2 * max(sizes.values())
         largest_cells.add(max(sizes, key=lambda cell: sizes[cell]))
     assert len(largest_cells) >= 4
@@ -209,6 +206,6 @@ def test_impossible_cells_may_be_left_out_of_the_sensitivity() -> None:
     """Cells that the raw rules exclude are in no private table: the noise on the first moment is smaller without them."""
     everywhere = Design.of((np.arange(2.0), np.arange(3.0)), np.ones(6, dtype=bool), None)
     inside = Design.of((np.arange(2.0), np.arange(3.0)), np.array([False, True, False, False, True, False]), None)
-    scaled = np.abs(inside.moments(np.array([[0.0, 1.0], [1.0, 1.0]]))).sum(axis=1)
+    scaled = np.abs(moments_of(np.array([[0.0, 1.0], [1.0, 1.0]]), inside)).sum(axis=1)
     assert inside.sensitivity == 2 * scaled.max()
     assert inside.sensitivity / inside.scales[0] < everywhere.sensitivity / everywhere.scales[0]

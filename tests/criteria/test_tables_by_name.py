@@ -12,7 +12,8 @@ import pytest
 from synthrelease.criteria import CRITERIA, Criterion
 from synthrelease.criteria.known_errors import CellError
 from synthrelease.criteria.marginal_tables import MAX_TABLES, usual_largest
-from synthrelease.criteria.marginals import AbsoluteMarginalError, largest_difference
+from synthrelease.criteria.marginals import AbsoluteMarginalError
+from synthrelease.criteria.marginals.mechanism import largest_difference
 from synthrelease.domain.counts import Counts
 from tests.helpers.facts import facts_of
 from tests.helpers.small import World, layout_of

@@ -23,11 +23,12 @@ from synthrelease.audit.sensitivity import GRID_SHARE
 from synthrelease.audit.sweep import criterion
 from synthrelease.criteria import CRITERIA, Criterion, Fitted, Score, fitted_before, scores_of
 from synthrelease.criteria.fitted import Regression
-from synthrelease.criteria.functional_mechanism import Design, LinearModel, least_squares, private_least_squares
+from synthrelease.criteria.functional_mechanism import Design, LinearModel, least_squares
 from synthrelease.criteria.marginals import AbsoluteMarginalError, ratio_sensitivity
-from synthrelease.criteria.records import records_of_cells
+from synthrelease.criteria.records.mechanism import records_of_cells
 from synthrelease.randomness import SYSTEM, NoNoise
 from synthrelease.releasing.attempt import Attempt
+from tests.helpers.moments import private_least_squares
 from tests.helpers.small import World
 
 pytestmark = pytest.mark.slow

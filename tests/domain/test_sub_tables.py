@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synthrelease.criteria.marginals import largest_difference
+from synthrelease.criteria.marginals.mechanism import largest_difference
 from synthrelease.domain import counts as counts_module
 from synthrelease.domain import lattice as lattice_module
 from synthrelease.domain import sub_tables as module

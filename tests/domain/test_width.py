@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synthrelease.criteria import matching as matching_module
-from synthrelease.criteria.marginals import largest_difference
-from synthrelease.criteria.matching import Step, maximum_matching
+from synthrelease.criteria.faithfulness import mechanism as matching_module
+from synthrelease.criteria.faithfulness.mechanism import Step, maximum_matching
+from synthrelease.criteria.marginals.mechanism import largest_difference
 from synthrelease.domain import counts as counts_module
 from synthrelease.domain import lattice as lattice_module
 from synthrelease.domain import schema as schema_module

@@ -16,7 +16,7 @@ OF_ADAPTIVE = (
     Mutation(
         name="adaptive: a replaced record moves one count",
         breaks="twice the claim: one count goes down and one goes up",
-        place="candidates.generators.private_tables:Gaussian._noisy",
+        place="candidates.generators.adaptive.mechanism:Gaussian._noisy",
         old="squared_sensitivity=CHANGE",
         new="squared_sensitivity=1",
         tests=(MOVED,),
@@ -25,7 +25,7 @@ OF_ADAPTIVE = (
     Mutation(
         name="adaptive, pure: a replaced record moves one count",
         breaks="twice the claim: one count goes down and one goes up",
-        place="candidates.generators.private_tables:Laplace._noisy",
+        place="candidates.generators.adaptive.mechanism:Laplace._noisy",
         old="sensitivity=CHANGE",
         new="sensitivity=1",
         tests=(MOVED,),
@@ -33,7 +33,7 @@ OF_ADAPTIVE = (
     Mutation(
         name="adaptive: weights left out of the sensitivity of a choice",
         breaks="a choice costs as many times its part as the largest weight",
-        place="candidates.generators.private_tables:PrivateTables.choice",
+        place="candidates.generators.adaptive.mechanism:PrivateTables.choice",
         old="CHANGE * max(each.weight for each in asked)",
         new="CHANGE",
         tests=(SCORES,),
@@ -41,7 +41,7 @@ OF_ADAPTIVE = (
     Mutation(
         name="adaptive: a choice of twice the epsilon",
         breaks="the choices cost four times their rho",
-        place="candidates.generators.private_tables:Gaussian._chosen",
+        place="candidates.generators.adaptive.mechanism:Gaussian._chosen",
         old="root_down(8 * part)",
         new="2 * root_down(8 * part)",
         tests=(LAW,),
@@ -49,7 +49,7 @@ OF_ADAPTIVE = (
     Mutation(
         name="adaptive: choices are not taken off the budget",
         breaks="more is spent than is charged",
-        place="candidates.generators.private_tables:PrivateTables.choice",
+        place="candidates.generators.adaptive.mechanism:PrivateTables.choice",
         old="self._take(part)",
         new="pass",
         tests=(BUDGET,),
@@ -57,7 +57,7 @@ OF_ADAPTIVE = (
     Mutation(
         name="adaptive: the budget may be passed",
         breaks="more is spent than is charged",
-        place="candidates.generators.private_tables:PrivateTables._take",
+        place="candidates.generators.adaptive.mechanism:PrivateTables._take",
         old="not 0 < part <= self.left",
         new="part <= 0",
         tests=(BUDGET,),
@@ -65,7 +65,7 @@ OF_ADAPTIVE = (
     Mutation(
         name="adaptive: the last look is not taken off the budget",
         breaks="more is spent than is charged",
-        place="candidates.generators.private_tables:PrivateTables.bins",
+        place="candidates.generators.adaptive.mechanism:PrivateTables.bins",
         old="self._take(part)",
         new="pass",
         tests=(
@@ -83,7 +83,7 @@ OF_ADAPTIVE = (
     Mutation(
         name="adaptive: groups across rules",
         breaks="rows that the rules exclude, or none where they allow some",
-        place="candidates.generators.adaptive_rounds:learned",
+        place="candidates.generators.adaptive.rounds:learned",
         old="rule_classes(column, len(counts), masks)",
         new="[0] * len(counts)",
         tests=(RULES,),
@@ -99,7 +99,7 @@ OF_ADAPTIVE = (
     Mutation(
         name="adaptive: no limit to the cliques",
         breaks="memory runs out in the enclave, after the charge",
-        place="candidates.generators.adaptive_rounds:_Rounds._asked",
+        place="candidates.generators.adaptive.rounds:_Rounds._asked",
         old="way.cells > self._plan.cells",
         new="False",
         tests=(f"{FOUND}::test_no_clique_grows_above_the_limit",),

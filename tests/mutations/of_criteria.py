@@ -28,9 +28,9 @@ OF_CRITERIA = (
     Mutation(
         name="mean of tables: summed, not averaged",
         breaks="a figure that a record moves once for every table",
-        place="criteria.typical_marginals:MeanMarginalError.query",
-        old="2 * n * tables",
-        new="2 * n",
+        place="criteria.marginals.mechanism:mean_distance",
+        old="2 * rows * tables",
+        new="2 * rows",
         tests=(f"{NEIGHBOURS}[mean_marginal_error: mean of tables, 2 x 3]",),
     ),
     Mutation(
@@ -45,8 +45,8 @@ OF_CRITERIA = (
         name="quantile of tables: one table too low",
         breaks="fewer tables are so near than is said",
         place="criteria.typical_marginals:QuantileMarginalError.query",
-        old="math.ceil(Fraction(str(self.quantile)) * self.n_tables(candidate.counts.layout)) - 1",
-        new="max(0, math.ceil(Fraction(str(self.quantile)) * self.n_tables(candidate.counts.layout)) - 2)",
+        old="math.ceil(Fraction(str(self.quantile)) * self.n_tables(layout)) - 1",
+        new="max(0, math.ceil(Fraction(str(self.quantile)) * self.n_tables(layout)) - 2)",
         tests=(f"{NEIGHBOURS}[quantile_marginal_error: quantile 0.5 of tables, 2 x 3]",),
     ),
     Mutation(
@@ -77,7 +77,7 @@ OF_CRITERIA = (
     Mutation(
         name="medians: rows above the window are not looked at",
         breaks="a median that lies above passes",
-        place="criteria.conditional_medians:_Windows.excess",
+        place="criteria.groupings.mechanism:Windows.excess",
         old="np.maximum(under * below - over * rows, under * above - (under - over) * rows)",
         new="under * below - over * rows",
         tests=(GROUPED,),
@@ -85,15 +85,15 @@ OF_CRITERIA = (
     Mutation(
         name="medians: the window is that of the private table",
         breaks="a window that moves with a record",
-        place="criteria.conditional_medians:_Windows.excess",
+        place="criteria.groupings.mechanism:Windows.excess",
         old="self.middle[np.maximum(groups, 0)]",
-        new="_quantile_bins(counts, self.grouping, self.column, self.present, self.q)[np.maximum(groups, 0)]",
+        new="quantile_bins(counts, self.grouping, self.column, self.present, self.q)[np.maximum(groups, 0)]",
         tests=(GROUPED,),
     ),
     Mutation(
         name="medians: missing values count as the highest",
         breaks="rows without a value in the figure",
-        place="criteria.conditional_medians:_Windows.excess",
+        place="criteria.groupings.mechanism:Windows.excess",
         old="bins < self.present",
         new="bins <= self.present",
         tests=(f"{NEIGHBOURS}[conditional_median: median of b, with missing values, 2 x 2]",),
@@ -110,7 +110,7 @@ OF_CRITERIA = (
     Mutation(
         name="proportions: the share of the private group itself",
         breaks="a group of one record moves by as much as a share can",
-        place="criteria.groupings:excess_of_shares",
+        place="criteria.groupings.mechanism:excess_of_shares",
         old="hits * ours - our_hits * rows",
         new="(hits * ours - our_hits * rows) * ours // np.maximum(rows, 1)",
         tests=(f"{NEIGHBOURS}[difference_in_proportions: proportion of b by a, 2 x 3]",),
@@ -135,7 +135,7 @@ OF_CRITERIA = (
     Mutation(
         name="Kolmogorov distance: missing values count as the highest",
         breaks="rows without a value in the figure",
-        place="criteria.kolmogorov_distance:_Distributions.cumulated",
+        place="criteria.groupings.mechanism:DistributionsOfGroups.cumulated",
         old="rows[:, : self.binning.present]",
         new="rows",
         tests=(f"{NEIGHBOURS}[kolmogorov_distance: distribution of b, with missing values, 2 x 2]",),
@@ -143,7 +143,7 @@ OF_CRITERIA = (
     Mutation(
         name="Kolmogorov distance: only the share up to the last bin is compared",
         breaks="a distribution that is wrong everywhere passes",
-        place="criteria.kolmogorov_distance:_Distributions.errors",
+        place="criteria.groupings.mechanism:DistributionsOfGroups.errors",
         old="np.abs(excess)",
         new="np.abs(excess[:, -1:])",
         tests=(DISTRIBUTIONS,),
@@ -185,7 +185,7 @@ OF_CRITERIA = (
     Mutation(
         name="conditional mean: rows without a value count in the size of a group",
         breaks="a resize parameter above the rows of a group",
-        place="criteria.conditional_means:_sums",
+        place="criteria.groupings.mechanism:sums_of_rows",
         old="np.isfinite(numbers)[bins]",
         new="np.ones(len(bins), dtype=bool)",
         tests=(f"{NEIGHBOURS}[conditional_mean: mean of b, with missing values, 2 x 2]",),

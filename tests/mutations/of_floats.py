@@ -143,23 +143,22 @@ OF_FLOATS = (
     Mutation(
         name="functional mechanism: moments by a matrix product",
         breaks="the last bit of a record's moments depends on the other records",
-        place="criteria.functional_mechanism:Design.real_moments",
+        place="criteria.records.mechanism:real_moments",
         old=(
-            "residual = target - self.prior.intercept\n"
-            "for feature, coefficient in zip(features.T, self.prior.coefficients, strict=True):\n"
+            "residual = target - design.prior.intercept\n"
+            "for feature, coefficient in zip(features.T, design.prior.coefficients, strict=True):\n"
             "    residual = residual - feature * coefficient"
         ),
-        new="residual = target - self.prior.intercept - features @ self.prior.coefficients",
+        new="residual = target - design.prior.intercept - features @ design.prior.coefficients",
         tests=(f"{FLOATS}::test_a_cell_has_the_same_moments_whatever_is_looked_at_with_it",),
         core=True,
     ),
     Mutation(
         name="functional mechanism: moments that are no numbers become integers",
         breaks="a sensitivity of 2 for the lowest integers",
-        place="criteria.functional_mechanism:Design.of",
-        old="not (np.isfinite(scales).all() and (scales > 0).all())",
+        place="criteria.records.mechanism:rounded",
+        old="not (np.abs(rounded) <= MOST).all()",
         new="False",
-        also=(("criteria.functional_mechanism:Design.rounded", "not (np.abs(rounded) <= _RESOLUTION).all()", "False"),),
         tests=(MOMENTS,),
     ),
     Mutation(
@@ -221,9 +220,9 @@ OF_FLOATS = (
     Mutation(
         name="one step: shares in single precision",
         breaks="rounding moves the figure by more than is paid for",
-        place="criteria.regression_one_step:RegressionOneStep.query.figure",
-        old="step.shares(records.values) * records.counts[:, None]",
-        new="(step.shares(records.values) * records.counts[:, None]).astype(np.float32)",
+        place="criteria.records.mechanism:distance_of_steps",
+        old="steps_of_records(records.values, step) * records.counts[:, None]",
+        new="(steps_of_records(records.values, step) * records.counts[:, None]).astype(np.float32)",
         tests=(f"{FLOATS}::test_the_sums_of_one_step_are_correctly_rounded",),
     ),
     Mutation(

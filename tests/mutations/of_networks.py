@@ -19,7 +19,7 @@ OF_NETWORKS = (
     Mutation(
         name="conditions: every column gets the whole budget of the frequencies",
         breaks="as many times the claim as there are columns",
-        place="candidates.generators.conditions:Frequencies.measured",
+        place="candidates.generators.adversarial.mechanism:noisy_frequencies",
         old="rho / len(counts.layout.sizes)",
         new="rho",
         tests=(MOVED,),
@@ -35,7 +35,7 @@ OF_NETWORKS = (
     Mutation(
         name="DPCTGAN: gradients are clipped before they are weighted",
         breaks="a row of a rare bin moves the sum by its weight times the claim",
-        place="candidates.generators.clipped_gradients:clipped_sum_of_cells",
+        place="candidates.generators.adversarial.mechanism:clipped_sum_of_cells",
         old="clipped_shares(weights * np.sqrt(squares), clip)",
         new="clipped_shares(np.sqrt(squares), clip)",
         tests=(CLIPPED,),
@@ -51,7 +51,7 @@ OF_NETWORKS = (
     Mutation(
         name="PATECTGAN: rows are dealt out in the order of their cells",
         breaks="a replaced row moves the rows behind it to other teachers",
-        place="candidates.generators.teachers:Teachers.dealt",
+        place="candidates.generators.patectgan.mechanism:Teachers.dealt",
         old="entropy.picks(np.full(len(cells), number))",
         new="(start + np.arange(len(cells))) % number",
         tests=(DEALT,),
@@ -59,7 +59,7 @@ OF_NETWORKS = (
     Mutation(
         name="PATECTGAN: noise for one vote",
         breaks="as many times the claim as there are labels in a step",
-        place="candidates.generators.teachers:noisy_votes",
+        place="candidates.generators.patectgan.mechanism:noisy_votes",
         old="squared_sensitivity=len(bins[0])",
         new="squared_sensitivity=1",
         tests=(CHANGED, f"{VOTES}::test_all_labels_may_change"),
@@ -68,7 +68,7 @@ OF_NETWORKS = (
     Mutation(
         name="PATECTGAN: teachers compare themselves with each other",
         breaks="a replaced row moves the votes of all teachers",
-        place="candidates.generators.teachers:Teachers.votes",
+        place="candidates.generators.patectgan.mechanism:Teachers.votes",
         old="score > threshold",
         new="score > score.mean(axis=0)",
         tests=(OWN,),

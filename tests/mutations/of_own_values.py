@@ -11,7 +11,7 @@ OF_OWN_VALUES = (
     Mutation(
         name="own values: a mean takes the numbers of bins for them",
         breaks="the mean of the file that is stated is that of bin numbers",
-        place="criteria.conditional_means:_Rows.of_original",
+        place="criteria.groupings.mechanism:RowsOfGroups.of_original",
         old="self._clipped(atoms.known_numbers)",
         new="self._clipped(self.transformation.numbers(self.column)[list(self.transformation.binning(self.column).of_atom)])",
         tests=(f"{OWN}::test_a_mean_is_that_of_the_rows_against_the_numbers_of_the_released_bins",),
@@ -76,7 +76,7 @@ OF_OWN_VALUES = (
     Mutation(
         name="own values: a sum of them takes the numbers of bins",
         breaks="the model is pulled to the mean of bin numbers",
-        place="candidates.generators.marginals:_measure_sums",
+        place="candidates.generators.marginals.mechanism:measure_sums",
         old="one.own is None",
         new="True",
         tests=(f"{SUMS}::test_a_sum_of_own_values_is_that_of_the_rows",),

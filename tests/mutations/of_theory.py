@@ -91,7 +91,7 @@ OF_THE_THEORY = (
     Mutation(
         name="relative marginal error: not clipped",
         breaks="a sensitivity without a bound",
-        place="criteria.marginals:largest_ratio",
+        place="criteria.marginals.mechanism:largest_ratio",
         old="np.clip(np.maximum(r / s, s / r), 1.0, clip)",
         new="np.maximum(r / s, s / r)",
         tests=(NEIGHBOURS,),
@@ -115,7 +115,7 @@ OF_THE_THEORY = (
     Mutation(
         name="conditional mean: short groups not filled up",
         breaks="one record decides the mean of a short group",
-        place="criteria.conditional_means:resized_means",
+        place="criteria.groupings.mechanism:resized_means",
         old="sums / np.maximum(counts, sizes)",
         new="sums / np.maximum(counts, 1)",
         tests=(NEIGHBOURS,),
@@ -123,7 +123,7 @@ OF_THE_THEORY = (
     Mutation(
         name="conditional mean: values not clipped to the range",
         breaks="a value beyond the range moves the mean too far",
-        place="criteria.conditional_means:_Rows._clipped",
+        place="criteria.groupings.mechanism:RowsOfGroups._clipped",
         old="np.clip(numbers, *self.range)",
         new="numbers",
         tests=(NEIGHBOURS,),
@@ -139,7 +139,7 @@ OF_THE_THEORY = (
     Mutation(
         name="regression prediction: predictions not clipped",
         breaks="one record's error without a bound",
-        place="criteria.functional_mechanism:absolute_errors",
+        place="criteria.records.mechanism:absolute_errors",
         old="np.clip(prediction, lowest, highest)",
         new="prediction",
         tests=(NEIGHBOURS,),
@@ -164,14 +164,14 @@ OF_THE_THEORY = (
         name="functional mechanism: the last cell of each batch is not scanned",
         breaks="a record that moves the moments more than the noise hides",
         place="criteria.functional_mechanism:Design.of",
-        old="scaled.rounded(scaled.largest_moments(batch)).sum(axis=1)",
-        new="scaled.rounded(scaled.largest_moments(batch)).sum(axis=1)[:-1]",
+        old="rounded(scaled.largest_moments(batch), scaled.scales).sum(axis=1)",
+        new="rounded(scaled.largest_moments(batch), scaled.scales).sum(axis=1)[:-1]",
         tests=(SENSITIVITY,),
     ),
     Mutation(
         name="PrivBayes: table sensitivity d instead of 2 d",
         breaks="add-or-remove neighbours: half the noise of replacing",
-        place="candidates.generators.privbayes:_measure",
+        place="candidates.generators.privbayes.mechanism:_measure",
         old="2 * len(tables)",
         new="len(tables)",
         tests=(f"{FIT}::test_tables_change_by_two_per_table_when_a_record_is_replaced",),
@@ -180,7 +180,7 @@ OF_THE_THEORY = (
     Mutation(
         name="PrivBayes: score sensitivity halved",
         breaks="add-or-remove neighbours: the structure costs twice the claim",
-        place="candidates.generators.privbayes:score_sensitivity",
+        place="candidates.generators.privbayes.mechanism:score_sensitivity",
         old="6 * n + 4",
         new="3 * n + 2",
         tests=(FIT,),
@@ -188,7 +188,7 @@ OF_THE_THEORY = (
     Mutation(
         name="PrivBayes: every choice gets the whole structure budget",
         breaks="the structure costs d - 1 times the claim",
-        place="candidates.generators.privbayes:_choose_structure",
+        place="candidates.generators.privbayes.mechanism:_choose_structure",
         old="epsilon / max(1, len(left))",
         new="epsilon",
         tests=(FIT,),
@@ -353,15 +353,11 @@ OF_THE_THEORY = (
         name="verdict: an empty group is not paid for",
         breaks="the time and the meter tell of an empty group",
         place="criteria.base:Criterion._release",
-        old=(
-            "noisy = private.spend(self.charge, lambda counts: laplace_figure(query.figure(counts), "
-            "sensitivity=query.sensitivity, epsilon=self.epsilon, rows=private.n, entropy=private.entropy))"
-        ),
+        old=("noisy = private.spend(self.charge, figure)"),
         new=(
             "if query.void:\n"
             "    return self._judged(math.nan, 'Laplace', 1.0, 1.0, self.epsilon)\n"
-            "noisy = private.spend(self.charge, lambda counts: laplace_figure(query.figure(counts), "
-            "sensitivity=query.sensitivity, epsilon=self.epsilon, rows=private.n, entropy=private.entropy))"
+            "noisy = private.spend(self.charge, figure)"
         ),
         tests=(VALUES,),
     ),
@@ -434,15 +430,15 @@ OF_THE_THEORY = (
     Mutation(
         name="functional mechanism: moments released without noise",
         breaks="an exact regression",
-        place="criteria.functional_mechanism:private_least_squares",
-        old="noisy / design.scales",
-        new="sums / design.scales",
+        place="criteria.records.mechanism:noisy_sums",
+        old="discrete_laplace(sums, sensitivity=design.sensitivity, epsilon=epsilon, entropy=entropy)",
+        new="sums",
         tests=(f"{CONTRACTS}::test_a_figure_that_reads_private_counts_is_noisy",),
     ),
     Mutation(
         name="PrivBayes: tables without noise",
         breaks="exact tables",
-        place="candidates.generators.privbayes:_measure",
+        place="candidates.generators.privbayes.mechanism:_measure",
         old="np.split(noisy, np.cumsum([table.size for table in tables])[:-1])",
         new="np.split(flat, np.cumsum([table.size for table in tables])[:-1])",
         tests=(FIT,),
@@ -450,7 +446,7 @@ OF_THE_THEORY = (
     Mutation(
         name="PrivBayes: the best pair chosen without noise",
         breaks="an exact choice",
-        place="candidates.generators.privbayes:_choose_structure",
+        place="candidates.generators.privbayes.mechanism:_choose_structure",
         old=(
             "choose([scores[pair] for pair in pairs], sensitivity=score_sensitivity(n), epsilon=share, "
             "mechanism=selector, entropy=entropy)"
@@ -618,7 +614,7 @@ OF_THE_THEORY = (
     Mutation(
         name="marginals: sensitivity 1 instead of 2",
         breaks="epsilon doubled: a replaced record moves two counts",
-        place="candidates.generators.marginals:_measure",
+        place="candidates.generators.marginals.mechanism:measure_tables",
         old="sensitivity=2",
         new="sensitivity=1",
         tests=(f"{FORMULA}::test_every_table_gets_noise_of_scale_two_over_its_own_epsilon",),
@@ -626,7 +622,7 @@ OF_THE_THEORY = (
     Mutation(
         name="marginals: half the noise",
         breaks="epsilon doubled",
-        place="candidates.generators.marginals:_measure",
+        place="candidates.generators.marginals.mechanism:measure_tables",
         old="discrete_laplace(exact.ravel(), sensitivity=2, epsilon=epsilon, entropy=entropy)",
         new="discrete_laplace(exact.ravel(), sensitivity=2, epsilon=epsilon * 2, entropy=entropy)",
         tests=(f"{FORMULA}::test_the_noise_is_discrete_laplace_of_the_stated_scale",),
@@ -642,7 +638,7 @@ OF_THE_THEORY = (
     Mutation(
         name="marginals: tables without noise",
         breaks="private counts are published",
-        place="candidates.generators.marginals:_measure",
+        place="candidates.generators.marginals.mechanism:measure_tables",
         old="values=noisy",
         new="values=exact",
         tests=(FORMULA,),
@@ -666,7 +662,7 @@ OF_THE_THEORY = (
     Mutation(
         name="scored sums: without noise",
         breaks="private sums are the model's",
-        place="candidates.generators.marginals:_measure_sums",
+        place="candidates.generators.marginals.mechanism:measure_sums",
         old="value=int(noisy[0])",
         new="value=int(exact[0])",
         tests=(SUMS,),
@@ -738,7 +734,7 @@ OF_THE_THEORY = (
     Mutation(
         name="joint test: half the noise",
         breaks="epsilon doubled",
-        place="criteria.joint:JointTest.noisy_slack",
+        place="criteria.mechanism:noisy_least_slack",
         old="sensitivity=1.0",
         new="sensitivity=0.5",
         tests=(f"{JOINT}::test_a_candidate_just_below_a_threshold_passes_with_the_stated_probability_and_hardly_less",),
@@ -755,7 +751,7 @@ OF_THE_THEORY = (
     Mutation(
         name="joint test: a slack that is not a number is the best",
         breaks="a broken figure passes",
-        place="criteria.joint:least_slack",
+        place="criteria.mechanism:least_slack",
         old="max(-_LIMIT, min(slack, _LIMIT)) if not math.isnan(slack) else -_LIMIT",
         new="max(-_LIMIT, min(slack, _LIMIT)) if not math.isnan(slack) else _LIMIT",
         tests=(JOINT,),
@@ -771,7 +767,7 @@ OF_THE_THEORY = (
     Mutation(
         name="joint test: slacks not clipped",
         breaks="a figure that is not finite stops the run, as a sign of the private table",
-        place="criteria.joint:least_slack",
+        place="criteria.mechanism:least_slack",
         old="max(-_LIMIT, min(slack, _LIMIT))",
         new="slack",
         tests=(JOINT,),
@@ -779,7 +775,7 @@ OF_THE_THEORY = (
     Mutation(
         name="slack: a void candidate passes",
         breaks="a group without rows passes",
-        place="criteria.base:Criterion.slack",
+        place="criteria.mechanism:slack",
         old="-math.inf",
         new="math.inf",
         tests=(JOINT,),
@@ -787,15 +783,15 @@ OF_THE_THEORY = (
     Mutation(
         name="slack: not in units of its sensitivity",
         breaks="noise too small for most criteria",
-        place="criteria.base:Criterion.slack",
-        old="(self.threshold - query.figure(counts)) / query.sensitivity",
-        new="(self.threshold - query.figure(counts)) * 40",
+        place="criteria.mechanism:slack",
+        old="(threshold - query.figure(counts)) / query.sensitivity",
+        new="(threshold - query.figure(counts)) * 40",
         tests=(JOINT,),
     ),
     Mutation(
         name="slack of a ratio: threshold r - s",
         breaks="sensitivity above 1",
-        place="criteria.marginals:records_inside",
+        place="criteria.marginals.mechanism:records_inside",
         old="r - s / threshold",
         new="threshold * r - s",
         tests=(f"{JOINT}::test_no_neighbour_moves_a_slack_by_more_than_one",),
@@ -843,8 +839,8 @@ OF_THE_THEORY = (
     Mutation(
         name="one step: predictions not clipped",
         breaks="another figure than is said",
-        place="criteria.regression_one_step:_Step.shares",
-        old="np.clip(prediction, *self.allowed)",
+        place="criteria.records.mechanism:steps_of_records",
+        old="np.clip(prediction, *step.allowed)",
         new="prediction",
         tests=(ONE_STEP,),
     ),
@@ -989,23 +985,23 @@ OF_THE_THEORY = (
     Mutation(
         name="PEP: a choice of twice the epsilon",
         breaks="the choices cost four times their rho",
-        place="candidates.generators.pep:PEP.fit",
-        old="root_down(8 * part)",
-        new="2 * root_down(8 * part)",
+        place="candidates.generators.counting_queries.mechanism:ConcentratedSteps.choose",
+        old="root_down(8 * self.part)",
+        new="2 * root_down(8 * self.part)",
         tests=("tests/candidates/generators/test_counting_queries.py",),
     ),
     Mutation(
         name="PEP: noise for half a count",
         breaks="rho of the counts four times the claim",
-        place="candidates.generators.pep:PEP.fit",
-        old="rho=part",
-        new="rho=4 * part",
+        place="candidates.generators.counting_queries.mechanism:ConcentratedSteps.measure",
+        old="rho=self.part",
+        new="rho=4 * self.part",
         tests=("tests/candidates/generators/test_counting_queries.py",),
     ),
     Mutation(
         name="DPGAN: a replaced record moves the gradient by one clip",
         breaks="a quarter of the rho that the claim needs",
-        place="candidates.generators.clipped_gradients:noisy_gradient",
+        place="candidates.generators.adversarial.mechanism:noisy_gradient",
         old="2 * clip",
         new="clip",
         tests=("tests/candidates/generators/test_dpgan.py",),
@@ -1013,7 +1009,7 @@ OF_THE_THEORY = (
     Mutation(
         name="DPGAN: gradients are not clipped",
         breaks="no bound on what a record does",
-        place="candidates.generators.clipped_gradients:clipped_sum_of_cells",
+        place="candidates.generators.adversarial.mechanism:clipped_sum_of_cells",
         old="(weights * clipped_shares(weights * np.sqrt(squares), clip) * times)[:, None]",
         new="(weights * times)[:, None]",
         tests=("tests/candidates/generators/test_dpgan.py",),
@@ -1061,7 +1057,7 @@ OF_THE_THEORY = (
     Mutation(
         name="library: what it draws is not added up",
         breaks="a fault of its accounting goes through",
-        place="candidates.generators.smartnoise:Randomness._spend",
+        place="candidates.generators.smartnoise.mechanism:Randomness._spend",
         old="self.left -= rho",
         new="pass",
         tests=("tests/candidates/generators/test_libraries.py",),
@@ -1069,7 +1065,7 @@ OF_THE_THEORY = (
     Mutation(
         name="library: its choices from numpy's global generator",
         breaks="who knows its state knows the choices",
-        place="candidates.generators.mst:MST._run.Ours.exponential_mechanism",
+        place="candidates.generators.smartnoise.mechanism:run_mst.Ours.exponential_mechanism",
         old="randomness.choose",
         new="super().exponential_mechanism",
         tests=("tests/candidates/generators/test_libraries.py",),

@@ -49,7 +49,7 @@ OF_WIDTH = (
     Mutation(
         name="PrivBayes: the limit on candidates depends on the data",
         breaks="neighbours choose among different pairs",
-        place="candidates.generators.privbayes:_choose_structure",
+        place="candidates.generators.privbayes.mechanism:_choose_structure",
         old="[(parents, column) for column in left for parents in parent_sets(column, placed)]",
         new=(
             "[(parents, column) for column in left for parents in "
@@ -168,7 +168,7 @@ OF_WIDTH = (
     Mutation(
         name="matching: of the other columns only those before count",
         breaks="rows are paired that are not similar",
-        place="criteria.matching:_codes_of_words",
+        place="criteria.faithfulness.mechanism:_codes_of_words",
         old="EqualRows.of([ahead, after])",
         new="EqualRows.of([ahead])",
         tests=("tests/domain/test_width.py::test_a_matching_is_the_same_with_and_without_codes",),

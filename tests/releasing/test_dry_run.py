@@ -66,9 +66,9 @@ def breaking(*_: object, **__: object) -> None:
 
 PLACES = {
     "post-processing of a fit": "synthrelease.candidates.generators.privbayes.build_network",
-    "private code of a fit": "synthrelease.candidates.generators.privbayes._choose_structure",
+    "private code of a fit": "synthrelease.candidates.generators.privbayes.mechanism._choose_structure",
     "projection": "synthrelease.candidates.projections.minimum_count.MinimumCount.project",
-    "criterion": "synthrelease.criteria.marginals.largest_difference",
+    "criterion": "synthrelease.criteria.marginals.mechanism.largest_difference",
     "a public criterion": "synthrelease.criteria.face_privacy.FacePrivacy.query",
 }
 
@@ -105,7 +105,7 @@ def test_criteria_are_asked_also_where_no_candidate_comes_of_made_up_rows(
 
     monkeypatch.setattr(module, "generate", rejected)
     assert len(dry_run(spec, {}).configurations) == 1
-    monkeypatch.setattr("synthrelease.criteria.marginals.largest_difference", breaking)
+    monkeypatch.setattr("synthrelease.criteria.marginals.mechanism.largest_difference", breaking)
     with pytest.raises(SpecError, match="IndexError"):
         dry_run(spec, {})
 

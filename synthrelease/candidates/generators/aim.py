@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from fractions import Fraction
-from typing import Any, ClassVar, Literal
+from functools import partial
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from synthrelease.candidates.generators.smartnoise import (
-    LearnedField,
-    LibraryGenerator,
-    Randomness,
-    dataset,
-    library_budget,
-    ours,
-)
-from synthrelease.domain.counts import Counts
+from synthrelease.accounting.charges import Charge
+from synthrelease.candidates.generators.base import Background
+from synthrelease.candidates.generators.bayesian_network import BayesianNetwork
+from synthrelease.candidates.generators.smartnoise import LibraryGenerator, network_of, tables_of
 from synthrelease.domain.schema import Layout
-from synthrelease.randomness import SystemEntropy
+from synthrelease.enclave.door import PrivateCounts
 from synthrelease.toml.fields import Mistake
 
 
@@ -57,32 +52,25 @@ class AIM(LibraryGenerator):
         if self.rounds < len(layout.sizes):
             yield Mistake(field="rounds", expected=f"at least {len(layout.sizes)}, one for each column", found=str(self.rounds))
 
-    def _run(self, counts: Counts, rho: Fraction, entropy: SystemEntropy) -> LearnedField:
-        """Measure all columns, then in every round the table of the workload that the model answers worst.
+    def fit(self, private: PrivateCounts, charge: Charge, background: Background) -> BayesianNetwork:
+        """Run the library behind the door, and build a network of what it fitted.
 
         Privacy
         -------
-        rho-zero-concentrated for adding or removing a record. Every measured table gets Gaussian noise at 1 / (2 sigma^2), l2
-        sensitivity 1; every choice is an exponential mechanism of epsilon^2 / 8 on weighed l1 errors, whose sensitivity is the
-        largest weight. The library adds up what is used, and the last round takes what is left of rho.
+        rho-zero-concentrated, neighbours replace one record (`rho_of_library`; `mechanism.run_aim` says why).
         """
-        from mbi.junction_tree import hypothetical_model_size
-        from snsynth.aim import aim as library
+        from synthrelease.candidates.generators.smartnoise.mechanism import run_aim
 
-        def exponential_mechanism(errors: dict[Any, float], epsilon: float, sensitivity: float) -> Any:
-            keys = list(errors)
-            return keys[randomness.choose([float(errors[key]) for key in keys], epsilon, sensitivity)]
-
-        data, randomness = dataset(counts), Randomness(rho, entropy)
-        degree, rounds = min(self.degree, len(data.domain)), max(self.rounds, len(data.domain))
-        synthesizer = library.AIMSynthesizer(degree=degree, rounds=rounds, max_model_size=self.max_model_size)
-        synthesizer.rho = library_budget(rho)
-        replaced = {
-            "gaussian_noise": randomness.gaussian_noise,
-            "exponential_mechanism": exponential_mechanism,
-            "hypothetical_model_size": hypothetical_model_size,  # the library's own forgets what ties the tables together
-        }
-        with ours(library, **replaced):
-            workload = synthesizer.get_workload(data, degree=degree, max_cells=10**6)
-            synthesizer.AIM(data, workload)
-        return LearnedField(synthesizer.synthesizer, lambda columns, values: values)
+        rho = self.rho_of_library(charge)
+        learned = private.spend(
+            charge,
+            partial(
+                run_aim,
+                rho=rho,
+                entropy=private.entropy,
+                degree=self.degree,
+                rounds=self.rounds,
+                max_model_size=self.max_model_size,
+            ),
+        )
+        return network_of(tables_of(learned, private.layout), background.plausibility)

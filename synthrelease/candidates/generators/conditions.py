@@ -6,16 +6,20 @@ DPCTGAN and PATECTGAN of smartnoise-synth draw theirs from the exact frequencies
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 
 import numpy as np
 
 from synthrelease.candidates.generators.adversarial import Conditions
-from synthrelease.candidates.generators.private_tables import Gaussian
-from synthrelease.domain.counts import Counts
-from synthrelease.randomness import SystemEntropy
 
 _SWEEPS = 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wanted:
+    """How much rows count by their bin in one column: `weights` (bins of that column), above 0. Public."""
+
+    column: int
+    weights: np.ndarray
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,19 +27,6 @@ class Frequencies:
     """`columns`: per column the shares of its bins, above 0; they add up to 1. Measured with noise: public."""
 
     columns: tuple[np.ndarray, ...]
-
-    @classmethod
-    def measured(cls, counts: Counts, rho: Fraction, entropy: SystemEntropy) -> Frequencies:
-        """Count every column with noise; a bin gets at least one row.
-
-        Privacy
-        -------
-        rho-zero-concentrated, neighbours replace one record: each of d columns gets rho / d, and is a table of which two counts
-        move by 1 (`private_tables.Gaussian`).
-        """
-        asked, part = Gaussian(counts, rho, entropy), rho / len(counts.layout.sizes)
-        tables = [np.maximum(asked.table((column,), part), 1) for column in range(len(counts.layout.sizes))]
-        return cls(columns=tuple(table / table.sum() for table in tables))
 
     def by_logarithm(self, column: int, n: int, most: float) -> np.ndarray:
         """(bins) Shares in proportion to the logarithms of the counts of n rows, as in CTGAN (Xu et al. 2019).

@@ -8,6 +8,7 @@ frequencies that were measured with noise and are part of the charge. docs/gener
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import partial
 from typing import ClassVar, Literal
 
 from pydantic import Field
@@ -15,11 +16,8 @@ from pydantic import Field
 from synthrelease.accounting.charges import GENERATION, Charge, zero_concentrated
 from synthrelease.candidates.generators.adversarial import DRAWS, Game, modelled
 from synthrelease.candidates.generators.base import Background, Guaranteed
-from synthrelease.candidates.generators.clipped_gradients import Wanted
-from synthrelease.candidates.generators.conditions import Frequencies, on_one
 from synthrelease.candidates.generators.dense import DenseModel, plausible_cells
 from synthrelease.candidates.generators.dpgan import GradientGenerator
-from synthrelease.domain.counts import Counts
 from synthrelease.enclave.door import PrivateCounts
 
 
@@ -63,26 +61,26 @@ class DPCTGAN(GradientGenerator):
         Privacy
         -------
         rho-zero-concentrated, neighbours replace one record: rho_1 = `measured` rho for the frequencies
-        (`Frequencies.measured`), and (rho - rho_1) / T for the `noisy_gradient` of each of T steps, whose weights are a
+        (`noisy_frequencies`), and (rho - rho_1) / T for the `noisy_gradient` of each of T steps, whose weights are a
         function of the noisy frequencies; adaptive composition (theory 12.7, conditional networks). Everything else
         sees generated rows, noisy frequencies and noisy gradients alone.
         """
+        from synthrelease.candidates.generators.adversarial.mechanism import trained_on_conditions
+
         rho, entropy, layout = charge.curve().rho, private.entropy, private.layout
-        first, n, public = rho * self.measured, private.n, private.entropy.generator()
+        first, public = rho * self.measured, private.entropy.generator()
         free, game = plausible_cells(background.plausibility), Game(self, layout, public, conditioned=True)
-
-        def learn(counts: Counts) -> Frequencies:
-            found = Frequencies.measured(counts, first, entropy)
-            game.start(found.columns)
-            for step in range(self.steps):
-                column = step % len(layout.sizes)
-                wanted = found.by_logarithm(column, n, self.oversampling)
-                weights = Wanted(column=column, weights=wanted / found.columns[column])
-                conditions = on_one(column, wanted, self.batch, public)
-                self.step(game, counts, (rho - first) / self.steps, entropy, conditions, weights)
-            game.finish()
-            return found
-
+        learn = partial(
+            trained_on_conditions,
+            game=game,
+            steps=self.steps,
+            clip=self.clip,
+            first=first,
+            part=(rho - first) / self.steps,
+            oversampling=self.oversampling,
+            entropy=entropy,
+            public=public,
+        )
         found = private.spend(charge, learn)
         conditions = found.everywhere(DRAWS, public)
         return modelled(layout, found.raked(game.shares(conditions) * free))

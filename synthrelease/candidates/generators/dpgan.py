@@ -1,25 +1,24 @@
 """DPGAN, a generative adversarial network whose critic is trained privately (Xie, Lin, Wang, Wang & Zhou 2018), on cell counts.
 
 A generator network turns noise into rows, a critic network tells rows of the table from generated ones, and each is trained
-against the other. Only the critic's gradient over the table's rows is private (`clipped_gradients`); the rest is `adversarial`.
+against the other. Only the critic's gradient over the table's rows is private (`adversarial.mechanism`); the rest is
+`adversarial`.
 """
 
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import partial
 from typing import ClassVar, Literal
 
 from pydantic import Field
 
 from synthrelease.accounting.charges import GENERATION, Charge, zero_concentrated
-from synthrelease.candidates.generators.adversarial import AdversarialGenerator, Conditions, Game, modelled
+from synthrelease.candidates.generators.adversarial import AdversarialGenerator, Game, modelled
 from synthrelease.candidates.generators.base import Background, Guaranteed
-from synthrelease.candidates.generators.clipped_gradients import Wanted, clipped_sum, gradient_cells, noisy_gradient
 from synthrelease.candidates.generators.dense import DenseModel, plausible_cells
-from synthrelease.domain.counts import Counts
 from synthrelease.domain.schema import Layout
 from synthrelease.enclave.door import PrivateCounts
-from synthrelease.randomness import SystemEntropy
 
 
 class GradientGenerator(AdversarialGenerator):
@@ -33,22 +32,9 @@ class GradientGenerator(AdversarialGenerator):
     clip: float = Field(default=1.0, ge=1e-3, le=1e3)
 
     def private_cells(self, layout: Layout) -> int:
-        return gradient_cells(layout, self.critic_width)
+        from synthrelease.candidates.generators.adversarial.mechanism import gradient_cells
 
-    def step(
-        self,
-        game: Game,
-        counts: Counts,
-        rho: Fraction,
-        entropy: SystemEntropy,
-        conditions: Conditions | None = None,
-        wanted: Wanted | None = None,
-    ) -> None:
-        """Train both networks once. Spends rho on one noisy gradient, with the row weights `wanted`."""
-        towards = noisy_gradient(game.critic, counts, self.clip, rho, entropy, wanted)
-        generated = game.generated(conditions).rows
-        away = clipped_sum(game.critic, generated, self.clip)
-        game.step([b / len(generated) - a / counts.total for a, b in zip(towards, away, strict=True)], conditions)
+        return gradient_cells(layout, self.critic_width)
 
 
 class DPGAN(GradientGenerator):
@@ -80,13 +66,9 @@ class DPGAN(GradientGenerator):
         rho-zero-concentrated, neighbours replace one record: each of T steps spends rho / T on one `noisy_gradient`; adaptive
         composition. Everything else sees generated rows and noisy gradients alone.
         """
+        from synthrelease.candidates.generators.adversarial.mechanism import trained
+
         entropy, layout, part = private.entropy, private.layout, charge.curve().rho / self.steps
         free, game = plausible_cells(background.plausibility), Game(self, layout, private.entropy.generator())
-
-        def train(counts: Counts) -> None:
-            for _ in range(self.steps):
-                self.step(game, counts, part, entropy)
-            game.finish()
-
-        private.spend(charge, train)
+        private.spend(charge, partial(trained, game=game, steps=self.steps, clip=self.clip, part=part, entropy=entropy))
         return modelled(layout, game.shares() * free)

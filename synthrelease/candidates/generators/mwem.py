@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import partial
 from typing import ClassVar, Literal
-
-import numpy as np
 
 from synthrelease.accounting.charges import GENERATION, Charge, mechanism
 from synthrelease.accounting.plan import pure_epsilon
@@ -18,15 +17,12 @@ from synthrelease.candidates.generators.base import Background, Guaranteed
 from synthrelease.candidates.generators.counting_queries import (
     CountingQueries,
     CountingQuery,
-    Mechanisms,
     Shares,
-    answer,
     finished,
     prepared,
 )
 from synthrelease.candidates.generators.dense import DenseModel
 from synthrelease.enclave.door import PrivateCounts
-from synthrelease.randomness import choose, discrete_laplace
 
 
 class MWEM(CountingQueries):
@@ -54,19 +50,24 @@ class MWEM(CountingQueries):
         Privacy
         -------
         eps-DP, neighbours replace one record: each of T iterations spends eps / (2 T) on an exponential mechanism and as much
-        on a discrete Laplace count, both of sensitivity 1 (`counting_queries.answer`); adaptive composition.
+        on a discrete Laplace count, both of sensitivity 1 (`counting_queries.mechanism`); adaptive composition.
         """
+        from synthrelease.candidates.generators.counting_queries.mechanism import PureSteps, answer
+
         entropy, layout = private.entropy, private.layout
         pool, free = prepared(self, layout, background, entropy.generator())
         part = pure_epsilon(charge) / (2 * self.iterations)
-        mechanisms = Mechanisms(
-            choose=lambda errors: choose(errors, sensitivity=1, epsilon=part, mechanism="exponential", entropy=entropy),
-            measure=lambda count: int(discrete_laplace(np.array([count]), sensitivity=1, epsilon=part, entropy=entropy)[0]),
+        steps = PureSteps(part=part, entropy=entropy)
+        asked = partial(
+            answer,
+            pool=pool,
+            free=free,
+            steps=steps,
+            iterations=self.iterations,
+            inner=self.inner_updates,
+            update=weighed,
         )
-        model = private.spend(
-            charge,
-            lambda counts: answer(counts, pool, free, mechanisms, self.iterations, self.inner_updates, weighed),
-        )
+        model = private.spend(charge, asked)
         return finished(model, layout)
 
 

@@ -7,25 +7,20 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import partial
 from typing import ClassVar, Literal
 
-import numpy as np
-
 from synthrelease.accounting.charges import GENERATION, Charge, zero_concentrated
-from synthrelease.accounting.renyi import root_down
 from synthrelease.candidates.generators.base import Background, Guaranteed
 from synthrelease.candidates.generators.counting_queries import (
     CountingQueries,
     CountingQuery,
-    Mechanisms,
     Shares,
-    answer,
     finished,
     prepared,
 )
 from synthrelease.candidates.generators.dense import DenseModel
 from synthrelease.enclave.door import PrivateCounts
-from synthrelease.randomness import choose, discrete_gaussian
 
 _SMALLEST = 1e-9
 """Shares are projected onto this much at least, and as much below 1: a cell that is 0 could never come back."""
@@ -62,22 +57,24 @@ class PEP(CountingQueries):
         rho-zero-concentrated, neighbours replace one record: each of T iterations spends rho / (2 T) on an exponential
         mechanism of epsilon_0 = sqrt(8 rho / (2 T)), rounded down, which is epsilon_0^2 / 8 zero-concentrated because it has
         bounded range (Cesar & Rogers 2021, Lemma 4), and rho / (2 T) on a discrete Gaussian count; both have sensitivity 1
-        (`counting_queries.answer`); adaptive composition.
+        (`counting_queries.mechanism`); adaptive composition.
         """
+        from synthrelease.candidates.generators.counting_queries.mechanism import ConcentratedSteps, answer
+
         entropy, layout, rho = private.entropy, private.layout, charge.curve().rho
         pool, free = prepared(self, layout, background, entropy.generator())
         part = rho / (2 * self.iterations)
-        epsilon = root_down(8 * part)
-        mechanisms = Mechanisms(
-            choose=lambda errors: choose(errors, sensitivity=1, epsilon=epsilon, mechanism="exponential", entropy=entropy),
-            measure=lambda count: int(
-                discrete_gaussian(np.array([count]), squared_sensitivity=1, rho=part, entropy=entropy)[0]
-            ),
+        steps = ConcentratedSteps(part=part, entropy=entropy)
+        asked = partial(
+            answer,
+            pool=pool,
+            free=free,
+            steps=steps,
+            iterations=self.iterations,
+            inner=self.inner_updates,
+            update=projected,
         )
-        model = private.spend(
-            charge,
-            lambda counts: answer(counts, pool, free, mechanisms, self.iterations, self.inner_updates, projected),
-        )
+        model = private.spend(charge, asked)
         return finished(model, layout)
 
 

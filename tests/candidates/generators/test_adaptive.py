@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from synthrelease.candidates.generators import Background
 from synthrelease.candidates.generators.adaptive import Adaptive, AdaptiveGenerator, AdaptiveModel, AdaptivePure
-from synthrelease.candidates.generators.adaptive_rounds import learned
+from synthrelease.candidates.generators.adaptive.mechanism import Gaussian, Laplace, PrivateTables
+from synthrelease.candidates.generators.adaptive.rounds import learned
 from synthrelease.candidates.generators.bin_groups import (
     divided,
     grouped_rules,
@@ -24,7 +25,6 @@ from synthrelease.candidates.generators.bin_groups import (
 from synthrelease.candidates.generators.clique_tables import joinings, pair_shares
 from synthrelease.candidates.generators.consistent_tables import Target, consistent
 from synthrelease.candidates.generators.junction_tree import Columns, JunctionTree, spread
-from synthrelease.candidates.generators.private_tables import Gaussian, Laplace, PrivateTables
 from synthrelease.candidates.generators.proportional_fitting import ProportionalFit, tolerances_of
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.plausibility import Mask, Plausibility

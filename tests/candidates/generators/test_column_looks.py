@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synthrelease.audit.sensitivity import Recording
-from synthrelease.candidates.generators.column_looks import column_shares, expected_bins, last_shares, look_again
-from synthrelease.candidates.generators.private_tables import Gaussian, Laplace, PrivateTables
+from synthrelease.candidates.generators.adaptive.column_looks import column_shares, expected_bins, last_shares, look_again
+from synthrelease.candidates.generators.adaptive.mechanism import Gaussian, Laplace, PrivateTables
 from synthrelease.domain.counts import Counts
 from tests.helpers.small import layout_of
 

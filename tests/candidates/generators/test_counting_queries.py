@@ -14,13 +14,14 @@ from hypothesis import strategies as st
 
 from synthrelease.accounting.charges import zero_concentrated
 from synthrelease.accounting.plan import pure_epsilon
+from synthrelease.audit.sensitivity import Recording
 from synthrelease.audit.worlds import World
-from synthrelease.candidates.generators import Background, Generator, counting_queries, mwem, pep
-from synthrelease.candidates.generators.counting_queries import CELL_LIMIT, CountingQuery, Mechanisms, QueryPool, Shares, answer
+from synthrelease.candidates.generators import Background, Generator, counting_queries
+from synthrelease.candidates.generators.counting_queries import CELL_LIMIT, CountingQuery, QueryPool, Shares, mechanism
+from synthrelease.candidates.generators.counting_queries.mechanism import PrivateSteps, answer, exact_answers
 from synthrelease.candidates.generators.dense import DenseModel, plausible_cells
 from synthrelease.candidates.generators.mwem import MWEM, weighed
 from synthrelease.candidates.generators.pep import PEP, projected
-from synthrelease.domain.lattice import lattice
 from synthrelease.domain.plausibility import Mask, Plausibility
 from synthrelease.enclave.door import Meter, PrivateCounts
 from synthrelease.errors import BudgetError, RejectedRound
@@ -61,7 +62,7 @@ def test_answers_of_the_pool_are_those_of_rows() -> None:
     rows = WORLD.counts([int(code) for code in np.random.default_rng(1).integers(0, 24, 50)])
     pool, expanded = pool_of(40), rows.expand()
     expected = [int((expanded[:, list(query.columns)] == list(query.place)).all(axis=1).sum()) for query in all_queries(pool)]
-    assert pool.counts(lattice(rows)).tolist() == expected
+    assert exact_answers(rows, pool).tolist() == expected
     model = Shares(rows.dense().reshape(WORLD.layout.sizes).astype(float))
     assert pool.shares(model) == pytest.approx(np.array(expected) / 50)
 
@@ -126,11 +127,20 @@ def test_corrections_are_total(update: counting_queries.Update, share: float) ->
     assert model.marginal((0,)).sum() == pytest.approx(1)
 
 
+class ExactSteps(PrivateSteps):
+    """The largest error, and the count as it is."""
+
+    def choose(self, errors: Sequence[int]) -> int:
+        return int(np.argmax(errors))
+
+    def measure(self, count: int) -> int:
+        return count
+
+
 def test_a_model_with_all_answers_is_the_table() -> None:
     """Without noise, asking everything: the closed form is the table itself."""
     rows = WORLD.counts([int(code) for code in np.random.default_rng(4).choice(24, 400, p=np.arange(24, 0, -1) / 300)])
-    exact = Mechanisms(choose=lambda errors: int(np.argmax(errors)), measure=lambda count: count)
-    model = answer(rows, pool_of(59), FREE, exact, 200, 59, projected)
+    model = answer(rows, pool_of(59), FREE, ExactSteps(part=Fraction(1), entropy=Recording()), 200, 59, projected)
     assert np.abs(model.cells.ravel() * 400 - rows.dense()).max() < 1
 
 
@@ -153,7 +163,7 @@ class Bill(SystemEntropy):
         return super().add_gaussian(values, scale)
 
 
-def spent(module: object, generator: Generator, budget: Fraction, monkeypatch: pytest.MonkeyPatch):
+def spent(generator: Generator, budget: Fraction, monkeypatch: pytest.MonkeyPatch):
     """Scales of noise, and (epsilon, sensitivity, scores) of every choice in a fit."""
     choices: list[tuple[Fraction, int, Sequence[int]]] = []
 
@@ -162,7 +172,7 @@ def spent(module: object, generator: Generator, budget: Fraction, monkeypatch: p
         choices.append((epsilon, sensitivity, scores))
         return int(np.argmax(scores))
 
-    monkeypatch.setattr(module, "choose", choose)
+    monkeypatch.setattr(mechanism, "choose", choose)
     bill, charge = Bill(), generator.charge(budget)
     rows = WORLD.counts([int(code) for code in np.random.default_rng(2).integers(0, 24, 60)])
     background = Background(plausibility=Plausibility(layout=WORLD.layout, masks=()))
@@ -171,7 +181,7 @@ def spent(module: object, generator: Generator, budget: Fraction, monkeypatch: p
 
 
 def test_mwem_spends_its_epsilon(monkeypatch: pytest.MonkeyPatch) -> None:
-    bill, choices = spent(mwem, MWEM(queries=40, iterations=20), Fraction(3), monkeypatch)
+    bill, choices = spent(MWEM(queries=40, iterations=20), Fraction(3), monkeypatch)
     assert len(bill.laplace) == len(choices) == 20
     assert {sensitivity for _, sensitivity, _ in choices} == {1}
     assert all(type(score) is int for _, _, scores in choices for score in scores)
@@ -181,7 +191,7 @@ def test_mwem_spends_its_epsilon(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_pep_spends_its_rho(monkeypatch: pytest.MonkeyPatch) -> None:
     """epsilon^2 / 8 for a choice, 1 / (2 scale^2) for a count."""
-    bill, choices = spent(pep, PEP(queries=40, iterations=20), Fraction(1, 10), monkeypatch)
+    bill, choices = spent(PEP(queries=40, iterations=20), Fraction(1, 10), monkeypatch)
     total = sum(epsilon**2 / 8 for epsilon, _, _ in choices) + sum(1 / (2 * Fraction(scale) ** 2) for scale in bill.gaussian)
     assert Fraction(1, 10) * Fraction(999_999, 1_000_000) < total <= Fraction(1, 10)
     assert len(bill.gaussian) == len(choices) == 20
@@ -196,9 +206,9 @@ def test_an_error_moves_by_at_most_one_when_a_record_is_replaced() -> None:
         model = Shares(np.random.default_rng(seed).random(world.layout.sizes))
         wanted = np.rint(3 * pool.shares(model)).astype(int)
         for table in world.all_tables(3):
-            mine = pool.counts(lattice(world.counts(table)))
+            mine = exact_answers(world.counts(table), pool)
             for neighbour in world.neighbours(table):
-                other = pool.counts(lattice(world.counts(neighbour)))
+                other = exact_answers(world.counts(neighbour), pool)
                 assert np.abs(mine - other).max() <= 1
                 assert np.abs(np.abs(mine - wanted) - np.abs(other - wanted)).max() <= 1
 

@@ -13,6 +13,7 @@ from synthrelease.audit.sensitivity import Recording
 from synthrelease.audit.worlds import World
 from synthrelease.candidates.generators import Background
 from synthrelease.candidates.generators.adversarial import Conditions, Game
+from synthrelease.candidates.generators.adversarial.mechanism import noisy_frequencies
 from synthrelease.candidates.generators.conditions import Frequencies, on_one
 from synthrelease.candidates.generators.dpctgan import DPCTGAN
 from synthrelease.domain.counts import Counts
@@ -35,7 +36,7 @@ def test_no_neighbour_moves_frequencies_by_more_than_is_paid_for() -> None:
     rho, moved, largest = Fraction(1, 3), {}, 0.0
     for table in WORLD.all_tables(3):
         recorder = Recording()
-        Frequencies.measured(WORLD.counts(table), rho, recorder)
+        noisy_frequencies(WORLD.counts(table), rho, recorder)
         moved[table] = recorder.values
         scales = recorder.scales
     for table in WORLD.all_tables(3):
@@ -48,7 +49,7 @@ def test_no_neighbour_moves_frequencies_by_more_than_is_paid_for() -> None:
 
 
 def test_frequencies_are_shares_of_noisy_counts_of_at_least_one_row() -> None:
-    found = Frequencies.measured(WORLD.counts([0, 0, 1, 1, 1, 1]), Fraction(1), Recording())  # b is never 2, a never 1
+    found = noisy_frequencies(WORLD.counts([0, 0, 1, 1, 1, 1]), Fraction(1), Recording())  # b is never 2, a never 1
     np.testing.assert_allclose(found.columns[0], [6 / 7, 1 / 7])
     np.testing.assert_allclose(found.columns[1], [2 / 7, 4 / 7, 1 / 7])
 

@@ -12,15 +12,16 @@ from hypothesis import strategies as st
 
 from synthrelease.accounting.renyi import zcdp
 from synthrelease.audit.worlds import World
-from synthrelease.candidates.generators import Background, adversarial, clipped_gradients
+from synthrelease.candidates.generators import Background, adversarial
 from synthrelease.candidates.generators.adversarial import Game
-from synthrelease.candidates.generators.clipped_gradients import (
-    Wanted,
+from synthrelease.candidates.generators.adversarial import mechanism as clipped_gradients
+from synthrelease.candidates.generators.adversarial.mechanism import (
     clipped_sum,
     clipped_sum_of_cells,
     noisy_gradient,
     places,
 )
+from synthrelease.candidates.generators.conditions import Wanted
 from synthrelease.candidates.generators.counting_queries import CELL_LIMIT
 from synthrelease.candidates.generators.dpgan import DPGAN
 from synthrelease.candidates.generators.network import Network, Weights

@@ -21,8 +21,9 @@ from synthrelease.audit.worlds import World
 from synthrelease.candidates.generators import GENERATORS, Background, Model
 from synthrelease.candidates.generators.aim import AIM
 from synthrelease.candidates.generators.bayesian_network import BayesianNetwork
-from synthrelease.candidates.generators.mst import MST, decompressed
-from synthrelease.candidates.generators.smartnoise import LibraryGenerator, Randomness, dataset, library_budget, ours
+from synthrelease.candidates.generators.mst import MST
+from synthrelease.candidates.generators.smartnoise import LibraryGenerator
+from synthrelease.candidates.generators.smartnoise.mechanism import Randomness, dataset, decompressed, library_budget, ours
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.enclave.door import Meter, PrivateCounts
@@ -134,8 +135,7 @@ def test_a_fit_draws_what_it_was_given_and_no_more(
 ) -> None:
     """Added up draw by draw: a quarter of the rho that is stated for replacing a record, to a part in a million."""
     Bill.made.clear()
-    for module in ("aim", "mst"):
-        monkeypatch.setattr(f"synthrelease.candidates.generators.{module}.Randomness", Bill)
+    monkeypatch.setattr("synthrelease.candidates.generators.smartnoise.mechanism.Randomness", Bill)
     fit(generator, WORLD, rows_of(WORLD, 300))
     (bill,) = Bill.made
     assert bill.given == RHO / 4  # type: ignore[attr-defined]

@@ -13,10 +13,10 @@ from synthrelease.accounting.renyi import zcdp
 from synthrelease.audit.sensitivity import Recording
 from synthrelease.audit.worlds import World
 from synthrelease.candidates.generators import Background
-from synthrelease.candidates.generators import teachers as dealing
 from synthrelease.candidates.generators.network import Network
 from synthrelease.candidates.generators.patectgan import PATECTGAN, TABLE_LIMIT, Mirrors, towards
-from synthrelease.candidates.generators.teachers import Pairs, Teachers, noisy_votes
+from synthrelease.candidates.generators.patectgan import mechanism as dealing
+from synthrelease.candidates.generators.patectgan.mechanism import Pairs, Teachers, noisy_votes
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.plausibility import Mask, Plausibility
 from synthrelease.enclave.door import Meter, PrivateCounts

@@ -12,7 +12,7 @@ import pytest
 
 from synthrelease.audit.sensitivity import Recording
 from synthrelease.audit.worlds import World
-from synthrelease.candidates.generators.private_tables import Asked, Gaussian, Laplace, PrivateTables
+from synthrelease.candidates.generators.adaptive.mechanism import Asked, Gaussian, Laplace, PrivateTables
 from synthrelease.errors import BudgetError
 from synthrelease.randomness import SystemEntropy
 

@@ -27,7 +27,8 @@ from synthrelease.candidates.generators.bayesian_network import (
     systematic_rounding,
 )
 from synthrelease.candidates.generators.parent_sets import competing_sets
-from synthrelease.candidates.generators.privbayes import PrivBayes, dependence_score, score_sensitivity
+from synthrelease.candidates.generators.privbayes import PrivBayes, mechanism
+from synthrelease.candidates.generators.privbayes.mechanism import dependence_score, score_sensitivity
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.lattice import lattice
 from synthrelease.domain.plausibility import Mask, Plausibility
@@ -76,7 +77,7 @@ def test_tables_change_by_two_per_table_when_a_record_is_replaced() -> None:
     for table in world.all_tables(3):
         for neighbour in world.neighbours(table):
             for rows in (table, neighbour):
-                privbayes._measure(lattice(world.counts(rows)), network, Fraction(1), seen)
+                mechanism._measure(lattice(world.counts(rows)), network, Fraction(1), seen)
             (values, other), sensitivity = seen.values[-2:], seen.scales[-1]  # at epsilon 1 the scale is the sensitivity
             worst = max(worst, int(np.abs(values - other).sum()))
             assert worst <= sensitivity
@@ -91,7 +92,7 @@ def test_measured_tables_carry_noise_of_twice_their_number_over_epsilon() -> Non
     exact_cells = np.concatenate([marginals.get(columns).ravel() for columns in ((0,), (0, 1), (0, 2))])
     draws = np.array(
         [
-            np.concatenate([table.values.ravel() for table in privbayes._measure(marginals, network, Fraction(2))])
+            np.concatenate([table.values.ravel() for table in mechanism._measure(marginals, network, Fraction(2))])
             for _ in range(400)
         ]
     )
@@ -125,7 +126,7 @@ def test_the_budget_is_split_between_structure_and_tables(monkeypatch: pytest.Mo
         bounds.append(bound)
         return competing_sets(sizes, placed, bound, most, limit)
 
-    monkeypatch.setattr(privbayes, "choose", choose)
+    monkeypatch.setattr(mechanism, "choose", choose)
     monkeypatch.setattr(privbayes, "competing_sets", sets)
     generator = PrivBayes(flavour="theta", theta=2, epsilon_split=Fraction(1, 4))
     charge = generator.charge(exact(4))
@@ -340,7 +341,7 @@ def test_the_first_column_is_uniform_and_the_structure_covers_all_columns() -> N
     sets = lambda column, placed: [()]  # noqa: E731
     firsts = Counter()
     for _ in range(300):
-        network = privbayes._choose_structure(marginals, 20, sets, Fraction(1), "permute_and_flip")
+        network = mechanism._choose_structure(marginals, 20, sets, Fraction(1), "permute_and_flip")
         assert sorted(column for _, column in network) == [0, 1, 2]
         firsts[network[0][1]] += 1
     assert min(firsts.values()) > 60  # 100 each; 40 is 4.9 standard deviations
@@ -355,7 +356,7 @@ def test_the_same_pairs_compete_for_every_table(monkeypatch: pytest.MonkeyPatch)
         competed[-1].append(len(scores))
         return len(scores) // 2
 
-    monkeypatch.setattr(privbayes, "choose", choose)
+    monkeypatch.setattr(mechanism, "choose", choose)
     for limit in (2048, 6):
         monkeypatch.setattr(privbayes, "MOST_PAIRS", limit)
         competed.clear()
@@ -371,7 +372,7 @@ def test_the_same_pairs_compete_for_every_table(monkeypatch: pytest.MonkeyPatch)
 
 def test_a_failing_structure_choice_is_opaque(monkeypatch: pytest.MonkeyPatch) -> None:
     world = World({"a": 1, "b": 1})
-    monkeypatch.setattr(privbayes, "choose", lambda *args, **kwargs: 1 // 0)
+    monkeypatch.setattr(mechanism, "choose", lambda *args, **kwargs: 1 // 0)
     generator = PrivBayes(flavour="degree", degree=1, epsilon_split=Fraction(1, 2))
     charge = generator.charge(exact(1))
     with pytest.raises(PrivateFailure):

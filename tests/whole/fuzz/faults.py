@@ -10,9 +10,11 @@ from unittest.mock import patch
 import numpy as np
 
 from synthrelease import randomness
-from synthrelease.candidates.generators import marginals as measured
-from synthrelease.candidates.generators import private_tables, privbayes
+from synthrelease.candidates.generators.adaptive import mechanism as private_tables
+from synthrelease.candidates.generators.marginals import mechanism as measured
+from synthrelease.candidates.generators.privbayes import mechanism as privbayes
 from synthrelease.criteria import marginals as compared
+from synthrelease.criteria import mechanism as asking
 from synthrelease.criteria import regression_one_step
 from synthrelease.enclave import ingest
 from synthrelease.enclave.pieces import PrivatePieces
@@ -77,7 +79,7 @@ def figure_without_noise() -> Any:
     def exact(value: float, **law: Any) -> NoisyFigure:
         return NoisyFigure(value=float(value), noise_sd=1.0)
 
-    return patch.object(randomness, "laplace_figure", exact)
+    return patch.object(asking, "laplace_figure", exact)
 
 
 def as_many_as_are_kept() -> Any:

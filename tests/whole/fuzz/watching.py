@@ -21,8 +21,15 @@ import numpy as np
 from synthrelease import randomness
 from synthrelease.accounting.charges import Charge
 from synthrelease.candidates import configuration
-from synthrelease.candidates.generators import smartnoise
-from synthrelease.candidates.generators.smartnoise import Randomness
+from synthrelease.candidates.generators.adaptive import mechanism as adaptive
+from synthrelease.candidates.generators.adversarial import mechanism as adversarial
+from synthrelease.candidates.generators.counting_queries import mechanism as counting_queries
+from synthrelease.candidates.generators.marginals import mechanism as marginals
+from synthrelease.candidates.generators.patectgan import mechanism as patectgan
+from synthrelease.candidates.generators.privbayes import mechanism as privbayes
+from synthrelease.candidates.generators.smartnoise import mechanism as smartnoise
+from synthrelease.candidates.generators.smartnoise.mechanism import Randomness
+from synthrelease.criteria import mechanism as criteria
 from synthrelease.domain.counts import Counts
 from synthrelease.enclave import door
 from synthrelease.enclave.door import Door, PrivateRows
@@ -40,6 +47,10 @@ def watched(world: World) -> Iterator[None]:
         for place, name, code in _stand_ins(world):
             stack.enter_context(patch.object(place, name, code))
         yield
+
+
+LOADED = (adaptive, adversarial, counting_queries, marginals, patectgan, privbayes, smartnoise, criteria)
+"""Private halves, loaded before anything stands in for what they import: otherwise they would keep it."""
 
 
 def _stand_ins(world: World) -> Iterator[tuple[Any, str, Any]]:

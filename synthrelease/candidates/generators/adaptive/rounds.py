@@ -16,17 +16,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from synthrelease.candidates.generators.adaptive.column_looks import column_shares, expected_bins, look_again
 from synthrelease.candidates.generators.base import Background
 from synthrelease.candidates.generators.bin_groups import grouped_rules, groups_of, rule_classes, split_masks
 from synthrelease.candidates.generators.clique_tables import joinings, pair_shares
-from synthrelease.candidates.generators.column_looks import column_shares, expected_bins, look_again
 from synthrelease.candidates.generators.consistent_tables import Target
 from synthrelease.candidates.generators.junction_tree import Columns, JunctionTree
 from synthrelease.candidates.generators.maximum_entropy import base_potentials
-from synthrelease.candidates.generators.private_tables import Asked, PrivateTables
 from synthrelease.candidates.generators.proportional_fitting import ProportionalFit, tolerances_of
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.plausibility import Plausibility
@@ -37,6 +37,9 @@ _PRECISION, _FINEST = 0.2, 0.05
 
 _SWEEPS, _LAST_SWEEPS = 20, 100
 """Of a fit after a round, which starts from the one before, and of the last."""
+
+if TYPE_CHECKING:
+    from synthrelease.candidates.generators.adaptive.mechanism import Asked, PrivateTables
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -199,6 +202,8 @@ class _Rounds:
         pairs, ways = pair_shares(tree, fit.shares), joinings(tree)
         sizes = {len(columns) for columns in self._plan.tables if len(columns) > 2}
         inside = {columns for clique in tree.cliques for size in sizes for columns in combinations(clique, size)}
+        from synthrelease.candidates.generators.adaptive.mechanism import Asked
+
         asked, usable = list[Asked](), dict[Columns, tuple[Columns, ...]]()
         for columns, weight in self._plan.tables.items():
             if not weight:

@@ -1,4 +1,8 @@
-"""Maximum matching of similar rows, exactly, as a maximum flow between cells (theory 8.1, matching as a flow).
+"""The private half of faithfulness: the maximum matching of similar rows, exactly, as a maximum flow between cells.
+
+Private: the counts of the table; flows and capacities of its cells. Out: the exact figure, for `criteria.mechanism` alone,
+which adds the noise. Neighbours replace one record: a maximum matching moves by one pair at most, whatever pairs are similar,
+so the figure by 1/n (Proposition 10; theory 8.1, matching as a flow).
 
 Rows in the same cell are interchangeable, so a matching of rows is an integral flow: source -> original cell (capacity: its
 count) -> similar synthetic cell -> sink (capacity: its count). A greedy flow is taken first, and scipy's Dinic finds the
@@ -34,6 +38,11 @@ class Step:
 
     column: int
     allowed: np.ndarray
+
+
+def unmatched_share(counts: Counts, kept: tuple[int, ...], synthetic: Counts, steps: tuple[Step, ...], rows: int) -> float:
+    """The share of the rows that no similar row of a candidate can be paired with, in the columns that are kept."""
+    return 1 - maximum_matching(counts.project(kept), synthetic, steps) / rows
 
 
 def maximum_matching(left: Counts, right: Counts, steps: tuple[Step, ...]) -> int:

@@ -8,7 +8,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import ClassVar, Literal
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -20,11 +21,13 @@ from synthrelease.criteria.facts import PublicFacts
 from synthrelease.criteria.fitted import Fitted
 from synthrelease.criteria.guarding import LostPair
 from synthrelease.criteria.known_errors import Unmatched
-from synthrelease.criteria.matching import Step, maximum_matching
 from synthrelease.criteria.wording import shown, words
 from synthrelease.domain.schema import Layout, Transformation
 from synthrelease.domain.synthetic_table import SyntheticTable
 from synthrelease.errors import listing
+
+if TYPE_CHECKING:
+    from synthrelease.criteria.faithfulness.mechanism import Step
 
 _ROWS_FOR_A_CELL = 4
 """Rows of a file for each cell of the columns that a draft compares: then most rows have a similar one."""
@@ -182,12 +185,14 @@ class Faithfulness(Criterion):
         return found
 
     def query(self, n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Query:
+        from synthrelease.criteria.faithfulness.mechanism import unmatched_share
+
         steps = self.steps(candidate.transformation) if self.at_most else ()
         kept = self.compared(candidate.counts.layout)
         synthetic = candidate.counts.project(kept)
         return Query(
             sensitivity=1 / n,
-            figure=lambda counts: 1 - maximum_matching(counts.project(kept), synthetic, steps) / n,
+            figure=partial(unmatched_share, kept=kept, synthetic=synthetic, steps=steps, rows=n),
         )
 
     def compared(self, layout: Layout) -> tuple[int, ...]:
@@ -196,6 +201,8 @@ class Faithfulness(Criterion):
 
     def steps(self, transformation: Transformation) -> tuple[Step, ...]:
         """For each tolerant column, among those compared: which bins may be matched with the next bin up."""
+        from synthrelease.criteria.faithfulness.mechanism import Step
+
         kept, steps = self.compared(transformation.layout), []
         for name in self.within_one_bin:
             binning, kind = transformation.binning(name), transformation.schema[name].kind

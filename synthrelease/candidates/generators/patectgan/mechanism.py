@@ -1,4 +1,11 @@
-"""Teachers on disjoint parts of a table, who vote whether rows are real; PATE (Papernot et al. 2017) for `patectgan`.
+"""The private half of `patectgan`: teachers on disjoint parts of the table vote whether rows are real (PATE, Papernot et al.
+2017).
+
+Private: the counts of the table, to whom each row belongs, what a teacher knows of its rows, and the exact votes. Out: noisy
+votes, noisy frequencies, and the networks that learned from them, public.
+
+Guarantee: rho zero-concentrated, rho_1 for the frequencies and an equal part of the rest for the votes of each step; neighbours
+replace one record. That moves the votes of one teacher, so each of k counts of votes by 1: squared l2 sensitivity k.
 
 Each row of the table belongs to one teacher, drawn for it uniformly and independently of everything else, exactly, from the
 source of all private randomness. So replacing a row replaces one row of one teacher (theory 12.8, votes of teachers).
@@ -10,15 +17,21 @@ PATE may be any function of its own part and of what is public.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import combinations_with_replacement
 
 import numpy as np
 
+from synthrelease.candidates.generators.adversarial.mechanism import noisy_frequencies
+from synthrelease.candidates.generators.conditions import Frequencies
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.schema import Layout
 from synthrelease.randomness import SystemEntropy, discrete_gaussian
+
+Ask = Callable[[list[np.ndarray], np.ndarray], np.ndarray]
+"""From bins of rows, and from how often each pair is expected, to noisy votes. One step may ask once."""
 
 CHUNK = 2**17
 """Rows that are dealt out at once."""
@@ -114,6 +127,31 @@ class Teachers:
             score += self.surplus[:, places] * weights[places].astype(np.float32)
             threshold += usual[places] * weights[places]
         return (score > threshold).sum(axis=0)
+
+
+def taught(
+    counts: Counts,
+    pairs: Pairs,
+    number: int,
+    steps: int,
+    first: Fraction,
+    part: Fraction,
+    entropy: SystemEntropy,
+    start: Callable[[Frequencies], None],
+    step: Callable[[Frequencies, Ask], None],
+) -> Frequencies:
+    """Measure the frequencies for `first`, deal the rows out, then let every step ask the teachers once, for this part of rho.
+
+    Parameters
+    ----------
+    step : gets the noisy frequencies, and how to ask: bins of rows and what is expected of them, for noisy votes.
+    """
+    found = noisy_frequencies(counts, first, entropy)
+    start(found)
+    teachers = Teachers.dealt(counts, pairs, number, entropy)
+    for _ in range(steps):
+        step(found, partial(noisy_votes, teachers, rho=part, entropy=entropy))
+    return found
 
 
 def noisy_votes(

@@ -9,10 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from synthrelease.candidates.generators.private_tables import PrivateTables
+if TYPE_CHECKING:
+    from synthrelease.candidates.generators.adaptive.mechanism import PrivateTables
 
 _WEIGHTS = 10**6
 """Shares of the columns are rounded to this part of the largest."""

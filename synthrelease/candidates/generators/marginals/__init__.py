@@ -6,31 +6,29 @@ nearest to a public table, that matches them (`maximum_entropy`; after McKenna, 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from typing import ClassVar, Literal
 
 import numpy as np
 from pydantic import Field, field_validator, model_validator
 
-from synthrelease.accounting.charges import GENERATION, Charge, mechanism
+from synthrelease.accounting.charges import GENERATION, Charge
+from synthrelease.accounting.charges import mechanism as pure_charge
 from synthrelease.accounting.plan import pure_epsilon
 from synthrelease.candidates.generators.base import Background, Generator, Guaranteed, MeasuringGenerator
 from synthrelease.candidates.generators.bayesian_network import BayesianNetwork
 from synthrelease.candidates.generators.junction_tree import JunctionTree
 from synthrelease.candidates.generators.maximum_entropy import maximum_entropy
-from synthrelease.domain.counts import DENSE_LIMIT, Counts
-from synthrelease.domain.lattice import lattice
-from synthrelease.domain.own_values import BinnedCounts
+from synthrelease.domain.counts import DENSE_LIMIT
 from synthrelease.domain.schema import Layout
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import Unexpected
-from synthrelease.measurements.noisy_tables import NoisyMarginal, NoisyMarginals, NoisySum
+from synthrelease.measurements.noisy_tables import NoisyMarginals, NoisySum
 from synthrelease.measurements.scored_sums import STEPS, ScoredSum, read_sums
 from synthrelease.measurements.terms import FormulaTerm, unknown_columns
-from synthrelease.randomness import SystemEntropy, discrete_laplace
 from synthrelease.toml.fields import Mistake
 
 
@@ -167,7 +165,7 @@ class Marginals(MeasuringGenerator):
             )
 
     def charge(self, epsilon: Fraction) -> Charge:
-        return mechanism(GENERATION, epsilon, "discrete Laplace noise on a fixed set of marginals")
+        return pure_charge(GENERATION, epsilon, "discrete Laplace noise on a fixed set of marginals")
 
     def same_measurements(self, other: Generator) -> bool:
         return isinstance(other, Marginals) and other._measured() == self._measured()
@@ -186,13 +184,11 @@ class Marginals(MeasuringGenerator):
         Laplace noise of that over eps_i makes it eps_i-DP (theory 12.12, scored sums). The eps_j and eps_i add up to eps
         (sequential composition).
         """
+        from synthrelease.candidates.generators.marginals.mechanism import measured
+
         epsilon, layout = pure_epsilon(charge), private.layout
         tables, asked = list(self.measured_tables(layout, epsilon).items()), self.measured_sums(layout, epsilon)
-
-        def measured(counts: Counts) -> tuple[tuple[NoisyMarginal, ...], tuple[NoisySum, ...]]:
-            return _measure(counts, tables, private.entropy), _measure_sums(counts, asked, private.entropy)
-
-        noisy, sums = private.spend(charge, measured)
+        noisy, sums = private.spend(charge, partial(measured, tables=tables, sums=asked, entropy=private.entropy))
         return NoisyMarginals(layout=layout, n=private.n, tables=noisy, sums=sums)
 
     def model(self, measured: NoisyMarginals, background: Background) -> BayesianNetwork:
@@ -232,31 +228,3 @@ class Marginals(MeasuringGenerator):
         """Rows are drawn, or the optimiser remembers thirty steps of the measured cells and has a few copies of the cliques."""
         measured = sum(layout.subset(columns).n_cells for columns in self.shares(layout))
         return max(BayesianNetwork.peak_cells(layout), 80 * measured)
-
-
-def _measure(
-    counts: Counts, tables: list[tuple[tuple[int, ...], Fraction]], entropy: SystemEntropy
-) -> tuple[NoisyMarginal, ...]:
-    marginals = lattice(counts)
-    measured = []
-    for columns, epsilon in tables:
-        exact = marginals.get(columns)
-        noisy = discrete_laplace(exact.ravel(), sensitivity=2, epsilon=epsilon, entropy=entropy).reshape(exact.shape)
-        measured.append(NoisyMarginal(columns=columns, values=noisy, epsilon=epsilon, cells=np.ones_like(noisy)))
-    return tuple(measured)
-
-
-def _measure_sums(counts: Counts, asked: Sequence[NoisySum], entropy: SystemEntropy) -> tuple[NoisySum, ...]:
-    marginals = lattice(counts)
-    measured = []
-    for one in asked:
-        if one.own is None:
-            total = int((marginals.get(one.columns) * one.scores).sum())
-        elif isinstance(counts, BinnedCounts):
-            total = one.own.total(counts.atoms, counts.transformation)
-        else:
-            raise ValueError("expected rows that know their own values, found bins alone")
-        exact = np.array([total])
-        noisy = discrete_laplace(exact, sensitivity=one.sensitivity, epsilon=one.epsilon, entropy=entropy)
-        measured.append(replace(one, value=int(noisy[0])))
-    return tuple(measured)

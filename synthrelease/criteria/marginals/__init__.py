@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -121,9 +122,14 @@ class AbsoluteMarginalError(MarginalCriterion):
         return seconds_of_differences(layout, self.up_to(len(layout.sizes)) or 1, rows)
 
     def query(self, n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Query:
+        from synthrelease.criteria.marginals.mechanism import largest_share
+
         layout = candidate.counts.layout
         largest, named = self.up_to(len(layout.sizes)), self.named(layout)
-        return Query(sensitivity=1 / n, figure=lambda counts: largest_difference(counts, candidate.counts, largest, named) / n)
+        return Query(
+            sensitivity=1 / n,
+            figure=partial(largest_share, candidate=candidate.counts, largest=largest, named=named, rows=n),
+        )
 
     def measured_sums(self, facts: PublicFacts) -> list[Sums]:
         """Every cell of every table."""
@@ -183,6 +189,8 @@ class RelativeMarginalError(Criterion):
         )
 
     def public_sensitivity(self, facts: PublicFacts) -> float:
+        from synthrelease.criteria.marginals.mechanism import one_way
+
         return ratio_sensitivity(one_way(facts.table), self.clip)
 
     def known_error(self, limit: float, facts: PublicFacts) -> RatioError | None:
@@ -217,6 +225,8 @@ class RelativeMarginalError(Criterion):
 
     def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
         """The bin with the largest ratio."""
+        from synthrelease.criteria.marginals.mechanism import one_way
+
         binnings = zip(candidate.transformation.schema.names, candidate.transformation.binnings, strict=True)
         bins = [f"{words(name)}={label}" for name, binning in binnings for label in binning.labels]
         ours, theirs = one_way(candidate.counts), one_way(public.counts)
@@ -225,11 +235,13 @@ class RelativeMarginalError(Criterion):
         return Offender(where=bins[worst], released=f"{ours[worst]:,} rows", original=f"{theirs[worst]:,}")
 
     def query(self, n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Query:
+        from synthrelease.criteria.marginals.mechanism import clipped_ratio, one_way, records_to_spare
+
         synthetic = one_way(candidate.counts)
         return Query(
             sensitivity=ratio_sensitivity(synthetic, self.clip),
-            figure=lambda counts: largest_ratio(one_way(counts), synthetic, self.clip),
-            slack=lambda counts: records_inside(one_way(counts), synthetic, self.threshold),
+            figure=partial(clipped_ratio, synthetic=synthetic, clip=self.clip),
+            slack=partial(records_to_spare, synthetic=synthetic, threshold=self.threshold),
         )
 
     def measured_sums(self, facts: PublicFacts) -> list[Sums]:
@@ -243,6 +255,8 @@ class RelativeMarginalError(Criterion):
 
     def measured_bound(self, limits: Sequence[Limits], facts: PublicFacts) -> float:
         """r/s and s/r are largest at the ends of what r can be."""
+        from synthrelease.criteria.marginals.mechanism import largest_ratio, one_way
+
         synthetic = one_way(facts.table)
         ends = (np.concatenate([each.low for each in limits]), np.concatenate([each.high for each in limits]))
         return max(largest_ratio(original, synthetic, self.clip) for original in ends)
@@ -264,36 +278,6 @@ def worst_cell(
     labels = [transformation.binning(name).labels[place] for name, place in zip(sub.columns, bins, strict=True)]
     where = ", ".join(f"{words(name)}={label}" for name, label in zip(sub.columns, labels, strict=True))
     return where, int(ours[cell]), int(theirs[cell])
-
-
-def largest_difference(left: Counts, right: Counts, largest: int, named: Sequence[tuple[int, ...]] = ()) -> int:
-    """Largest difference of two tables' counts over all cells of the sub-tables of `domain.sub_tables.differences`."""
-    worst = 0
-    for _, values in differences(left, right, largest, named):
-        worst = max(worst, int(values.max(initial=0)), -int(values.min(initial=0)))
-    return worst
-
-
-def one_way(table: Counts) -> np.ndarray:
-    """Counts of all bins of all columns, one after the other, empty bins included."""
-    return np.concatenate(
-        [
-            np.bincount(table.digits(i), weights=table.counts, minlength=size).astype(np.int64)
-            for i, size in enumerate(table.layout.sizes)
-        ]
-    )
-
-
-def largest_ratio(original: np.ndarray, synthetic: np.ndarray, clip: float) -> float:
-    """max over bins of max{r/s, s/r} with r = original + 1, s = synthetic + 1, clipped to [1, clip]."""
-    r, s = original + 1.0, synthetic + 1.0
-    return float(np.clip(np.maximum(r / s, s / r), 1.0, clip).max())
-
-
-def records_inside(original: np.ndarray, synthetic: np.ndarray, threshold: float) -> float:
-    """The least number of records by which r lies inside [s / threshold, threshold s]; r, s as in `largest_ratio`."""
-    r, s = original + 1.0, synthetic + 1.0
-    return float(np.minimum(threshold * s - r, r - s / threshold).min())
 
 
 def ratio_sensitivity(synthetic: np.ndarray, clip: float) -> float:

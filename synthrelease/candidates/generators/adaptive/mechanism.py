@@ -1,15 +1,19 @@
-"""What an adaptive generator may ask of a private table: choices among tables, and noisy tables, within one budget.
+"""The private half of adaptive generators, and of frequencies: choices among tables, and noisy tables, within one budget.
 
-All that it learns goes through `PrivateTables`. What it asks next, and at which part of the budget, may depend on all answers
-so far; when nothing is left, nothing is answered.
+Private: the counts of the table, its exact sub-tables and their distances from what a model expects. Out: noisy tables and
+chosen ones, public. All that a generator learns goes through `PrivateTables`, which holds the counts as the door does. What it
+asks next, and at which part of the budget, may depend on all answers so far; when nothing is left, nothing is answered.
+
+Guarantee: the budget, rho or epsilon, for the whole conversation; neighbours replace one record, which moves at most two counts
+of a table, each by 1 (`CHANGE`), and a score by two weights.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 
@@ -21,6 +25,7 @@ from synthrelease.domain.schema import Layout
 from synthrelease.errors import BudgetError
 from synthrelease.randomness import SystemEntropy, choose, discrete_gaussian, discrete_laplace, gaussian_scale
 
+Found = TypeVar("Found")
 CHANGE = 2
 """Replacing a record moves at most two counts of a table, each by 1: 2 in the l1 norm, and 2 in the squared l2 norm (theory
 12.9, tables and their distances)."""
@@ -144,3 +149,14 @@ class Laplace(PrivateTables):
     @classmethod
     def variance(cls, part: Fraction) -> float:
         return 2 * float(CHANGE / part) ** 2
+
+
+def asked_within(
+    counts: Counts,
+    kind: type[Gaussian | Laplace],
+    budget: Fraction,
+    entropy: SystemEntropy,
+    learn: Callable[[PrivateTables], Found],
+) -> Found:
+    """What is learned from answers alone, behind this budget."""
+    return learn(kind(counts, budget, entropy))

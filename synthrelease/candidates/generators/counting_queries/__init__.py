@@ -7,7 +7,7 @@ holds every plausible cell; cells that a rule excludes are exact zeros. Which qu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import ClassVar
@@ -18,8 +18,6 @@ from pydantic import Field, model_validator
 from synthrelease.accounting.charges import Charge
 from synthrelease.candidates.generators.base import Background, Generator
 from synthrelease.candidates.generators.dense import DenseModel, plausible_cells
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.lattice import Lattice, lattice
 from synthrelease.domain.schema import Layout
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import Unexpected
@@ -74,10 +72,6 @@ class QueryPool:
                 return CountingQuery(columns=columns, place=tuple(int(i) for i in np.unravel_index(places[number], sizes)))
             number -= len(places)
         raise IndexError(number)
-
-    def counts(self, marginals: Lattice) -> np.ndarray:
-        """(n_queries,) exact integer answers."""
-        return np.concatenate([marginals.get(columns).ravel()[places] for columns, places in self.tables])
 
     def shares(self, model: Shares) -> np.ndarray:
         """(n_queries,) the model's answers, as shares of all rows."""
@@ -146,20 +140,6 @@ class NoisyAnswers:
         return np.array([self.sums[number] / self.times[number] for number in self.sums])
 
 
-@dataclass(frozen=True, kw_only=True)
-class Mechanisms:
-    """The two private steps of an iteration, on exact integers of sensitivity 1.
-
-    Attributes
-    ----------
-    choose : index of a large one among the integer errors of all queries.
-    measure : an exact count with noise.
-    """
-
-    choose: Callable[[Sequence[int]], int]
-    measure: Callable[[int], int]
-
-
 class CountingQueries(Generator):
     """Hyperparameters of MWEM and PEP.
 
@@ -205,32 +185,6 @@ class CountingQueries(Generator):
 
     def peak_cells(self, layout: Layout) -> int:
         return 4 * layout.n_cells
-
-
-def answer(
-    counts: Counts, pool: QueryPool, free: np.ndarray, mechanisms: Mechanisms, iterations: int, inner: int, update: Update
-) -> Shares:
-    """Run all iterations.
-
-    Parameters
-    ----------
-    counts : the private table.
-    free : the plausible cells.
-
-    Privacy
-    -------
-    The counts are looked at in `mechanisms` alone, `iterations` times each, with the error |count - round(n share)| of every
-    query and with one count: integers, since the only floats are the model's shares, which are public. Replacing one record
-    moves a count by at most 1, and so an error.
-    Between them everything is post-processing of noisy counts.
-    """
-    exact, n, model, answers = pool.counts(lattice(counts)), counts.total, Shares(free), NoisyAnswers()
-    for _ in range(iterations):
-        wanted = np.rint(n * pool.shares(model)).astype(np.int64)
-        number = mechanisms.choose(np.abs(exact - wanted).tolist())
-        answers.add(number, mechanisms.measure(int(exact[number])) / n)
-        correct(model, pool, answers, inner, update)
-    return model
 
 
 def correct(model: Shares, pool: QueryPool, answers: NoisyAnswers, inner: int, update: Update) -> None:

@@ -6,27 +6,30 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
-from typing import ClassVar, Literal
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field, field_validator
 
-from synthrelease.accounting.charges import GENERATION, Charge, mechanism, zero_concentrated
+from synthrelease.accounting.charges import GENERATION, Charge, zero_concentrated
+from synthrelease.accounting.charges import mechanism as pure_charge
 from synthrelease.accounting.plan import pure_epsilon
-from synthrelease.candidates.generators.adaptive_rounds import Learned, RoundsPlan, learned
+from synthrelease.candidates.generators.adaptive.rounds import Learned, RoundsPlan, learned
 from synthrelease.candidates.generators.base import Background, Generator, Guaranteed
 from synthrelease.candidates.generators.bayesian_network import BayesianNetwork
 from synthrelease.candidates.generators.bin_groups import divided, split_masks
 from synthrelease.candidates.generators.junction_tree import Columns, JunctionTree
 from synthrelease.candidates.generators.maximum_entropy import families_of
-from synthrelease.candidates.generators.private_tables import Gaussian, Laplace
 from synthrelease.domain.counts import DENSE_LIMIT, Counts
 from synthrelease.domain.schema import Layout
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import RejectedRound, Unexpected
 from synthrelease.measurements.terms import FormulaTerm, unknown_columns
 from synthrelease.toml.fields import Mistake
+
+if TYPE_CHECKING:
+    from synthrelease.candidates.generators.adaptive.mechanism import Gaussian, Laplace
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,11 +144,14 @@ class AdaptiveGenerator(Generator):
     def _fit(
         self, private: PrivateCounts, charge: Charge, background: Background, kind: type[Gaussian | Laplace], budget: Fraction
     ) -> AdaptiveModel:
+        from synthrelease.candidates.generators.adaptive.mechanism import asked_within
+
         rules = [mask.columns for mask in split_masks(background.plausibility.masks)]
         if JunctionTree.of(private.layout.sizes, rules).largest > DENSE_LIMIT:
             raise RejectedRound("the rules tie too many cells together")  # known before anything is spent
         plan, entropy, layout, n = self.plan(private.layout), private.entropy, private.layout, private.n
-        found = private.spend(charge, lambda counts: learned(kind(counts, budget, entropy), layout, n, background, plan))
+        learn = partial(learned, layout=layout, n=n, background=background, plan=plan)
+        found = private.spend(charge, partial(asked_within, kind=kind, budget=budget, entropy=entropy, learn=learn))
         families = tuple(families_of(found.fit.tree, found.fit.shares))
         network = BayesianNetwork(layout=found.layout, families=families, plausibility=found.rules)
         return AdaptiveModel(layout=layout, network=network, learned=found)
@@ -194,9 +200,11 @@ class Adaptive(AdaptiveGenerator):
         Privacy
         -------
         rho-zero-concentrated, neighbours replace one record: discrete Gaussian tables of squared l2 sensitivity 2 and choices
-        of sensitivity 2 for each unit of weight, whose parts add up to at most rho (`private_tables`; theory 12.11, adaptive
+        of sensitivity 2 for each unit of weight, whose parts add up to at most rho (`mechanism`; theory 12.11, adaptive
         generators).
         """
+        from synthrelease.candidates.generators.adaptive.mechanism import Gaussian
+
         return self._fit(private, charge, background, Gaussian, charge.curve().rho)
 
 
@@ -223,7 +231,9 @@ class AdaptivePure(AdaptiveGenerator):
     rounds_per_column: ClassVar[int] = 1
 
     def charge(self, epsilon: Fraction) -> Charge:
-        return mechanism(GENERATION, epsilon, "adaptive choice and measurement of tables (Rogers, Roth, Ullman & Vadhan 2016)")
+        return pure_charge(
+            GENERATION, epsilon, "adaptive choice and measurement of tables (Rogers, Roth, Ullman & Vadhan 2016)"
+        )
 
     def fit(self, private: PrivateCounts, charge: Charge, background: Background) -> AdaptiveModel:
         """Measure the columns, then choose and measure tables until the budget is used up.
@@ -231,7 +241,9 @@ class AdaptivePure(AdaptiveGenerator):
         Privacy
         -------
         eps-DP, eps = pure_epsilon(charge), neighbours replace one record: discrete Laplace tables of l1 sensitivity 2 and
-        choices of sensitivity 2 for each unit of weight, whose parts add up to at most eps (`private_tables`; theory 12.11,
+        choices of sensitivity 2 for each unit of weight, whose parts add up to at most eps (`mechanism`; theory 12.11,
         adaptive generators).
         """
+        from synthrelease.candidates.generators.adaptive.mechanism import Laplace
+
         return self._fit(private, charge, background, Laplace, pure_epsilon(charge))

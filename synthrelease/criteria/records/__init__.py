@@ -13,10 +13,8 @@ import numpy as np
 from pydantic import Field
 
 from synthrelease.criteria.intervals import Interval
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.own_values import BinnedCounts, atoms_of
 from synthrelease.domain.published_column import PublishedColumn
-from synthrelease.domain.schema import Binning, Layout, Schema, Transformation
+from synthrelease.domain.schema import Binning, Schema
 from synthrelease.domain.value_grid import value_limits
 from synthrelease.errors import listing
 
@@ -84,7 +82,7 @@ class RegressionColumns:
         ends = value_limits(column.kind, stated, binning.lower, binning.upper, column.bounds)
         return own_limits(name, ends, self.ranges)
 
-    def _of_atoms(self, name: str, binning: Binning, numbers: np.ndarray) -> np.ndarray:
+    def of_atoms(self, name: str, binning: Binning, numbers: np.ndarray) -> np.ndarray:
         """(n_atoms,) what a row of the original counts as; NaN for a missing value."""
         if name in self.own:
             return self._clipped(name, self.schema[name].atoms.known_numbers)
@@ -92,33 +90,6 @@ class RegressionColumns:
 
     def _clipped(self, name: str, numbers: np.ndarray) -> np.ndarray:
         return clipped(name, numbers, self.ranges)
-
-    def released(self, table: Counts, transformation: Transformation) -> Records:
-        """The rows of a table on the bins of a transformation, each with the numbers of its bins of the representation."""
-        present = [transformation.binning(name) for name in self.names]
-        return records_of_cells(sub_table(table, self.names, present, self.wanted), self.numbers)
-
-    def original(self, table: Counts, transformation: Transformation) -> Records:
-        """The rows of the original, on the bins of a transformation. Each record's values are its own, whatever others are."""
-        if not self.own:
-            return self.released(table, transformation)
-
-        def projected() -> Counts:
-            return atoms_of(table, transformation).project([self.schema.layout.index(name) for name in self.names])
-
-        found = table.kept(("records", self.names), projected) if isinstance(table, BinnedCounts) else projected()
-        numbers = [self._of_atoms(*each) for each in zip(self.names, self.wanted, self.numbers, strict=True)]
-        values = np.column_stack([axis[found.digits(place)] for place, axis in enumerate(numbers)])
-        whole = np.isfinite(values).all(axis=1)
-        return Records(values=values[whole], counts=found.counts[whole])
-
-
-def records_of_cells(rows: np.ndarray, numbers: Sequence[np.ndarray]) -> Records:
-    """The rows of a table, given over the product of bins, the target's varying fastest, by the numbers of these bins."""
-    occupied = np.flatnonzero(rows)
-    digits = np.unravel_index(occupied, [len(axis) for axis in numbers])
-    values = [axis[digit] for axis, digit in zip(numbers, digits, strict=True)]
-    return Records(values=np.column_stack(values), counts=rows[occupied])
 
 
 def public_axes(
@@ -164,31 +135,7 @@ class StandardUnits:
         """From means and standard deviations, some of which may be 0."""
         return cls(centres=centres, deviations=np.where(spreads > 0, spreads, 1.0))
 
-    def of_records(self, features: np.ndarray) -> np.ndarray:
-        """(n, d) of records, number by number."""
-        return (features - self.centres) / self.deviations
-
     def of_limits(self, features: Sequence[Interval]) -> list[Interval]:
         """Of each feature, by the same steps."""
         pairs = zip(features, self.centres.tolist(), self.deviations.tolist(), strict=True)
         return [Interval((part.low - centre) / spread, (part.high - centre) / spread) for part, centre, spread in pairs]
-
-
-def added(start: float, parts: Sequence[np.ndarray], slopes: Sequence[float]) -> np.ndarray:
-    """start + slope * part + slope * part + ..., one after the other, number by number: of each record by itself."""
-    found = np.full(len(parts[0]), start)
-    for part, slope in zip(parts, slopes, strict=True):
-        found = found + part * slope
-    return found
-
-
-def sub_table(table: Counts, columns: tuple[str, ...], present: Sequence[Binning], wanted: Sequence[Binning]) -> np.ndarray:
-    """(n_cells,) counts over the product of the wanted bins of `columns`, the last column varying fastest.
-
-    Rows that lack a value in one of the columns are left out, and so are the bins of missing values.
-    """
-    into = {table.layout.index(column): now.map_to(then) for column, now, then in zip(columns, present, wanted, strict=True)}
-    layout = Layout(columns=columns, sizes=tuple(binning.present for binning in wanted))
-    digits = [bins[table.digits(index)] for index, bins in into.items()]
-    valued = np.all([bins < size for bins, size in zip(digits, layout.sizes, strict=True)], axis=0)
-    return Counts(layout, layout.codes([bins[valued] for bins in digits]), table.counts[valued]).dense()

@@ -1,7 +1,13 @@
-"""The gradient of a critic over the rows of a private table: each row's clipped, their sum with noise.
+"""The private half of the networks: noisy frequencies of bins, and the gradient of a critic over the rows of the table.
 
-The only place where `dpgan` and `dpctgan` look at the table while their networks are trained. Some things differ from Xie, Lin,
-Wang, Wang & Zhou (2018) and from DPCTGAN:
+Private: the counts of the table; the gradient of each of its rows, and their exact sum. Out: networks that were trained with
+noisy sums, and noisy frequencies, public. `patectgan` takes its frequencies from here.
+
+Guarantee: rho zero-concentrated, rho_1 for the frequencies and an equal part of the rest for each gradient; neighbours replace
+one record. That moves two counts of a column by 1, and replaces one clipped gradient: 2 clip in l2 norm, and what rounding adds
+(`noisy_gradient`). Adaptive composition (theory 12.5, clipped gradient).
+
+Some things differ from Xie, Lin, Wang, Wang & Zhou (2018) and from DPCTGAN:
 
 - every step takes the gradient over all rows, not over a random batch. Rows that are equal have the same gradient, so a step
   costs one pass over the distinct rows; and no accounting of random batches is needed;
@@ -11,11 +17,13 @@ Wang, Wang & Zhou (2018) and from DPCTGAN:
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
+from synthrelease.candidates.generators.adaptive.mechanism import Gaussian
+from synthrelease.candidates.generators.adversarial import Conditions, Game
+from synthrelease.candidates.generators.conditions import Frequencies, Wanted, on_one
 from synthrelease.candidates.generators.network import LEAK, Network, Weights
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.schema import Layout
@@ -26,12 +34,67 @@ _CHUNK = 2**13
 """Rows that pass through the critic at once; the rounding error of `noisy_gradient` counts on it."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Wanted:
-    """How much rows count by their bin in one column: `weights` (bins of that column), above 0. Public."""
+def trained(counts: Counts, game: Game, steps: int, clip: float, part: Fraction, entropy: SystemEntropy) -> None:
+    """Train both networks of DPGAN, each step for this part of rho."""
+    for _ in range(steps):
+        train_once(counts, game, clip, part, entropy)
+    game.finish()
 
-    column: int
-    weights: np.ndarray
+
+def trained_on_conditions(
+    counts: Counts,
+    game: Game,
+    steps: int,
+    clip: float,
+    first: Fraction,
+    part: Fraction,
+    oversampling: float,
+    entropy: SystemEntropy,
+    public: np.random.Generator,
+) -> Frequencies:
+    """Measure the frequencies for `first`, then train both networks of DPCTGAN, each step for this part; the frequencies.
+
+    The weights of a step are a function of the noisy frequencies.
+    """
+    found = noisy_frequencies(counts, first, entropy)
+    game.start(found.columns)
+    for step in range(steps):
+        column = step % len(counts.layout.sizes)
+        wanted = found.by_logarithm(column, counts.total, oversampling)
+        weights = Wanted(column=column, weights=wanted / found.columns[column])
+        conditions = on_one(column, wanted, game.settings.batch, public)
+        train_once(counts, game, clip, part, entropy, conditions, weights)
+    game.finish()
+    return found
+
+
+def noisy_frequencies(counts: Counts, rho: Fraction, entropy: SystemEntropy) -> Frequencies:
+    """Count every column with noise; a bin gets at least one row.
+
+    Privacy
+    -------
+    rho-zero-concentrated, neighbours replace one record: each of d columns gets rho / d, and is a table of which two counts
+    move by 1 (`adaptive.mechanism.Gaussian`).
+    """
+    asked, part = Gaussian(counts, rho, entropy), rho / len(counts.layout.sizes)
+    tables = [np.maximum(asked.table((column,), part), 1) for column in range(len(counts.layout.sizes))]
+    return Frequencies(columns=tuple(table / table.sum() for table in tables))
+
+
+def train_once(
+    counts: Counts,
+    game: Game,
+    clip: float,
+    rho: Fraction,
+    entropy: SystemEntropy,
+    conditions: Conditions | None = None,
+    wanted: Wanted | None = None,
+) -> None:
+    """Train both networks once. Spends rho on one noisy gradient, with the row weights `wanted`; all else is generated rows."""
+    towards = noisy_gradient(game.critic, counts, clip, rho, entropy, wanted)
+    generated = game.generated(conditions).rows
+    away = clipped_sum(game.critic, generated, clip)
+    game.step([b / len(generated) - a / counts.total for a, b in zip(towards, away, strict=True)], conditions)
 
 
 def noisy_gradient(
@@ -62,7 +125,7 @@ def noisy_gradient(
         chunk = slice(start, start + _CHUNK)
         weights = None if wanted is None else wanted.weights[counts.bins[wanted.column][chunk]]
         sums = clipped_sum_of_cells(critic, places(counts, chunk), counts.counts[chunk], clip, weights)
-        exact += np.concatenate([layer.ravel() for layer in sums])
+        exact += np.concatenate([one.ravel() for one in sums])
     slack = (step + 2.0**-37 * counts.total * clip) * math.sqrt(len(exact))
     steps = math.ceil((2 * clip + slack) / step) + 1
     grid = np.rint(exact / step).astype(np.int64)

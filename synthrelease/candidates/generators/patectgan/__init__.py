@@ -1,6 +1,6 @@
 """A conditional GAN whose critic learns from noisy votes of teachers, after PATE-GAN (Jordon et al. 2019) and PATECTGAN.
 
-In every step teachers on disjoint parts of the table vote which of some generated rows are real (`teachers`). The price of the
+In every step teachers on disjoint parts of the table vote which of some generated rows are real (`mechanism`). The price of the
 noisy votes does not depend on what they are. The critic, PATE-GAN's student, sees generated rows and noisy votes alone, and the
 generator sees the critic. docs/generators.md says how it differs from the library's.
 """
@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from fractions import Fraction
-from typing import ClassVar, Literal
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -20,11 +21,12 @@ from synthrelease.candidates.generators.base import Background, Guaranteed
 from synthrelease.candidates.generators.conditions import Frequencies
 from synthrelease.candidates.generators.dense import DenseModel, plausible_cells
 from synthrelease.candidates.generators.network import Network, Weights
-from synthrelease.candidates.generators.teachers import CHUNK, Pairs, Teachers, noisy_votes
-from synthrelease.domain.counts import Counts
 from synthrelease.domain.schema import Layout
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.toml.fields import Mistake
+
+if TYPE_CHECKING:
+    from synthrelease.candidates.generators.patectgan.mechanism import Ask, Pairs
 
 TABLE_LIMIT = 2**26
 """Counts that all teachers keep together: 256 MiB, and twice that while they are prepared."""
@@ -68,6 +70,8 @@ class PATECTGAN(AdversarialGenerator):
     measured: Fraction = Field(default=Fraction(1, 10), gt=0, lt=1)
 
     def mistakes(self, layout: Layout, tied: Iterable[tuple[int, ...]]) -> Iterable[Mistake]:
+        from synthrelease.candidates.generators.patectgan.mechanism import Pairs
+
         yield from super().mistakes(layout, tied)
         cells = self.teachers * Pairs(layout).cells
         if cells > TABLE_LIMIT:
@@ -86,10 +90,12 @@ class PATECTGAN(AdversarialGenerator):
         Privacy
         -------
         rho-zero-concentrated, neighbours replace one record: rho_1 = `measured` rho for the frequencies
-        (`Frequencies.measured`), and (rho - rho_1) / T for the `noisy_votes` of each of T steps, given to whom the rows belong;
+        (`noisy_frequencies`), and (rho - rho_1) / T for the `noisy_votes` of each of T steps, given to whom the rows belong;
         adaptive composition, and the mean over all ways to deal the rows out (theory 12.8, votes of teachers). Everything else
         sees generated rows, noisy frequencies and noisy votes alone.
         """
+        from synthrelease.candidates.generators.patectgan.mechanism import Pairs, taught
+
         rho, entropy, layout = charge.curve().rho, private.entropy, private.layout
         first, rows, public = rho * self.measured, private.n / self.teachers, private.entropy.generator()
         free, game, pairs = (
@@ -98,33 +104,44 @@ class PATECTGAN(AdversarialGenerator):
             Pairs(layout),
         )
 
-        def learn(counts: Counts) -> Frequencies:
-            found = Frequencies.measured(counts, first, entropy)
-            game.start(found.columns)
-            teachers = Teachers.dealt(counts, pairs, self.teachers, entropy)
-            for _ in range(self.steps):
-                mirrors = Mirrors(pairs, game.chances(found.everywhere(_DRAWS, public)), game.columns(), rows, public)
-                asked = mirrors.drawn(self.labels)
-                votes = noisy_votes(teachers, asked, mirrors.expected, (rho - first) / self.steps, entropy)
-                surplus = votes / self.teachers - mirrors.votes(asked)
-                game.step(towards(game.critic, game.one_hot(asked), surplus), found.everywhere(self.batch, public))
-            game.finish()
-            return found
+        def step(found: Frequencies, ask: Ask) -> None:
+            mirrors = Mirrors(pairs, game.chances(found.everywhere(_DRAWS, public)), game.columns(), rows, public)
+            asked = mirrors.drawn(self.labels)
+            surplus = ask(asked, mirrors.expected) / self.teachers - mirrors.votes(asked)
+            game.step(towards(game.critic, game.one_hot(asked), surplus), found.everywhere(self.batch, public))
 
+        learn = partial(
+            taught,
+            pairs=pairs,
+            number=self.teachers,
+            steps=self.steps,
+            first=first,
+            part=(rho - first) / self.steps,
+            entropy=entropy,
+            start=lambda found: game.start(found.columns),
+            step=step,
+        )
         found = private.spend(charge, learn)
+        game.finish()
         return modelled(layout, found.raked(game.shares(found.everywhere(DRAWS, public)) * free))
 
     def effort(self, layout: Layout) -> float:
+        from synthrelease.candidates.generators.patectgan.mechanism import Pairs
+
         votes = self.labels * self.teachers * len(Pairs(layout)) / 10_000
         return float(self.steps * (self.batch + _DRAWS + self.critic_width + self.generator_width + votes))
 
     def seconds(self, layout: Layout, rows: int) -> float:
         """The rows of all teachers are dealt out once, those of the teachers of generated rows in every step."""
+        from synthrelease.candidates.generators.patectgan.mechanism import Pairs
+
         dealt = rows + self.steps * rows / self.teachers * _MIRRORS
         return super().seconds(layout, rows) + dealt * len(Pairs(layout)) * 3e-8
 
     def private_cells(self, layout: Layout) -> int:
         """The counts of all teachers and of those of generated rows, their votes, and the rows that are dealt out at once."""
+        from synthrelease.candidates.generators.patectgan.mechanism import CHUNK, Pairs
+
         pairs = Pairs(layout)
         dealt = CHUNK * (2 * len(pairs) + 2 * len(layout.sizes) + 4)
         return (self.teachers + _MIRRORS) * (3 * pairs.cells // 2 + self.labels) + dealt + 3 * _DRAWS * sum(layout.sizes)
@@ -156,6 +173,8 @@ class Mirrors:
 
     def votes(self, asked: list[np.ndarray]) -> np.ndarray:
         """(rows,) the share of teachers of generated rows who hold each row for real."""
+        from synthrelease.candidates.generators.patectgan.mechanism import CHUNK, Teachers
+
         taken, mirrors = round(self._rows * _MIRRORS), Teachers(self._pairs, _MIRRORS)
         for start in range(0, taken, CHUNK):
             bins = self.drawn(min(CHUNK, taken - start))

@@ -13,11 +13,7 @@ import numpy as np
 from synthrelease.criteria.base import Setting
 from synthrelease.criteria.facts import PublicFacts
 from synthrelease.criteria.wording import words
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.schema import Binning, Layout, Transformation
-
-_PRODUCTS = 2**30
-"""Counts of which 64 bits hold the difference of two products."""
+from synthrelease.domain.schema import Binning, Transformation
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,10 +35,6 @@ class Grouping:
 
     def __len__(self) -> int:
         return len(self.labels)
-
-    def of_cells(self, table: Counts) -> np.ndarray:
-        """(n_cells,) the group of every cell of a table; -1 for none."""
-        return self.into[table.digits(self.column)]
 
     def where(self, group: int) -> str:
         """A group in words."""
@@ -66,40 +58,6 @@ def groupings(by: Iterable[str], overall: bool, transformation: Transformation, 
 def present(binning: Binning) -> np.ndarray:
     """(n_bins,) whether a bin holds values: False for the bin of missing values."""
     return np.arange(len(binning)) < binning.present
-
-
-def sizes(table: Counts, groups: np.ndarray, inside: np.ndarray, n_groups: int) -> np.ndarray:
-    """(n_groups,) exact numbers of rows of every group in the cells that are `inside`.
-
-    Parameters
-    ----------
-    groups : (n_cells,) the group of every cell; -1 for none.
-    inside : (n_cells,) which cells count.
-    """
-    counted = inside & (groups >= 0)
-    return np.bincount(groups[counted], weights=table.counts[counted], minlength=n_groups).astype(np.int64)
-
-
-def excess_of_shares(hits: np.ndarray, rows: np.ndarray, our_hits: np.ndarray, ours: np.ndarray) -> np.ndarray:
-    """hits m - h rows, elementwise: m times how many hits more there are than a share h/m of the rows.
-
-    Whole numbers, Python's own where 64 bits might not hold the products.
-
-    Parameters
-    ----------
-    our_hits, ours : h and m, those of a candidate.
-    """
-    if max(int(rows.max(initial=0)), int(ours.max(initial=0))) > _PRODUCTS:
-        hits, rows, ours = hits.astype(object), rows.astype(object), ours.astype(object)
-    return np.asarray(hits * ours - our_hits * rows)
-
-
-def rows_of_bins(table: Counts, column: int, grouping: Grouping, n_bins: int) -> Counts:
-    """The rows of a table by group and bin of a column; those in no group are left out."""
-    groups = grouping.of_cells(table)
-    counted = groups >= 0
-    places = groups[counted] * n_bins + table.digits(column)[counted]
-    return Counts(Layout(columns=("group", "bin"), sizes=(len(grouping), n_bins)), places, table.counts[counted])
 
 
 def public_sizes(name: str, column: str, facts: PublicFacts) -> list[int]:

@@ -1,0 +1,59 @@
+"""The private half of `marginals`: exact tables and sums go in, and come out with noise.
+
+Private: the counts of the table, and the own values that its atomic cells tell. Out: `NoisyMarginal` and `NoisySum`, public.
+
+Guarantee: eps-DP, the sum of all eps_j and eps_i; neighbours replace one record. Which tables and sums are measured is public.
+A replaced record moves one count of a table down and one up: l1 sensitivity 2. A sum of public whole scores moves by at most
+the highest minus the lowest of them: its stated `sensitivity` (theory 12.12, scored sums). Sequential composition adds them up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+
+from synthrelease.domain.counts import Counts
+from synthrelease.domain.lattice import lattice
+from synthrelease.domain.own_values import BinnedCounts
+from synthrelease.measurements.noisy_tables import NoisyMarginal, NoisySum
+from synthrelease.randomness import SystemEntropy, discrete_laplace
+
+
+def measured(
+    counts: Counts, tables: list[tuple[tuple[int, ...], Fraction]], sums: Sequence[NoisySum], entropy: SystemEntropy
+) -> tuple[tuple[NoisyMarginal, ...], tuple[NoisySum, ...]]:
+    """Every table and every sum, each at the epsilon that stands beside it."""
+    return measure_tables(counts, tables, entropy), measure_sums(counts, sums, entropy)
+
+
+def measure_tables(
+    counts: Counts, tables: list[tuple[tuple[int, ...], Fraction]], entropy: SystemEntropy
+) -> tuple[NoisyMarginal, ...]:
+    """Every table, eps_j for each."""
+    marginals = lattice(counts)
+    measured = []
+    for columns, epsilon in tables:
+        exact = marginals.get(columns)
+        noisy = discrete_laplace(exact.ravel(), sensitivity=2, epsilon=epsilon, entropy=entropy).reshape(exact.shape)
+        measured.append(NoisyMarginal(columns=columns, values=noisy, epsilon=epsilon, cells=np.ones_like(noisy)))
+    return tuple(measured)
+
+
+def measure_sums(counts: Counts, asked: Sequence[NoisySum], entropy: SystemEntropy) -> tuple[NoisySum, ...]:
+    """Every sum: of own values from the atomic cells, of others from the marginal of their columns."""
+    marginals = lattice(counts)
+    measured = []
+    for one in asked:
+        if one.own is None:
+            total = int((marginals.get(one.columns) * one.scores).sum())
+        elif isinstance(counts, BinnedCounts):
+            total = one.own.total(counts.atoms, counts.transformation)
+        else:
+            raise ValueError("expected rows that know their own values, found bins alone")
+        exact = np.array([total])
+        noisy = discrete_laplace(exact, sensitivity=one.sensitivity, epsilon=one.epsilon, entropy=entropy)
+        measured.append(replace(one, value=int(noisy[0])))
+    return tuple(measured)

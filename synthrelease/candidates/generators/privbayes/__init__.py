@@ -1,0 +1,155 @@
+"""PrivBayes (Zhang, Cormode, Procopiuc, Srivastava & Xiao, SIGMOD 2014; TODS 2017), native, on cell counts.
+
+Theory 6, PrivBayes.
+
+A Bayesian network is chosen privately (eps1 = epsilon_split * eps), then one joint table per column is measured with
+integer Laplace noise (eps2 = eps - eps1). Everything after the noise is post-processing: consistency between the tables,
+structural zeros from the public rules, and sampling by randomised rounding (docs/generators.md says what differs from the
+paper and what it buys).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from pydantic import Field, model_validator
+
+from synthrelease.accounting.charges import GENERATION, Charge, exact
+from synthrelease.accounting.charges import mechanism as pure_charge
+from synthrelease.accounting.plan import pure_epsilon
+from synthrelease.candidates.generators.base import Background, Generator, Guaranteed
+from synthrelease.candidates.generators.bayesian_network import BayesianNetwork, build_network
+from synthrelease.candidates.generators.parent_sets import competing_sets
+from synthrelease.domain.counts import DENSE_LIMIT
+from synthrelease.domain.schema import Layout
+from synthrelease.enclave.door import PrivateCounts
+
+if TYPE_CHECKING:
+    from synthrelease.candidates.generators.privbayes.mechanism import ParentSets
+
+MOST_PAIRS = 2048
+"""About how many (parents, column) pairs compete in a choice of the structure: each column gets an equal share of them."""
+
+
+class PrivBayes(Generator):
+    """PrivBayes: a Bayesian network whose structure is chosen privately, with noisy tables along it.
+
+    Attributes
+    ----------
+    flavour : "theta" bounds the size of each joint table so that its average cell is worth theta times its noise;
+        "degree" allows `degree` parents. Example: `flavour = "theta"`, `theta = [4, 8, 20]`.
+    theta : for the flavour "theta": how many times its noise an average cell is worth at least; larger means smaller tables.
+        Example: `theta = [4, 8, 20]`, `flavour = "theta"`.
+    degree : for the flavour "degree": parents of a column, at most. Example: `degree = [1, 2]`, `flavour = "degree"`.
+    epsilon_split : share of the budget for the structure, in (0, 1); the rest is for the tables.
+        Example: `epsilon_split = [0.1, 0.3]`.
+    selector : the private choice mechanism for the structure. Example: `selector = "exponential"`.
+
+    Examples
+    --------
+    >>> PrivBayes(flavour="theta", theta=0.5, epsilon_split="0.3").guarantee
+    'pure'
+    """
+
+    words: ClassVar[str] = (
+        "PrivBayes (Zhang et al., SIGMOD 2014): a Bayesian network is chosen privately, its small tables are measured with "
+        "noise, and rows are drawn column by column."
+    )
+    draft: ClassVar[Mapping[str, object]] = {"flavour": "theta", "theta": [4, 8, 20], "epsilon_split": [0.1, 0.3]}
+    family: Literal["privbayes"] = "privbayes"
+    flavour: Literal["theta", "degree"]
+    theta: float | None = Field(default=None, gt=0)
+    degree: int | None = Field(default=None, ge=1, le=8)
+    epsilon_split: Fraction = Field(gt=0, lt=1)
+    selector: Literal["permute_and_flip", "exponential"] = "permute_and_flip"
+    guarantee: ClassVar[Guaranteed] = "pure"
+
+    @model_validator(mode="after")
+    def _one_of(self) -> PrivBayes:
+        wanted, other = ("theta", "degree") if self.flavour == "theta" else ("degree", "theta")
+        if getattr(self, wanted) is None or getattr(self, other) is not None:
+            raise ValueError(f"flavour {self.flavour!r} needs {wanted!r} and must not have {other!r}")
+        return self
+
+    def charge(self, epsilon: Fraction) -> Charge:
+        return pure_charge(
+            GENERATION,
+            epsilon,
+            f"PrivBayes: structure {float(self.epsilon_split):g} of it by {self.selector.replace('_', ' ')}, "
+            "the rest for noisy tables (Zhang et al. 2014)",
+        )
+
+    def fit(self, private: PrivateCounts, charge: Charge, background: Background) -> BayesianNetwork:
+        """Choose the structure and measure the tables.
+
+        Privacy
+        -------
+        eps-DP, eps = pure_epsilon(charge), neighbours replace one record: structure eps1 and tables eps2 in sequence
+        (`mechanism`).
+        """
+        from synthrelease.candidates.generators.privbayes.mechanism import measured
+
+        epsilon = pure_epsilon(charge)
+        epsilon_structure = exact(self.epsilon_split) * epsilon
+        epsilon_tables = epsilon - epsilon_structure
+        parent_sets = self._parent_sets(private.n, private.layout, epsilon_tables)
+        tables = private.spend(
+            charge,
+            partial(
+                measured,
+                n=private.n,
+                parent_sets=parent_sets,
+                epsilon_structure=epsilon_structure,
+                epsilon_tables=epsilon_tables,
+                selector=self.selector,
+                entropy=private.entropy,
+            ),
+        )
+        return build_network(tables, private.n, private.layout, background.plausibility, private.entropy.generator())
+
+    def effort(self, layout: Layout) -> float:
+        return float(self.degree or 0) + (1 / self.theta if self.theta else 0.0)
+
+    def seconds(self, layout: Layout, rows: int) -> float:
+        """Each column's choice looks at up to `MOST_PAIRS` tables of the cells that occur; each measured cell gets noise.
+
+        How many cells theta leaves depends on the budget: an epsilon of 4 is supposed.
+        """
+        sizes = sorted(layout.sizes, reverse=True)
+        choices = sum(min(MOST_PAIRS, 2**column) for column in range(len(sizes)))
+        if self.theta:
+            measured = 2 * rows / self.theta
+        else:
+            measured = len(sizes) * min(math.prod(sizes[: 1 + int(self.degree or 0)]), DENSE_LIMIT) / 4
+        return 0.1 + 1.1e-9 * choices * min(rows, layout.n_cells) + 1e-7 * measured
+
+    def peak_cells(self, layout: Layout) -> int:
+        return BayesianNetwork.peak_cells(layout)
+
+    def _parent_sets(self, n: int, layout: Layout, epsilon_tables: Fraction) -> ParentSets:
+        """The parent sets that each column may choose from the columns already placed.
+
+        All maximal ones, or, where that is more than the column's share of `MOST_PAIRS`, as many by the rule of `parent_sets`.
+
+        Privacy
+        -------
+        No private data: a function of n, the sizes, the hyperparameters and the columns placed before.
+        """
+        sizes = layout.sizes
+        if self.theta is None:
+            most, bound = int(self.degree or 0), float(DENSE_LIMIT)
+        else:
+            most, bound = len(sizes), min(n * float(epsilon_tables) / (2 * len(sizes) * self.theta), DENSE_LIMIT)
+        # a column of one bin tells nothing, and an array has only so many axes
+        telling = [column for column, size in enumerate(sizes) if size > 1]
+
+        def sets(column: int, placed: Sequence[int]) -> list[tuple[int, ...]]:
+            limit = max(1, MOST_PAIRS // (len(sizes) - len(placed)))
+            there = [other for other in telling if other in placed]
+            return competing_sets(sizes, there, bound / sizes[column], most, limit)
+
+        return sets

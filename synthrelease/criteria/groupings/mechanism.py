@@ -1,0 +1,268 @@
+"""The private half of the criteria of groups: what the rows of every group of the table come to, beside a candidate's.
+
+Private: the counts of the table by group and bin, and the own values of its rows. Out: exact figures, for `criteria.mechanism`
+alone, which adds the noise; the same functions look at a candidate, which is public, and whose numbers stand in the classes
+here.
+
+Neighbours replace one record: one row less in a group, and one more. A share, an excess and a cumulated share of a group of m
+released rows so move by 1/m at most, the excess beyond a window by 1, a resized mean by the width of the range over its size
+(theory 3.3, conditional means, 3.11, 3.12 and 3.14). Counts are whole numbers; a mean is a correctly rounded sum.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+
+from synthrelease.criteria.groupings import Grouping
+from synthrelease.domain.counts import Counts
+from synthrelease.domain.own_values import BinnedCounts, atoms_of
+from synthrelease.domain.schema import Binning, Layout, Transformation
+
+_PRODUCTS = 2**30
+"""Counts of which 64 bits hold the difference of two products."""
+
+
+def furthest_mean_of_groups(
+    counts: Counts,
+    rows: RowsOfGroups,
+    groups: Sequence[Grouping],
+    sizes: Sequence[np.ndarray],
+    targets: Sequence[np.ndarray],
+) -> float:
+    """The largest difference of a resized mean of any group from its target."""
+    worst = 0.0
+    for group, size, target in zip(groups, sizes, targets, strict=True):
+        means = resized_means(*rows.of_original(counts, group), size)
+        worst = max(worst, float(np.abs(means - target).max()))
+    return worst
+
+
+def largest_excess(counts: Counts, windows: Sequence[Windows], n: int) -> float:
+    """The most rows beyond any window, as a share of n."""
+    return max(int(window.excess(counts).max()) / (window.q.denominator * n) for window in windows)
+
+
+def largest_error(counts: Counts, found: Sequence[SharesOfGroups | DistributionsOfGroups]) -> float:
+    """The largest error of a share of any group."""
+    return max(float(each.errors(counts).max()) for each in found)
+
+
+def groups_of_cells(table: Counts, grouping: Grouping) -> np.ndarray:
+    """(n_cells,) the group of every cell of a table; -1 for none."""
+    return grouping.into[table.digits(grouping.column)]
+
+
+def sizes(table: Counts, groups: np.ndarray, inside: np.ndarray, n_groups: int) -> np.ndarray:
+    """(n_groups,) exact numbers of rows of every group in the cells that are `inside`.
+
+    Parameters
+    ----------
+    groups : (n_cells,) the group of every cell; -1 for none.
+    inside : (n_cells,) which cells count.
+    """
+    counted = inside & (groups >= 0)
+    return np.bincount(groups[counted], weights=table.counts[counted], minlength=n_groups).astype(np.int64)
+
+
+def excess_of_shares(hits: np.ndarray, rows: np.ndarray, our_hits: np.ndarray, ours: np.ndarray) -> np.ndarray:
+    """hits m - h rows, elementwise: m times how many hits more there are than a share h/m of the rows.
+
+    Whole numbers, Python's own where 64 bits might not hold the products.
+
+    Parameters
+    ----------
+    our_hits, ours : h and m, those of a candidate.
+    """
+    if max(int(rows.max(initial=0)), int(ours.max(initial=0))) > _PRODUCTS:
+        hits, rows, ours = hits.astype(object), rows.astype(object), ours.astype(object)
+    return np.asarray(hits * ours - our_hits * rows)
+
+
+def rows_of_bins(table: Counts, column: int, grouping: Grouping, n_bins: int) -> Counts:
+    """The rows of a table by group and bin of a column; those in no group are left out."""
+    groups = groups_of_cells(table, grouping)
+    counted = groups >= 0
+    places = groups[counted] * n_bins + table.digits(column)[counted]
+    return Counts(Layout(columns=("group", "bin"), sizes=(len(grouping), n_bins)), places, table.counts[counted])
+
+
+@dataclass(frozen=True, kw_only=True)
+class RowsOfGroups:
+    """Exact counts, and sums of distances from a public centre, of the rows of every group.
+
+    Attributes
+    ----------
+    centre : the middle of the range.
+    own : whether rows of the original count by their own values, or by the numbers of their released bins.
+    """
+
+    column: str
+    transformation: Transformation
+    range: tuple[float, float]
+    centre: float
+    own: bool
+
+    def of_released(self, table: Counts, grouping: Grouping) -> tuple[np.ndarray, np.ndarray]:
+        """(n_groups,) counts and sums of a table on the released bins, each row by the number that stands for its bin."""
+        cells = rows_of_bins(table, self._place, grouping, len(self.transformation.binning(self.column)))
+        return sums_of_rows(cells, self._clipped(self.transformation.numbers(self.column)))
+
+    def of_original(self, table: Counts, grouping: Grouping) -> tuple[np.ndarray, np.ndarray]:
+        """(n_groups,) counts and sums of the original, which is counted by group and value once for all candidates."""
+        if not self.own:
+            return self.of_released(table, grouping)
+        atoms = self.transformation.schema[self.column].atoms
+
+        def counted() -> Counts:
+            into = grouping.into[self.transformation.maps[grouping.column]]
+            rows, on_atoms = atoms_of(table, self.transformation), replace(grouping, into=into)
+            return rows_of_bins(rows, self._place, on_atoms, len(atoms))
+
+        key = ("values by group", self.column, grouping.name)
+        cells = table.kept(key, counted) if isinstance(table, BinnedCounts) else counted()
+        return sums_of_rows(cells, self._clipped(atoms.known_numbers))
+
+    @property
+    def _place(self) -> int:
+        return self.transformation.layout.index(self.column)
+
+    def _clipped(self, numbers: np.ndarray) -> np.ndarray:
+        return np.clip(numbers, *self.range) - self.centre
+
+
+def sums_of_rows(cells: Counts, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(n_groups,) counts, exact, and sums of the numbers, correctly rounded sums of products that are.
+
+    Rows in a bin that is not a number (missing values) count in neither.
+
+    Parameters
+    ----------
+    cells : rows by group and bin.
+    """
+    n_groups, n_bins = cells.layout.sizes
+    members, bins = np.divmod(cells.codes, n_bins)
+    counted = np.isfinite(numbers)[bins]
+    members, bins, rows = members[counted], bins[counted], cells.counts[counted]
+    counts = np.bincount(members, weights=rows, minlength=n_groups).astype(np.int64)
+    products, ends = rows * numbers[bins], np.searchsorted(members, np.arange(n_groups + 1)).tolist()
+    return counts, np.array([math.fsum(products[start:stop].tolist()) for start, stop in pairwise(ends)])
+
+
+def resized_means(counts: np.ndarray, sums: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """Deterministic resized mean of every group: short groups are filled up with 0, the middle of the range.
+
+    Theory 3.3, conditional means.
+    """
+    return sums / np.maximum(counts, sizes)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Windows:
+    """For one grouping and one quantile: the bins around the candidate's quantile of every group.
+
+    `middle` (n_groups,) is the bin of the candidate's quantile, -1 for a group without rows; `present` the number of bins that
+    hold values.
+    """
+
+    grouping: Grouping
+    column: int
+    present: int
+    within: int
+    q: Fraction
+    middle: np.ndarray
+
+    @property
+    def void(self) -> bool:
+        return bool((self.middle < 0).any())
+
+    def excess(self, counts: Counts) -> np.ndarray:
+        """(n_groups,) denominator of q times max(B - q n_g, A - (1 - q) n_g): whole numbers."""
+        bins, groups, n_groups = counts.digits(self.column), groups_of_cells(counts, self.grouping), len(self.grouping)
+        values, middle = bins < self.present, self.middle[np.maximum(groups, 0)]
+        rows = sizes(counts, groups, values, n_groups)
+        below = sizes(counts, groups, values & (bins < middle - self.within), n_groups)
+        above = sizes(counts, groups, values & (bins > middle + self.within), n_groups)
+        over, under = self.q.numerator, self.q.denominator
+        return np.maximum(under * below - over * rows, under * above - (under - over) * rows)
+
+
+def quantile_bins(table: Counts, grouping: Grouping, column: int, present: int, q: Fraction) -> np.ndarray:
+    """(n_groups,) the lowest bin at or below which at least a share q of a group's rows with a value lies; -1 without rows."""
+    bins, groups = table.digits(column), groups_of_cells(table, grouping)
+    counted = np.flatnonzero((groups >= 0) & (bins < present))
+    order = counted[np.lexsort((bins[counted], groups[counted]))]
+    ends = np.searchsorted(groups[order], np.arange(len(grouping) + 1))
+    found = np.full(len(grouping), -1, dtype=np.int64)
+    for group, (start, stop) in enumerate(zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)):
+        if start < stop:
+            reached = np.cumsum(table.counts[order[start:stop]])
+            found[group] = bins[order[start + int(np.searchsorted(reached, math.ceil(q * int(reached[-1]))))]]
+    return found
+
+
+@dataclass(frozen=True, kw_only=True)
+class SharesOfGroups:
+    """The rows of every group in the candidate, and those among them that meet the condition: (n_groups,) each."""
+
+    grouping: Grouping
+    column: int
+    meets: np.ndarray
+    present: int
+    rows: np.ndarray
+    hits: np.ndarray
+
+    @classmethod
+    def counted(cls, table: Counts, grouping: Grouping, column: int, meets: np.ndarray, present: int) -> SharesOfGroups:
+        bare = cls(grouping=grouping, column=column, meets=meets, present=present, rows=np.zeros(0), hits=np.zeros(0))
+        rows, hits = bare.of(table)
+        return cls(grouping=grouping, column=column, meets=meets, present=present, rows=rows, hits=hits)
+
+    def of(self, table: Counts) -> tuple[np.ndarray, np.ndarray]:
+        """Rows with a value, and rows that meet the condition, of every group of a table."""
+        bins, groups = table.digits(self.column), groups_of_cells(table, self.grouping)
+        values, n_groups = bins < self.present, len(self.grouping)
+        return sizes(table, groups, values, n_groups), sizes(table, groups, values & self.meets[bins], n_groups)
+
+    def excess(self, table: Counts) -> np.ndarray:
+        """(n_groups,) m_g (a_g - p_g n_g): exact whole numbers."""
+        rows, hits = self.of(table)
+        return excess_of_shares(hits, rows, self.hits, self.rows)
+
+    def errors(self, table: Counts) -> np.ndarray:
+        """(n_groups,) |a_g - p_g n_g| / m_g: each the quotient of two whole numbers below 2^81, rounded to 2^-51 of itself."""
+        sizes = np.maximum(self.rows, 1).astype(float)
+        return np.abs(self.excess(table)).astype(float) / sizes**2
+
+
+@dataclass(frozen=True, kw_only=True)
+class DistributionsOfGroups:
+    """The rows of every group of a candidate's table at or below every bin of a column."""
+
+    table: Counts
+    grouping: Grouping
+    column: int
+    binning: Binning
+
+    @cached_property
+    def released(self) -> np.ndarray:
+        """(n_groups, n_present) those of the candidate; the last are all."""
+        return self.cumulated(self.table)
+
+    def cumulated(self, table: Counts) -> np.ndarray:
+        """(n_groups, n_present) rows of every group of a table at or below every bin, exact."""
+        bins = len(self.binning)
+        rows = rows_of_bins(table, self.column, self.grouping, bins).dense().reshape(len(self.grouping), bins)
+        return np.cumsum(rows[:, : self.binning.present], axis=1)
+
+    def errors(self, table: Counts) -> np.ndarray:
+        """(n_groups, n_present) |a_gt - p_gt n_g| / m_g, each the quotient of two whole numbers below 2^81."""
+        theirs, sizes = self.cumulated(table), self.released[:, -1:]
+        excess = excess_of_shares(theirs, theirs[:, -1:], self.released, sizes)
+        return np.abs(excess).astype(float) / np.maximum(sizes, 1).astype(float) ** 2

@@ -1,0 +1,291 @@
+"""The private half of the regressions: what the rows of the table add to moments, to Newton steps and to mean errors.
+
+Private: the numbers of the rows that have all columns, how many have them, and exact sums over these. Out: noisy moment sums
+(`noisy_moments`), and exact figures for `criteria.mechanism` alone, which adds the noise.
+
+Neighbours replace one record. What a record adds is a function of its own numbers alone, computed number by number, so a sum
+moves by what one record adds less what the other adds; each public half bounds that over all records that the rules allow, by
+the same steps on intervals (theory 3.4, 3.5, 3.8 and 3.13). Moments are whole numbers; other sums are correctly rounded.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from synthrelease.criteria.records import Records, RegressionColumns, StandardUnits
+from synthrelease.domain.counts import Counts
+from synthrelease.domain.own_values import BinnedCounts, atoms_of
+from synthrelease.domain.schema import Binning, Layout, Transformation
+
+if TYPE_CHECKING:
+    from synthrelease.randomness import SystemEntropy
+
+MOST = 2**20
+"""Largest integer that one record adds to a moment; finer grids would not lower the noise visibly."""
+
+
+class PublicLine(Protocol):
+    """target = intercept + features @ coefficients: public."""
+
+    @property
+    def intercept(self) -> float: ...
+
+    @property
+    def coefficients(self) -> np.ndarray: ...
+
+
+class Guess(PublicLine, Protocol):
+    """A public guess of the line, and typical values of the features."""
+
+    @property
+    def centres(self) -> np.ndarray: ...
+
+    @property
+    def spreads(self) -> np.ndarray: ...
+
+
+class MomentsOfRecords(Protocol):
+    """What is public about moments: `functional_mechanism.Design` says it, and proves the sensitivity."""
+
+    @property
+    def prior(self) -> Guess: ...
+
+    @property
+    def scales(self) -> np.ndarray: ...
+
+    @property
+    def counted(self) -> bool: ...
+
+    @property
+    def sensitivity(self) -> int: ...
+
+
+class StepOfRecords(Protocol):
+    """What is public about a Newton step from a candidate's line; the class of the criterion proves the sensitivity."""
+
+    @property
+    def units(self) -> StandardUnits: ...
+
+    @property
+    def inverse(self) -> np.ndarray: ...
+
+    @property
+    def rows(self) -> int: ...
+
+
+class LinearStep(StepOfRecords, Protocol):
+    """With the candidate's line, and what its predictions are clipped to."""
+
+    @property
+    def line(self) -> PublicLine: ...
+
+    @property
+    def allowed(self) -> tuple[float, float]: ...
+
+
+class LogisticStep(StepOfRecords, Protocol):
+    """With the candidate's coefficients, the intercept first."""
+
+    @property
+    def coefficients(self) -> np.ndarray: ...
+
+
+def released_records(table: Counts, columns: RegressionColumns, transformation: Transformation) -> Records:
+    """The rows of a table on the bins of a transformation, each with the numbers of its bins of the representation."""
+    present = [transformation.binning(name) for name in columns.names]
+    return records_of_cells(sub_table(table, columns.names, present, columns.wanted), columns.numbers)
+
+
+def original_records(table: Counts, columns: RegressionColumns, transformation: Transformation) -> Records:
+    """The rows of the original, on the bins of a transformation. Each record's values are its own, whatever others are."""
+    if not columns.own:
+        return released_records(table, columns, transformation)
+
+    def projected() -> Counts:
+        return atoms_of(table, transformation).project([columns.schema.layout.index(name) for name in columns.names])
+
+    found = table.kept(("records", columns.names), projected) if isinstance(table, BinnedCounts) else projected()
+    numbers = [columns.of_atoms(*each) for each in zip(columns.names, columns.wanted, columns.numbers, strict=True)]
+    values = np.column_stack([axis[found.digits(place)] for place, axis in enumerate(numbers)])
+    whole = np.isfinite(values).all(axis=1)
+    return Records(values=values[whole], counts=found.counts[whole])
+
+
+def records_of_cells(rows: np.ndarray, numbers: Sequence[np.ndarray]) -> Records:
+    """The rows of a table, given over the product of bins, the target's varying fastest, by the numbers of these bins."""
+    occupied = np.flatnonzero(rows)
+    digits = np.unravel_index(occupied, [len(axis) for axis in numbers])
+    values = [axis[digit] for axis, digit in zip(numbers, digits, strict=True)]
+    return Records(values=np.column_stack(values), counts=rows[occupied])
+
+
+def sub_table(table: Counts, columns: tuple[str, ...], present: Sequence[Binning], wanted: Sequence[Binning]) -> np.ndarray:
+    """(n_cells,) counts over the product of the wanted bins of `columns`, the last column varying fastest.
+
+    Rows that lack a value in one of the columns are left out, and so are the bins of missing values.
+    """
+    into = {table.layout.index(column): now.map_to(then) for column, now, then in zip(columns, present, wanted, strict=True)}
+    layout = Layout(columns=columns, sizes=tuple(binning.present for binning in wanted))
+    digits = [bins[table.digits(index)] for index, bins in into.items()]
+    valued = np.all([bins < size for bins, size in zip(digits, layout.sizes, strict=True)], axis=0)
+    return Counts(layout, layout.codes([bins[valued] for bins in digits]), table.counts[valued]).dense()
+
+
+def noisy_moments(
+    counts: Counts,
+    columns: RegressionColumns,
+    transformation: Transformation,
+    design: MomentsOfRecords,
+    epsilon: Fraction,
+    entropy: SystemEntropy,
+) -> np.ndarray:
+    """The moment sums of the table with noise."""
+    return noisy_sums(original_records(counts, columns, transformation), design, epsilon, entropy)
+
+
+def noisy_sums(records: Records, design: MomentsOfRecords, epsilon: Fraction, entropy: SystemEntropy) -> np.ndarray:
+    """(k,) moment sums of a private table on the integer grid, with noise.
+
+    Parameters
+    ----------
+    records : the private records that have all columns.
+
+    Privacy
+    -------
+    eps-DP, neighbours replace one record: the sums are exact sums of integers, each a function of one record alone
+    (`real_moments`). Replacing one record changes them in l1 by at most sum_k |t_k(z) - t_k(z')| <= 2 max_z sum_k
+    |t_k(z)| <= design.sensitivity, over all records z that the public domain allows: `Design.largest_moments` bounds each
+    |t_k(z)| in the cell of z, rounding included. A record that lacks a column adds 0, so that replacing it changes less. Each
+    sum gets discrete Laplace noise of scale sensitivity / eps.
+    """
+    from synthrelease.randomness import discrete_laplace  # here, for readers of a release have no use for it
+
+    sums = records.counts @ moments(records.values, design)
+    return discrete_laplace(sums, sensitivity=design.sensitivity, epsilon=epsilon, entropy=entropy)
+
+
+def moments(records: np.ndarray, design: MomentsOfRecords) -> np.ndarray:
+    """(n, k) integers that each of some (n, d + 1) records adds to the moment sums.
+
+    Raises
+    ------
+    ValueError : when a moment is not a number that an integer can be made of: it would become the lowest of all.
+    """
+    return rounded(real_moments(records, design), design.scales)
+
+
+def rounded(moments: np.ndarray, scales: np.ndarray) -> np.ndarray:
+    """Real moments as whole numbers. Raises ValueError as `moments`."""
+    rounded = np.rint(moments * scales)
+    if not (np.abs(rounded) <= MOST).all():
+        raise ValueError("expected finite moments of at most the resolution in every possible cell")
+    return rounded.astype(np.int64)
+
+
+def real_moments(records: np.ndarray, design: MomentsOfRecords) -> np.ndarray:
+    """(n, k): features, their products (upper triangle), residual, residual times each feature; 1 before, if `counted`.
+
+    A record's numbers are a function of the record alone, whatever records are looked at with it: single numbers are added
+    and multiplied, feature by feature in the order of the features. A matrix product adds in an order that depends on how
+    many rows it has, so that the last bit of a record's moments, and with it where they are rounded to, would depend on the
+    other records.
+
+    Parameters
+    ----------
+    records : (n, d + 1) values of the features, and last of the target.
+    """
+    features, target = records[:, :-1], records[:, -1]
+    standard = (features - design.prior.centres) / design.prior.spreads
+    residual = target - design.prior.intercept
+    for feature, coefficient in zip(features.T, design.prior.coefficients, strict=True):
+        residual = residual - feature * coefficient
+    return all_moments(standard, residual, design.counted)
+
+
+def all_moments(standard: np.ndarray, residual: np.ndarray, counted: bool) -> np.ndarray:
+    """(n, k) from standardised features and residuals, or from bounds of both: elementwise."""
+    rows, columns = np.triu_indices(standard.shape[1])
+    products = standard[:, rows] * standard[:, columns]
+    one = [np.ones(len(residual))] if counted else []
+    return np.column_stack([*one, standard, products, residual, standard * residual[:, None]])
+
+
+def distance_of_steps(counts: Counts, columns: RegressionColumns, transformation: Transformation, step: LinearStep) -> float:
+    """The sum over the slopes of how far one Newton step of the table's rows moves them."""
+    records = original_records(counts, columns, transformation)
+    shares = steps_of_records(records.values, step) * records.counts[:, None]
+    return math.fsum(abs(math.fsum(each.tolist())) for each in shares.T) / step.rows
+
+
+def steps_of_records(records: np.ndarray, step: LinearStep) -> np.ndarray:
+    """(n, d) v(z) of each of some (n, d + 1) records, by single sums and products: a function of the record alone."""
+    parts = list(in_units(records[:, :-1], step.units).T)
+    steps = [added(0.0, parts, slopes) for slopes in step.inverse.T.tolist()]
+    prediction = added(step.line.intercept, list(records.T[:-1]), step.line.coefficients.tolist())
+    residuals = records[:, -1] - np.clip(prediction, *step.allowed)
+    return np.column_stack([each * residuals for each in steps])
+
+
+def largest_logistic_step(
+    counts: Counts, columns: RegressionColumns, transformation: Transformation, step: LogisticStep
+) -> float:
+    """How far one Newton step of the table's rows moves the slope that it moves most."""
+    return max(abs(change) for change in logistic_steps(original_records(counts, columns, transformation), step))
+
+
+def logistic_steps(records: Records, step: LogisticStep) -> list[float]:
+    """(d,) sum of v_j over some records, over m."""
+    shares = logistic_steps_of_records(records.values, step) * records.counts[:, None]
+    return [math.fsum(each.tolist()) / step.rows for each in shares.T]
+
+
+def logistic_steps_of_records(records: np.ndarray, step: LogisticStep) -> np.ndarray:
+    """(n, d) v(z) of each of some (n, d + 1) records, by single sums and products: a function of the record alone."""
+    parts = list(in_units(records[:, :-1], step.units).T)
+    start, *slopes = step.coefficients.tolist()
+    residuals = records[:, -1] - probability(added(start, parts, slopes))
+    return np.column_stack([added(first, parts, rest) * residuals for first, *rest in step.inverse.T.tolist()[1:]])
+
+
+def difference_of_mean_errors(
+    counts: Counts,
+    columns: RegressionColumns,
+    transformation: Transformation,
+    lines: tuple[PublicLine, PublicLine],
+    allowed: tuple[float, float],
+    rows: int,
+) -> float:
+    """|sum of what the absolute errors of the table's rows by two lines differ| over a public number of rows."""
+    records = original_records(counts, columns, transformation)
+    ours, theirs = (absolute_errors(records.values, line, *allowed) for line in lines)
+    return abs(math.fsum((records.counts * (ours - theirs)).tolist())) / rows
+
+
+def absolute_errors(records: np.ndarray, model: PublicLine, lowest: float, highest: float) -> np.ndarray:
+    """(n,) |target - prediction|, both clipped, of a line for each of some (n, d + 1) records: each by itself."""
+    prediction = np.full(len(records), model.intercept)
+    for feature, slope in zip(records.T, model.coefficients, strict=False):
+        prediction = prediction + feature * slope
+    return np.abs(np.clip(prediction, lowest, highest) - np.clip(records[:, -1], lowest, highest))
+
+
+def in_units(features: np.ndarray, units: StandardUnits) -> np.ndarray:
+    """(n, d) features of records in standard units, number by number."""
+    return (features - units.centres) / units.deviations
+
+
+def added(start: float, parts: Sequence[np.ndarray], slopes: Sequence[float]) -> np.ndarray:
+    """start + slope * part + slope * part + ..., one after the other, number by number: of each record by itself."""
+    found = np.full(len(parts[0]), start)
+    for part, slope in zip(parts, slopes, strict=True):
+        found = found + part * slope
+    return found
+
+
+def probability(scores: np.ndarray) -> np.ndarray:
+    return 1 / (1 + np.exp(-np.clip(scores, -700, 700)))

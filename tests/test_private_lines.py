@@ -1,0 +1,147 @@
+"""Every line through which a private record can pass is in a file that docs/architecture.md names, and there are so many."""
+
+from __future__ import annotations
+
+import ast
+import re
+from functools import cache
+
+import pytest
+
+from tests.conftest import ROOT
+from tests.helpers.private_values import DOORS, Followed
+
+pytestmark = pytest.mark.slow
+
+PACKAGE = ROOT / "synthrelease"
+TREES = {path.relative_to(PACKAGE).as_posix(): ast.parse(path.read_text()) for path in sorted(PACKAGE.rglob("*.py"))}
+MECHANISMS = {path for path in TREES if path.endswith("/mechanism.py")}
+
+DOCUMENT = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+SECTION = DOCUMENT.partition("## Every private line")[2].partition("\n## ")[0]
+ROWS = [
+    (set(re.findall(r"`([\w/]+\.py)`", files)), int(lines.replace(",", "")))
+    for files, lines in re.findall(r"^\| (`[^|]+`) \| ([\d,]+) \|", SECTION, re.MULTILINE)
+]
+LISTED = set[str]().union(*(files for files, _ in ROWS))
+(STATED,) = (int(number.replace(",", "")) for number in re.findall(r"\*\*([\d,]+) lines\*\*", SECTION))
+
+
+def lines_of(files: set[str]) -> int:
+    return sum(len((PACKAGE / file).read_text(encoding="utf-8").splitlines()) for file in files)
+
+
+@cache
+def followed() -> Followed:
+    return Followed(TREES)
+
+
+def test_the_document_names_every_file_that_a_private_value_is_handed_to_and_no_other() -> None:
+    enclave = {path for path in TREES if path.startswith("enclave/")}  # where rows are read, every line counts
+    assert followed().files | enclave | MECHANISMS == LISTED
+
+
+def test_the_document_says_how_many_lines_they_have() -> None:
+    assert [(sorted(files), stated) for files, stated in ROWS if abs(lines_of(files) - stated) > max(10, stated // 20)] == []
+    assert STATED - 300 <= lines_of(LISTED) <= STATED
+    assert sum(len(files) for files, _ in ROWS) == len(LISTED)
+
+
+def test_what_is_handed_to_spend_stands_in_a_mechanism() -> None:
+    assert followed().unknown == []
+    assert {place.path for place in followed().handed} <= MECHANISMS
+
+
+def test_private_halves_are_loaded_where_they_spend() -> None:
+    """At the top of a file only another private half imports one; the audit, which has made-up tables, may."""
+
+    def at_the_top(tree: ast.Module) -> set[str]:
+        found = {node.module or "" for node in tree.body if isinstance(node, ast.ImportFrom)}
+        return {module for module in found if module.endswith(".mechanism")}
+
+    assert {path for path in TREES if at_the_top(TREES[path]) and not path.startswith("audit/")} <= MECHANISMS
+
+
+def test_no_folder_has_another_name_for_its_private_half() -> None:
+    """A name `mechanism` of the folder's own would be overwritten when the file of that name is loaded."""
+    for path in MECHANISMS:
+        tree = TREES[path.replace("mechanism.py", "__init__.py")]
+        names = {
+            alias.asname or alias.name for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for alias in node.names
+        }
+        names |= {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+        assert "mechanism" not in names, path
+
+
+@pytest.mark.parametrize("path", sorted(MECHANISMS))
+def test_a_private_half_says_what_goes_in_what_comes_out_and_why_it_is_private(path: str) -> None:
+    said = ast.get_docstring(TREES[path]) or ""
+    assert said.startswith("The private half of ")
+    words = " ".join(said.split())
+    assert "Private: " in words
+    assert "Out: " in words
+    assert re.search("[Nn]eighbours", words)
+    assert re.search(r"sensitivity|\bmoves?\b", words)
+
+
+def test_who_holds_a_closed_door() -> None:
+    """They can open it with `spend` alone."""
+    found = {
+        path.split("/")[0].removesuffix(".py")
+        for path, tree in TREES.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.arg) and node.annotation and set(re.findall(r"\w+", ast.unparse(node.annotation))) & set(DOORS)
+    }
+    of_public_data = {"rehearsal", "drafting", "audit"}
+    assert found - of_public_data == {"enclave", "candidates", "criteria", "releasing"}
+
+
+KIND = "from synthrelease.criteria.scores import Query\nfrom synthrelease.domain.counts import Counts\n"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "def query():\n    return Query(sensitivity=1.0, figure=lambda counts: 0.0)",
+        "def query():\n    def own(counts):\n        return 0.0\n    return Query(sensitivity=1.0, figure=own)",
+        "class Mine:\n    def query(self):\n        return Query(sensitivity=1.0, figure=self.own)\n"
+        "    def own(self, counts: Counts) -> float:\n        return 0.0",
+        "def fit(private, charge):\n    return private.spend(charge, lambda counts: counts)",
+        "from functools import partial\ndef own(counts, n):\n    return n\n"
+        "def fit(private, charge):\n    asked = partial(own, n=1)\n    return private.spend(charge, asked)",
+    ],
+)
+def test_a_new_file_that_takes_private_counts_is_found(code: str) -> None:
+    assert "criteria/new_kind.py" in Followed(TREES | {"criteria/new_kind.py": ast.parse(KIND + code)}).files
+
+
+def test_what_a_private_half_hands_on_is_found_in_the_next_file() -> None:
+    added = {
+        "criteria/new_kind.py": ast.parse(
+            KIND + "from synthrelease.criteria.helping import helped\n"
+            "def query():\n    return Query(sensitivity=1.0, figure=lambda counts: helped(1, counts.project((0,)).counts))"
+        ),
+        "criteria/helping.py": ast.parse("def helped(n, values):\n    return values.sum()\ndef other(n):\n    return n"),
+    }
+    found = [place for place in Followed(TREES | added).private if place.path == "criteria/helping.py"]
+    assert [(place.name, place.private) for place in found] == [("helped", {"values"})]
+
+
+def test_what_has_noise_is_not_followed() -> None:
+    code = (
+        "from synthrelease.randomness import discrete_laplace\nfrom synthrelease.criteria.helping import helped\n"
+        "def own(counts):\n    return helped(discrete_laplace(counts.counts, sensitivity=1, epsilon=1, entropy=None))\n"
+        "def fit(private, charge):\n    return private.spend(charge, own)"
+    )
+    added = {
+        "criteria/new_kind.py": ast.parse(code),
+        "criteria/helping.py": ast.parse("def helped(values):\n    return values"),
+    }
+    files = Followed(TREES | added).files
+    assert "criteria/new_kind.py" in files
+    assert "criteria/helping.py" not in files
+
+
+def test_what_is_handed_to_spend_and_cannot_be_followed_is_found() -> None:
+    code = "def fit(self, private, charge):\n    return private.spend(charge, self.kinds[0])"
+    assert Followed(TREES | {"criteria/new_kind.py": ast.parse(code)}).unknown == [("criteria/new_kind.py", 2)]
