@@ -38,7 +38,7 @@ test: $(TEST)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/pytest -n $(WORKERS)
+	$(BIN)/pytest -n $(WORKERS) --dist worksteal
 
 # every part, with HOURS hours of draws; synthrelease audit alone takes minutes
 audit: $(CORE)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 
 
+LONG = tuple(f"tests/{name}" for name in ("whole/", "rehearsal/", "mutations/", "audit/", "drafting/"))
+"""Folders with tests of many seconds: they come first, so that no worker waits for another in the end."""
 NEEDS = {
     "nvss": ("SYNTHRELEASE_NVSS", "needs the NVSS file: set SYNTHRELEASE_NVSS to its path (see public_data/README.md)"),
     "wheelhouse": ("SYNTHRELEASE_WHEELHOUSE", "needs a wheelhouse: set SYNTHRELEASE_WHEELHOUSE to its path (docs/offline.md)"),
@@ -24,7 +28,16 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return "\npytestmark = pytest.mark.slow\n" in collection_path.read_text(encoding="utf-8") or None
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """What is imported and collected stays: the collector of garbage need not walk through it again and again meanwhile."""
+    gc.disable()
+    yield
+    gc.enable()
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: not item.nodeid.startswith(LONG))
     for marker, (variable, reason) in NEEDS.items():
         if not os.environ.get(variable):
             for item in items:

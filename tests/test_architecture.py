@@ -6,7 +6,7 @@ import ast
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -20,12 +20,13 @@ from synthrelease.criteria import CRITERIA
 from synthrelease.parts import PARTS
 from synthrelease.rehearsal.baselines import BASELINES
 from tests.conftest import ROOT
+from tests.helpers.late import Trees
 
 pytestmark = pytest.mark.slow
 
 PACKAGE = ROOT / "synthrelease"
 YAML = "bundle/yaml_text.py"
-TREES = {path.relative_to(PACKAGE).as_posix(): ast.parse(path.read_text()) for path in sorted(PACKAGE.rglob("*.py"))}
+TREES = Trees({path.relative_to(PACKAGE).as_posix(): path for path in sorted(PACKAGE.rglob("*.py"))})
 
 TABLE = re.findall(r"^\| (\d+) \| `([\w.]+)` \|", (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8"), re.MULTILINE)
 FLOORS = {room: int(floor) for floor, room in TABLE}
@@ -92,12 +93,12 @@ def test_no_two_classes_have_one_name() -> None:
     assert {name: paths for name, paths in found.items() if len(paths) > 1} == {}
 
 
-@pytest.mark.parametrize("path", TREES)
-def test_every_room_imports_only_from_rooms_below_it(path: str) -> None:
-    assert room(path) in FLOORS, f"{room(path)} has no place in the table of docs/architecture.md"
+def test_every_room_imports_only_from_rooms_below_it() -> None:
+    assert {room(path) for path in TREES} <= set(FLOORS), "a room has no place in the table of docs/architecture.md"
     above = {
-        name
-        for module in imported(TREES[path])
+        (path, name)
+        for path, tree in TREES.items()
+        for module in imported(tree)
         if module.startswith("synthrelease.")
         for name in [room_of_module(module)]
         if name != room(path) and FLOORS.get(name, 0) >= FLOORS[room(path)]
@@ -111,9 +112,12 @@ def test_the_table_of_rooms_agrees_with_itself_and_with_the_package() -> None:
     assert set(FLOORS) == {room(path) for path in TREES}
 
 
-MODULES = {
-    f"synthrelease/{path}".removesuffix(".py").removesuffix("/__init__").replace("/", "."): tree for path, tree in TREES.items()
-}
+MODULES = Trees(
+    {
+        f"synthrelease/{name}".removesuffix(".py").removesuffix("/__init__").replace("/", "."): path
+        for name, path in TREES.paths.items()
+    }
+)
 
 
 def kinds_of(package: str, tree: ast.Module) -> set[str]:
@@ -130,7 +134,7 @@ def options_of(tree: ast.Module) -> set[str]:
     return {f"synthrelease.parts.{name}.{floor}" for name in PARTS for floor in floors} & set(MODULES)
 
 
-def import_graph(modules: dict[str, ast.Module]) -> dict[str, set[str]]:
+def import_graph(modules: Mapping[str, ast.Module]) -> dict[str, set[str]]:
     """What each module imports of the others, wherever in the file: at its top, in a function, for types, as a kind or an
     option."""
     graph: dict[str, set[str]] = {module: kinds_of(module, tree) | options_of(tree) for module, tree in modules.items()}
@@ -170,7 +174,7 @@ def test_no_module_imports_another_in_a_circle_not_even_in_a_function_or_for_typ
     ],
 )
 def test_a_circle_is_found(code: str) -> None:
-    modules = MODULES | {"synthrelease.bounds.words": ast.parse(code)}
+    modules = {**MODULES, "synthrelease.bounds.words": ast.parse(code)}
     assert {"synthrelease.bounds.answer", "synthrelease.bounds.words"} <= set(circle(import_graph(modules)))
 
 
@@ -189,7 +193,11 @@ def test_a_dict_of_kinds_names_classes_that_are_there(package: str) -> None:
     assert {model.__module__ for model in REGISTRIES[package].values()} == named
 
 
-LATE = {module: node for module, tree in MODULES.items() for node in ast.walk(tree) if calls("at_first_use")(node)}
+LATE = [name for name, path in MODULES.paths.items() if "= at_first_use(" in path.read_text(encoding="utf-8")]
+
+
+def test_every_package_that_loads_late_is_among_those_of_the_next_test() -> None:
+    assert {module for module, tree in MODULES.items() if any(calls("at_first_use")(node) for node in nodes(tree))} == set(LATE)
 
 
 @pytest.mark.parametrize("package", LATE)
@@ -197,7 +205,8 @@ def test_what_is_loaded_at_first_use_is_what_types_are_told(package: str) -> Non
     """The imports for types and the names that are loaded late stand one below the other: they say the same."""
     branch = next(node for node in MODULES[package].body if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test))
     told = {alias.name: str(node.module) for node in branch.body if isinstance(node, ast.ImportFrom) for alias in node.names}
-    late = ast.literal_eval(LATE[package].args[1])  # type: ignore[attr-defined]
+    (call,) = [node for node in nodes(MODULES[package]) if calls("at_first_use")(node)]
+    late = ast.literal_eval(call.args[1])  # type: ignore[attr-defined]
     assert {name: f"{package}.{module}" for module, names in late.items() for name in names} == told
     for name, module in told.items():
         assert getattr(import_module(package), name) is getattr(import_module(module), name)
@@ -559,27 +568,30 @@ def closure(module: str) -> set[str]:
     """What is imported with a module: by it, by what it imports, and by the packages that they are in. Not in functions: a
     function that is called imports more (the test below counts what was)."""
 
-    def imports(name: str) -> set[str]:
-        found = set()
-        skipped = {
-            id(inner)
-            for node in ast.walk(MODULES[name])
-            if isinstance(node, ast.FunctionDef) or (isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test))
-            for inner in ast.walk(node)
-        }
-        for node in ast.walk(MODULES[name]):
-            if isinstance(node, ast.ImportFrom) and id(node) not in skipped:
-                found |= {node.module or "", *(f"{node.module}.{alias.name}" for alias in node.names)}
-        parts = name.split(".")
-        found |= options_of(MODULES[name])
-        return (found | {".".join(parts[:count]) for count in range(2, len(parts))}) & set(MODULES)
-
     reached, left = set[str](), {module}
     while left:
         name = left.pop()
         reached.add(name)
-        left |= imports(name) - reached - {"synthrelease"}
+        left |= imported_with(name) - reached - {"synthrelease"}
     return reached
+
+
+@cache
+def imported_with(name: str) -> frozenset[str]:
+    """What a module imports at its top, the options that it asks for, and the packages that it is in."""
+    found = set()
+    skipped = {
+        id(inner)
+        for node in nodes(MODULES[name])
+        if isinstance(node, ast.FunctionDef) or (isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test))
+        for inner in ast.walk(node)
+    }
+    for node in nodes(MODULES[name]):
+        if isinstance(node, ast.ImportFrom) and id(node) not in skipped:
+            found |= {node.module or "", *(f"{node.module}.{alias.name}" for alias in node.names)}
+    parts = name.split(".")
+    found |= options_of(MODULES[name])
+    return frozenset((found | {".".join(parts[:count]) for count in range(2, len(parts))}) & set(MODULES))
 
 
 def test_what_stands_alone_of_a_verification_imports_no_writer_and_can_be_read() -> None:
@@ -620,10 +632,10 @@ BEHIND_THE_DOOR = {"candidates", "enclave", "randomness", "releasing"}
 READ = [module for module in MODULES if module.partition(".")[2].startswith(("published", "bounds", "estimates"))]
 
 
-@pytest.mark.parametrize("module", [*READ, *sorted(kinds_of("synthrelease.criteria", MODULES["synthrelease.criteria"]))])
-def test_what_readers_load_imports_nothing_that_makes_candidates_and_no_noise(module: str) -> None:
+def test_what_readers_load_imports_nothing_that_makes_candidates_and_no_noise() -> None:
     """Not even the kinds of criteria: they import the door and the noise where they spend."""
-    assert {name.split(".")[1] for name in closure(module)}.isdisjoint(BEHIND_THE_DOOR)
+    for module in [*READ, *sorted(kinds_of("synthrelease.criteria", MODULES["synthrelease.criteria"]))]:
+        assert {name.split(".")[1] for name in closure(module)}.isdisjoint(BEHIND_THE_DOOR), module
 
 
 def loaded_by(code: str) -> set[str]:

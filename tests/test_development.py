@@ -39,7 +39,7 @@ def test_the_hooks_before_a_commit_are_what_make_test_checks_beside_the_tests() 
 
 
 def test_make_test_leaves_nothing_out_and_quick_what_is_slow() -> None:
-    assert recipe("test")[-1] == ".venv/bin/pytest -n $(WORKERS)"
+    assert recipe("test")[-1] == ".venv/bin/pytest -n $(WORKERS) --dist worksteal"
     assert recipe("quick")[-1] == '.venv/bin/pytest -m "not slow"'
 
 

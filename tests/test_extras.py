@@ -7,9 +7,11 @@ import sys
 
 import pytest
 
+from tests.helpers.late import library
+
 pytestmark = pytest.mark.slow
 
-pytest.importorskip("torch", reason="needs the extra: pip install torch==2.13.0, then synthrelease[smartnoise]")
+library("torch", reason="needs the extra: pip install torch==2.13.0, then synthrelease[smartnoise]")
 
 
 def test_smartnoise_can_be_imported_with_the_locked_versions() -> None:

@@ -9,8 +9,9 @@ import pytest
 
 from synthrelease.bundle.statistical.notes import with_note
 from synthrelease.published.table import NOTICE
+from tests.helpers.late import library
 
-pyreadstat = pytest.importorskip("pyreadstat", reason="needs the extra formats")
+pyreadstat = library("pyreadstat", reason="needs the extra formats")
 
 
 def written(folder: Path, rows: int) -> bytes:

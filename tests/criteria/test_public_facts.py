@@ -72,7 +72,10 @@ def test_a_mean_says_what_it_is_taken_over() -> None:
     assert isinstance(found, MeanError)
     assert (found.most, found.column, found.by, found.overall, found.criterion) == (0.5, "c", ("a",), False, "it")
     assert (found.lowest, found.highest, found.size_margin) == (0, 3, 0.1)
-    assert [limit.tolist() for limit in found.values] == [[0, 1, 2, 3]] * 2  # single values, clipped to the range
+    assert [limit.tolist() for limit in found.values] == [[0, 1, 2, 3]] * 2  # single values
+    narrow = criterion("conditional_mean", column="c", by=["a"], range=[1, 2], size_margin=0.1).known_error(0.5, facts())
+    assert isinstance(narrow, MeanError)
+    assert [limit.tolist() for limit in narrow.values] == [[1, 1, 2, 2]] * 2  # clipped to the range
 
 
 def test_pairs_say_which_bins_are_similar() -> None:

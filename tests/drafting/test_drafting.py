@@ -194,7 +194,7 @@ def test_the_example_of_a_rule_can_be_used(tmp_path: Path) -> None:
 
 
 def test_every_form_of_the_file_gives_the_same_draft(tmp_path: Path) -> None:
-    frame = clinic(600)
+    frame = clinic(600)[["Patient ID", "visit", "stay (days)", "ward", "smoker"]]  # whatever a form may write in its own way
     text = frame.to_csv(index=False)
     forms = {
         "dos.csv": text.replace("\n", "\r\n").encode(),

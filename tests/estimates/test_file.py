@@ -48,6 +48,7 @@ def discrete_laplace(scale: float, reach: int) -> dict[int, float]:
     return {z: (1 - a) / (1 + a) * a ** abs(z) for z in range(-reach, reach + 1)}
 
 
+@cache
 def differences(scale: float, reach: int) -> dict[int, float]:
     """The law of the difference of two noises: the estimate of one of two cells depends on it alone."""
     law, found = discrete_laplace(scale, reach), dict[int, float]()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from fractions import Fraction
 from itertools import count
@@ -49,7 +50,7 @@ class Holding:
 
 def wait_for(path: Path) -> None:
     while not path.exists():
-        pass
+        threading.Event().wait(0.02)  # a loop without it takes a core from the process that is waited for
 
 
 def first_is_slow(number: int, folder: Path) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from pathlib import Path
 from queue import Queue
 
 from tests.mutations.places import StaleMutation, changed, file_of
+from tests.mutations.rules import Derived
 
 ROOT = Path(__file__).resolve().parents[2]
 COPIED = ("synthrelease", "tests", "configs", "acceptance", "public_data", "docs", "pyproject.toml")
@@ -50,6 +52,15 @@ class Mutation:
     def file(self, root: Path = ROOT) -> Path:
         return file_of(self.place, root)
 
+    def applied(self, text: str, root: Path) -> str:
+        """The text of its file with the mutation. Raises StaleMutation unless each of its pieces is found exactly once."""
+        file = self.file(root)
+        for place, old, new in ((self.place, self.old, self.new), *self.also):
+            if file_of(place, root) != file:
+                raise StaleMutation(f"{place}: expected a place in {file.name}")
+            text = changed(text, place, old, new)
+        return text
+
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
@@ -59,38 +70,42 @@ class Outcome:
     output: str
 
     @property
-    def caught_by(self) -> str:
-        """The first test that failed, or could not be set up: its file and name."""
+    def test(self) -> str:
+        """The first test that failed, or could not be set up."""
         lines = [line for line in self.output.splitlines() if line.startswith(("FAILED ", "ERROR ")) and "::" in line]
-        file, _, name = lines[0].split(" - ")[0].partition(" ")[2].partition("::") if lines else ("", "", "")
+        return lines[0].split(" - ")[0].partition(" ")[2] if lines else ""
+
+    @property
+    def caught_by(self) -> str:
+        """Its file and name."""
+        file, _, name = self.test.partition("::")
         return f"{Path(file).name} :: {name.partition('[')[0]}" if name else ""
 
 
-def mutated(mutation: Mutation, root: Path = ROOT) -> str:
-    """The text of the file with the mutation. Raises StaleMutation unless each of its pieces is found exactly once."""
-    file = mutation.file(root)
-    text = file.read_text(encoding="utf-8")
+def mutated(mutation: Mutation | Derived, root: Path = ROOT) -> str:
+    """The text of the file with the mutation. Raises StaleMutation where its place is no longer found."""
     try:
-        for place, old, new in ((mutation.place, mutation.old, mutation.new), *mutation.also):
-            if file_of(place, root) != file:
-                raise StaleMutation(f"{place}: expected a place in {file.name}")
-            text = changed(text, place, old, new)
+        return mutation.applied(mutation.file(root).read_text(encoding="utf-8"), root)
     except StaleMutation as stale:
         raise StaleMutation(f"tests/mutations/of_*.py are stale, {mutation.name!r}: {stale}") from None
-    return text
 
 
 @contextmanager
 def copied_tree() -> Iterator[Path]:
-    """A copy of the package and its tests in a temporary folder; checks that Python imports the copy."""
+    """A copy of the package and its tests in a temporary folder; checks that Python imports the copy.
+
+    With byte code, which holds for a file as long as its time and size stay: a mutated file is compiled anew by each process,
+    none of which writes any, and gets its time back with its text.
+    """
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder).resolve()
         for name in COPIED:
             source = ROOT / name
             if source.is_dir():
-                shutil.copytree(source, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
+                shutil.copytree(source, copy / name)
             else:
                 shutil.copy(source, copy / name)
+        _python(copy, "-m", "compileall", "-q", "synthrelease")
         imported = _python(copy, "-c", "import synthrelease; print(synthrelease.__file__)").stdout.strip()
         if not Path(imported).resolve().is_relative_to(copy):
             raise RuntimeError("the copy of synthrelease is not the one that Python imports")
@@ -98,19 +113,21 @@ def copied_tree() -> Iterator[Path]:
 
 
 def run_tests(copy: Path, tests: Sequence[str]) -> Outcome:
-    """Run some tests of a copied tree until the first failure."""
+    """Run some tests of a copied tree until one fails; each is a file, a test, or some of a file: `-k 'this or that' file`."""
+    options = [word for test in tests for word in (shlex.split(test) if test.startswith("-k ") else [test])]
     try:
-        run = _python(copy, "-m", "pytest", "-x", "-p", "no:cacheprovider", "-p", "no:randomly", "-p", "no:xdist", *tests)
+        run = _python(copy, "-m", "pytest", "-x", "-p", "no:cacheprovider", "-p", "no:randomly", "-p", "no:xdist", *options)
     except subprocess.TimeoutExpired:
         return Outcome(verdict="hung", output="")
-    verdict = {0: "survived", 1: "caught"}.get(run.returncode, "broken")
+    none_of_these = run.returncode == 5 and "-k" in options
+    verdict = "survived" if none_of_these else {0: "survived", 1: "caught"}.get(run.returncode, "broken")
     return Outcome(verdict=verdict, output=run.stdout + run.stderr)
 
 
-def try_mutation(copy: Path, mutation: Mutation) -> Outcome:
+def try_mutation(copy: Path, mutation: Mutation | Derived) -> Outcome:
     """Apply a mutation to the copy, run its tests one after the other until one fails, and take it back."""
     file = mutation.file(copy)
-    original = file.read_text(encoding="utf-8")
+    original, known = file.read_bytes(), file.stat()
     file.write_text(mutated(mutation, copy), encoding="utf-8")
     try:
         for test in mutation.tests:
@@ -119,7 +136,8 @@ def try_mutation(copy: Path, mutation: Mutation) -> Outcome:
                 break
         return outcome
     finally:
-        file.write_text(original, encoding="utf-8")
+        file.write_bytes(original)
+        os.utime(file, ns=(known.st_atime_ns, known.st_mtime_ns))
 
 
 def _python(copy: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -129,7 +147,7 @@ def _python(copy: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def main(mutations: Sequence[Mutation], words: Sequence[str]) -> int:
+def main(mutations: Sequence[Mutation | Derived], words: Sequence[str]) -> int:
     """Try all mutations, or those whose name holds a word; 0 when each was caught. Writes the lines of what was tried."""
     chosen = [mutation for mutation in mutations if not words or any(word in mutation.name for word in words)]
     started = time.monotonic()
@@ -150,7 +168,7 @@ def main(mutations: Sequence[Mutation], words: Sequence[str]) -> int:
             return 2
         copies.put(copy)
 
-        def tried(mutation: Mutation) -> Outcome:
+        def tried(mutation: Mutation | Derived) -> Outcome:
             copy = copies.get()
             outcome = try_mutation(copy, mutation)
             copies.put(copy)
@@ -168,7 +186,7 @@ def main(mutations: Sequence[Mutation], words: Sequence[str]) -> int:
     return 0 if caught == len(chosen) else 1
 
 
-def write_table(names: Sequence[str], tried: Mapping[Mutation, Outcome]) -> None:
+def write_table(names: Sequence[str], tried: Mapping[Mutation | Derived, Outcome]) -> None:
     """Write docs/mutations.md: the lines of what was tried, and those of other mutations as they stand there."""
     known = TABLE.read_text(encoding="utf-8").splitlines() if TABLE.exists() else []
     lines = {line.split(" | ")[0].removeprefix("| "): line for line in known if line.startswith("| ")}
@@ -177,7 +195,7 @@ def write_table(names: Sequence[str], tried: Mapping[Mutation, Outcome]) -> None
         TABLE.write_text(table([lines[name] for name in names]), encoding="utf-8")
 
 
-def _line(mutation: Mutation, outcome: Outcome) -> str:
+def _line(mutation: Mutation | Derived, outcome: Outcome) -> str:
     test = outcome.caught_by or f"**{outcome.verdict}**"
     return f"| {mutation.name} | `{mutation.place}` | {mutation.breaks} | {test} |"
 
@@ -190,7 +208,8 @@ def table(lines: Sequence[str]) -> str:
         "",
         "Each line is a mistake that somebody could make in the code that privacy rests on. `make mutations` makes them one at",
         "a time in a copy of the package, runs the tests that should notice, and writes this file from what it saw. A mistake",
-        "that no test notices fails the run; so does one whose place in the code is no longer found.",
+        "that no test notices fails the run; so does one whose place in the code is no longer found. Those that are named by a",
+        "function follow from rules, wherever these find their pattern in the rooms that spend.",
         "",
         f"**{caught} of {len(lines)} are caught.**",
         "",

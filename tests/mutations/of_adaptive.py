@@ -14,23 +14,6 @@ RULES = f"{FOUND}::test_rules_are_exact_zeros_before_any_filter"
 
 OF_ADAPTIVE = (
     Mutation(
-        name="adaptive: a replaced record moves one count",
-        breaks="twice the claim: one count goes down and one goes up",
-        place="candidates.generators.adaptive.mechanism:Gaussian._noisy",
-        old="squared_sensitivity=CHANGE",
-        new="squared_sensitivity=1",
-        tests=(MOVED,),
-        core=True,
-    ),
-    Mutation(
-        name="adaptive, pure: a replaced record moves one count",
-        breaks="twice the claim: one count goes down and one goes up",
-        place="candidates.generators.adaptive.mechanism:Laplace._noisy",
-        old="sensitivity=CHANGE",
-        new="sensitivity=1",
-        tests=(MOVED,),
-    ),
-    Mutation(
         name="adaptive: weights left out of the sensitivity of a choice",
         breaks="a choice costs as many times its part as the largest weight",
         place="candidates.generators.adaptive.mechanism:PrivateTables.choice",
@@ -47,30 +30,12 @@ OF_ADAPTIVE = (
         tests=(LAW,),
     ),
     Mutation(
-        name="adaptive: choices are not taken off the budget",
-        breaks="more is spent than is charged",
-        place="candidates.generators.adaptive.mechanism:PrivateTables.choice",
-        old="self._take(part)",
-        new="pass",
-        tests=(BUDGET,),
-    ),
-    Mutation(
         name="adaptive: the budget may be passed",
         breaks="more is spent than is charged",
         place="candidates.generators.adaptive.mechanism:PrivateTables._take",
         old="not 0 < part <= self.left",
         new="part <= 0",
         tests=(BUDGET,),
-    ),
-    Mutation(
-        name="adaptive: the last look is not taken off the budget",
-        breaks="more is spent than is charged",
-        place="candidates.generators.adaptive.mechanism:PrivateTables.bins",
-        old="self._take(part)",
-        new="pass",
-        tests=(
-            "tests/candidates/generators/test_column_looks.py::test_the_last_look_spends_what_is_left_and_averages_by_precision",
-        ),
     ),
     Mutation(
         name="shared measurements: hyperparameters left out of what a kept model is known by",

@@ -44,14 +44,6 @@ OF_ANSWERS = (
         tests=(NOISE, "tests/measurements/test_limits.py::test_sums_that_fit_on_no_grid_have_a_limit_all_the_same"),
     ),
     Mutation(
-        name="limits of sums: every sum at the whole risk",
-        breaks="many bounds, each wrong as often as all together may be",
-        place="criteria.measured_sums:all_limits",
-        old="risk / max(number, 1)",
-        new="risk",
-        tests=(COVER,),
-    ),
-    Mutation(
         name="limits of sums: noise of half the scale",
         breaks="limits of half the width",
         place="criteria.measured_sums:_Table.__init__",

@@ -17,29 +17,12 @@ VALUES = "tests/criteria/test_values.py"
 OF_CRITERIA = (
     # --- Typical tables
     Mutation(
-        name="mean of tables: sensitivity halved",
-        breaks="half the noise that the claim needs",
-        place="criteria.typical_marginals:MeanMarginalError.query",
-        old="sensitivity=1 / n",
-        new="sensitivity=0.5 / n",
-        tests=(f"{NEIGHBOURS}[mean_marginal_error: mean of tables, 2 x 3]",),
-        core=True,
-    ),
-    Mutation(
         name="mean of tables: summed, not averaged",
         breaks="a figure that a record moves once for every table",
         place="criteria.marginals.mechanism:mean_distance",
         old="2 * rows * tables",
         new="2 * rows",
         tests=(f"{NEIGHBOURS}[mean_marginal_error: mean of tables, 2 x 3]",),
-    ),
-    Mutation(
-        name="quantile of tables: sensitivity halved",
-        breaks="half the noise that the claim needs",
-        place="criteria.typical_marginals:QuantileMarginalError.query",
-        old="sensitivity=1 / n",
-        new="sensitivity=0.5 / n",
-        tests=(f"{NEIGHBOURS}[quantile_marginal_error: quantile 0.5 of tables, 2 x 3]",),
     ),
     Mutation(
         name="quantile of tables: one table too low",
@@ -67,14 +50,6 @@ OF_CRITERIA = (
     ),
     # --- Medians
     Mutation(
-        name="medians: sensitivity halved",
-        breaks="half the noise that the claim needs",
-        place="criteria.conditional_medians:ConditionalMedian.query",
-        old="sensitivity=1 / n",
-        new="sensitivity=0.5 / n",
-        tests=(f"{NEIGHBOURS}[conditional_median: median of b by a, 2 x 3]",),
-    ),
-    Mutation(
         name="medians: rows above the window are not looked at",
         breaks="a median that lies above passes",
         place="criteria.groupings.mechanism:Windows.excess",
@@ -100,14 +75,6 @@ OF_CRITERIA = (
     ),
     # --- Shares
     Mutation(
-        name="proportions: sensitivity of the largest group",
-        breaks="too little noise for small groups",
-        place="criteria.proportions:DifferenceInProportions.query",
-        old="min(int(share.rows.min()) for share in shares)",
-        new="max(int(share.rows.max()) for share in shares)",
-        tests=(f"{NEIGHBOURS}[difference_in_proportions: proportion of b by a, 2 x 3]",),
-    ),
-    Mutation(
         name="proportions: the share of the private group itself",
         breaks="a group of one record moves by as much as a share can",
         place="criteria.groupings.mechanism:excess_of_shares",
@@ -124,14 +91,6 @@ OF_CRITERIA = (
         tests=(f"{NEIGHBOURS}[difference_in_proportions: proportion of b by a, with missing values, 2 x 2]",),
     ),
     # --- Distributions
-    Mutation(
-        name="Kolmogorov distance: sensitivity of the largest group",
-        breaks="too little noise for small groups",
-        place="criteria.kolmogorov_distance:KolmogorovDistance.query",
-        old="min(int(each.released[:, -1].min()) for each in found)",
-        new="max(int(each.released[:, -1].max()) for each in found)",
-        tests=(f"{NEIGHBOURS}[kolmogorov_distance: distribution of b by a, 2 x 3]",),
-    ),
     Mutation(
         name="Kolmogorov distance: missing values count as the highest",
         breaks="rows without a value in the figure",
@@ -157,22 +116,6 @@ OF_CRITERIA = (
         tests=(f"{FACTS}::test_sums_that_a_figure_bounds_are_within_it_for_every_original_table",),
     ),
     # --- Logistic steps
-    Mutation(
-        name="logistic step: only positive shares in the sensitivity",
-        breaks="less noise than a record moves",
-        place="criteria.logistic_regression:_Steps.sensitivity",
-        old="min(float(low.min()), 0.0)",
-        new="0.0",
-        tests=(f"{LOGISTIC}::test_no_record_moves_the_figure_by_more_than_the_sensitivity_and_some_nearly_does",),
-    ),
-    Mutation(
-        name="logistic step: half of what a record moves",
-        breaks="half the noise that the claim needs",
-        place="criteria.logistic_regression:_Steps.sensitivity",
-        old="max(widest, _SMALLEST) / self.rows",
-        new="max(widest / 2, _SMALLEST) / self.rows",
-        tests=(f"{NEIGHBOURS}[logistic_regression: logistic step, 1, 2 x 2]",),
-    ),
     Mutation(
         name="logistic step: a table without a fit is none the less scored",
         breaks="a figure of nothing is accepted",

@@ -17,22 +17,6 @@ SPENT = f"{VOTES}::test_frequencies_and_votes_together_cost_the_rho"
 
 OF_NETWORKS = (
     Mutation(
-        name="conditions: every column gets the whole budget of the frequencies",
-        breaks="as many times the claim as there are columns",
-        place="candidates.generators.adversarial.mechanism:noisy_frequencies",
-        old="rho / len(counts.layout.sizes)",
-        new="rho",
-        tests=(MOVED,),
-    ),
-    Mutation(
-        name="DPCTGAN: frequencies are not taken off the budget",
-        breaks="the training gets what was spent before",
-        place="candidates.generators.dpctgan:DPCTGAN.fit",
-        old="(rho - first) / self.steps",
-        new="rho / self.steps",
-        tests=(TRAINING,),
-    ),
-    Mutation(
         name="DPCTGAN: gradients are clipped before they are weighted",
         breaks="a row of a rare bin moves the sum by its weight times the claim",
         place="candidates.generators.adversarial.mechanism:clipped_sum_of_cells",
@@ -57,37 +41,12 @@ OF_NETWORKS = (
         tests=(DEALT,),
     ),
     Mutation(
-        name="PATECTGAN: noise for one vote",
-        breaks="as many times the claim as there are labels in a step",
-        place="candidates.generators.patectgan.mechanism:noisy_votes",
-        old="squared_sensitivity=len(bins[0])",
-        new="squared_sensitivity=1",
-        tests=(CHANGED, f"{VOTES}::test_all_labels_may_change"),
-        core=True,
-    ),
-    Mutation(
         name="PATECTGAN: teachers compare themselves with each other",
         breaks="a replaced row moves the votes of all teachers",
         place="candidates.generators.patectgan.mechanism:Teachers.votes",
         old="score > threshold",
         new="score > score.mean(axis=0)",
         tests=(OWN,),
-    ),
-    Mutation(
-        name="PATECTGAN: every step gets the whole budget",
-        breaks="rho times the number of steps",
-        place="candidates.generators.patectgan:PATECTGAN.fit",
-        old="(rho - first) / self.steps",
-        new="rho - first",
-        tests=(SPENT,),
-    ),
-    Mutation(
-        name="PATECTGAN: frequencies are not taken off the budget",
-        breaks="the votes get what was spent before",
-        place="candidates.generators.patectgan:PATECTGAN.fit",
-        old="(rho - first) / self.steps",
-        new="rho / self.steps",
-        tests=(SPENT,),
     ),
     Mutation(
         name="PATECTGAN: impossible cells get mass",

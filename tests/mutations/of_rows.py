@@ -30,15 +30,6 @@ OF_THE_ROWS = (
         tests=(f"{ROWS}::test_the_margin_is_the_least_that_keeps_the_shortfall",),
     ),
     Mutation(
-        name="rows: the count has noise for half a row",
-        breaks="twice the epsilon of the claim",
-        place="enclave.resizing:resize.counted",
-        old="epsilon=epsilon",
-        new="epsilon=2 * epsilon",
-        tests=(f"{ENUMERATED}::test_the_count_of_the_kept_rows_moves_by_one_and_is_noisy",),
-        core=True,
-    ),
-    Mutation(
         name="rows: the kept rows are counted twice",
         breaks="a row moves the count by 2 and pays for 1",
         place="enclave.resizing:resize.counted",

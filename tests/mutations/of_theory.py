@@ -39,11 +39,13 @@ from tests.mutations.of_prices import OF_PRICES
 from tests.mutations.of_public_facts import OF_PUBLIC_FACTS
 from tests.mutations.of_readers import OF_READERS
 from tests.mutations.of_rows import OF_THE_ROWS
+from tests.mutations.of_rules import of_rules
 from tests.mutations.of_spending import OF_SPENDING
 from tests.mutations.of_split import OF_THE_SPLIT
 from tests.mutations.of_verifying import OF_VERIFYING
 from tests.mutations.of_weights import OF_WEIGHTS
 from tests.mutations.of_width import OF_WIDTH
+from tests.mutations.rules import Derived
 
 SENSITIVITY = "tests/criteria/test_sensitivity.py"
 VALUES = "tests/criteria/test_values.py"
@@ -64,23 +66,6 @@ REHEARSED = "tests/rehearsal/test_attempts.py"
 OF_THE_THEORY = (
     # --- Sensitivities
     Mutation(
-        name="absolute marginal error: sensitivity halved",
-        breaks="half the noise that the claim needs",
-        place="criteria.marginals:AbsoluteMarginalError.query",
-        old="sensitivity=1 / n",
-        new="sensitivity=0.5 / n",
-        tests=(f"{NEIGHBOURS}[absolute_marginal_error: absolute, 2 x 3, all tables]",),
-        core=True,
-    ),
-    Mutation(
-        name="relative marginal error: sensitivity halved",
-        breaks="half the noise that the claim needs",
-        place="criteria.marginals:RelativeMarginalError.query",
-        old="ratio_sensitivity(synthetic, self.clip)",
-        new="ratio_sensitivity(synthetic, self.clip) / 2",
-        tests=(NEIGHBOURS,),
-    ),
-    Mutation(
         name="relative marginal error: steps below the clip not tried",
         breaks="too little noise for rare bins",
         place="criteria.marginals:ratio_sensitivity",
@@ -89,43 +74,11 @@ OF_THE_THEORY = (
         tests=(VALUES,),
     ),
     Mutation(
-        name="relative marginal error: not clipped",
-        breaks="a sensitivity without a bound",
-        place="criteria.marginals.mechanism:largest_ratio",
-        old="np.clip(np.maximum(r / s, s / r), 1.0, clip)",
-        new="np.maximum(r / s, s / r)",
-        tests=(NEIGHBOURS,),
-    ),
-    Mutation(
-        name="conditional mean: sensitivity halved",
-        breaks="half the noise that the claim needs",
-        place="criteria.conditional_means:ConditionalMean.query",
-        old="highest - lowest",
-        new="(highest - lowest) / 2",
-        tests=(NEIGHBOURS,),
-    ),
-    Mutation(
-        name="conditional mean: largest group instead of the smallest",
-        breaks="too little noise for small groups",
-        place="criteria.conditional_means:ConditionalMean.query",
-        old="min(int(size.min()) for size in sizes)",
-        new="max(int(size.max()) for size in sizes)",
-        tests=(NEIGHBOURS,),
-    ),
-    Mutation(
         name="conditional mean: short groups not filled up",
         breaks="one record decides the mean of a short group",
         place="criteria.groupings.mechanism:resized_means",
         old="sums / np.maximum(counts, sizes)",
         new="sums / np.maximum(counts, 1)",
-        tests=(NEIGHBOURS,),
-    ),
-    Mutation(
-        name="conditional mean: values not clipped to the range",
-        breaks="a value beyond the range moves the mean too far",
-        place="criteria.groupings.mechanism:RowsOfGroups._clipped",
-        old="np.clip(numbers, *self.range)",
-        new="numbers",
         tests=(NEIGHBOURS,),
     ),
     Mutation(
@@ -137,69 +90,12 @@ OF_THE_THEORY = (
         tests=(NEIGHBOURS,),
     ),
     Mutation(
-        name="regression prediction: predictions not clipped",
-        breaks="one record's error without a bound",
-        place="criteria.records.mechanism:absolute_errors",
-        old="np.clip(prediction, lowest, highest)",
-        new="prediction",
-        tests=(NEIGHBOURS,),
-    ),
-    Mutation(
-        name="faithfulness: sensitivity halved",
-        breaks="half the noise that the claim needs",
-        place="criteria.faithfulness:Faithfulness.query",
-        old="sensitivity=1 / n",
-        new="sensitivity=0.5 / n",
-        tests=(NEIGHBOURS,),
-    ),
-    Mutation(
-        name="functional mechanism: factor 2 of replacing dropped",
-        breaks="add-or-remove neighbours: half the noise of replacing",
-        place="criteria.functional_mechanism:Design.of",
-        old="2 * max(sizes)",
-        new="max(sizes)",
-        tests=(SENSITIVITY,),
-    ),
-    Mutation(
         name="functional mechanism: the last cell of each batch is not scanned",
         breaks="a record that moves the moments more than the noise hides",
         place="criteria.functional_mechanism:Design.of",
         old="rounded(scaled.largest_moments(batch), scaled.scales).sum(axis=1)",
         new="rounded(scaled.largest_moments(batch), scaled.scales).sum(axis=1)[:-1]",
         tests=(SENSITIVITY,),
-    ),
-    Mutation(
-        name="PrivBayes: table sensitivity d instead of 2 d",
-        breaks="add-or-remove neighbours: half the noise of replacing",
-        place="candidates.generators.privbayes.mechanism:_measure",
-        old="2 * len(tables)",
-        new="len(tables)",
-        tests=(f"{FIT}::test_tables_change_by_two_per_table_when_a_record_is_replaced",),
-        core=True,
-    ),
-    Mutation(
-        name="PrivBayes: score sensitivity halved",
-        breaks="add-or-remove neighbours: the structure costs twice the claim",
-        place="candidates.generators.privbayes.mechanism:score_sensitivity",
-        old="6 * n + 4",
-        new="3 * n + 2",
-        tests=(FIT,),
-    ),
-    Mutation(
-        name="PrivBayes: every choice gets the whole structure budget",
-        breaks="the structure costs d - 1 times the claim",
-        place="candidates.generators.privbayes.mechanism:_choose_structure",
-        old="epsilon / max(1, len(left))",
-        new="epsilon",
-        tests=(FIT,),
-    ),
-    Mutation(
-        name="PrivBayes: tables get the whole budget",
-        breaks="the structure is not paid for",
-        place="candidates.generators.privbayes:PrivBayes.fit",
-        old="epsilon - epsilon_structure",
-        new="epsilon",
-        tests=(FIT,),
     ),
     # --- Accounting
     Mutation(
@@ -612,22 +508,6 @@ OF_THE_THEORY = (
         tests=(f"{ENTROPY}::test_families_multiply_to_the_shares_of_the_cliques",),
     ),
     Mutation(
-        name="marginals: sensitivity 1 instead of 2",
-        breaks="epsilon doubled: a replaced record moves two counts",
-        place="candidates.generators.marginals.mechanism:measure_tables",
-        old="sensitivity=2",
-        new="sensitivity=1",
-        tests=(f"{FORMULA}::test_every_table_gets_noise_of_scale_two_over_its_own_epsilon",),
-    ),
-    Mutation(
-        name="marginals: half the noise",
-        breaks="epsilon doubled",
-        place="candidates.generators.marginals.mechanism:measure_tables",
-        old="discrete_laplace(exact.ravel(), sensitivity=2, epsilon=epsilon, entropy=entropy)",
-        new="discrete_laplace(exact.ravel(), sensitivity=2, epsilon=epsilon * 2, entropy=entropy)",
-        tests=(f"{FORMULA}::test_the_noise_is_discrete_laplace_of_the_stated_scale",),
-    ),
-    Mutation(
         name="marginals: every table gets the whole budget",
         breaks="epsilons of the tables add up to more than is charged",
         place="candidates.generators.marginals:Marginals.measured_tables",
@@ -642,14 +522,6 @@ OF_THE_THEORY = (
         old="values=noisy",
         new="values=exact",
         tests=(FORMULA,),
-    ),
-    Mutation(
-        name="scored sums: half the sensitivity",
-        breaks="epsilon of every sum doubled",
-        place="candidates.generators.marginals:Marginals.measured_sums",
-        old="int(np.ptp(one.scores(layout)))",
-        new="max(1, int(np.ptp(one.scores(layout))) // 2)",
-        tests=(f"{SUMS}::test_a_sum_has_the_noise_of_its_widest_scores_over_its_own_epsilon",),
     ),
     Mutation(
         name="scored sums: every sum gets what all of them share",
@@ -732,23 +604,6 @@ OF_THE_THEORY = (
         tests=(MEASURED,),
     ),
     Mutation(
-        name="joint test: half the noise",
-        breaks="epsilon doubled",
-        place="criteria.mechanism:noisy_least_slack",
-        old="sensitivity=1.0",
-        new="sensitivity=0.5",
-        tests=(f"{JOINT}::test_a_candidate_just_below_a_threshold_passes_with_the_stated_probability_and_hardly_less",),
-        core=True,
-    ),
-    Mutation(
-        name="joint test: half the margin",
-        breaks="rounds above a threshold pass more often than is said",
-        place="criteria.joint:JointTest.margin",
-        old="sensitivity=1.0",
-        new="sensitivity=0.5",
-        tests=(JOINT,),
-    ),
-    Mutation(
         name="joint test: a slack that is not a number is the best",
         breaks="a broken figure passes",
         place="criteria.mechanism:least_slack",
@@ -813,14 +668,6 @@ OF_THE_THEORY = (
         tests=("tests/test_randomness.py",),
     ),
     Mutation(
-        name="one step: factor 2 of replacing dropped",
-        breaks="neighbours of another kind: half the noise",
-        place="criteria.regression_one_step:_Step.sensitivity",
-        old="2 * float((np.ravel(steps) * residuals.max(axis=1)).max())",
-        new="float((np.ravel(steps) * residuals.max(axis=1)).max())",
-        tests=(f"{ONE_STEP}::test_no_neighbour_moves_the_figure_by_more_than_its_sensitivity",),
-    ),
-    Mutation(
         name="one step: impossible records count",
         breaks="more noise than is needed",
         place="criteria.regression_one_step:_Step.sensitivity",
@@ -834,14 +681,6 @@ OF_THE_THEORY = (
         place="criteria.regression_one_step:_Step.sensitivity",
         old="possible.reshape(shape)",
         new="possible.reshape(shape)[:, ::-1]",
-        tests=(ONE_STEP,),
-    ),
-    Mutation(
-        name="one step: predictions not clipped",
-        breaks="another figure than is said",
-        place="criteria.records.mechanism:steps_of_records",
-        old="np.clip(prediction, *step.allowed)",
-        new="prediction",
         tests=(ONE_STEP,),
     ),
     Mutation(
@@ -991,14 +830,6 @@ OF_THE_THEORY = (
         tests=("tests/candidates/generators/test_counting_queries.py",),
     ),
     Mutation(
-        name="PEP: noise for half a count",
-        breaks="rho of the counts four times the claim",
-        place="candidates.generators.counting_queries.mechanism:ConcentratedSteps.measure",
-        old="rho=self.part",
-        new="rho=4 * self.part",
-        tests=("tests/candidates/generators/test_counting_queries.py",),
-    ),
-    Mutation(
         name="DPGAN: a replaced record moves the gradient by one clip",
         breaks="a quarter of the rho that the claim needs",
         place="candidates.generators.adversarial.mechanism:noisy_gradient",
@@ -1012,14 +843,6 @@ OF_THE_THEORY = (
         place="candidates.generators.adversarial.mechanism:clipped_sum_of_cells",
         old="(weights * clipped_shares(weights * np.sqrt(squares), clip) * times)[:, None]",
         new="(weights * times)[:, None]",
-        tests=("tests/candidates/generators/test_dpgan.py",),
-    ),
-    Mutation(
-        name="DPGAN: every step gets the whole budget",
-        breaks="rho times the number of steps",
-        place="candidates.generators.dpgan:DPGAN.fit",
-        old="charge.curve().rho / self.steps",
-        new="charge.curve().rho",
         tests=("tests/candidates/generators/test_dpgan.py",),
     ),
     Mutation(
@@ -1105,7 +928,7 @@ OF_THE_THEORY = (
     ),
 )
 
-MUTATIONS = (
+QUOTED = (
     OF_THE_THEORY
     + OF_THE_LEDGER
     + OF_LEAKS
@@ -1138,5 +961,11 @@ MUTATIONS = (
     + OF_ESTIMATES
 )
 
+
+def mutations() -> tuple[Mutation | Derived, ...]:
+    """All: those that follow from rules, and those that quote a line."""
+    return (*of_rules(), *QUOTED)
+
+
 if __name__ == "__main__":
-    sys.exit(main(MUTATIONS, sys.argv[1:]))
+    sys.exit(main(mutations(), sys.argv[1:]))

@@ -16,14 +16,6 @@ REFUSED = "tests/specification/test_bad_specs.py"
 
 OF_WEIGHTS = (
     Mutation(
-        name="weighted marginal error: half the largest weight",
-        breaks="half the noise that the claim needs",
-        place="criteria.weighted_marginals:WeightedMarginalError.query",
-        old="HEAVIEST / max(1, total)",
-        new="HEAVIEST / 2 / max(1, total)",
-        tests=(NEIGHBOURS,),
-    ),
-    Mutation(
         name="weighted marginal error: the sensitivity of an unweighted share",
         breaks="noise that a heavy record outweighs",
         place="criteria.weighted_marginals:WeightedMarginalError.query",

@@ -75,6 +75,11 @@ def changed(text: str, place: str, old: str, new: str) -> str:
     if len(matches) != 1:
         raise StaleMutation(f"{place}: expected {old!r} once, found it {len(matches)} times")
     (match,) = matches
+    return put_in(text, tree, place, match, old, new)
+
+
+def put_in(text: str, tree: ast.Module, place: str, match: Found, old: str, new: str) -> str:
+    """The text of a file, whose tree is changed likewise, with `new` for the piece `old` that was found in it."""
     start, end = _span(text, match, header=_is_header(old))
     match.put(_replacement(match, old, new))
     encoded = text.encode()
@@ -136,15 +141,19 @@ def _definitions(scope: ast.AST) -> Iterator[ast.ClassDef | ast.FunctionDef | as
             yield from _definitions(child)
 
 
-def _pieces(scope: ast.AST) -> Iterator[Found]:
-    """Every node below a scope; what stands inside an f-string has no positions of its own and is left out."""
-    if isinstance(scope, ast.JoinedStr):
-        return
-    for field, value in ast.iter_fields(scope):
+def children(scope: ast.AST) -> Iterator[Found]:
+    """Every node right below another; what stands inside an f-string has no positions of its own and is left out."""
+    for field, value in () if isinstance(scope, ast.JoinedStr) else ast.iter_fields(scope):
         for index, node in enumerate(value) if isinstance(value, list) else [(None, value)]:
             if isinstance(node, ast.AST):
                 yield Found(parent=scope, field=field, index=index, count=1)
-                yield from _pieces(node)
+
+
+def _pieces(scope: ast.AST) -> Iterator[Found]:
+    """Every node below a scope."""
+    for found in children(scope):
+        yield found
+        yield from _pieces(found.nodes[0])
 
 
 def _runs(scope: ast.AST, count: int) -> Iterator[Found]:

@@ -6,35 +6,37 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import ROOT
-from tests.mutations.machinery import Mutation, copied_tree, mutated, run_tests, try_mutation
-from tests.mutations.of_theory import MUTATIONS
+from tests.mutations.machinery import copied_tree, mutated, run_tests, try_mutation
+from tests.mutations.of_rules import CORE, EQUIVALENT, ruled
+from tests.mutations.of_theory import QUOTED, mutations
 from tests.mutations.places import same
-
-CORE = [mutation for mutation in MUTATIONS if mutation.core]
+from tests.mutations.rules import RULES
 
 
 @pytest.fixture(scope="module")
-def copy() -> Iterator[Path]:
-    with copied_tree() as folder:
-        yield folder
+def tried() -> Iterator[tuple[Path, list[str]]]:
+    """A copy of the package, and the tests that caught a mistake in it: in the end, without a mistake, all of them pass."""
+    with copied_tree() as copy:
+        caught: list[str] = []
+        yield copy, caught
+        outcome = run_tests(copy, caught)
+        assert outcome.verdict == "survived", outcome.output
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda mutation: mutation.name)
-def test_every_mutation_still_has_its_place(mutation: Mutation) -> None:
-    assert not same(ast.parse(mutated(mutation)), ast.parse(mutation.file().read_text(encoding="utf-8")))
-
-
-@pytest.mark.slow
-def test_no_mutation_names_what_is_not_there(tmp_path: Path) -> None:
+def test_every_mutation_has_its_place_and_names_nothing_that_is_not_there(tmp_path: Path) -> None:
     """A mistake that ends in a NameError is caught by any test, and shows nothing of those that it is for."""
-    for number, mutation in enumerate(MUTATIONS):
-        (tmp_path / f"{number}.py").write_text(mutated(mutation), encoding="utf-8")
+    parsed = cache(lambda file: ast.parse(file.read_text(encoding="utf-8")))
+    for number, mutation in enumerate(mutations()):
+        text = mutated(mutation)
+        assert not same(ast.parse(text), parsed(mutation.file(ROOT))), mutation.name
+        (tmp_path / f"{number}.py").write_text(text, encoding="utf-8")
     found = subprocess.run(
         [sys.executable, "-m", "ruff", "check", "--isolated", "--select", "F821", "--output-format", "concise", str(tmp_path)],
         capture_output=True,
@@ -45,27 +47,29 @@ def test_no_mutation_names_what_is_not_there(tmp_path: Path) -> None:
 
 
 def test_names_of_mutations_differ() -> None:
-    assert len({mutation.name for mutation in MUTATIONS}) == len(MUTATIONS)
+    assert len({mutation.name for mutation in mutations()}) == len(mutations())
+
+
+def test_every_rule_finds_its_pattern_and_what_is_no_mistake_is_still_there() -> None:
+    assert {mutation.rule.name for mutation in ruled()} == {rule.name for rule in RULES}
+    assert {*EQUIVALENT, *CORE} <= {mutation.name for mutation in ruled()}
+    assert all(mutation.tests for mutation in mutations())
 
 
 @pytest.mark.slow
-def test_without_a_mutation_the_same_tests_pass(copy: Path) -> None:
-    outcome = run_tests(copy, sorted({test for mutation in CORE for test in mutation.tests}))
-    assert outcome.verdict == "survived", outcome.output
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("mutation", CORE, ids=lambda mutation: mutation.name)
-def test_a_wrong_line_is_caught(copy: Path, mutation: Mutation) -> None:
+@pytest.mark.parametrize("name", [*CORE, *(mutation.name for mutation in QUOTED if mutation.core)])
+def test_a_wrong_line_is_caught(tried: tuple[Path, list[str]], name: str) -> None:
+    copy, caught = tried
+    (mutation,) = [each for each in mutations() if each.name == name]
     outcome = try_mutation(copy, mutation)
     assert outcome.verdict == "caught", outcome.output
-    assert mutation.file(copy).read_bytes() == mutation.file().read_bytes()  # the copy is whole again for the next one
+    assert mutation.file(copy).read_bytes() == mutation.file(ROOT).read_bytes()  # the copy is whole again for the next one
+    caught.append(outcome.test)
 
 
 def test_the_table_in_the_documents_is_of_these_mutations_and_all_are_caught() -> None:
     text = (ROOT / "docs" / "mutations.md").read_text(encoding="utf-8")
     rows = [line.split(" | ") for line in text.splitlines() if line.startswith("| ") and not line.startswith("| mistake")]
-    assert [row[0].removeprefix("| ") for row in rows] == [mutation.name for mutation in MUTATIONS]
+    assert [row[0].removeprefix("| ") for row in rows] == [mutation.name for mutation in mutations()]
     assert all(" :: test_" in row[3] for row in rows)
-    assert f"**{len(MUTATIONS)} of {len(MUTATIONS)} are caught.**" in text
-    assert len(MUTATIONS) >= 70
+    assert f"**{len(rows)} of {len(rows)} are caught.**" in text

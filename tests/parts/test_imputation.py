@@ -14,7 +14,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from synthrelease.parts.imputation.writing import imputed_bytes, relabelled
 
 import synthrelease
 from synthrelease.bundle import write_bundle
@@ -23,6 +22,7 @@ from synthrelease.domain.counts import Counts
 from synthrelease.domain.donors import Completed
 from synthrelease.domain.schema import Layout
 from synthrelease.errors import SpecError
+from synthrelease.parts.imputation.writing import imputed_bytes, relabelled
 from synthrelease.published.checksums import sha256
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.table import ReleasedTable

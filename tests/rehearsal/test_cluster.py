@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,9 +20,10 @@ from synthrelease.rehearsal.rehearse import rehearse
 from synthrelease.rehearsal.report import document
 from synthrelease.specification.spec import load_spec
 from tests.conftest import ROOT
+from tests.helpers.late import library
 from tests.helpers.tiny import write_config, write_data
 
-pytest.importorskip("distributed", reason="needs the extra dask: pip install synthrelease[dask]")
+library("distributed", reason="needs the extra dask: pip install synthrelease[dask]")
 
 SPACE = {
     "degree = 1": "degree = [1, 2]",
@@ -43,9 +45,10 @@ def cluster(tmp_path: Path) -> Iterator[tuple[str, list[subprocess.Popen]]]:
     scheduler = start("dask_scheduler", "--host", "127.0.0.1", "--port", "0")
     workers = [start("dask_worker", "--nworkers", "1", "--nthreads", "1", "--no-nanny") for _ in range(2)]
     try:
-        for _ in range(10**7):
+        for _ in range(6000):
             if file.exists() and file.read_text().strip():
                 break
+            threading.Event().wait(0.01)
         yield json.loads(file.read_text())["address"], workers
     finally:
         for process in (*workers, scheduler):

@@ -41,7 +41,7 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     """The folder of the demonstration, and what it printed."""
     folder = tmp_path_factory.mktemp("labour") / "demo"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(demonstrating, "REHEARSED_MINUTES", 0.2)
+        patch.setattr(demonstrating, "REHEARSED_MINUTES", 0.05)
         result = CliRunner().invoke(app, ["demo", "--release", "labour", "--out", str(folder)])
     assert result.exit_code == 0, (result.output, result.exception)
     return folder, result.output

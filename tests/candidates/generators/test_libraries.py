@@ -6,16 +6,12 @@ import itertools
 import subprocess
 import sys
 from fractions import Fraction
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-
-pytest.importorskip("snsynth", reason="needs the extra smartnoise")
-
-from mbi import estimation, junction_tree
-from snsynth.aim import aim as aim_library
 
 from synthrelease.audit.worlds import World
 from synthrelease.candidates.generators import GENERATORS, Background, Model
@@ -31,9 +27,14 @@ from synthrelease.errors import BudgetError, InputError, PrivateFailure
 from synthrelease.publish import ReleaseRequest, check_before_spending
 from synthrelease.randomness import SYSTEM, SystemEntropy
 from synthrelease.specification.spec import load_spec
+from tests.helpers.late import library
 from tests.helpers.tiny import write_config, write_data
 
 pytestmark = pytest.mark.slow
+
+aim_library = library("snsynth.aim.aim", reason="needs the extra smartnoise")
+estimation = library("mbi.estimation", reason="needs the extra smartnoise")
+junction_tree = library("mbi.junction_tree", reason="needs the extra smartnoise")
 
 WORLD = World({"a": 1, "b": 2, "c": 3})
 RHO = Fraction(2)
@@ -44,7 +45,9 @@ each_family = pytest.mark.parametrize("generator", FAMILIES, ids=lambda generato
 @pytest.fixture
 def few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     fit = estimation.mirror_descent
-    monkeypatch.setattr(estimation, "mirror_descent", lambda *given, iters, **more: fit(*given, iters=min(iters, 200), **more))
+    monkeypatch.setattr(
+        "mbi.estimation.mirror_descent", lambda *given, iters, **more: fit(*given, iters=min(iters, 200), **more)
+    )
 
 
 def rows_of(world: World, n: int, seed: int = 0) -> list[int]:
@@ -150,7 +153,7 @@ def test_the_library_spends_too_much_with_fewer_rounds_than_columns_and_is_stopp
     synthesizer.rho = library_budget(rho)
     data = dataset(WORLD.counts(rows_of(WORLD, 50)))
     with (
-        ours(aim_library, gaussian_noise=randomness.gaussian_noise),
+        ours(import_module("snsynth.aim.aim"), gaussian_noise=randomness.gaussian_noise),
         pytest.raises(BudgetError, match="more than it was given"),
     ):
         synthesizer.AIM(data, synthesizer.get_workload(data, degree=2, max_cells=100))
@@ -162,7 +165,7 @@ def test_a_failure_inside_the_library_ends_the_run_without_its_message(monkeypat
     def broken(*given: object, **more: object) -> None:
         raise ValueError("row 17 is odd")
 
-    monkeypatch.setattr(estimation, "mirror_descent", broken)
+    monkeypatch.setattr("mbi.estimation.mirror_descent", broken)
     with pytest.raises(PrivateFailure) as failure:
         fit(MST(), WORLD, rows_of(WORLD, 30))
     assert "17" not in str(failure.value)
@@ -197,7 +200,7 @@ def test_the_size_of_an_aim_model_is_that_of_its_junction_tree(few_steps: None, 
     assert aim_library.hypothetical_model_size(domain, ring) == 6 * 16 * 8 / 2**20
     assert junction_tree.hypothetical_model_size(domain, ring) == 4 * 64 * 8 / 2**20
     size, asked = junction_tree.hypothetical_model_size, []
-    monkeypatch.setattr(junction_tree, "hypothetical_model_size", lambda *given: asked.append(given) or size(*given))
+    monkeypatch.setattr("mbi.junction_tree.hypothetical_model_size", lambda *given: asked.append(given) or size(*given))
     fit(AIM(rounds=4), WORLD, rows_of(WORLD, 300))
     assert asked
 
