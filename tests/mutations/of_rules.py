@@ -86,15 +86,15 @@ EQUIVALENT: Mapping[str, str] = {
     "RegressionPrediction.query: the other extreme, 2": _ROUNDING,
     "RegressionPrediction.query: the other extreme, 3": _ROUNDING,
     "Game.step: nothing is clipped": "weights of a critic that sees noisy gradients alone",
-    "_probability: nothing is clipped": "the exponential overflows to infinity, which gives the same 0 with a warning",
+    "probability: nothing is clipped": "the exponential overflows to infinity, which gives the same 0 with a warning",
 }
 """What a rule makes that breaks nothing that a figure claims, and why."""
 
 CORE = (
     "AbsoluteMarginalError.query: half the sensitivity",
     "MeanMarginalError.query: half the sensitivity",
-    "JointTest.noisy_slack: half the sensitivity",
-    "privbayes _measure: half the sensitivity",
+    "noisy_least_slack: half the sensitivity",
+    "_measure: half the sensitivity",
     "Gaussian._noisy: half the sensitivity",
     "noisy_votes: half the sensitivity",
     "resize.counted: twice the budget",
