@@ -7,8 +7,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from synthrelease.candidates.generators import smartnoise
-from synthrelease.candidates.generators.smartnoise import Randomness
+from synthrelease.candidates.generators.smartnoise import mechanism
+from synthrelease.candidates.generators.smartnoise.mechanism import Randomness
 from synthrelease.randomness import SYSTEM
 
 
@@ -18,7 +18,7 @@ def test_scores_of_neighbours_differ_by_no_more_than_a_choice_pays_for(
 ) -> None:
     """Rounded scores whose exact ones differ by the library's sensitivity at most, and some by as much."""
     handed: list[tuple[list[int], dict]] = []
-    monkeypatch.setattr(smartnoise, "choose", lambda steps, **more: handed.append((steps, more)) or 0)
+    monkeypatch.setattr(mechanism, "choose", lambda steps, **more: handed.append((steps, more)) or 0)
     draw, epsilon, randomness = np.random.default_rng(4), 0.75, Randomness(Fraction(1), SYSTEM)
     scores = draw.uniform(-50, 50, 2000)
     moved = scores + sensitivity * np.append(draw.uniform(-1, 1, 1998), [1, -1])
