@@ -17,6 +17,7 @@ from synthrelease.audit.number_sensitivity import enumerate_numbers
 from synthrelease.audit.sensitivity import enumerate_sweep
 from synthrelease.audit.sweeps import MOST_RECORDS, sweeps
 from synthrelease.audit.worlds import World
+from synthrelease.criteria import mechanism as asking
 from synthrelease.domain.counts import Counts
 from synthrelease.enclave import door as private_module
 from synthrelease.enclave import resizing
@@ -85,7 +86,7 @@ def test_the_triples_of_files_are_counted_and_more_than_ten_million() -> None:
 def test_a_change_that_is_too_large_counts_for_every_pair_of_files_that_leads_to_it(monkeypatch: pytest.MonkeyPatch) -> None:
     right = randomness.laplace_figure
     monkeypatch.setattr(
-        randomness, "laplace_figure", lambda value, *, sensitivity, **more: right(value, sensitivity=sensitivity / 2, **more)
+        asking, "laplace_figure", lambda value, *, sensitivity, **more: right(value, sensitivity=sensitivity / 2, **more)
     )
     sweep = SWEEPS["absolute, 2 x 2, all tables"]
     found = enumerate_sweep(sweep, 2)

@@ -20,20 +20,18 @@ from synthrelease.audit.worlds import World
 from synthrelease.candidates.generators import Background
 from synthrelease.candidates.generators.privbayes import PrivBayes
 from synthrelease.criteria import (
-    conditional_means,
-    conditional_medians,
-    faithfulness,
     fitted_before,
     groupings,
-    marginals,
     proportions,
     regression_prediction,
     scores_of,
     weighted_marginals,
 )
-from synthrelease.criteria import joint as joint_test
 from synthrelease.criteria import mechanism as asking
+from synthrelease.criteria.faithfulness import mechanism as matching
 from synthrelease.criteria.functional_mechanism import least_squares
+from synthrelease.criteria.groupings import mechanism as groups_of_rows
+from synthrelease.criteria.marginals import mechanism as small_tables
 from synthrelease.criteria.records import mechanism as regressions
 from synthrelease.criteria.records.mechanism import moments, real_moments, records_of_cells
 from synthrelease.criteria.typical_marginals import MeanMarginalError
@@ -64,20 +62,20 @@ def narrower(function: Callable[..., Any]) -> Callable[..., Any]:
 
 FAULTS: dict[str, tuple[str, object, str, Any]] = {
     "the sensitivity is halved": (
-        "absolute, 2 x 2, all tables", randomness, "laplace_figure", narrower(randomness.laplace_figure)),
+        "absolute, 2 x 2, all tables", asking, "laplace_figure", narrower(randomness.laplace_figure)),
     "the ratio is not clipped": (
-        "relative, 2 x 2, clip 1.75", marginals, "largest_ratio",
+        "relative, 2 x 2, clip 1.75", small_tables, "largest_ratio",
         lambda r, s, clip: float(np.maximum((r + 1) / (s + 1), (s + 1) / (r + 1)).max())),
     "weights count without their largest": (
         "weighted by b, 2 x 3, all tables", weighted_marginals, "HEAVIEST", 2**19),
     "groups are not filled up": (
-        "mean of b by a, groups alone, 2 x 3", conditional_means, "resized_means",
+        "mean of b by a, groups alone, 2 x 3", groups_of_rows, "resized_means",
         lambda counts, sums, sizes: sums / np.maximum(counts, 1)),
     "the largest matching is not found": (
-        "faithfulness, one of both near, 3 x 2", faithfulness, "maximum_matching",
+        "faithfulness, one of both near, 3 x 2", matching, "maximum_matching",
         lambda left, right, steps: int(left.counts[0] == right.counts[0])),
     "cells that one side lacks are dropped": (
-        "absolute, 2 x 2, all tables", marginals, "largest_difference",
+        "absolute, 2 x 2, all tables", small_tables, "largest_difference",
         lambda left, right, largest, named: max(
             (abs(int(left.dense()[code] - right.dense()[code])) for code in np.intersect1d(left.codes, right.codes)),
             default=0)),
@@ -85,19 +83,19 @@ FAULTS: dict[str, tuple[str, object, str, Any]] = {
         "prediction, rising line, 2 x 3", regression_prediction, "least_squares",
         lambda records: least_squares(replace(records, counts=np.ones_like(records.counts)))),
     "half of what a record moves is paid for": (
-        "one step, 2 x 3", randomness, "laplace_figure", narrower(randomness.laplace_figure)),
+        "one step, 2 x 3", asking, "laplace_figure", narrower(randomness.laplace_figure)),
     "the joint test adds half its noise": (
-        "joint test, ratios, 2 x 3", joint_test, "laplace_figure", narrower(randomness.laplace_figure)),
+        "joint test, ratios, 2 x 3", asking, "laplace_figure", narrower(randomness.laplace_figure)),
     "records inside are counted in shares of the synthetic count": (
-        "joint test, ratios, 2 x 3", marginals, "records_inside",
+        "joint test, ratios, 2 x 3", small_tables, "records_inside",
         lambda r, s, threshold: float(np.minimum(threshold * s - r, r - s / threshold).min())),
     "half of all tables are averaged over": (
         "mean of tables, 2 x 3", MeanMarginalError, "n_tables", lambda self, layout: 1),
     "rows above the window are not counted": (
-        "median of b by a, 2 x 3", conditional_medians, "sizes",
-        lambda counts, groups, inside, n: groupings.sizes(counts, groups, inside, n) * 2),
+        "median of b by a, 2 x 3", groups_of_rows, "sizes",
+        lambda *given, right=groups_of_rows.sizes: right(*given) * 2),
     "half of what a row adds to a share is paid for": (
-        "proportion of b by a, 2 x 3", randomness, "laplace_figure", narrower(randomness.laplace_figure)),
+        "proportion of b by a, 2 x 3", asking, "laplace_figure", narrower(randomness.laplace_figure)),
     "rows that lack a value are taken for rows without the condition": (
         "proportion of b by a, with missing values, 2 x 2", proportions, "groupings",
         lambda *given: [replace(found, into=np.maximum(found.into, 0)) for found in groupings.groupings(*given)]),

@@ -5,7 +5,7 @@ noise; the same functions look at public tables.
 
 Neighbours replace one record: each cell of each table moves by 1 at most, two cells of a table in all. So a largest difference
 of counts moves by 1, the sum |r - s| of a table by 2, a mean or a quantile of such sums by 2, and a weighted count by the
-largest weight; the largest ratio by what `ratio_sensitivity` enumerates (theory 3, criteria).
+largest weight; the largest ratio by what `ratio_sensitivity` enumerates (theory 3, acceptance criteria).
 """
 
 from __future__ import annotations

@@ -5,7 +5,8 @@ Private: the numbers of the rows that have all columns, how many have them, and 
 
 Neighbours replace one record. What a record adds is a function of its own numbers alone, computed number by number, so a sum
 moves by what one record adds less what the other adds; each public half bounds that over all records that the rules allow, by
-the same steps on intervals (theory 3.4, 3.5, 3.8 and 3.13). Moments are whole numbers; other sums are correctly rounded.
+the same steps on intervals (theory 3.4, one-step regression; theory 3.5, regression prediction; theory 3.8, functional
+mechanism, joint form; theory 3.13, one-step logistic regression). Moments are whole numbers; other sums are correctly rounded.
 """
 
 from __future__ import annotations
