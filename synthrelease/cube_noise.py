@@ -1,8 +1,8 @@
 """One noise for many numbers: a vector of integers whose probability falls with its largest entry, drawn exactly.
 
 Its entries are not independent: all lie within one random radius. Where m numbers each move by at most D when a record is
-replaced, it costs what a single number costs, and has about sqrt((m + 1)(m + 2) / 3) D / epsilon as its standard deviation, where
-a share of epsilon for each number has sqrt(2) m D / epsilon (theory 9.13, one noise for many numbers).
+replaced, it costs what a single number costs, and has about sqrt((m + 1)(m + 2) / 3) D / epsilon as its standard deviation,
+where a share of epsilon for each number has sqrt(2) m D / epsilon (theory 9.13, one noise for many numbers).
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ def drawn(size: int, rate: Fraction, entropy: Uniform) -> np.ndarray:
 def radius(size: int, rate: Fraction, entropy: Uniform) -> int:
     """k of at least 0 with exactly Pr[k] proportional to (2k + 1)^size exp(-rate k).
 
-    Proposed is the sum of size + 1 geometric numbers, with Pr proportional to C(k + size, size) exp(-rate k), and taken with the
-    probability (2k + 1)^size / ((2k + 2) (2k + 4) ... (2k + 2 size)), a fraction of at most 1.
+    Proposed is the sum of size + 1 geometric numbers, with Pr proportional to C(k + size, size) exp(-rate k), and taken with
+    the probability (2k + 1)^size / ((2k + 2) (2k + 4) ... (2k + 2 size)), a fraction of at most 1.
     """
     while True:
         k = sum(geometric(rate, entropy) for _ in range(size + 1))

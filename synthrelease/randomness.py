@@ -1,9 +1,10 @@
 """The only source of entropy and of noise.
 
-Privacy rests on four kinds of draws here: integer noise (`discrete_laplace`, `discrete_gaussian`), private choices (`choose`),
-and the coin or the hidden number of rounds of a selection. All come from the operating system's generator. Public randomness
-(drawing configurations, sampling from an already private model, the projection) comes from `generator()`, a fast generator
-seeded with 256 bits from the operating system: it must be independent of the data, which it is, but it need not be secret.
+Privacy rests on four kinds of draws here: integer noise (`discrete_laplace`, `discrete_gaussian`, `one_noise`), private choices
+(`choose`), and the coin or the hidden number of rounds of a selection. All come from the operating system's generator. Public
+randomness (drawing configurations, sampling from an already private model, the projection) comes from `generator()`, a fast
+generator seeded with 256 bits from the operating system: it must be independent of the data, which it is, but it need not be
+secret.
 
 There is no seed in a release: it cannot be repeated, which is what the guarantee requires. `SeededEntropy` and `NoNoise`
 exist for public data alone; only the rehearsal and the simulation of surrogates make them (tests/test_architecture.py).
@@ -26,6 +27,7 @@ from operator import index
 
 import numpy as np
 
+from synthrelease import cube_noise
 from synthrelease.exact_choices import Losses, exponential, permute_and_flip
 from synthrelease.inversion.negative_binomial import TruncatedNegativeBinomial, inverted
 from synthrelease.inversion.noise import LARGEST_GAUSSIAN, gaussian, laplace
@@ -51,6 +53,10 @@ class SystemEntropy:
         if scale <= LARGEST_GAUSSIAN and len(values) >= max(_BULK, 4 * scale):
             return np.asarray(values, dtype=np.int64) + gaussian(Fraction(scale), len(values), secrets.token_bytes)
         return np.array(_gaussian_measurement(scale)(np.ascontiguousarray(values, dtype=np.int64)), dtype=np.int64)
+
+    def add_cube(self, values: np.ndarray, rate: Fraction) -> np.ndarray:
+        """(k,) int64 values plus one exact noise z for all of them, Pr[z] proportional to exp(-rate max|z_i|)."""
+        return np.asarray(values, dtype=np.int64) + cube_noise.drawn(len(values), rate, self)
 
     def pick(self, n_choices: int) -> int:
         """A uniform integer below n_choices, however large that is."""
@@ -100,6 +106,16 @@ class SeededEntropy(SystemEntropy):
             left = left[~kept]
         return noisy
 
+    def add_cube(self, values: np.ndarray, rate: Fraction) -> np.ndarray:
+        # as `cube_noise` draws it, in floating point: what is drawn grows with 1 / rate, so that rates can be compared
+        size, stop = len(values), -math.expm1(-float(rate))
+        while True:
+            k = int((self._generator.geometric(stop, size + 1) - 1).sum())
+            if math.log(self._generator.random()) < sum(math.log((2 * k + 1) / (2 * k + 2 * j)) for j in range(1, size + 1)):
+                break
+        drawn = np.floor(self._generator.random(size) * (2 * k + 1)).astype(np.int64) - k
+        return np.asarray(values, dtype=np.int64) + drawn
+
     def pick(self, n_choices: int) -> int:
         if n_choices < 2**63:
             return int(self._generator.integers(n_choices))
@@ -123,6 +139,9 @@ class NoNoise(SystemEntropy):
         return np.asarray(values, dtype=np.int64)
 
     def add_gaussian(self, values: np.ndarray, scale: float) -> np.ndarray:
+        return np.asarray(values, dtype=np.int64)
+
+    def add_cube(self, values: np.ndarray, rate: Fraction) -> np.ndarray:
         return np.asarray(values, dtype=np.int64)
 
 
@@ -153,6 +172,32 @@ def discrete_laplace(values: np.ndarray, *, sensitivity: int, epsilon: Fraction,
     scale = rounded_up(Fraction(sensitivity) / epsilon)
     _check_room(values, scale)
     return entropy.add_laplace(values, scale)
+
+
+def one_noise(values: np.ndarray, *, sensitivity: int, epsilon: Fraction, entropy: SystemEntropy = SYSTEM) -> np.ndarray:
+    """Add one noise to a vector of integers that is fixed before any of them is released.
+
+    Parameters
+    ----------
+    values : (k,) integers.
+    sensitivity : largest change of any of them between neighbours, an integer of at least 1.
+    epsilon : exact, > 0: of all of them together.
+
+    Returns
+    -------
+    (k,) int64: values + z, Pr[z] proportional to exp(-max|z_i| epsilon / sensitivity). The entries of z are not independent;
+    `measurements.cube_law` has the law of each.
+
+    Privacy
+    -------
+    epsilon-DP for neighbours none of whose entries differ by more than `sensitivity`: |max|z_i - d_i| - max|z_i|| <= max|d_i|
+    (theory 9.13, one noise for many numbers; Hardt & Talwar 2010). Drawn by whole numbers and exact coins: the law is the
+    stated one, at a rate that is an exact fraction.
+    """
+    if sensitivity < 1 or epsilon <= 0:
+        raise ValueError("a noise for many numbers needs sensitivity >= 1 and epsilon > 0")
+    _check_room(values, len(values) * float(sensitivity / epsilon))
+    return entropy.add_cube(values, epsilon / sensitivity)
 
 
 def discrete_gaussian(

@@ -12,7 +12,8 @@ import pytest
 from scipy import stats
 
 from synthrelease import cube_noise
-from synthrelease.randomness import SYSTEM
+from synthrelease.measurements.cube_law import cube_limit, cube_sd, cube_tail
+from synthrelease.randomness import SYSTEM, SeededEntropy, one_noise
 
 RATES = (Fraction(1, 3), Fraction(5, 4))
 MOST = 400
@@ -73,7 +74,7 @@ def p_value(seen: Counter[int], shares: list[float], draws: int) -> float:
 
 @pytest.mark.parametrize("size", [1, 2, 3])
 def test_no_pair_of_neighbours_is_told_apart_by_more_than_the_claim_and_one_is_by_as_much(size: int) -> None:
-    """All vectors of a small cube, all differences with entries of at most 2: the privacy loss is at most 2 rate, and attained."""
+    """All vectors of a small cube, all differences with entries of at most 2: a loss of at most 2 rate, and attained."""
     rate = 0.7
     losses = [
         rate * abs(max(map(abs, z)) - max(abs(a - b) for a, b in zip(z, moved, strict=True)))
@@ -81,3 +82,41 @@ def test_no_pair_of_neighbours_is_told_apart_by_more_than_the_claim_and_one_is_b
         for moved in product(range(-2, 3), repeat=size)
     ]
     assert max(losses) == pytest.approx(2 * rate)
+
+
+@pytest.mark.parametrize("size", [1, 2, 9, 40])
+@pytest.mark.parametrize("scale", [Fraction(3, 10), Fraction(7), Fraction(60)])
+def test_the_law_of_an_entry_is_that_of_all_radii(size: int, scale: Fraction) -> None:
+    """Against sums over radii, as far as anything is left of them."""
+    k = np.arange(int(80 * scale * (size + 3)) + 60)
+    logs = size * np.log(2 * k + 1) - k / float(scale)
+    radii = np.exp(logs - logs.max())
+    radii /= radii.sum()
+    assert cube_sd(size, scale) == pytest.approx(math.sqrt((radii * k * (k + 1)).sum() / 3), rel=1e-12)
+    for beyond in (0, 1, 10, int(scale * size), int(4 * scale * size)):
+        further = (radii * np.maximum(k - beyond, 0) * 2 / (2 * k + 1)).sum()
+        assert cube_tail(size, scale, beyond) == pytest.approx(further, rel=1e-11)
+    for risk in (0.9, 0.05, 1e-6):
+        limit = cube_limit(size, scale, risk)
+        assert cube_tail(size, scale, limit) <= risk
+        assert limit == 0 or cube_tail(size, scale, limit - 1) > risk * (1 - 1e-6)
+
+
+def test_one_number_has_discrete_laplace_noise() -> None:
+    a = math.exp(-1 / 5)
+    assert [cube_tail(1, Fraction(5), t) for t in range(9)] == pytest.approx([2 * a ** (t + 1) / (1 + a) for t in range(9)])
+
+
+def test_rehearsed_noise_has_the_same_law() -> None:
+    """Of entries and of the largest one, at a scale that is an odd fraction; and it grows with the scale, draw by draw."""
+    size, draws, epsilon = 3, 6000, Fraction(3, 7)
+    entropy = SeededEntropy(1)
+    found = np.array([one_noise(np.zeros(size), sensitivity=2, epsilon=epsilon, entropy=entropy) for _ in range(draws)])
+    assert p_value(Counter(np.abs(found).max(axis=1).tolist()), weights(size, epsilon / 2), draws) > 1e-6
+    assert found.std(axis=0) == pytest.approx([cube_sd(size, 2 / epsilon)] * size, rel=0.1)
+    ratios = [
+        one_noise(np.zeros(4), sensitivity=4000, epsilon=Fraction(1), entropy=SeededEntropy(seed))
+        / one_noise(np.zeros(4), sensitivity=4000, epsilon=Fraction(2), entropy=SeededEntropy(seed))
+        for seed in range(20)
+    ]
+    assert np.array(ratios) == pytest.approx(2, rel=0.1, abs=0.02)
