@@ -53,6 +53,9 @@ class Recording(SystemEntropy):
     def add_gaussian(self, values: np.ndarray, scale: float) -> np.ndarray:
         return self.add_laplace(values, scale)
 
+    def add_cube(self, values: np.ndarray, rate: Fraction) -> np.ndarray:
+        return self.add_laplace(values, float(1 / rate))
+
 
 @dataclass(frozen=True, kw_only=True)
 class Enumeration:

@@ -14,7 +14,6 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
@@ -22,7 +21,7 @@ import numpy as np
 from synthrelease.criteria.known_errors import SumError
 from synthrelease.domain.axes import added_up
 from synthrelease.domain.value_grid import in_steps
-from synthrelease.measurements.limits import noise_limit
+from synthrelease.measurements.limits import entry_limit, noise_limit
 from synthrelease.published import PublishedRelease
 from synthrelease.published.measurements import PublishedMeasurement
 from synthrelease.published.release import Measurements
@@ -125,7 +124,7 @@ class MeasuredLimits:
     def scored_sums(self) -> Iterator[SumError]:
         """Every measured sum of scores, from above and from below."""
         for one in self.measurements.sums:
-            limit = noise_limit(((float(Fraction(one.sensitivity) / one.epsilon), 1, 1),), self.each)
+            limit = entry_limit(one.together, one.sensitivity / one.epsilon, self.each)
             yield SumError(
                 columns=one.columns,
                 weights=(one.steps.astype(float), -one.steps.astype(float)),

@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 from synthrelease.domain.schema import Transformation
+from synthrelease.measurements.cube_law import cube_sd
 from synthrelease.measurements.noisy_tables import NoisyMarginal, NoisyMarginals, NoisySum
 from synthrelease.noise_grids import laplace_sd
 from synthrelease.published.measurements import FORMAT, NAME, MeasuredSumPart, MeasuredTablePart, MeasurementsPart
@@ -21,10 +22,13 @@ def measurements_bytes(measured: NoisyMarginals, transformation: Transformation,
     transformation, released : the bins on which they were measured, and those of the released table.
     """
     bins = transformation, released
-    tables = [MeasuredTablePart(**_described(one, 2, measured, *bins), counts=one.values.tolist()) for one in measured.tables]
+    tables = [
+        MeasuredTablePart(**_described(one, 2, 1, measured, *bins), counts=one.values.tolist()) for one in measured.tables
+    ]
     sums = [
         MeasuredSumPart(
-            **_described(one, one.sensitivity, measured, *bins),
+            **_described(one, one.sensitivity, one.together, measured, *bins),
+            together=one.together if one.together > 1 else None,
             sum=one.text,
             steps=one.scores.tolist() if one.own is None else None,
             own_values=None if one.own is None else list(one.own.ends),
@@ -38,6 +42,7 @@ def measurements_bytes(measured: NoisyMarginals, transformation: Transformation,
 def _described(
     one: NoisyMarginal | NoisySum,
     sensitivity: int,
+    together: int,
     measured: NoisyMarginals,
     transformation: Transformation,
     released: Transformation,
@@ -50,7 +55,7 @@ def _described(
         "labels": [list(finer.labels) for finer, _ in binnings],
         "released": [finer.map_to(coarser).tolist() for finer, coarser in binnings],
         "epsilon": str(one.epsilon),
-        "noise": "discrete Laplace",
+        "noise": "discrete Laplace" if together == 1 else "one noise",
         "scale": float(scale),
-        "variance": laplace_sd(scale) ** 2,
+        "variance": (laplace_sd(scale) if together == 1 else cube_sd(together, scale)) ** 2,
     }

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
+from itertools import product
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -26,6 +27,9 @@ from synthrelease.criteria.records import Records, StandardUnits, public_axes
 from synthrelease.criteria.wording import what_counts, words
 from synthrelease.domain.synthetic_table import SyntheticTable
 from synthrelease.errors import rejecting
+
+_MOST_DIRECTIONS = 64
+"""In which the distance to the threshold is counted in records; with more the figure's sensitivity decides."""
 
 _SINGULAR = 1e-9
 """Smallest eigenvalue of the synthetic correlation matrix with which a line is taken to be determined."""
@@ -176,13 +180,23 @@ class RegressionOneStep(RegressionCoefficients):
         return _Step.of(released, self.range).sensitivity(limits, possible)
 
     def query(self, n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Query:  # type: ignore[override]
-        from synthrelease.criteria.records.mechanism import distance_of_steps, released_records
+        from synthrelease.criteria.records.mechanism import distance_of_steps, released_records, slack_of_steps
 
         possible, columns = fitted.regression(self.name).possible, self.regression_columns(setting)
         step = _Step.of(released_records(candidate.counts, columns, candidate.transformation), self.range)
 
+        sensitivity = step.sensitivity(columns.limits, possible)
         figure = partial(distance_of_steps, columns=columns, transformation=candidate.transformation, step=step)
-        return Query(sensitivity=step.sensitivity(columns.limits, possible), figure=figure, void=step.void)
+        slack = partial(
+            slack_of_steps,
+            columns=columns,
+            transformation=candidate.transformation,
+            step=step,
+            threshold=self.threshold,
+            sensitivity=sensitivity,
+            farthest=step.farthest(columns.limits, possible),
+        )
+        return Query(sensitivity=sensitivity, figure=figure, slack=slack, void=step.void)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -239,13 +253,37 @@ class _Step:
         limits : per feature, and last for the target, (n_bins,) the values that records of each bin can have.
         possible : (n_cells,) False where the rules exclude every record of the cell; the target's bins vary fastest.
         """
-        *features, target = limits
-        parts = self.units.of_limits(features)
+        parts = self.units.of_limits(limits[:-1])
         steps = sum(linear(0.0, parts, slopes).furthest for slopes in self.inverse.T.tolist())
+        widest = 2 * float((np.ravel(steps) * self._residuals(limits, possible).furthest).max())
+        # without spread in S the figure is 0 and needs no noise; a little is added, because scale 0 cannot be drawn
+        return max(widest, (self.allowed[1] - self.allowed[0]) * 2.0**-20) / self.rows
+
+    def farthest(self, limits: Sequence[Interval], possible: np.ndarray) -> list[tuple[np.ndarray, float]]:
+        """In each of the 2^d directions of (d,) signs the largest sum over slopes of sign * v(z), and 0, over the same records.
+
+        By the steps of `mechanism.replaced_before` on intervals. Empty for too many directions.
+        """
+        d = len(limits) - 1
+        if 2**d > _MOST_DIRECTIONS:
+            return []
+        parts, residuals = self.units.of_limits(limits[:-1]), self._residuals(limits, possible)
+        found = []
+        for signs in product((1.0, -1.0), repeat=d):
+            direction = np.array(signs)
+            steps = linear(0.0, parts, (self.inverse @ direction).tolist())
+            along = Interval(np.ravel(steps.low), np.ravel(steps.high)) * residuals
+            found.append((direction, max(0.0, float(along.high.max()))))
+        return found
+
+    def _residuals(self, limits: Sequence[Interval], possible: np.ndarray) -> Interval:
+        """(n,) the lowest and the highest residual of records of each cell of the features, 0 where the rules allow none."""
+        *features, target = limits
         predictions = linear(self.line.intercept, features, self.line.coefficients.tolist()).clipped(*self.allowed)
         shape = (-1, len(target.low))
         column = Interval(predictions.low.reshape(-1, 1), predictions.high.reshape(-1, 1))
-        residuals = np.where(possible.reshape(shape), (target - column).furthest, 0.0)
-        widest = 2 * float((np.ravel(steps) * residuals.max(axis=1)).max())
-        # without spread in S the figure is 0 and needs no noise; a little is added, because scale 0 cannot be drawn
-        return max(widest, (self.allowed[1] - self.allowed[0]) * 2.0**-20) / self.rows
+        found, allowed = target - column, possible.reshape(shape)
+        low = np.where(allowed, found.low, np.inf).min(axis=1)
+        high = np.where(allowed, found.high, -np.inf).max(axis=1)
+        some = allowed.any(axis=1)
+        return Interval(np.where(some, low, 0.0), np.where(some, high, 0.0))

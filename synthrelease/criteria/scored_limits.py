@@ -12,8 +12,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from synthrelease.measurements.limits import noise_limit
-
 if TYPE_CHECKING:
     from synthrelease.measurements.noisy_tables import NoisyMarginals, NoisySum
 
@@ -59,8 +57,7 @@ def limit_of(one: NoisySum, steps: np.ndarray, weights: np.ndarray, n: int, risk
     constant = under * at_lowest - over * lowest
     if not over or not np.array_equal(under * of_weights, over * of_steps + constant):
         return None
-    scale = float(Fraction(one.sensitivity) / one.epsilon)
-    return over * one.value + constant * n, abs(over) * noise_limit(((scale, 1, 1),), risk), under
+    return over * one.value + constant * n, abs(over) * one.limit(risk), under
 
 
 def _with(columns: Sequence[str], measured: NoisyMarginals) -> list[tuple[NoisySum, np.ndarray]]:

@@ -10,6 +10,8 @@ import numpy as np
 
 from synthrelease.domain.axes import with_merged_bins
 from synthrelease.domain.schema import Layout
+from synthrelease.measurements.cube_law import cube_sd
+from synthrelease.measurements.limits import entry_limit
 from synthrelease.measurements.scored_sums import ScoredSum, merged_scores
 
 
@@ -51,11 +53,13 @@ class NoisySum:
     text : its factors, as the configuration names them.
     columns : increasing indices of its columns.
     scores : one axis per column: what a row of each cell adds, from 0 to `scored_sums.STEPS`; on merged bins, in the mean.
-    value : the sum plus discrete Laplace noise of scale `sensitivity` / epsilon.
+    value : the sum plus discrete Laplace noise of scale `sensitivity` / epsilon, or its part of a noise that several share.
+    epsilon : what it cost, or all that share its noise cost together.
     sensitivity : how far one replaced record moves the sum: the highest score as measured, the lowest being 0.
     exact : whether `value` is the sum of `scores` over the rows, but for its noise: not where bins of different scores were
         merged, nor where own values were added up.
     own : the sum of own values, where they were; `scores` are then what the numbers of bins lead to.
+    together : how many sums share its noise (theory 9.13, one noise for many numbers); they stand one after the other.
     """
 
     text: str
@@ -66,11 +70,17 @@ class NoisySum:
     sensitivity: int
     exact: bool = True
     own: ScoredSum | None = None
+    together: int = 1
 
     @property
     def variance(self) -> float:
-        """That of continuous Laplace noise of the same scale, an upper bound."""
-        return 2.0 * float(self.sensitivity / self.epsilon) ** 2
+        """Of its noise; where it has one of its own that of continuous Laplace noise of the same scale, an upper bound."""
+        scale = self.sensitivity / self.epsilon
+        return 2.0 * float(scale) ** 2 if self.together == 1 else cube_sd(self.together, scale) ** 2
+
+    def limit(self, risk: float) -> int:
+        """How far the noise is off at most, at this risk."""
+        return entry_limit(self.together, self.sensitivity / self.epsilon, risk)
 
     def merge(self, layout: Layout, maps: Sequence[np.ndarray]) -> NoisySum:
         """The same measurement, with the scores of coarser bins. Post-processing."""

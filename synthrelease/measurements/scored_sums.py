@@ -22,6 +22,7 @@ from synthrelease.domain.axes import with_merged_bins
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.schema import Layout, Transformation
 from synthrelease.errors import Unexpected, closest, listing
+from synthrelease.measurements.cube_law import MOST_NUMBERS
 from synthrelease.toml.fields import Mistake
 
 STEPS = 2**12
@@ -32,11 +33,14 @@ _FACTOR = re.compile(rf"\s*(?P<column>\w+)\s*\[\s*(?P<scores>{_NUMBER}\s*\.\.\s*
 _OWN = re.compile(
     rf"\s*(?P<column>\w+)\s*\(\s*(?P<low>{_NUMBER})\s*\.\.\s*(?P<high>{_NUMBER})\s*(?:-\s*(?P<centre>{_NUMBER})\s*)?\)\s*"
 )
-_WEIGHT = re.compile(r"\s*(?P<weight>[0-9]+(?:\.[0-9]+)?)\s+(?P<factors>.*)", re.DOTALL)
+_WEIGHT = re.compile(r"\s*(?P<weight>[0-9]+(?:\.[0-9]+)?)\s+(?P<rest>.*)", re.DOTALL)
+_PLUS = re.compile(r"\+(?![^{}]*\})")
+_GROUP = re.compile(r"\s*(?:(?P<weight>[0-9]+(?:\.[0-9]+)?)\s*)?\{(?P<rest>[^{}]*)\}\s*", re.DOTALL)
 _WITHIN = re.compile(rf"(?P<factors>.*[\])])\s*within\s+(?P<low>{_NUMBER})\s*\.\.\s*(?P<high>{_NUMBER})\s*", re.DOTALL)
 _EXPECTED = (
     "terms such as 'children[0 0 0 1]', '2 age[18 25 40]:weight[-2000..2000]', 'age(15..90 - 40):income(0..9000)' or "
-    "'age[-20..20]:weight[-9..9] within -50..50', joined by +, of different columns"
+    "'age[-20..20]:weight[-9..9] within -50..50', joined by +, of different columns; '3 {age[0 1] + income(0..9000)}' for sums "
+    "that share one noise, which have no weights of their own"
 )
 
 
@@ -90,7 +94,7 @@ class OwnValue:
 
 @dataclass(frozen=True, kw_only=True)
 class ScoredSum:
-    """One sum: the product of the scores of a row's bins, or own values, added up over all rows; and its weight in the budget.
+    """One sum: the product of the scores of a row's bins, or own values, added up over all rows.
 
     Attributes
     ----------
@@ -98,22 +102,18 @@ class ScoredSum:
     """
 
     factors: tuple[ScoreFactor | OwnValue, ...]
-    weight: Fraction
     limits: tuple[Fraction, Fraction] | None = None
 
     @classmethod
     def of(cls, text: str) -> ScoredSum:
-        """Read "children[0 0 0 1]" or "2 age[18 25 40]:weight(0..200 - 70)". Raises Unexpected for anything else."""
-        weighted = _WEIGHT.fullmatch(text)
-        weight = Fraction(weighted["weight"]) if weighted else Fraction(1)
-        product = weighted["factors"] if weighted else text
-        within = _WITHIN.fullmatch(product)
+        """Read "children[0 0 0 1]" or "age[18 25 40]:weight(0..200 - 70)". Raises Unexpected for anything else."""
+        within = _WITHIN.fullmatch(text)
         limits = None if within is None else (Fraction(within["low"]), Fraction(within["high"]))
-        parts = (product if within is None else within["factors"]).split(":")
+        parts = (text if within is None else within["factors"]).split(":")
         factors = [factor for factor in map(_factor, parts) if factor is not None]
-        if len(factors) < len(parts) or len({factor.column for factor in factors}) < len(parts) or not weight:
+        if len(factors) < len(parts) or len({factor.column for factor in factors}) < len(parts):
             raise Unexpected(_EXPECTED, repr(text.strip()))
-        return cls(factors=tuple(factors), weight=weight, limits=limits)
+        return cls(factors=tuple(factors), limits=limits)
 
     @cached_property
     def text(self) -> str:
@@ -221,6 +221,29 @@ class ScoredSum:
             yield Mistake(field="sums", expected="scores that differ", found=f"the same for all rows in {self.text}")
 
 
+@dataclass(frozen=True, kw_only=True)
+class SumGroup:
+    """Sums that share one noise (theory 9.13, one noise for many numbers), or one with a noise of its own; and its weight.
+
+    Attributes
+    ----------
+    weight : in the budget, above 0: of all of them together. Each has the noise that the group's budget buys.
+    """
+
+    sums: tuple[ScoredSum, ...]
+    weight: Fraction
+
+    @classmethod
+    def of(cls, text: str) -> SumGroup:
+        """Read "2 children[0 0 0 1]" or "3 {age[0 1] + income(0..9000)}". Raises Unexpected for anything else."""
+        weighted = _GROUP.fullmatch(text) or _WEIGHT.fullmatch(text)
+        weight = Fraction((weighted and weighted["weight"]) or 1)
+        sums = tuple(ScoredSum.of(term) for term in terms_of(weighted["rest"] if weighted else text))
+        if not weight or len(sums) > MOST_NUMBERS:
+            raise Unexpected(f"weights above 0, and at most {MOST_NUMBERS} sums that share one noise", repr(text.strip()))
+        return cls(sums=sums, weight=weight)
+
+
 def _product(factors: Sequence[np.ndarray]) -> np.ndarray:
     """The product of arrays of one axis each, an axis for each."""
     found = np.array(1.0)
@@ -250,9 +273,14 @@ def _steps(one: ScoredSum, layout: Layout) -> np.ndarray:
     return found
 
 
-def read_sums(text: str) -> tuple[ScoredSum, ...]:
+def read_sums(text: str) -> tuple[SumGroup, ...]:
     """The terms of a formula. Raises Unexpected."""
-    return tuple(ScoredSum.of(term) for term in text.split("+"))
+    return tuple(SumGroup.of(term) for term in terms_of(text))
+
+
+def terms_of(formula: str) -> list[str]:
+    """What the signs + of a formula that stand outside of braces divide."""
+    return _PLUS.split(formula)
 
 
 def merged_scores(scores: np.ndarray, columns: Sequence[int], sizes: Sequence[int], maps: Sequence[np.ndarray]) -> np.ndarray:

@@ -9,10 +9,12 @@
 Pr[z] proportional to exp(-|z| / scale), so it may be negative. `released` says into which released bin each of the `labels`
 goes, by index. A sum's `value` is that of `steps` over all rows, a whole number for every measured cell, plus noise of its
 scale; `steps` are the scores that the sum is named by, from 0 for the lowest of all cells to 4096 for the highest. Where own
-values of rows were added up, `own_values` stands in place of `steps`, the least and the most that one row adds: the sum of what
-rows add is n * least + value * (most - least) / 4096, but for the noise and for half a step a row. `sums`
-stands only where some were measured. The number of rows, n, is exact. The measurements are paid for in the charge
-"generation" of release.json: looking at them costs nothing more.
+values of rows were added up, `own_values` stands in place of `steps`, the least and the most that one row adds: the sum of
+what rows add is n * least + value * (most - least) / 4096, but for the noise and for half a step a row. Where `noise` is "one
+noise", the sum shares it with so many sums as `together` says, itself among them, which stand one after the other: their
+noises z are drawn together, with Pr[z] proportional to exp(-max|z_i| / scale), `epsilon` is paid for all of them, and they
+are not independent. `sums` stands only where some were measured. The number of rows, n, is exact. The measurements are paid
+for in the charge "generation" of release.json: looking at them costs nothing more.
 """
 
 from __future__ import annotations
@@ -55,7 +57,8 @@ class MeasuredSumPart(Part):
     labels: list[list[str]]
     released: list[list[int]]
     epsilon: ExactText
-    noise: Literal["discrete Laplace"]
+    noise: Literal["discrete Laplace", "one noise"]
+    together: Annotated[int, Field(ge=2)] | None = None
     scale: Annotated[Number, Field(gt=0)]
     variance: Annotated[Number, Field(gt=0)]
     steps: list[Any] | None = None
@@ -64,7 +67,7 @@ class MeasuredSumPart(Part):
 
     @model_serializer(mode="wrap")
     def _what_there_is(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        return {name: value for name, value in dump(self).items() if name not in ("steps", "own_values") or value is not None}
+        return {name: value for name, value in dump(self).items() if value is not None}
 
 
 class MeasurementsPart(Part):
@@ -117,8 +120,9 @@ class PublishedSum:
     name : its scores, as the configuration has them.
     columns : in the order of the release.
     steps : one axis per column: what a row of each released cell adds, whole numbers.
-    value : noisy; the noise is discrete Laplace of scale `sensitivity` / epsilon.
+    value : noisy; the noise is discrete Laplace of scale `sensitivity` / epsilon, or its part of one that several share.
     sensitivity : the highest less the lowest step of a measured cell.
+    together : how many sums share its noise.
     """
 
     name: str
@@ -127,6 +131,7 @@ class PublishedSum:
     value: int
     sensitivity: int
     epsilon: Fraction
+    together: int
 
 
 def read_measurements(content: bytes | str, *, unknown: Literal["forbid", "ignore"]) -> MeasurementsPart:
@@ -179,6 +184,7 @@ def sum_on_released_bins(one: MeasuredSumPart, bins: Sequence[Sequence[str]]) ->
         value=one.value,
         sensitivity=int(np.ptp(steps)),
         epsilon=Fraction(one.epsilon),
+        together=one.together or 1,
     )
 
 

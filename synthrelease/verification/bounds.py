@@ -73,6 +73,7 @@ def _measured(document: ReleaseDocument, facts: PublicFacts, content: bytes) -> 
                     value=found.value,
                     epsilon=found.epsilon,
                     sensitivity=found.sensitivity,
+                    together=found.together,
                 )
             )
     for part in read.tables:

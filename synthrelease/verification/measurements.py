@@ -13,6 +13,7 @@ from synthrelease.accounting.charges import GENERATION
 from synthrelease.candidates.generators import GENERATORS, MeasuringGenerator
 from synthrelease.domain.schema import Layout
 from synthrelease.errors import Unexpected
+from synthrelease.measurements.cube_law import cube_sd
 from synthrelease.measurements.scored_sums import STEPS
 from synthrelease.noise_grids import laplace_sd
 from synthrelease.published.columns import ColumnPart
@@ -61,7 +62,9 @@ def _problems(document: ReleaseDocument, read: MeasurementsPart, content: bytes)
     parts: list[MeasuredTablePart | MeasuredSumPart] = [*read.tables, *sums]
     sizes = {name: len(labels) for part in parts for name, labels in zip(part.columns, part.labels, strict=False)}
     layout = Layout(columns=tuple(columns), sizes=tuple(sizes.get(name, len(columns[name].bins)) for name in columns))
-    found_sums = [(one.sum, tuple(one.columns), Fraction(one.epsilon), one.steps or one.own_values) for one in sums]
+    found_sums = [
+        (one.sum, tuple(one.columns), Fraction(one.epsilon), one.together or 1, one.steps or one.own_values) for one in sums
+    ]
     if found_sums != list(_expected_sums(document, layout)):
         yield "its sums, their scores and what they cost are not those of the configuration and of the charge of the generation"
         return
@@ -82,14 +85,16 @@ def _expected(document: ReleaseDocument) -> Iterator[tuple[tuple[str, ...], Frac
             yield tuple(names[place] for place in chosen), each
 
 
-def _expected_sums(document: ReleaseDocument, layout: Layout) -> Iterator[tuple[str, tuple[str, ...], Fraction, list[Any]]]:
-    """Name, columns, epsilon and steps of every sum, on the measured bins."""
+def _expected_sums(
+    document: ReleaseDocument, layout: Layout
+) -> Iterator[tuple[str, tuple[str, ...], Fraction, int, list[Any]]]:
+    """Of every sum its name, columns, epsilon, how many share its noise, and steps, on the measured bins."""
     generator, epsilon = _generator(document)
     if generator is None or any(generator.mistakes(layout, ())):
         return
     for one in generator.measured_sums(layout, epsilon):
         adds = one.scores.tolist() if one.own is None else list(one.own.ends)
-        yield one.text, tuple(layout.columns[place] for place in one.columns), one.epsilon, adds
+        yield one.text, tuple(layout.columns[place] for place in one.columns), one.epsilon, one.together, adds
 
 
 def _generator(document: ReleaseDocument) -> tuple[MeasuringGenerator | None, Fraction]:
@@ -109,8 +114,10 @@ def _sum_problems(one: MeasuredSumPart, columns: list[ColumnPart]) -> Iterator[s
         yield str(error)
         return
     scale = Fraction(STEPS if one.steps is None else int(np.ptp(np.array(one.steps)))) / Fraction(one.epsilon)
-    if not (_near(one.scale, float(scale)) and _near(one.variance, laplace_sd(scale) ** 2)):
-        yield "its scale and variance are not those of its steps and its epsilon"
+    together = one.together or 1
+    sd = laplace_sd(scale) if together == 1 else cube_sd(together, scale)
+    if (one.noise == "one noise") != (together > 1) or not (_near(one.scale, float(scale)) and _near(one.variance, sd**2)):
+        yield "its noise, scale and variance are not those of its steps, its epsilon and the sums that share its noise"
     yield from _bin_problems(one.labels, one.released, columns)
 
 

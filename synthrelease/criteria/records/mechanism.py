@@ -30,6 +30,10 @@ MOST = 2**20
 """Largest integer that one record adds to a moment; finer grids would not lower the noise visibly."""
 
 
+MOST_REPLACED = 2**12
+"""Records that must be replaced are counted up to so many."""
+
+
 class PublicLine(Protocol):
     """target = intercept + features @ coefficients: public."""
 
@@ -223,13 +227,97 @@ def distance_of_steps(counts: Counts, columns: RegressionColumns, transformation
     return math.fsum(abs(math.fsum(each.tolist())) for each in shares.T) / step.rows
 
 
+def slack_of_steps(
+    counts: Counts,
+    columns: RegressionColumns,
+    transformation: Transformation,
+    step: LinearStep,
+    threshold: float,
+    sensitivity: float,
+    farthest: Sequence[tuple[np.ndarray, float]],
+) -> float:
+    """How far the table is from a distance of steps above the threshold: of sensitivity 1, below 0 just when it is above.
+
+    (threshold - figure) / sensitivity where that is below 0; otherwise the records that must be replaced before it is above,
+    less 1, where those are more (theory 3.4, one-step regression).
+    """
+    plain = (threshold - distance_of_steps(counts, columns, transformation, step)) / sensitivity
+    if plain < 0 or not farthest:
+        return plain
+    records = original_records(counts, columns, transformation)
+    return max(plain, replaced_before(records, counts.total - records.rows, step, threshold, farthest) - 1)
+
+
+def replaced_before(
+    records: Records, lacking: int, step: LinearStep, threshold: float, farthest: Sequence[tuple[np.ndarray, float]]
+) -> int:
+    """How many records must be replaced, at least, before the sum of the steps is above the threshold; at most `MOST_REPLACED`.
+
+    In one direction after the other records with the least steps are replaced by ones with the farthest step that the rules
+    allow. What a record adds is a whole number, rounded up, of steps of a public grid: a function of the record alone.
+
+    Parameters
+    ----------
+    lacking : how many records lack a column; they add 0.
+    farthest : directions of (d,) ones, 1 or -1, with the largest step along them of any record, rounding included.
+    """
+    parts = list(in_units(records.values[:, :-1], step.units).T)
+    residuals = residuals_of_records(records.values, step)
+    number = np.append(records.counts, lacking)
+    n, most = records.rows + lacking, max(far for _, far in farthest)
+    grid = 2.0 ** (60 - n.bit_length() - math.frexp(most)[1])
+    limit = math.floor(min((threshold - most * 2.0**-40) * step.rows * grid, 2.0**62))
+
+    def whole(direction: np.ndarray) -> np.ndarray:
+        along = added(0.0, parts, (step.inverse @ direction).tolist())
+        return np.append(np.ceil(along * residuals * grid).astype(np.int64), 0)
+
+    bounds = []
+    for place, (direction, far) in enumerate(farthest):
+        adds, highest = whole(direction), math.ceil(far * grid)
+        left = limit - int(adds @ number)
+        if left < 0:
+            return 0
+        gain = highest - int(adds.min())
+        if gain:
+            bounds.append((left // gain + 1, place, left, highest))
+    least = MOST_REPLACED
+    for bound, place, left, highest in sorted(bounds):  # where fewest could do, first: few directions are left then
+        if bound < least:
+            least = min(least, _replaced(whole(farthest[place][0]), number, highest, left, least))
+    return least
+
+
+def _replaced(adds: np.ndarray, number: np.ndarray, highest: int, left: int, most: int) -> int:
+    """The least k, if it is below `most`, at which k of the least numbers, replaced by the highest, add more than what is left.
+
+    Parameters
+    ----------
+    adds, number : (n,) whole numbers, and how many records have each.
+    """
+    first = np.argpartition(adds, most)[:most] if most < len(adds) else np.arange(len(adds))
+    first = first[np.argsort(adds[first])]
+    gains = highest - adds[first]
+    reached = np.cumsum(gains * number[first])
+    place = int(np.searchsorted(reached, left, side="right"))
+    if place == len(first):
+        return most
+    before = int(reached[place - 1]) if place else 0
+    return int(number[first[:place]].sum()) + (left - before) // int(gains[place]) + 1
+
+
 def steps_of_records(records: np.ndarray, step: LinearStep) -> np.ndarray:
     """(n, d) v(z) of each of some (n, d + 1) records, by single sums and products: a function of the record alone."""
     parts = list(in_units(records[:, :-1], step.units).T)
     steps = [added(0.0, parts, slopes) for slopes in step.inverse.T.tolist()]
-    prediction = added(step.line.intercept, list(records.T[:-1]), step.line.coefficients.tolist())
-    residuals = records[:, -1] - np.clip(prediction, *step.allowed)
+    residuals = residuals_of_records(records, step)
     return np.column_stack([each * residuals for each in steps])
+
+
+def residuals_of_records(records: np.ndarray, step: LinearStep) -> np.ndarray:
+    """(n,) target less clipped prediction."""
+    prediction = added(step.line.intercept, list(records.T[:-1]), step.line.coefficients.tolist())
+    return records[:, -1] - np.clip(prediction, *step.allowed)
 
 
 def largest_logistic_step(

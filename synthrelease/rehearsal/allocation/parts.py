@@ -12,12 +12,14 @@ from typing import Literal
 from synthrelease.accounting.charges import decimal_text
 from synthrelease.candidates.generators.marginals import Marginals
 from synthrelease.errors import InputError
+from synthrelease.measurements.cube_law import MOST_NUMBERS
+from synthrelease.measurements.scored_sums import terms_of
 from synthrelease.specification.release_spec import ReleaseSpec
 
 Field = Literal["tables", "only_measured", "sums"]
 FIELDS: tuple[Field, ...] = ("tables", "only_measured", "sums")
 
-_TERM = re.compile(r"\s*(?:(?P<weight>[0-9]+(?:\.[0-9]+)?)\s+)?(?P<rest>\S.*?)\s*", re.DOTALL)
+_TERM = re.compile(r"\s*(?:(?P<weight>[0-9]+(?:\.[0-9]+)?)(?:\s+|(?=\{)))?(?P<rest>\S.*?)\s*", re.DOTALL)
 _NEXT_TO_NOTHING = Fraction(1, 10**9)
 _DIGITS = 3
 """Significant digits of a weight and of the test's epsilon."""
@@ -28,12 +30,23 @@ _FINEST = 10**6
 
 @dataclass(frozen=True, kw_only=True)
 class MeasuredPart:
-    """One term that is measured: its setting, its place there, what is written after its weight, and how many tables it is."""
+    """One term of a setting.
+
+    Attributes
+    ----------
+    place : in its setting.
+    texts : what is written after its weight: the sums that share one noise, or one table or sum.
+    number : how many tables it is.
+    """
 
     field: Field
     place: int
-    text: str
-    number: int
+    texts: tuple[str, ...]
+    number: int = 1
+
+    @property
+    def text(self) -> str:
+        return self.texts[0] if len(self.texts) == 1 else f"{{{' + '.join(self.texts)}}}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,17 +55,42 @@ class Allocation:
 
     Attributes
     ----------
+    parts : the terms with a weight above 0.
     weights : per part, above 0; only their ratios count.
     test : epsilon of a joint test. The generation budget is what is left of the total.
     """
 
+    parts: tuple[MeasuredPart, ...]
     weights: tuple[Fraction, ...]
     test: Fraction
 
     def moved(self, factors: Sequence[float], test: float) -> Allocation:
         """With each weight, and the test's epsilon, times a factor above 0."""
         weights = tuple(_few_digits(weight * Fraction(factor)) for weight, factor in zip(self.weights, factors, strict=True))
-        return Allocation(weights=weights, test=_few_digits(self.test * Fraction(test)))
+        return replace(self, weights=weights, test=_few_digits(self.test * Fraction(test)))
+
+    def regrouped(self) -> Allocation:
+        """With the cheapest groups of sums that leave no sum with more noise than it has here.
+
+        A sum that has the noise of weight w by itself costs w; m of them that share one cost sqrt((m + 1)(m + 2) / 6) times the
+        largest of their weights (theory 9.13, one noise for many numbers). So in a cheapest division each group is a stretch of
+        the sums in the order of their weights, and shorter divisions make up longer ones.
+        """
+        terms = list(zip(self.parts, self.weights, strict=True))
+        sums = [(part.texts, weight / _dearer(len(part.texts))) for part, weight in terms if part.field == "sums"]
+        alone = [(text, weight) for texts, weight in sums for text in texts]
+        alone.sort(key=lambda one: -one[1])
+        best: list[tuple[Fraction, list[range]]] = [(Fraction(0), [])]
+        for end in range(1, len(alone) + 1):
+            longest = range(max(0, end - MOST_NUMBERS), end)
+            last = ((best[start][0] + alone[start][1] * _dearer(end - start), range(start, end)) for start in longest)
+            cost, stretch = min(last, key=lambda one: one[0])
+            best.append((cost, [*best[stretch.start][1], stretch]))
+        kept = [(part, weight) for part, weight in terms if part.field != "sums"]
+        for place, stretch in enumerate(best[-1][1]):
+            part = MeasuredPart(field="sums", place=place, texts=tuple(alone[one][0] for one in stretch))
+            kept.append((part, _few_digits(alone[stretch.start][1] * _dearer(len(stretch)))))
+        return replace(self, parts=tuple(part for part, _ in kept), weights=tuple(weight for _, weight in kept))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,12 +99,14 @@ class Divisible:
 
     Attributes
     ----------
-    parts : the terms with a weight above 0.
+    start : the allocation of the specification: its weights and its test.
+    unmeasured : terms of weight 0.
     """
 
     spec: ReleaseSpec
     total: Fraction
-    parts: tuple[MeasuredPart, ...]
+    start: Allocation
+    unmeasured: tuple[MeasuredPart, ...]
 
     @classmethod
     def of(cls, spec: ReleaseSpec, total: Fraction | None = None) -> Divisible:
@@ -85,17 +125,14 @@ class Divisible:
             )
         if not all(charge.pure for charge in (*spec.plan.once, *spec.plan.per_round, *spec.plan.after)):
             raise InputError(f"{spec.path}: expected pure charges, whose epsilons add up, found others.")
-        return cls(spec=spec, total=total or spec.plan.total.epsilon, parts=tuple(_parts(spec, generators[0])))
-
-    @property
-    def start(self) -> Allocation:
-        """The allocation of the specification: its weights and its test."""
-        terms = {(name, place): weight for name in FIELDS for place, weight, _ in _terms(self._text(name))}
-        test = Fraction(0) if self.spec.joint_test is None else self.spec.joint_test.epsilon
-        return Allocation(weights=tuple(terms[part.field, part.place] for part in self.parts), test=test)
-
-    def _text(self, name: Field) -> str:
-        return str(getattr(self.spec.space.generators[0], name) or "")
+        terms = list(_terms(spec, generators[0]))
+        start = Allocation(
+            parts=tuple(part for part, weight in terms if weight),
+            weights=tuple(weight for _, weight in terms if weight),
+            test=spec.joint_test.epsilon,
+        )
+        unmeasured = tuple(part for part, weight in terms if not weight)
+        return cls(spec=spec, total=total or spec.plan.total.epsilon, start=start, unmeasured=unmeasured)
 
     def generation(self, allocation: Allocation) -> Fraction:
         """What is left of the total for the generation; 0 or less where the rest costs as much."""
@@ -118,35 +155,33 @@ class Divisible:
 
     def written(self, allocation: Allocation, name: Field) -> str:
         """One of the settings with the weights of this allocation, about thousandths of epsilon; empty where it is not set."""
-        thousandths = (
-            self.generation(allocation)
-            * 1000
-            / sum((weight * part.number for part, weight in zip(self.parts, allocation.weights, strict=True)), Fraction(0))
-        )
-        new = {
-            part.place: _few_digits(weight * thousandths)
-            for part, weight in zip(self.parts, allocation.weights, strict=True)
-            if part.field == name
-        }
-        terms = [f"{decimal_text(new.get(place, Fraction(0)))} {rest}" for place, _, rest in _terms(self._text(name))]
-        return "\n+ ".join(terms)
+        weighted = list(zip(allocation.parts, allocation.weights, strict=True))
+        whole = sum((weight * part.number for part, weight in weighted), Fraction(0))
+        thousandths = self.generation(allocation) * 1000 / whole
+        terms = [(part, _few_digits(weight * thousandths)) for part, weight in weighted]
+        terms += [(part, Fraction(0)) for part in self.unmeasured]
+        terms = sorted((one for one in terms if one[0].field == name), key=lambda one: one[0].place)
+        return "\n+ ".join(f"{decimal_text(weight)} {part.text}" for part, weight in terms)
 
 
-def _parts(spec: ReleaseSpec, generator: object) -> Iterator[MeasuredPart]:
+def _terms(spec: ReleaseSpec, generator: object) -> Iterator[tuple[MeasuredPart, Fraction]]:
+    """Every term, with its weight."""
     layout = spec.space.common.layout
     for name in FIELDS:
-        for place, weight, rest in _terms(str(getattr(generator, name) or "")):
-            if weight:
-                number = 1 if name == "sums" else len(list(Marginals(tables=rest).terms[0].sets(layout)))
-                yield MeasuredPart(field=name, place=place, text=" ".join(rest.split()), number=number)
+        formula = str(getattr(generator, name) or "")
+        for place, term in enumerate(terms_of(formula) if formula else ()):
+            match = _TERM.fullmatch(term)
+            if match is None:
+                continue
+            text = " ".join(match["rest"].split())
+            number = 1 if name == "sums" else len(list(Marginals(tables=text).terms[0].sets(layout)))
+            texts = tuple(each.strip() for each in terms_of(text.strip("{} "))) if name == "sums" else (text,)
+            yield MeasuredPart(field=name, place=place, texts=texts, number=number), Fraction(match["weight"] or 1)
 
 
-def _terms(formula: str) -> Iterator[tuple[int, Fraction, str]]:
-    """Place, weight and the rest of every term of a formula."""
-    for place, term in enumerate(formula.split("+") if formula else ()):
-        match = _TERM.fullmatch(term)
-        if match is not None:
-            yield place, Fraction(match["weight"] or 1), match["rest"]
+def _dearer(size: int) -> Fraction:
+    """How many times what one sum costs so many cost that share a noise, at the same noise for each."""
+    return Fraction(math.sqrt((size + 1) * (size + 2) / 6))
 
 
 def _few_digits(value: Fraction) -> Fraction:

@@ -2,9 +2,9 @@
 
 **Climbing.** All allocations of a stage meet the same noise on the same populations (`trying.run_tries`), so that their
 differences are those of the allocations. A stage raises every part in turn, a little, the total staying what it is; each part
-is then moved the more the surer its difference is; three lengths of this step are compared, with the present allocation, on
-fresh noise. What is climbed is the probability to pass with the test's noise widened: the success itself says nothing where
-nearly all tries, or none, pass.
+is then moved the more the surer its difference is; three lengths of this step, and the best groups of sums (`regrouped`)
+after the middle one and after none, are compared with the present allocation on fresh noise. What is climbed is the
+probability to pass with the test's noise widened: the success itself says nothing where nearly all tries, or none, pass.
 
 **The winner's curse.** The best of several estimates is flattered. So the allocations on the way, the first one included, meet
 again on fresh noise, and the chosen one is judged on noise and on populations that nothing was chosen by, beside the first one.
@@ -145,6 +145,7 @@ class Search:
             gains = [smoothed(next(left), scale) - base if self._possible(allocation) else np.zeros(1) for allocation in raised]
             moves = np.array([sureness(gain) for gain in gains])
             nexts = [self._moved(present, step * length * moves) for length in _LENGTHS]
+            nexts += [nexts[1].regrouped(), present.regrouped()]
             nexts = [allocation for allocation in nexts if self._possible(allocation)]
             again = self._compared([present, *nexts], range(POPULATIONS), 2 * _PER_POPULATION, f"{phase}, steps compared")
             values = [float(smoothed(one, scale).mean()) for one in again]

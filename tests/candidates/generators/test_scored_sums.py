@@ -21,8 +21,10 @@ from synthrelease.candidates.generators.maximum_entropy import _Dual, base_poten
 from synthrelease.criteria.measured_line import measured_line
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.domain.schema import Binning, Layout, Schema, Transformation
+from synthrelease.measurements.cube_law import MOST_NUMBERS, cube_sd
 from synthrelease.measurements.noisy_tables import NoisyMarginal, NoisyMarginals, NoisySum
-from synthrelease.measurements.scored_sums import STEPS, ScoredSum, merged_scores, read_sums
+from synthrelease.measurements.scored_sums import STEPS, merged_scores, read_sums
+from synthrelease.randomness import SeededEntropy
 from synthrelease.specification.spec import load_spec
 from tests.helpers.small import World
 
@@ -33,10 +35,14 @@ ROWS = [0, 1, 5, 5, 11, 7, 7, 7]
 
 
 def test_a_formula_is_read_as_it_stands() -> None:
-    first, second = read_sums("2 c[0 0 0 1] +\n0.5 b[-1.5..2] : a[0 -1]")
-    assert (first.weight, second.weight) == (2, Fraction(1, 2))
-    assert first.text == "c[0 0 0 1]"
-    assert second.text == "b[-1.5..2]:a[0 -1]"
+    groups = read_sums("2 c[0 0 0 1] +\n0.5 {b[-1.5..2] : a[0 -1]\n+ c(0..9 - 3)} + {a[0 1] + b[1 2 4]}")
+    assert [group.weight for group in groups] == [2, Fraction(1, 2), 1]
+    assert [[one.text for one in group.sums] for group in groups] == [
+        ["c[0 0 0 1]"],
+        ["b[-1.5..2]:a[0 -1]", "c(0..9 - 3)"],
+        ["a[0 1]", "b[1 2 4]"],
+    ]
+    first, second = groups[0].sums[0], groups[1].sums[0]
     assert first.columns(LAYOUT) == (2,)
     assert second.columns(LAYOUT) == (0, 1)
 
@@ -51,7 +57,6 @@ def test_a_formula_is_read_as_it_stands() -> None:
         "a[1..2..3]",
         "a[0 1]:a[0 1]",
         "-1 a[0 1]",
-        "0 a[0 1]",
         "a[1e3 2]",
         "a[0,1]",
         "a[0 1] within 2",
@@ -61,11 +66,27 @@ def test_a_formula_is_read_as_it_stands() -> None:
 )
 def test_anything_else_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="expected terms such as"):
-        ScoredSum.of(text)
+        read_sums(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["{a[0 1]", "a[0 1]}", "{{a[0 1]}}", "{2 a[0 1] + b[0 1]}", "{}", "{a[0 1]} b[0 1]", "2 {a[0 1] +}"]
+)
+def test_braces_that_do_not_match_and_weights_within_them_are_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="share one noise, which have no weights of their own"):
+        read_sums(text)
+
+
+def test_what_cannot_share_a_noise_is_refused() -> None:
+    sums = [f"a[0 {place}]" for place in range(1, MOST_NUMBERS + 2)]
+    assert len(read_sums(f"{{{' + '.join(sums[1:])}}}")[0].sums) == MOST_NUMBERS
+    for text in (f"{{{' + '.join(sums)}}}", "0 {a[0 1] + b[0 1]}", "0 a[0 1]"):
+        with pytest.raises(ValueError, match="weights above 0, and at most 100 sums that share one noise"):
+            read_sums(text)
 
 
 def test_scores_are_the_steps_of_exact_products() -> None:
-    (one,) = read_sums("b[-1.5..2]:a[0.1 -1]")
+    ((one,),) = (group.sums for group in read_sums("b[-1.5..2]:a[0.1 -1]"))
     cells = {(a, b): x * y for (a, x), (b, y) in product(enumerate((0.1, -1)), enumerate((-1.5, 0.25, 2)))}
     low, high = min(cells.values()), max(cells.values())
     found = one.scores(LAYOUT)
@@ -76,7 +97,7 @@ def test_scores_are_the_steps_of_exact_products() -> None:
 
 
 def test_products_are_clipped_before_they_become_steps() -> None:
-    (one,) = read_sums("3 b[-1.5..2]:a[0.1 -1] within -0.5..1.2")
+    ((one,),) = (group.sums for group in read_sums("3 b[-1.5..2]:a[0.1 -1] within -0.5..1.2"))
     assert one.text == "b[-1.5..2]:a[0.1 -1] within -0.5..1.2"
     cells = {(a, b): x * y for (a, x), (b, y) in product(enumerate((0.1, -1)), enumerate((-1.5, 0.25, 2)))}
     found = one.scores(LAYOUT)
@@ -127,11 +148,45 @@ def test_a_sum_has_the_noise_of_its_widest_scores_over_its_own_epsilon() -> None
         assert scale == pytest.approx(float(STEPS / epsilon), rel=1e-9)
 
 
+def test_sums_of_a_group_share_one_noise_at_the_epsilon_of_the_group() -> None:
+    """All of them are handed over at once, with the sensitivity of each and the rate of what the group costs."""
+    chosen = Marginals(tables="a", sums="2 {c[0 0 1] + a[-1 1]:b[0 2]} + b[0 1] + {a[0 1] + c[0..1]}")
+    entropy, charge = Recording(), chosen.charge(Fraction(1))
+    assert chosen.sum_shares(WORLD.layout) == [Fraction(2, 5), Fraction(1, 5), Fraction(1, 5)]
+    found = chosen.measure(WORLD.private(ROWS, [charge], entropy), charge).sums
+    apart = Marginals(tables="a", sums="c[0 0 1] + a[-1 1]:b[0 2] + b[0 1] + a[0 1] + c[0..1]")
+    alone = apart.measure(WORLD.private(ROWS, [charge], Recording()), charge).sums
+    assert [one.value for one in found] == [one.value for one in alone]  # nothing is mixed up; this entropy adds nothing
+    assert [one.together for one in found] == [2, 2, 1, 2, 2]
+    assert [len(values) for values in entropy.values] == [2, 2, 1, 2]
+    assert [float(scale) for scale in entropy.scales[1:]] == pytest.approx([STEPS * 2.5, STEPS * 5, STEPS * 5])
+    assert found[0].variance == pytest.approx(cube_sd(2, Fraction(5 * STEPS, 2)) ** 2)
+    assert found[0].variance < alone[0].variance
+
+
+def test_the_noise_of_a_group_lies_within_one_radius() -> None:
+    """Of eight sums: the law of each (standard deviation), and how the largest is to the root of their squares."""
+    sums = " + ".join(f"a[0 1]:b[{score} 1 3]" for score in (0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7))
+    chosen = Marginals(tables="a", sums=f"9 {{{sums}}}")
+    charge = chosen.charge(Fraction(1))
+    exact = np.array([one.value for one in chosen.measure(WORLD.private(ROWS, [charge], Recording()), charge).sums])
+    noise = []
+    for seed in range(400):
+        found = chosen.measure(WORLD.private(ROWS, [charge], SeededEntropy(seed)), charge).sums
+        noise.append([one.value for one in found] - exact)
+    assert np.std(noise) == pytest.approx(cube_sd(8, STEPS / Fraction(9, 10)), rel=0.06)
+    assert found[0].variance == pytest.approx(cube_sd(8, STEPS / Fraction(9, 10)) ** 2)
+    radii = np.abs(noise).max(axis=1)
+    assert radii.mean() == pytest.approx(8 * STEPS / 0.9, rel=0.06)  # of a gamma law of shape 9, largest of 8 uniform ones
+
+
 def test_sums_belong_to_what_is_measured() -> None:
     chosen = Marginals(tables="a + b", sums="c[0 0 1]")
     assert chosen.same_measurements(Marginals(tables="b + a", sums="c[0 0 1]", prior_weight=7))
     assert not chosen.same_measurements(Marginals(tables="a + b", sums="2 c[0 0 1]"))
     assert not chosen.same_measurements(Marginals(tables="a + b"))
+    pair = Marginals(tables="a + b", sums="2 {c[0 0 1] + a[0 1]}")
+    assert not pair.same_measurements(Marginals(tables="a + b", sums="c[0 0 1] + a[0 1]"))
 
 
 def test_scores_of_coarser_bins_are_means() -> None:
@@ -222,7 +277,7 @@ def test_a_line_takes_correlations_from_sums_as_it_would_from_tables() -> None:
 
     def line(tables: list[NoisyMarginal], formula: str | None) -> np.ndarray:
         sums = []
-        for one in read_sums(formula) if formula else ():
+        for (one,) in (group.sums for group in read_sums(formula)) if formula else ():
             scores = one.scores(common.layout)
             value = int((scores * counts).sum())
             sums.append(NoisySum(text="", columns=(0, 1), scores=scores, value=value, epsilon=Fraction(1), sensitivity=STEPS))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -21,7 +23,7 @@ from synthrelease.errors import InputError
 from synthrelease.randomness import SeededEntropy
 from synthrelease.rehearsal.allocation import search
 from synthrelease.rehearsal.allocation.allocating import allocation_lines
-from synthrelease.rehearsal.allocation.parts import Allocation, Divisible
+from synthrelease.rehearsal.allocation.parts import Allocation, Divisible, MeasuredPart
 from synthrelease.rehearsal.allocation.populations import Populations
 from synthrelease.rehearsal.allocation.search import Search, sureness
 from synthrelease.rehearsal.allocation.trying import Try, run_tries, success
@@ -79,7 +81,7 @@ def at_once() -> Iterator[Run]:
 
 def test_a_allocation_keeps_the_total_and_the_ratios_of_its_weights(spec: ReleaseSpec) -> None:
     divisible = Divisible.of(spec)
-    assert [(part.field, part.text) for part in divisible.parts] == [
+    assert [(part.field, part.text) for part in divisible.start.parts] == [
         ("tables", "face"),
         ("tables", "year"),
         ("only_measured", "face:year"),
@@ -103,6 +105,55 @@ def test_a_allocation_keeps_the_total_and_the_ratios_of_its_weights(spec: Releas
             assert 0 <= divisible.total - other.plan.total.epsilon < Fraction(2, 10**6)
             first, last = other.space.generators[0].sum_shares(layout)[0], other.space.generators[0].shares(layout)[(0,)]  # type: ignore[attr-defined]
             assert float(first / last) == pytest.approx(factors[3] / factors[0], rel=0.02)
+
+
+def cost(groups: Sequence[Sequence[float]]) -> float:
+    """What sums with the noise of these weights cost, in weights, where each group shares one noise."""
+    return sum(math.sqrt((len(group) + 1) * (len(group) + 2) / 6) * max(group) for group in groups)
+
+
+def divisions(weights: Sequence[float]) -> Iterator[list[list[float]]]:
+    """Every way to divide sums into groups."""
+    if not weights:
+        yield []
+        return
+    first, rest = weights[0], weights[1:]
+    for division in divisions(rest):
+        yield [[first], *division]
+        for place, group in enumerate(division):
+            yield [*division[:place], [first, *group], *division[place + 1 :]]
+
+
+def test_groups_of_sums_are_the_cheapest_of_all_divisions() -> None:
+    rng = np.random.default_rng(1)
+    for _ in range(30):
+        weights = [round(float(weight), 2) for weight in np.exp(rng.normal(size=6, scale=rng.uniform(0, 1.5)))]
+        parts = tuple(MeasuredPart(field="sums", place=place, texts=(f"a[0 {place}]",)) for place in range(6))
+        alone = Allocation(parts=parts, weights=tuple(Fraction(str(weight)) for weight in weights), test=Fraction(1))
+        found = alone.regrouped()
+        least = min(map(cost, divisions(weights)))
+        assert float(sum(found.weights)) == pytest.approx(least, rel=0.01)
+        of_sum = {text: float(weight) for part, weight in zip(found.parts, found.weights, strict=True) for text in part.texts}
+        sizes = {text: len(part.texts) for part in found.parts for text in part.texts}
+        for part, weight in zip(parts, weights, strict=True):  # none has more noise than before
+            size = sizes[part.text]
+            assert of_sum[part.text] * math.sqrt(6 / ((size + 1) * (size + 2))) >= weight * 0.99
+        assert sorted(of_sum) == sorted(part.text for part in parts)
+        assert float(sum(found.regrouped().weights)) == pytest.approx(least, rel=0.02)
+
+
+def test_a_specification_with_groups_is_read_and_written_as_it_stands(tmp_path: Path) -> None:
+    grouped = {PIPELINE: MARGINALS.replace('sums = "', 'sums = "2.5{year[0 0 0 1] + face[0..1]} + ')}
+    spec = load_spec(write_config(tmp_path, CHANGES | grouped))
+    divisible = Divisible.of(spec)
+    assert divisible.start.parts[3].texts == ("year[0 0 0 1]", "face[0..1]")
+    same = divisible.spec_with(divisible.start)
+    assert same is not None
+    first, second = (each.space.generators[0] for each in (spec, same))
+    assert first.scored_sums == second.scored_sums  # type: ignore[attr-defined]
+    layout = spec.space.common.layout
+    shares = [[float(share) for share in each.sum_shares(layout)] for each in (first, second)]  # type: ignore[attr-defined]
+    assert shares[0] == pytest.approx(shares[1], rel=0.01)
 
 
 def test_the_lines_are_the_allocation_that_was_tried(
@@ -215,7 +266,7 @@ def test_what_cannot_be_allocated_is_refused(spec: ReleaseSpec, tmp_path: Path) 
     with pytest.raises(InputError, match="what an allocation is for"):
         Divisible.of(load_spec(write_config(tmp_path)))
     divisible = Divisible.of(spec)
-    assert divisible.spec_with(Allocation(weights=divisible.start.weights, test=Fraction(4))) is None
+    assert divisible.spec_with(replace(divisible.start, test=Fraction(4))) is None
 
 
 def test_the_command_prints_lines_and_writes_the_outcome(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,7 +27,7 @@ from synthrelease.domain.schema import Layout
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import Unexpected
 from synthrelease.measurements.noisy_tables import NoisyMarginals, NoisySum
-from synthrelease.measurements.scored_sums import STEPS, ScoredSum, read_sums
+from synthrelease.measurements.scored_sums import STEPS, ScoredSum, SumGroup, read_sums
 from synthrelease.measurements.terms import FormulaTerm, unknown_columns
 from synthrelease.toml.fields import Mistake
 
@@ -51,8 +51,9 @@ class Marginals(MeasuringGenerator):
         rows, each clipped to limits and less a centre; in the model the numbers that stand for bins take their place, so that
         means and lines of the released table come near those of the file. `within -60..60` after a term clips every row's
         product: the noise goes with the range, and few rows have the extremes. Weights as in `tables`, in the same budget; the
-        noise of a sum is that of one number, of sensitivity highest minus lowest score.
-        Example: `sums = "2 parity[0 0 0 1] + age[-20..20]:weight[-2 0 3]"`.
+        noise of a sum is that of one number, of sensitivity highest minus lowest score. Sums in braces share one noise: at the
+        weight of a single one, m of them have sqrt((m + 1)(m + 2) / 6) times its noise, so five with the noise that each had at
+        weight 1 cost 2.6 and not 5. Example: `sums = "2 parity[0 0 0 1] + 2.6 {sex[0 1] + age[-20..20]:weight[-2 0 3]}"`.
     prior : a public file with the columns of the private one, relative to the configuration; the model is the nearest table to
         it that matches the measurements. A wrong one costs accuracy, never privacy. Example: `prior = "../public.csv"`.
     prior_weight : how many records the prior (the uniform table, where none is named) is worth against the noise.
@@ -95,7 +96,7 @@ class Marginals(MeasuringGenerator):
     @field_validator("sums")
     @classmethod
     def _different_sums(cls, text: str | None) -> str | None:
-        names = [one.text for one in read_sums(text)] if text is not None else []
+        names = [one.text for group in read_sums(text) for one in group.sums] if text is not None else []
         if len(set(names)) < len(names):
             raise Unexpected("different sums", "one of them twice")
         return text
@@ -116,8 +117,12 @@ class Marginals(MeasuringGenerator):
         return () if self.only_measured is None else tuple(FormulaTerm.of(term) for term in self.only_measured.split("+"))
 
     @cached_property
-    def scored_sums(self) -> tuple[ScoredSum, ...]:
+    def sum_groups(self) -> tuple[SumGroup, ...]:
         return () if self.sums is None else read_sums(self.sums)
+
+    @property
+    def scored_sums(self) -> tuple[ScoredSum, ...]:
+        return tuple(one for group in self.sum_groups for one in group.sums)
 
     def structure(self, layout: Layout) -> list[tuple[int, ...]]:
         """Columns, by increasing index, of every table and every sum of the model."""
@@ -134,13 +139,13 @@ class Marginals(MeasuringGenerator):
         return {columns: weight / total for columns, weight in weights.items()}
 
     def sum_shares(self, layout: Layout) -> list[Fraction]:
-        """The share of the budget of every sum."""
+        """The share of the budget of every group of sums."""
         left = 1 - sum(self.shares(layout).values(), Fraction(0))
-        return [left * one.weight / self._weight_of_sums for one in self.scored_sums]
+        return [left * group.weight / self._weight_of_sums for group in self.sum_groups]
 
     @property
     def _weight_of_sums(self) -> Fraction:
-        return sum((one.weight for one in self.scored_sums), Fraction(0))
+        return sum((group.weight for group in self.sum_groups), Fraction(0))
 
     @property
     def prior_file(self) -> str | None:
@@ -170,8 +175,8 @@ class Marginals(MeasuringGenerator):
     def same_measurements(self, other: Generator) -> bool:
         return isinstance(other, Marginals) and other._measured() == self._measured()
 
-    def _measured(self) -> tuple[set[FormulaTerm], set[FormulaTerm], tuple[ScoredSum, ...]]:
-        return {term for term in self.terms if term.weight}, set(self.other_terms), self.scored_sums
+    def _measured(self) -> tuple[set[FormulaTerm], set[FormulaTerm], tuple[SumGroup, ...]]:
+        return {term for term in self.terms if term.weight}, set(self.other_terms), self.sum_groups
 
     def measure(self, private: PrivateCounts, charge: Charge) -> NoisyMarginals:
         """Measure every table and every sum.
@@ -181,7 +186,8 @@ class Marginals(MeasuringGenerator):
         eps-DP, eps = pure_epsilon(charge), neighbours replace one record. Which tables are measured is public. Replacing one
         record moves one count down and one up in each table: l1 sensitivity 2, so discrete Laplace noise of scale 2 / eps_j
         makes table j eps_j-DP. A sum of public whole scores moves by at most the highest minus the lowest of them, so discrete
-        Laplace noise of that over eps_i makes it eps_i-DP (theory 12.12, scored sums). The eps_j and eps_i add up to eps
+        Laplace noise of that over eps_i makes it eps_i-DP (theory 12.12, scored sums), and so does one noise for all sums of a
+        group, each of which moves by no more (theory 9.13, one noise for many numbers). The eps_j and eps_i add up to eps
         (sequential composition).
         """
         from synthrelease.candidates.generators.marginals.mechanism import measured
@@ -211,8 +217,10 @@ class Marginals(MeasuringGenerator):
                 sensitivity=STEPS if one.own_values_of else int(np.ptp(one.scores(layout))),
                 exact=not one.own_values_of,
                 own=one if one.own_values_of else None,
+                together=len(group.sums),
             )
-            for one, share in zip(self.scored_sums, self.sum_shares(layout), strict=True)
+            for group, share in zip(self.sum_groups, self.sum_shares(layout), strict=True)
+            for one in group.sums
         )
 
     def effort(self, layout: Layout) -> float:

@@ -4,7 +4,8 @@ Private: the counts of the table, and the own values that its atomic cells tell.
 
 Guarantee: eps-DP, the sum of all eps_j and eps_i; neighbours replace one record. Which tables and sums are measured is public.
 A replaced record moves one count of a table down and one up: l1 sensitivity 2. A sum of public whole scores moves by at most
-the highest minus the lowest of them: its stated `sensitivity` (theory 12.12, scored sums). Sequential composition adds them up.
+the highest minus the lowest of them: its stated `sensitivity` (theory 12.12, scored sums). Sums that share a noise move by at
+most that, each of them, and cost eps_i together (theory 9.13, one noise for many numbers). Sequential composition adds up.
 """
 
 from __future__ import annotations
@@ -16,10 +17,10 @@ from fractions import Fraction
 import numpy as np
 
 from synthrelease.domain.counts import Counts
-from synthrelease.domain.lattice import lattice
+from synthrelease.domain.lattice import Lattice, lattice
 from synthrelease.domain.own_values import BinnedCounts
 from synthrelease.measurements.noisy_tables import NoisyMarginal, NoisySum
-from synthrelease.randomness import SystemEntropy, discrete_laplace
+from synthrelease.randomness import SystemEntropy, discrete_laplace, one_noise
 
 
 def measured(
@@ -43,17 +44,27 @@ def measure_tables(
 
 
 def measure_sums(counts: Counts, asked: Sequence[NoisySum], entropy: SystemEntropy) -> tuple[NoisySum, ...]:
-    """Every sum: of own values from the atomic cells, of others from the marginal of their columns."""
+    """Every sum, with a noise of its own or with the next ones that share one."""
     marginals = lattice(counts)
-    measured = []
-    for one in asked:
-        if one.own is None:
-            total = int((marginals.get(one.columns) * one.scores).sum())
-        elif isinstance(counts, BinnedCounts):
-            total = one.own.total(counts.atoms, counts.transformation)
-        else:
-            raise ValueError("expected rows that know their own values, found bins alone")
-        exact = np.array([total])
-        noisy = discrete_laplace(exact, sensitivity=one.sensitivity, epsilon=one.epsilon, entropy=entropy)
-        measured.append(replace(one, value=int(noisy[0])))
+    exact = np.array([_total(one, counts, marginals) for one in asked], dtype=np.int64)
+    measured: list[NoisySum] = []
+    while len(measured) < len(asked):
+        group = asked[len(measured) : len(measured) + asked[len(measured)].together]
+        noise = discrete_laplace if len(group) == 1 else one_noise
+        noisy = noise(
+            exact[len(measured) : len(measured) + len(group)],
+            sensitivity=max(one.sensitivity for one in group),
+            epsilon=group[0].epsilon,
+            entropy=entropy,
+        )
+        measured += [replace(one, value=value) for one, value in zip(group, noisy.tolist(), strict=True)]
     return tuple(measured)
+
+
+def _total(one: NoisySum, counts: Counts, marginals: Lattice) -> int:
+    """The exact sum: of own values from the atomic cells, of others from the marginal of their columns."""
+    if one.own is None:
+        return int((marginals.get(one.columns) * one.scores).sum())
+    if isinstance(counts, BinnedCounts):
+        return one.own.total(counts.atoms, counts.transformation)
+    raise ValueError("expected rows that know their own values, found bins alone")
