@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import partial
+from itertools import accumulate
 
 import numpy as np
 
@@ -86,6 +87,7 @@ def model_cases() -> Iterator[Case]:
                 yield measured_case(formula, name, epsilon)
         for name in _FITS:
             yield measured_case("a", name, epsilon, sums="2 a[0..1]:b[0..1] + b[-1..0.5]")
+            yield measured_case("a", name, epsilon, sums="5 {a[0..1]:b[0..1] + a[0..1] + b[-1..0.5]}")
     for epsilon in (Fraction(1, 2), Fraction(1), Fraction(2), Fraction(4)):
         for name, (highs, left, right) in _MOMENTS.items():
             for prior in (None, PRIOR) if len(highs) == 2 else (None,):
@@ -230,13 +232,18 @@ def measured_case(
 def _measurements(
     generator: Marginals, highs: dict[str, int], epsilon: Fraction, table: tuple[int, ...], draws: int
 ) -> np.ndarray:
-    """(draws, k) noisy counts of all measured tables, one after the other, and noisy sums, in highest scores."""
+    """(draws, k) noisy counts of all measured tables, one after the other, and noisy sums, in highest scores.
+
+    Last the largest of each group that shares a noise, which tells tables apart best where all of the group move.
+    """
     charge = generator.charge(epsilon)
     private, found = World(highs).private(table, ()), []
     for _ in range(draws):
         measured = generator.measure(private.with_plan([charge]), charge)
-        sums = [[one.value / one.sensitivity] for one in measured.sums]
-        found.append(np.concatenate([*(marginal.values.ravel() for marginal in measured.tables), *sums]))
+        sums = [one.value / one.sensitivity for one in measured.sums]
+        ends = accumulate(len(group.sums) for group in generator.sum_groups)
+        largest = [max(sums[end - len(group.sums) : end]) for end, group in zip(ends, generator.sum_groups, strict=True)]
+        found.append(np.concatenate([*(marginal.values.ravel() for marginal in measured.tables), sums, largest]))
     return np.array(found)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 
 from synthrelease.criteria.measured_sums import Sums, all_limits, half_widths
 from synthrelease.domain.schema import Layout
+from synthrelease.measurements.cube_law import cube_limit
 from synthrelease.measurements.limits import noise_limit
 from synthrelease.measurements.noisy_tables import NoisyMarginal, NoisyMarginals, NoisySum
 
@@ -78,6 +80,18 @@ def test_a_rare_bin_that_is_counted_by_itself_is_known_as_a_cell_of_its_table() 
     wide = half_widths(Sums(columns=("a",)), found, possible, RISK / 3)
     assert wide[2] == pytest.approx(reach / 4096)
     assert wide[0] > N
+
+
+@pytest.mark.parametrize("together", [2, 7])
+def test_limits_of_a_sum_that_shares_its_noise_are_those_of_its_entry(together: int) -> None:
+    """Wider than of a noise of its own at the epsilon of the group, and narrower than at its share of it."""
+    found = measured(4096 * 3, RARE, (0,))
+    (alone,) = found.sums
+    shared = replace(found, sums=(replace(alone, together=together),))
+    apart = replace(found, sums=(replace(alone, epsilon=alone.epsilon / together),))
+    widths = [half_widths(Sums(columns=("a",)), each, possible, RISK)[2] for each in (found, shared, apart)]
+    assert widths[0] < widths[1] < widths[2]
+    assert widths[1] == pytest.approx(cube_limit(together, Fraction(2048), RISK) / 4096)
 
 
 def test_a_precise_table_is_taken_before_an_imprecise_sum() -> None:

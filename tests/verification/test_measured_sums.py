@@ -16,6 +16,7 @@ import pytest
 from synthrelease.bounds.measured import MeasuredLimits
 from synthrelease.bundle import write_bundle
 from synthrelease.errors import InputError
+from synthrelease.measurements.cube_law import cube_limit, cube_sd
 from synthrelease.noise_grids import laplace_sd
 from synthrelease.published import load
 from synthrelease.published.document import ReleaseDocument
@@ -114,7 +115,9 @@ STEPS = np.array([[0, 3, 1], [2, 2, 0]])
 
 
 def with_sum(value: int, epsilon: str) -> Any:
-    one = PublishedSum(name="a:b", columns=("a", "b"), steps=STEPS, value=value, sensitivity=3, epsilon=Fraction(epsilon))
+    one = PublishedSum(
+        name="a:b", columns=("a", "b"), steps=STEPS, value=value, sensitivity=3, epsilon=Fraction(epsilon), together=1
+    )
     table = measured(ORIGINAL, "b", None, Fraction(100))
     return replace(made(table), measurements=Measurements(tables=(table,), times=1.0, sums=(one,)))
 
@@ -144,3 +147,45 @@ def test_bounds_hold_for_every_table_that_a_sum_allows_and_are_narrower_than_wit
 
 def _same_b(table: Any) -> bool:
     return sorted(row[1] for row in table) == sorted(row[1] for row in ORIGINAL)
+
+
+@pytest.fixture(scope="module")
+def grouped(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    where = tmp_path_factory.mktemp("grouped")
+    shared = SUMS.replace('"3 ', '"7 {').replace("+ 4", "+").replace('1"', '1}"')
+    result = release(
+        load_spec(write_config(where, {**FAMILY, PRIVBAYES: FAMILY[PRIVBAYES].replace(SUMS, shared)})), write_data(where)
+    )
+    assert result is not None
+    return write_bundle(result, where / "out")
+
+
+def test_sums_that_share_a_noise_say_so_and_verify(grouped: Path) -> None:
+    report = verify_bundle(grouped)
+    assert report.passed, [one.problems for one in report.checks]
+    sums = json.loads((grouped / "measurements.json").read_text())["sums"]
+    scale = Fraction(4096, 7)
+    for one in sums:
+        assert (one["epsilon"], one["noise"], one["together"], one["scale"]) == ("7", "one noise", 2, float(scale))
+        assert one["variance"] == cube_sd(2, scale) ** 2
+    loaded = load(grouped)
+    assert loaded.measurements is not None
+    assert [one.together for one in loaded.measurements.sums] == [2, 2]
+    limits = MeasuredLimits.of(loaded, 0.05, None)
+    assert limits is not None
+    for error, one in zip(limits.scored_sums(), loaded.measurements.sums, strict=True):
+        assert error.most == (one.value + cube_limit(2, scale, limits.each), cube_limit(2, scale, limits.each) - one.value)
+
+
+@pytest.mark.parametrize(
+    ("edit", "expected"),
+    [
+        ({"together": None, "noise": "discrete Laplace"}, "its sums"),
+        ({"together": 3}, "its sums"),
+        ({"noise": "discrete Laplace"}, "its noise, scale and variance"),
+        ({"variance": laplace_sd(Fraction(4096, 7)) ** 2}, "its noise, scale and variance"),
+    ],
+)
+def test_a_forged_noise_of_a_group_is_found(grouped: Path, edit: dict[str, Any], expected: str) -> None:
+    found = problems(grouped, lambda read: read["sums"][1].update(edit))
+    assert expected in " ".join(found)

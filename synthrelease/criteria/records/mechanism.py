@@ -302,8 +302,8 @@ def _replaced(adds: np.ndarray, number: np.ndarray, highest: int, left: int, mos
     place = int(np.searchsorted(reached, left, side="right"))
     if place == len(first):
         return most
-    before = int(reached[place - 1]) if place else 0
-    return int(number[first[:place]].sum()) + (left - before) // int(gains[place]) + 1
+    covered = int(reached[place - 1]) if place else 0
+    return int(number[first[:place]].sum()) + (left - covered) // int(gains[place]) + 1
 
 
 def steps_of_records(records: np.ndarray, step: LinearStep) -> np.ndarray:
