@@ -59,7 +59,7 @@ class NoisySum:
     exact : whether `value` is the sum of `scores` over the rows, but for its noise: not where bins of different scores were
         merged, nor where own values were added up.
     own : the sum of own values, where they were; `scores` are then what the numbers of bins lead to.
-    together : how many sums share its noise (theory 9.13, one noise for many numbers); they stand one after the other.
+    together : how many sums share its noise (theory 9.18, one noise for many numbers); they stand one after the other.
     """
 
     text: str

@@ -223,7 +223,7 @@ class ScoredSum:
 
 @dataclass(frozen=True, kw_only=True)
 class SumGroup:
-    """Sums that share one noise (theory 9.13, one noise for many numbers), or one with a noise of its own; and its weight.
+    """Sums that share one noise (theory 9.18, one noise for many numbers), or one with a noise of its own; and its weight.
 
     Attributes
     ----------

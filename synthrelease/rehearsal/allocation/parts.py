@@ -73,7 +73,7 @@ class Allocation:
         """With the cheapest groups of sums that leave no sum with more noise than it has here.
 
         A sum that has the noise of weight w by itself costs w; m of them that share one cost sqrt((m + 1)(m + 2) / 6) times the
-        largest of their weights (theory 9.13, one noise for many numbers). So in a cheapest division each group is a stretch of
+        largest of their weights (theory 9.18, one noise for many numbers). So in a cheapest division each group is a stretch of
         the sums in the order of their weights, and shorter divisions make up longer ones.
         """
         terms = list(zip(self.parts, self.weights, strict=True))

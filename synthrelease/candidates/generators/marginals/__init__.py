@@ -187,7 +187,7 @@ class Marginals(MeasuringGenerator):
         record moves one count down and one up in each table: l1 sensitivity 2, so discrete Laplace noise of scale 2 / eps_j
         makes table j eps_j-DP. A sum of public whole scores moves by at most the highest minus the lowest of them, so discrete
         Laplace noise of that over eps_i makes it eps_i-DP (theory 12.12, scored sums), and so does one noise for all sums of a
-        group, each of which moves by no more (theory 9.13, one noise for many numbers). The eps_j and eps_i add up to eps
+        group, each of which moves by no more (theory 9.18, one noise for many numbers). The eps_j and eps_i add up to eps
         (sequential composition).
         """
         from synthrelease.candidates.generators.marginals.mechanism import measured

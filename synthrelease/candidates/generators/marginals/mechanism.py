@@ -5,7 +5,7 @@ Private: the counts of the table, and the own values that its atomic cells tell.
 Guarantee: eps-DP, the sum of all eps_j and eps_i; neighbours replace one record. Which tables and sums are measured is public.
 A replaced record moves one count of a table down and one up: l1 sensitivity 2. A sum of public whole scores moves by at most
 the highest minus the lowest of them: its stated `sensitivity` (theory 12.12, scored sums). Sums that share a noise move by at
-most that, each of them, and cost eps_i together (theory 9.13, one noise for many numbers). Sequential composition adds up.
+most that, each of them, and cost eps_i together (theory 9.18, one noise for many numbers). Sequential composition adds up.
 """
 
 from __future__ import annotations
