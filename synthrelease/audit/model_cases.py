@@ -16,7 +16,6 @@ from synthrelease.audit.worlds import World
 from synthrelease.candidates.generators import Background
 from synthrelease.candidates.generators.adaptive import Adaptive, AdaptivePure
 from synthrelease.candidates.generators.adversarial.mechanism import noisy_gradient
-from synthrelease.candidates.generators.counting_queries import CountingQueries
 from synthrelease.candidates.generators.dpctgan import DPCTGAN
 from synthrelease.candidates.generators.marginals import Marginals
 from synthrelease.candidates.generators.mwem import MWEM
@@ -39,7 +38,7 @@ _GENERATORS = {
     "degree 2": PrivBayes(flavour="degree", degree=2, epsilon_split=Fraction(1, 3)),
     "theta 0.1": PrivBayes(flavour="theta", theta=0.1, epsilon_split=Fraction(3, 10)),
 }
-_ITERATIVE: dict[str, CountingQueries] = {"MWEM": MWEM(queries=20, iterations=4), "PEP": PEP(queries=20, iterations=4)}
+_ITERATIVE: dict[str, MWEM | PEP] = {"MWEM": MWEM(queries=20, iterations=4), "PEP": PEP(queries=20, iterations=4)}
 _ADAPTIVE: dict[str, Adaptive | AdaptivePure] = {"zero-concentrated": Adaptive(), "pure": AdaptivePure()}
 _NETWORKS: dict[str, DPCTGAN | PATECTGAN] = {
     "DPCTGAN": DPCTGAN(steps=3, batch=20, critic_width=2, generator_width=4, latent=2, oversampling=2),
@@ -156,7 +155,7 @@ def asked_case(kind: str, name: str, budget: Fraction, *, spent: Fraction | None
 
 
 def _shares(
-    generator: CountingQueries | DPCTGAN | PATECTGAN,
+    generator: MWEM | PEP | DPCTGAN | PATECTGAN,
     highs: dict[str, int],
     budget: Fraction,
     table: tuple[int, ...],

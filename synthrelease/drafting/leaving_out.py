@@ -19,7 +19,7 @@ from synthrelease.connections import checked_path
 from synthrelease.drafting.edited import Edit, Path_, edited, replace_files
 from synthrelease.drafting.text import toml, wrapped
 from synthrelease.errors import InputError, OutputError, Problem, SpecError, Unexpected, closest, listing
-from synthrelease.measurements.terms import FormulaTerm
+from synthrelease.measurements.terms import FormulaTerm, read_terms
 from synthrelease.parts import PARTS
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.spec import load_changed, load_spec
@@ -244,7 +244,7 @@ class _References:
 
     def _formula(self, text: str) -> str:
         """Without the columns; a table that is then part of another one is not measured by itself."""
-        terms = [FormulaTerm.of(term) for term in text.split("+")]
+        terms = read_terms(text)
         if not any(self.gone & {*term.columns} for term in terms):
             return text
         kept = [{*term.columns} for term in terms if term.weight and not self.gone & {*term.columns}]
