@@ -17,6 +17,11 @@ from synthrelease.rehearsal.rehearse import Rehearsal
 from synthrelease.rehearsal.unguarded import UnguardedPair
 
 
+def finite(value: float) -> float | None:
+    """A number for JSON, which knows no NaN and nothing infinite."""
+    return value if math.isfinite(value) else None
+
+
 def percent(value: float) -> str:
     """A share in per cent, with a decimal where it is small."""
     return f"{value:.0%}" if value >= 0.1 or value == 0 else f"{value:.1%}" if value >= 0.001 else "under 0.1%"
