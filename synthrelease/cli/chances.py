@@ -39,7 +39,10 @@ def chance_of_nothing(spec: Any, shortlist: Path | None) -> Iterator[str | Table
         )
         return
     if shortlist is not None:
-        yield f"{shortlist} is of another budget or other rounds: how often this plan ends with nothing was not rehearsed."
+        yield (
+            f"{shortlist} is of another budget, other rounds or other criteria: how often this plan ends with nothing was not "
+            "rehearsed."
+        )
     if law is None:
         return
     table = Table("if of the rounds there is accepted", *(f"1 in {many}" for many in PASSING))

@@ -82,7 +82,7 @@ def rehearse(
     write_report(found, out, noise_level)
     _print_rehearsal(found, out)
     if adopt:
-        _adopt(config, found)
+        _adopt(config, found, out)
     if not found.complete:
         raise typer.Exit(STOPPED)
     if not found.shortlist:
@@ -167,16 +167,16 @@ def _adopted_before(config: Path, spec: Any, out: Path, adopt: bool) -> bool:
         return False
     told = (
         f"{out} is the rehearsal of {config} before its proposal was adopted: the configuration has that budget and those "
-        f"rounds now, and costs {loss_text(spec.plan.total)}. {out / 'shortlist.toml'} fits it. A rehearsal of the "
-        "configuration as it is now needs another folder (--out)."
+        f"rounds now, and costs {loss_text(spec.plan.total)}. {_fits(spec, out)} A rehearsal of the configuration as it "
+        "is now needs another folder (--out)."
     )
     if not adopt:
         raise InputError(told)
-    terminal.print(told, highlight=False)
+    terminal.print(told, highlight=False, soft_wrap=True)
     return True
 
 
-def _adopt(config: Path, found: Any) -> None:
+def _adopt(config: Path, found: Any, out: Path) -> None:
     """Write the proposal into the configuration and say what changed; or say why not."""
     from synthrelease.drafting import adopt, why_not
     from synthrelease.rehearsal.proposal_words import nothing_words
@@ -187,11 +187,26 @@ def _adopt(config: Path, found: Any) -> None:
         return
     done = adopt(config, found.spec, found.proposal.chosen)
     terminal.print(
-        f"Adopted: {done.path} costs {loss_text(done.after)} now, before {loss_text(done.before)}. The shortlist fits it.",
+        f"Adopted: {done.path} costs {loss_text(done.spec.plan.total)} now, before {loss_text(done.before)}. "
+        + _fits(done.spec, out),
         highlight=False,
+        soft_wrap=True,
     )
     for text in [*done.changes, *nothing_words(found)]:
         terminal.print(f"- {text}", highlight=False)
+
+
+def _fits(spec: Any, out: Path) -> str:
+    """What `release` will say of the shortlist of a rehearsal."""
+    from synthrelease.errors import SpecError
+    from synthrelease.specification.shortlist import narrowed
+
+    shortlist = out / "shortlist.toml"
+    try:
+        narrowed(spec, shortlist)
+    except SpecError as error:
+        return f"`release` refuses {shortlist} as it is: {error}"
+    return f"{shortlist} fits it."
 
 
 def _print_rehearsal(found: Any, out: Path) -> None:

@@ -35,13 +35,14 @@ class Adopted:
     Attributes
     ----------
     changes : in sentences.
-    before, after : what the release cost, and costs.
+    before : what the release cost.
+    spec : as it is now.
     """
 
     path: Path
     changes: tuple[str, ...]
     before: Charge
-    after: Charge
+    spec: ReleaseSpec
 
 
 def why_not(found: Rehearsal) -> str:
@@ -89,7 +90,7 @@ def adopt(config: str | Path, spec: ReleaseSpec, chosen: Offer) -> Adopted:
             f"rounds = {_rounds(chosen)}" + (f", in place of {' and '.join(instead)}" if instead else ""),
         ),
         before=spec.plan.total,
-        after=loaded.plan.total,
+        spec=loaded,
     )
 
 
