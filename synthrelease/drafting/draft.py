@@ -78,7 +78,7 @@ class Draft:
     ----------
     codelists : long codelists, by their path relative to the configuration.
     smaller : why the draft has fewer columns, or coarser bins, than the file would give; empty where it has not.
-    answered : whether it is said how rows belong to persons.
+    unit : how rows belong to persons; None where nobody has said it.
     """
 
     configuration: str
@@ -90,7 +90,7 @@ class Draft:
     source: str
     codelists: Mapping[str, str] = field(default_factory=dict)
     smaller: str = ""
-    answered: bool = True
+    unit: UnitAnswer | None = None
 
     @property
     def doubtful(self) -> tuple[ColumnDraft, ...]:
@@ -414,7 +414,7 @@ class _Drafting:
             n_rows=self.file.n_rows,
             source=self.file.name,
             smaller=choices.smaller,
-            answered=self.unit is not None,
+            unit=unit,
             codelists={path: codelist_text(column) for column in self.columns if (path := codelist_name(self.name, column))},
         )
 
