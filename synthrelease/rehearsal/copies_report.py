@@ -6,9 +6,10 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from synthrelease.errors import percent
 from synthrelease.rehearsal.rehearse import Rehearsal
 from synthrelease.rehearsal.risk_groups import GROUPS
-from synthrelease.rehearsal.words import finite, percent
+from synthrelease.rehearsal.words import finite
 
 _ROUNDING = 1e-9
 """Below this a figure is 0 but for the rounding of floats."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from synthrelease.errors import percent
 from synthrelease.rehearsal.closer_look import CloserLook, CriterionLook
 from synthrelease.rehearsal.projecting import ProjectionEffect
 from synthrelease.rehearsal.rehearse import Rehearsal
-from synthrelease.rehearsal.words import finite, percent, short, units
+from synthrelease.rehearsal.words import finite, short, units
 
 
 def look_document(rehearsal: Rehearsal) -> dict[str, Any] | None:

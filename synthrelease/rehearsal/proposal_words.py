@@ -8,11 +8,11 @@ from typing import Any
 
 from synthrelease.accounting.charges import decimal_text
 from synthrelease.accounting.stopping_laws import FiniteLaw, StopCoin, StoppingLaw
+from synthrelease.errors import percent
 from synthrelease.rehearsal.intervals import ShareEstimate
 from synthrelease.rehearsal.proposal import Offer, Proposal
 from synthrelease.rehearsal.proposing import with_law
 from synthrelease.rehearsal.rehearse import Rehearsal
-from synthrelease.rehearsal.words import percent
 from synthrelease.specification.shortlist import PlanTable, judged_digest, rounds_words
 
 

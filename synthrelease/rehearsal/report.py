@@ -15,7 +15,7 @@ from markupsafe import Markup
 from synthrelease.accounting.charges import decimal_text
 from synthrelease.candidates.configuration import Configuration
 from synthrelease.criteria.wording import figure, words
-from synthrelease.errors import OutputError, cut
+from synthrelease.errors import OutputError, cut, percent
 from synthrelease.rehearsal.advice import MARGIN, cheapest
 from synthrelease.rehearsal.copies_report import copies_document, copies_rows
 from synthrelease.rehearsal.dependence import WEAKEST
@@ -36,7 +36,6 @@ from synthrelease.rehearsal.words import (
     binding,
     finite,
     outlook_words,
-    percent,
     projection_advice,
     units,
     verdict_words,
