@@ -11,8 +11,7 @@ from pathlib import Path
 
 from synthrelease.accounting.charges import Charge, decimal_text
 from synthrelease.connections import checked_path
-from synthrelease.drafting.edited import Edit, replace_files
-from synthrelease.drafting.leaving_out import changed, loaded_changed
+from synthrelease.drafting.edited import Edit, changed, loaded_changed, replace_files
 from synthrelease.drafting.text import toml
 from synthrelease.errors import OutputError
 from synthrelease.rehearsal.proposal import Offer

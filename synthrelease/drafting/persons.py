@@ -13,6 +13,7 @@ from synthrelease.connections import without_secrets
 from synthrelease.drafting.column_draft import LeftOut
 from synthrelease.drafting.keys import heavy_value
 from synthrelease.drafting.public_file import PublicFile
+from synthrelease.drafting.rows import every_row
 from synthrelease.errors import InputError, closest, listing
 from synthrelease.toml.budget import NOT_ANSWERED
 
@@ -84,25 +85,20 @@ class UnitAnswer:
         """
         if self.key is None:
             return self
-        known: dict[str, dict[str, int]] = {name: {} for name in (self.key, *dated)}
-        codes: dict[str, list[np.ndarray]] = {name: [] for name in known}
-        for batch in file.batches(tuple(known)):
-            for name, found in codes.items():
-                numbers = known[name]
-                places = [numbers.setdefault((text or "").strip(), len(numbers)) for text in batch[name].texts]
-                found.append(np.array(places, dtype=np.int64)[batch[name].codes])
-        every = np.concatenate(codes[self.key])
-        if (n := len(known[self.key].keys() - {""})) < FEWEST_PERSONS:
+        rows = every_row(file, (self.key, *dated))
+        keys, every = rows[self.key]
+        if (n := len({*keys} - {""})) < FEWEST_PERSONS:
             raise InputError(
                 f"--unit: expected a column that tells persons apart, by at least {FEWEST_PERSONS} values; found {self.key!r} "
                 f"with {n} in the public file."
             )
-        times = dict(zip(known[self.key], np.bincount(every).tolist(), strict=True))
-        heavy = heavy_value({name: often for name, often in times.items() if name})
-        with_key = every != known[self.key].get("", -1)
+        times = np.bincount(every, minlength=len(keys)).tolist()
+        heavy = heavy_value({key: often for key, often in zip(keys, times, strict=True) if key})
+        with_key = every != (keys.index("") if "" in keys else -1)
         persons = every[with_key]
         for name in dated:
-            pairs = persons * len(known[name]) + np.concatenate(codes[name])[with_key]
+            texts, codes = rows[name]
+            pairs = persons * len(texts) + codes[with_key]
             if len(np.unique(pairs)) > len(np.unique(persons)):
                 return replace(self, first_by=(name,), heavy=heavy)
         return replace(self, heavy=heavy)
