@@ -814,9 +814,9 @@ OF_THE_THEORY = (
     ),
     # --- Other generators
     Mutation(
-        name="MWEM and PEP: choices and counts get the whole part each",
+        name="MWEM: choices and counts get the whole part each",
         breaks="epsilon doubled",
-        place="candidates.generators.counting_queries:CountingQueries._fit",
+        place="candidates.generators.mwem:MWEM.fit",
         old="2 * self.iterations",
         new="self.iterations",
         tests=("tests/candidates/generators/test_counting_queries.py",),

@@ -9,10 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from fractions import Fraction
-from functools import partial
 from itertools import combinations
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -24,9 +22,6 @@ from synthrelease.domain.schema import Layout
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import Unexpected
 from synthrelease.toml.fields import Mistake
-
-if TYPE_CHECKING:
-    from synthrelease.candidates.generators.counting_queries.mechanism import ConcentratedSteps, PureSteps
 
 Columns = tuple[int, ...]
 Update = Callable[["Shares", "CountingQuery", float], None]
@@ -178,29 +173,8 @@ class CountingQueries(Generator):
                 field="family", expected=expected, found=f"{layout.n_cells} cells; the largest columns are {layout.largest()}"
             )
 
-    def _fit(
-        self,
-        private: PrivateCounts,
-        charge: Charge,
-        background: Background,
-        kind: type[PureSteps | ConcentratedSteps],
-        budget: Fraction,
-        update: Update,
-    ) -> DenseModel:
-        """Every choice and every count gets an equal part of the budget; the pool and the plausible cells are public."""
-        from synthrelease.candidates.generators.counting_queries.mechanism import answer
-
-        entropy, layout = private.entropy, private.layout
-        asked = partial(
-            answer,
-            pool=QueryPool(layout, self.queries, self.marginal, entropy.generator()),
-            free=plausible_cells(background.plausibility),
-            steps=kind(part=budget / (2 * self.iterations), entropy=entropy),
-            iterations=self.iterations,
-            inner=self.inner_updates,
-            update=update,
-        )
-        return DenseModel(layout=layout, shares=private.spend(charge, asked).cells)
+    def fit(self, private: PrivateCounts, charge: Charge, background: Background) -> DenseModel:
+        raise NotImplementedError
 
     def effort(self, layout: Layout) -> float:
         return float(self.iterations * (self.queries + self.inner_updates))
@@ -219,3 +193,14 @@ def correct(model: Shares, pool: QueryPool, answers: NoisyAnswers, inner: int, u
     gaps = np.abs(pool.shares(model)[numbers] - shares)
     for place in np.argsort(-gaps, kind="stable")[:inner]:
         update(model, pool.query(int(numbers[place])), float(shares[place]))
+
+
+def finished(model: Shares, layout: Layout) -> DenseModel:
+    return DenseModel(layout=layout, shares=model.cells)
+
+
+def prepared(
+    generator: CountingQueries, layout: Layout, background: Background, public: np.random.Generator
+) -> tuple[QueryPool, np.ndarray]:
+    """The pool and the plausible cells: public."""
+    return QueryPool(layout, generator.queries, generator.marginal, public), plausible_cells(background.plausibility)
